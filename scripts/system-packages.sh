@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Makes sure that the Debian packages Espalier is built and tested with are installed.
+# As root it installs what is missing; as any other user it prints the one command that does, and stops.
+# PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+build=(g++ cmake make ninja-build pkg-config libhwloc-dev libucx-dev)
+tests=(libgtest-dev mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
+lint=(clang-format-14)
+needed=("${build[@]}" "${tests[@]}" "${lint[@]}")
+
+# Only a Python that cannot do the job pulls in the distribution's own.
+find_python >/dev/null || needed+=(python3 python3-venv python3-dev)
+
+installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+install_packages() {
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2
+}
+
+if [ "${PACKAGES:-}" = skip ]; then
+    exit 0
+fi
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    fail "this is no Debian system. Install the counterparts of: ${needed[*]} — then run: make PACKAGES=skip"
+fi
+
+missing=()
+for package in "${needed[@]}"; do
+    installed "$package" || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+    exit 0
+fi
+if [ "$(id -u)" -ne 0 ]; then
+    say "Debian packages are missing. Install them with this line, then run make again:"
+    echo "    sudo apt-get install -y --no-install-recommends ${missing[*]}" >&2
+    exit 1
+fi
+
+say "installing Debian packages: ${missing[*]}"
+if ! ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1; then
+    apt-get update -q >&2
+fi
+# Lists that are there but old name files that are gone: refresh them once before giving up.
+install_packages "${missing[@]}" || { apt-get update -q >&2 && install_packages "${missing[@]}"; } ||
+    fail "apt-get could not install: ${missing[*]} — see its message above"
+find_python >/dev/null || fail "found no Python ≥ 3.11 with venv and headers; name one with: make PYTHON=/path/to/python3"
