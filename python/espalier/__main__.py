@@ -1,0 +1,5 @@
+"""`python -m espalier` is the `espalier` command."""
+
+from espalier.cli import main
+
+main()
