@@ -1,0 +1,49 @@
+#pragma once
+// Every setting of the library, once: its variable, its default and what it does. Nothing else reads the environment.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+
+namespace espalier {
+
+struct SettingInfo {
+  const char* name;           ///< environment variable
+  const char* default_value;  ///< as one would write it
+  const char* help;           ///< one sentence
+  bool is_collective;         ///< must be equal on all ranks, because it takes part in choosing what they do together
+};
+
+/// All settings, in the order of the reference page.
+std::span<const SettingInfo> setting_infos();
+
+struct Settings {
+  int verbose = 0;
+  std::string stats_file;
+  bool disable = false;
+  bool verify = false;
+  Bytes shm_limit = Bytes{1} << 30;
+  Bytes window = Bytes{256} << 10;
+  std::string virtual_nodes;
+  std::string choice_broadcast;
+  std::string choice_allgather;
+  std::string choice_barrier;
+  bool single_copy = true;
+  int wait_spin = 2000;
+  Bytes cache_limit = Bytes{16} << 20;
+  bool assume_host_buffers = false;
+
+  /// Texts of the collective settings that differ from their default, "NAME=value;…": equal on all ranks or the library
+  /// stands aside.
+  std::string collective_text;
+  /// What was wrong with the environment: one sentence each, naming variable, value and remedy. A wrong value leaves its
+  /// default in force.
+  std::vector<std::string> complaints;
+};
+
+/// Reads the ESPALIER_* variables in an environment block (as `environ`). Never throws: complaints are collected.
+Settings read_settings(char** environment);
+
+}  // namespace espalier

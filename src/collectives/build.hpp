@@ -1,0 +1,16 @@
+#pragma once
+// From a problem and a choice to programs. Pure and local: equal inputs give equal programs on every rank.
+
+#include "plan/program.hpp"
+
+namespace espalier::collectives {
+
+/// The program of one rank. Time and memory are proportional to its own steps, never to ranks squared.
+/// `choice` must be valid for the problem (registry.hpp: why_invalid); throws Error otherwise.
+plan::Program build_program(const topology::Topology& topology, const plan::Problem& problem,
+                            const plan::Choice& choice, Rank me);
+
+/// The programs of all ranks, for verification and explanation.
+plan::Plan build_plan(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
+
+}  // namespace espalier::collectives

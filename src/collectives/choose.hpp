@@ -1,0 +1,19 @@
+#pragma once
+// The built-in choice, for machines without a tuned table.
+
+#include <string>
+
+#include "plan/program.hpp"
+
+namespace espalier::collectives {
+
+struct Decision {
+  plan::Choice choice;
+  /// Why, in a few words for `espalier explain`.
+  const char* reason = "";
+};
+
+/// Pure function of agreed facts; equal on every rank. `window_limit` is the size of one window bank.
+Decision choose(const topology::Topology& topology, const plan::Problem& problem, Bytes window_limit);
+
+}  // namespace espalier::collectives

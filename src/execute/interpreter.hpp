@@ -1,0 +1,59 @@
+#pragma once
+// Runs one rank's program. Flat, allocation free, and resumable: it stops at an unmet wait and goes on where it stopped.
+
+#include <cstddef>
+
+#include "execute/seams.hpp"
+#include "execute/seat.hpp"
+#include "plan/program.hpp"
+
+namespace espalier::execute {
+
+/// The caller's memory for one run. `input` is `output + rank * bytes` under MPI_IN_PLACE.
+struct Buffers {
+  std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  std::byte* scratch = nullptr;
+};
+
+/// What a program may use; anything it does not need may be null. Outlives the run.
+struct Environment {
+  Seat* seat = nullptr;
+  Network* network = nullptr;
+  SingleCopy* single_copy = nullptr;
+};
+
+enum class Status {
+  waiting,  ///< stopped at an unmet wait; call advance() again
+  done,
+  failed,  ///< the network or the system's single copy broke; the communicator can not be used any more
+};
+
+/// One run of one program in the seat's current call (seat->begin_call() comes first). The program must outlive it.
+class Interpreter {
+ public:
+  Interpreter(const plan::Program& program, const Buffers& buffers, const Environment& environment) noexcept;
+
+  /// Goes on until the end or the next unmet wait. No allocation, lock or system call but the transports' own.
+  Status advance() noexcept;
+
+  /// The step at which it stands: for reports about hung or failed runs.
+  std::size_t position() const noexcept { return static_cast<std::size_t>(next_ - program_.steps.data()); }
+
+ private:
+  std::byte* address(plan::Buffer buffer, Bytes offset) const noexcept { return bases_[static_cast<int>(buffer)] + offset; }
+  bool reach(const plan::Step& step) const noexcept;
+  enum class Outcome { next, wait, broken };
+  Outcome execute(const plan::Step& step) noexcept;
+
+  const plan::Program& program_;
+  Environment environment_;
+  std::byte* bases_[4];
+  const plan::Step* next_;
+};
+
+/// Runs a program to its end, pausing with `waiter` at unmet waits. False when a transport broke.
+bool run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment,
+                 Waiter& waiter) noexcept;
+
+}  // namespace espalier::execute

@@ -1,0 +1,42 @@
+#pragma once
+// The three seams through which a running program touches the outside: network, neighbours' memory, waiting.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.hpp"
+
+namespace espalier::execute {
+
+/// Point-to-point messages of one communicator. Messages from one rank to another arrive in the order they were sent.
+/// Implementations neither block nor throw.
+class Network {
+ public:
+  virtual ~Network() = default;
+  /// Makes slots 0 … count - 1 usable. Called before a program runs; may allocate.
+  virtual void reserve(std::uint32_t slots) = 0;
+  /// False: the network is broken.
+  virtual bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept = 0;
+  virtual bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept = 0;
+  enum class Progress { pending, complete, broken };
+  virtual Progress test(std::uint32_t slot) noexcept = 0;
+};
+
+/// Direct copies between the private memories of node neighbours.
+class SingleCopy {
+ public:
+  virtual ~SingleCopy() = default;
+  /// False: the system refused.
+  virtual bool read(LocalRank owner, const std::byte* theirs, std::byte* mine, Bytes bytes) noexcept = 0;
+  virtual bool write(LocalRank owner, std::byte* theirs, const std::byte* mine, Bytes bytes) noexcept = 0;
+};
+
+/// What to do while a step is not ready. The one place that decides between spinning, yielding and poking MPI.
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  /// Called again and again; `attempt` counts from 0 for each wait.
+  virtual void pause(std::uint32_t attempt) noexcept = 0;
+};
+
+}  // namespace espalier::execute

@@ -1,0 +1,53 @@
+#pragma once
+// One rank's place at its node's board: its number, its neighbours' progress as last seen, and the call it is in.
+
+#include <cstdint>
+#include <vector>
+
+#include "execute/board.hpp"
+
+namespace espalier::execute {
+
+/// Value of a flag: which call, which tick within it. Monotonic over the life of a communicator.
+inline constexpr std::uint64_t stamp(std::uint64_t call, std::uint64_t tick) {
+  return (call << plan::tick_bits) | tick;
+}
+
+/// Belongs to one communicator and one rank. Not thread safe: MPI allows one collective at a time on a communicator.
+class Seat {
+ public:
+  Seat() = default;
+  Seat(Board board, LocalRank me)
+      : board_(board), me_(me), seen_(static_cast<std::size_t>(board.shape().ranks) * plan::flag_count, 0) {}
+
+  const Board& board() const { return board_; }
+  LocalRank me() const { return me_; }
+  int ranks() const { return board_.shape().ranks; }
+
+  /// Begins the next call; calls are numbered from 1, in the same order on every rank.
+  std::uint64_t begin_call() { return ++call_; }
+  std::uint64_t call() const { return call_; }
+
+  void post(plan::Flag flag, std::uint64_t tick) noexcept {
+    board_.flag(me_, flag).store(stamp(call_, tick), std::memory_order_release);
+  }
+
+  /// Whether `owner`'s flag has reached `tick` of the call `calls_back` before the current one. Looks at shared memory
+  /// only when what was seen last does not suffice already: flags never go back.
+  bool reached(LocalRank owner, plan::Flag flag, std::uint64_t tick, std::uint64_t calls_back) noexcept {
+    if (call_ <= calls_back) return true;
+    const std::uint64_t wanted = stamp(call_ - calls_back, tick);
+    std::uint64_t& seen = seen_[static_cast<std::size_t>(owner.value) * plan::flag_count + static_cast<std::size_t>(flag)];
+    if (seen >= wanted) return true;
+    seen = board_.flag(owner, flag).load(std::memory_order_acquire);
+    return seen >= wanted;
+  }
+
+ private:
+  Board board_;
+  LocalRank me_{};
+  std::uint64_t call_ = 0;
+  std::vector<std::uint64_t> seen_;
+};
+
+}  // namespace espalier::execute

@@ -1,0 +1,24 @@
+#pragma once
+// The dedicated path for messages that fit into the cache line of their own sequence number: on one node, without plan
+// or interpreter. One line per rank and call travels between caches; nothing else does.
+
+#include <cstddef>
+
+#include "execute/seams.hpp"
+#include "execute/seat.hpp"
+
+namespace espalier::execute {
+
+/// Largest message (broadcast) or block (allgather) that takes this path.
+inline constexpr Bytes tiny_bytes = Line::payload_bytes;
+
+/// Each of these is one call on the seat's communicator, made by all ranks of the node, with equal `bytes` and `root`;
+/// they begin the call themselves. All ranks of the communicator must sit on this node. `bytes` <= tiny_bytes.
+void run_tiny_broadcast(Seat& seat, LocalRank root, std::byte* data, Bytes bytes, Waiter& waiter) noexcept;
+
+/// `input` (this rank's block) may lie in `output` (ranks * bytes), at its own place.
+void run_tiny_allgather(Seat& seat, const std::byte* input, std::byte* output, Bytes bytes, Waiter& waiter) noexcept;
+
+void run_tiny_barrier(Seat& seat, Waiter& waiter) noexcept;
+
+}  // namespace espalier::execute

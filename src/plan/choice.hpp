@@ -1,0 +1,41 @@
+#pragma once
+// Which algorithm, with which knobs. Small, comparable, and spelled the same way everywhere (settings, tables, reports).
+
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "plan/problem.hpp"
+
+namespace espalier::plan {
+
+/// How data travel inside a node.
+enum class Within : std::uint8_t {
+  cells,  ///< through shared-memory cells: one stage when they fit, pipelined when not
+  single_copy,  ///< straight from buffer to buffer (needs Capabilities::single_copy)
+};
+
+/// How leaders exchange between nodes. Each operation allows some (see the registry).
+enum class Between : std::uint8_t { knomial, chain, ring, recursive_doubling, bruck, dissemination };
+
+struct Choice {
+  Between between = Between::knomial;
+  Within within = Within::cells;
+  /// Radix k of the k-nomial tree; 2 is the binomial tree.
+  int radix = 2;
+  /// Unit of pipelining between nodes; 0 sends each message whole.
+  Bytes segment = 0;
+  /// Size and number of the cells a rank writes; cell * cells is the part of a window bank in use.
+  Bytes cell = 32 << 10;
+  int cells = 4;
+
+  bool operator==(const Choice&) const = default;
+};
+
+const char* name(Within within);
+const char* name(Between between);
+
+/// "knomial,radix=4,segment=64K,within=cells,cell=32K,cells=4": what parse_choice reads back.
+std::string to_string(const Choice& choice);
+
+}  // namespace espalier::plan

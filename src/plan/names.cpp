@@ -1,0 +1,95 @@
+// The one spelling of every enumerator, for people and for settings.
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "plan/choice.hpp"
+#include "plan/problem.hpp"
+#include "plan/step.hpp"
+
+namespace espalier::plan {
+
+const char* name(Op op) {
+  static constexpr const char* names[] = {"send", "recv", "finish", "put", "get", "pull", "push", "post", "await", "copy"};
+  return names[static_cast<int>(op)];
+}
+
+const char* name(Buffer buffer) {
+  static constexpr const char* names[] = {"input", "output", "scratch", "window"};
+  return names[static_cast<int>(buffer)];
+}
+
+const char* name(Flag flag) {
+  static constexpr const char* names[] = {"ready", "taken", "release", "done"};
+  return names[static_cast<int>(flag)];
+}
+
+const char* name(Operation operation) {
+  static constexpr const char* names[] = {"broadcast", "allgather", "barrier"};
+  return names[static_cast<int>(operation)];
+}
+
+const char* name(Within within) {
+  static constexpr const char* names[] = {"cells", "single_copy"};
+  return names[static_cast<int>(within)];
+}
+
+const char* name(Between between) {
+  static constexpr const char* names[] = {"knomial", "chain", "ring", "recursive_doubling", "bruck", "dissemination"};
+  return names[static_cast<int>(between)];
+}
+
+Operation parse_operation(std::string_view text) {
+  if (text == "bcast") return Operation::broadcast;
+  for (int i = 0; i < operation_count; ++i)
+    if (text == name(static_cast<Operation>(i))) return static_cast<Operation>(i);
+  throw Error("unknown operation '" + std::string(text) + "': one of broadcast (bcast), allgather, barrier");
+}
+
+Bytes input_bytes(const Problem& problem) {
+  return problem.operation == Operation::allgather ? problem.bytes : 0;
+}
+
+Bytes output_bytes(const Problem& problem, int ranks) {
+  switch (problem.operation) {
+    case Operation::broadcast: return problem.bytes;
+    case Operation::allgather: return problem.bytes * static_cast<Bytes>(ranks);
+    case Operation::barrier: return 0;
+  }
+  return 0;
+}
+
+namespace {
+
+std::string range(const char* buffer, Bytes offset, Bytes bytes) {
+  return std::to_string(bytes) + " B at " + std::to_string(offset) + " of " + buffer;
+}
+
+std::string neighbour(const Step& step) { return "local rank " + std::to_string(step.neighbour().value); }
+
+std::string await_text(const Step& step) {
+  const std::string who = neighbour(step) + "'s " + name(step.flag());
+  if (step.calls_back() > 0) return "await " + who + " of " + std::to_string(step.calls_back()) + " calls ago";
+  return "await " + who + " >= " + std::to_string(step.tick());
+}
+
+}  // namespace
+
+std::string to_string(const Step& step) {
+  const std::string here = range(name(step.buffer()), step.offset(), step.bytes());
+  const auto far = [&] { return std::string(name(step.far_buffer())) + " at " + std::to_string(step.far_offset()); };
+  switch (step.op()) {
+    case Op::send: return "send " + here + " to rank " + std::to_string(step.peer().value);
+    case Op::recv: return "recv " + here + " from rank " + std::to_string(step.peer().value);
+    case Op::finish: return "finish slot " + std::to_string(step.slot());
+    case Op::put: return "put " + here + " into window at " + std::to_string(step.window_offset());
+    case Op::get: return "get " + here + " from " + neighbour(step) + "'s window at " + std::to_string(step.window_offset());
+    case Op::pull: return "pull " + here + " from " + neighbour(step) + "'s " + far();
+    case Op::push: return "push " + here + " into " + neighbour(step) + "'s " + far();
+    case Op::post: return std::string("post ") + name(step.flag()) + " = " + std::to_string(step.tick());
+    case Op::await: return await_text(step);
+    case Op::copy: return "copy " + here + " from " + far();
+  }
+  return "";
+}
+
+}  // namespace espalier::plan

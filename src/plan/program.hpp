@@ -1,0 +1,39 @@
+#pragma once
+// What one rank does in one collective, and what all ranks do together.
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/choice.hpp"
+#include "plan/problem.hpp"
+#include "plan/step.hpp"
+#include "topology/topology.hpp"
+
+namespace espalier::plan {
+
+/// One rank's flat list of steps. A value: no pointers, equal for equal inputs, reusable for any number of calls.
+struct Program {
+  std::vector<Step> steps;
+  Bytes scratch_bytes = 0;
+  /// Message slots the steps use: 0 … slots - 1.
+  std::uint32_t slots = 0;
+  /// How much of each bank of its own window the rank writes.
+  Bytes window_bytes = 0;
+  /// Neighbours pull from or push into this rank's buffers: their addresses must be shown before the first step.
+  bool is_exposed = false;
+
+  bool operator==(const Program&) const = default;
+
+  /// Memory that keeping this program costs.
+  Bytes footprint() const { return sizeof(Program) + steps.capacity() * sizeof(Step); }
+};
+
+/// All ranks' programs, for those who look at the whole: verifier, explain, cost. A running rank only has its own.
+struct Plan {
+  topology::Topology topology;
+  Problem problem;
+  Choice choice;
+  std::vector<Program> programs;
+};
+
+}  // namespace espalier::plan

@@ -1,0 +1,34 @@
+#include "topology/topology.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.hpp"
+
+namespace espalier::topology {
+
+Topology Topology::from_nodes(std::span<const int> node_of, Capabilities capabilities) {
+  if (node_of.empty()) throw Error("a topology needs at least one rank");
+  Topology t;
+  t.capabilities_ = capabilities;
+  std::unordered_map<int, int> number_of_label;
+  std::vector<int> size;
+  for (const int label : node_of) {
+    const auto [entry, is_new] = number_of_label.try_emplace(label, static_cast<int>(size.size()));
+    if (is_new) size.push_back(0);
+    t.node_of_.push_back(entry->second);
+    t.local_rank_.push_back(size[static_cast<std::size_t>(entry->second)]++);
+  }
+  t.node_begin_.push_back(0);
+  for (const int s : size) t.node_begin_.push_back(t.node_begin_.back() + s);
+  t.largest_node_ = *std::max_element(size.begin(), size.end());
+  t.by_node_.resize(node_of.size());
+  for (int r = 0; r < t.ranks(); ++r) {
+    const int place = t.ranks_before(t.node_of(Rank(r))) + t.local_rank(Rank(r)).value;
+    t.by_node_[static_cast<std::size_t>(place)] = Rank(r);
+  }
+  t.is_blocked_ = std::is_sorted(t.by_node_.begin(), t.by_node_.end());
+  return t;
+}
+
+}  // namespace espalier::topology

@@ -1,0 +1,64 @@
+#pragma once
+// One communicator's view of the machine: which rank sits on which node. An immutable value, equal on every rank.
+
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+
+namespace espalier::topology {
+
+/// Facts about a communicator that all its ranks have agreed on. They may choose an algorithm; nothing local may.
+struct Capabilities {
+  /// Every rank may read and write its node neighbours' memory directly (cross-memory attach).
+  bool single_copy = false;
+  /// On some node more ranks run than the cores they may use.
+  bool oversubscribed = false;
+
+  bool operator==(const Capabilities&) const = default;
+};
+
+/// Ranks x nodes. Every query is O(1), so that a rank of a huge job builds its own program without walking the job.
+class Topology {
+ public:
+  /// `node_of[r]` is any label of the node that rank r sits on; labels are renumbered by first appearance in rank order.
+  /// Placement is arbitrary: unequal nodes, cyclic and shuffled mappings. Throws Error when `node_of` is empty.
+  static Topology from_nodes(std::span<const int> node_of, Capabilities capabilities = {});
+
+  int ranks() const { return static_cast<int>(node_of_.size()); }
+  int nodes() const { return static_cast<int>(node_begin_.size()) - 1; }
+  const Capabilities& capabilities() const { return capabilities_; }
+
+  NodeId node_of(Rank rank) const { return NodeId(node_of_[index(rank)]); }
+  LocalRank local_rank(Rank rank) const { return LocalRank(local_rank_[index(rank)]); }
+
+  /// The ranks on a node, ascending; a local rank is an index into this.
+  std::span<const Rank> ranks_on(NodeId node) const {
+    return std::span(by_node_).subspan(static_cast<std::size_t>(ranks_before(node)),
+                                       static_cast<std::size_t>(size_of(node)));
+  }
+  int size_of(NodeId node) const { return node_begin_[at(node) + 1] - node_begin_[at(node)]; }
+
+  /// How many ranks sit on the nodes before this one: where the node's part begins in node-major order.
+  int ranks_before(NodeId node) const { return node_begin_[at(node)]; }
+  int largest_node() const { return largest_node_; }
+
+  /// All ranks, node by node: `by_node()[ranks_before(n) + i]` is local rank i of node n.
+  std::span<const Rank> by_node() const { return by_node_; }
+  /// Node-major order is rank order, as under block mapping: data need no reordering between the two.
+  bool is_blocked() const { return is_blocked_; }
+
+ private:
+  static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank.value); }
+  static std::size_t at(NodeId node) { return static_cast<std::size_t>(node.value); }
+
+  std::vector<int> node_of_;
+  std::vector<int> local_rank_;
+  std::vector<Rank> by_node_;
+  std::vector<int> node_begin_;
+  int largest_node_ = 0;
+  bool is_blocked_ = true;
+  Capabilities capabilities_;
+};
+
+}  // namespace espalier::topology

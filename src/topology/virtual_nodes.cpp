@@ -1,0 +1,54 @@
+#include "topology/virtual_nodes.hpp"
+
+#include <charconv>
+#include <numeric>
+
+#include "base/error.hpp"
+
+namespace espalier::topology {
+namespace {
+
+int parse_positive(std::string_view number, std::string_view whole) {
+  int value = 0;
+  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (status != std::errc{} || end != number.data() + number.size() || value < 1)
+    throw Error("'" + std::string(whole) + "' does not say how to split ranks into virtual nodes: write 4, 3,1,4 or cyclic:4");
+  return value;
+}
+
+}  // namespace
+
+VirtualNodes VirtualNodes::parse(std::string_view text) {
+  VirtualNodes split;
+  constexpr std::string_view cyclic = "cyclic:";
+  if (text.empty()) return split;
+  if (text.starts_with(cyclic)) {
+    split.form_ = Form::cyclic;
+    split.count_ = parse_positive(text.substr(cyclic.size()), text);
+    return split;
+  }
+  if (text.find(',') == std::string_view::npos) {
+    split.count_ = parse_positive(text, text);
+    return split;
+  }
+  split.form_ = Form::sizes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    split.sizes_.push_back(parse_positive(text.substr(begin, comma - begin), text));
+    begin = comma + 1;
+  }
+  return split;
+}
+
+int VirtualNodes::node_of(int index, int count) const {
+  if (form_ == Form::cyclic) return index % count_;
+  // Blocks whose sizes differ by at most one: the same rounding for every index, whatever the count.
+  if (form_ == Form::blocks) return static_cast<int>(static_cast<long long>(index) * count_ / count);
+  const int period = std::accumulate(sizes_.begin(), sizes_.end(), 0);
+  int node = (index / period) * static_cast<int>(sizes_.size());
+  for (int left = index % period; left >= sizes_[static_cast<std::size_t>(node) % sizes_.size()]; ++node)
+    left -= sizes_[static_cast<std::size_t>(node) % sizes_.size()];
+  return node;
+}
+
+}  // namespace espalier::topology

@@ -1,0 +1,45 @@
+#pragma once
+// Shared memory of a node. One file without a name (memfd): when its last process is gone, so is it, whatever killed them.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/ids.hpp"
+
+namespace espalier::transports {
+
+/// How a neighbour finds an arena: through its owner's open files. Valid while the owner lives.
+struct ArenaName {
+  std::int32_t pid = 0;
+  std::int32_t fd = -1;
+  std::uint64_t id = 0;  ///< told apart from any other file that later gets the same number
+
+  bool operator==(const ArenaName&) const = default;
+};
+
+/// Memory for the boards of all communicators of one job on one node. Thread safe, and safe across processes.
+class Arena {
+ public:
+  /// An empty arena that will never hold more than `limit` bytes. Throws Error with the system's reason.
+  static std::shared_ptr<Arena> create(Bytes limit);
+  /// Maps a neighbour's arena. Throws Error when it is gone or may not be opened.
+  static std::shared_ptr<Arena> open(const ArenaName& name);
+
+  virtual ~Arena() = default;
+  virtual ArenaName name() const = 0;
+
+  /// A zero-filled, page-aligned block that `users` processes will release; its pages are really there (no later SIGBUS).
+  /// Empty when the limit, or the system's memory, does not allow it. Any process may call it.
+  virtual std::optional<Bytes> allocate(Bytes bytes, int users) = 0;
+  /// Called once by each user; the last one gives the memory back to the system.
+  virtual void release(Bytes offset) noexcept = 0;
+
+  /// Where a block lies in this process.
+  virtual std::byte* at(Bytes offset) const noexcept = 0;
+  /// Bytes now held by blocks.
+  virtual Bytes in_use() const noexcept = 0;
+};
+
+}  // namespace espalier::transports
