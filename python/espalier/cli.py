@@ -1,0 +1,64 @@
+"""The `espalier` command: registers the commands and turns errors into messages and exit codes.
+
+Exit codes: 0 fine; 1 the answer is no (violations found, machine not usable); 2 wrong usage or something missing.
+`run` passes on the job's own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from espalier import __version__, console
+from espalier.commands.bench import bench
+from espalier.commands.demo import demo
+from espalier.commands.doctor import doctor
+from espalier.commands.explain import explain
+from espalier.commands.lib import lib
+from espalier.commands.run import run
+from espalier.commands.verify import verify
+from espalier.errors import UserError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Fast collectives for any MPI, without changing the application.",
+)
+
+# Everything from the program's name on belongs to the program, dashes included.
+app.command(context_settings={"allow_interspersed_args": False})(run)
+for command in (lib, doctor, explain, verify, bench, demo):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        console.out.print(f"espalier {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        app()
+    except UserError as error:
+        console.print_error(error)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader (head, less) has gone; there is nobody left to tell. Keep the interpreter's last flush quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

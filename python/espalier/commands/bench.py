@@ -1,0 +1,2 @@
+def bench() -> None:
+    raise NotImplementedError

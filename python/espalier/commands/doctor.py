@@ -1,0 +1,183 @@
+"""espalier doctor: what this machine offers, what is wrong, and what to do about it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from espalier import console, machine
+from espalier.errors import UserError
+from espalier.libraries import Abi, find_preload_library
+from espalier.mpis import find_mpis
+from espalier.settings import unknown_variables
+from espalier.units import approximate_bytes
+
+# A quarter of this is what a small job's arena takes; container engines' default of 64 MiB is just enough.
+_SMALL_SHARED_MEMORY = 64 << 20
+
+
+class Level(StrEnum):
+    """How bad a finding is. Only `error` makes the machine unusable."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report."""
+
+    topic: str
+    level: Level
+    text: str
+    remedy: str = ""
+
+
+def doctor(json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False) -> None:
+    """Say what was found on this machine and what is wrong. Exit code 1 if Espalier cannot be used."""
+    findings = list(examine())
+    usable = all(finding.level is not Level.ERROR for finding in findings)
+    if json:
+        console.print_json({"usable": usable, "findings": [asdict(finding) for finding in findings]})
+    else:
+        _print(findings, usable)
+    raise typer.Exit(0 if usable else 1)
+
+
+def examine() -> Iterator[Finding]:
+    """Looks at everything once, in the order of the report."""
+    yield from _examine_mpis()
+    yield from _examine_libraries()
+    yield _examine_processors()
+    yield _examine_shared_memory()
+    yield _examine_single_copy()
+    yield from _examine_tools()
+    yield from _examine_settings()
+
+
+def _examine_mpis() -> Iterator[Finding]:
+    usable = 0
+    for mpi in find_mpis():
+        text = f"{mpi}, {mpi.abi} ABI: {mpi.library} ({mpi.origin})"
+        if mpi.launcher is None:
+            yield Finding("MPI", Level.WARNING, f"{text}; no launcher", "install its mpiexec, or put it on PATH")
+        elif not mpi.version:
+            yield Finding("MPI", Level.WARNING, f"{text}; does not load", f"see: ldd {mpi.library}")
+        else:
+            usable += 1
+            yield Finding("MPI", Level.OK, f"{text}; {mpi.launcher}")
+    if not usable:
+        yield Finding("MPI", Level.ERROR, "no usable MPI", "install one: pip install mpich, or your system's package")
+
+
+def _examine_libraries() -> Iterator[Finding]:
+    for abi in Abi:
+        topic = f"library, {abi} ABI"
+        try:
+            path = find_preload_library(abi)
+        except UserError as error:
+            yield Finding(topic, Level.ERROR, error.message, error.remedy)
+            continue
+        problem = _load_problem(str(path))
+        if problem:
+            yield Finding(topic, Level.ERROR, f"{path} does not load: {problem}", "build it again on this machine")
+        else:
+            yield Finding(topic, Level.OK, str(path))
+
+
+def _load_problem(path: str) -> str:
+    """Preloads the library into a program without MPI, as a shell in a job script would; empty if that works."""
+    environment = {**os.environ, "LD_PRELOAD": path}
+    done = subprocess.run(
+        [sys.executable, "-c", "pass"], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode != 0 or "cannot be preloaded" in done.stderr:
+        return done.stderr.strip() or f"the program ended with {done.returncode}"
+    try:
+        ctypes.CDLL(path)
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def _examine_processors() -> Finding:
+    online, allowed, cores = os.cpu_count() or 0, len(os.sched_getaffinity(0)), machine.count_cores()
+    text = f"{allowed} of {online} processors allowed, on {cores} cores"
+    quota = machine.cpu_quota()
+    if quota is not None and quota < allowed:
+        return Finding(
+            "processors", Level.WARNING, f"{text}; but the control group grants the time of {quota:g}",
+            f"run at most {max(1, int(quota))} ranks, or raise the limit",
+        )  # fmt: skip
+    return Finding("processors", Level.OK, text)
+
+
+def _examine_shared_memory() -> Finding:
+    facts = machine.probe_shared_memory()
+    if facts.problem:
+        return Finding(
+            "shared memory", Level.ERROR, f"{facts.folder}: {facts.problem}",
+            "mount a tmpfs there; until then every call is left to the MPI",
+        )  # fmt: skip
+    text = f"{facts.folder}: {approximate_bytes(facts.free)} free of {approximate_bytes(facts.total)}"
+    if facts.free < _SMALL_SHARED_MEMORY:
+        remedy = "make it larger (containers: --shm-size), or remove what fills it"
+        return Finding("shared memory", Level.WARNING, text, remedy)
+    return Finding("shared memory", Level.OK, text)
+
+
+def _examine_single_copy() -> Finding:
+    problem = machine.probe_single_copy()
+    if not problem:
+        return Finding("single copy (CMA)", Level.OK, "a process may read its sibling's memory")
+    return Finding(
+        "single copy (CMA)", Level.WARNING, f"forbidden: {problem}; large messages are copied twice",
+        "sysctl kernel.yama.ptrace_scope=0, or in a container allow process_vm_readv (--cap-add SYS_PTRACE)",
+    )  # fmt: skip
+
+
+def _examine_tools() -> Iterator[Finding]:
+    for topic, version, package in (
+        ("hwloc", machine.probe_hwloc(), "libhwloc15"),
+        ("UCX", machine.probe_ucx(), "libucx0"),
+    ):
+        if version:
+            yield Finding(topic, Level.OK, version)
+        else:
+            yield Finding(topic, Level.WARNING, "not found", f"install it, e.g. the Debian package {package}")
+    fabric = "InfiniBand-like devices present" if machine.has_fabric() else "none; messages go through TCP and memory"
+    yield Finding("fabric", Level.OK, fabric)
+
+
+def _examine_settings() -> Iterator[Finding]:
+    try:
+        unknown = unknown_variables()
+    except UserError as error:
+        yield Finding("core", Level.ERROR, error.message, error.remedy)
+        return
+    yield Finding("core", Level.OK, "espalier._core loads")
+    for name, hint in unknown.items():
+        yield Finding("settings", Level.WARNING, f"{name} is set, but there is no such setting", hint)
+
+
+def _print(findings: list[Finding], usable: bool) -> None:
+    marks = {Level.OK: "[green]✓[/]", Level.WARNING: "[yellow]![/]", Level.ERROR: "[red]✗[/]"}
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for finding in findings:
+        text = escape(finding.text)
+        if finding.remedy:
+            text += f"\n[dim]→ {escape(finding.remedy)}[/]"
+        table.add_row(marks[finding.level], finding.topic, text)
+    console.out.print(table)
+    console.out.print("[green]usable[/]" if usable else "[red]not usable: see the lines marked ✗[/]")

@@ -1,0 +1,45 @@
+"""espalier lib: the path of the library to preload, for launchers of one's own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from espalier import console
+from espalier.errors import UserError
+from espalier.libraries import Abi, find_preload_library
+from espalier.mpis import find_default_mpi
+from espalier.programs import Kind, inspect_program
+
+
+def lib(
+    program: Annotated[str | None, typer.Option("--for", metavar="PROGRAM", help="The program to be run.")] = None,
+    abi: Annotated[Abi | None, typer.Option(help="The MPI's binary interface, if you know better.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Path, ABI and reason as JSON.")] = False,
+) -> None:
+    """Print the library to put into LD_PRELOAD: LD_PRELOAD=$(espalier lib --for ./app) mpiexec -n 8 ./app."""
+    chosen, reason = (abi, f"chosen with --abi {abi}") if abi is not None else _abi_for(program)
+    path = find_preload_library(chosen)
+    if json:
+        console.print_json({"path": str(path), "abi": chosen.value, "reason": reason})
+    else:
+        print(path)  # not through rich: the path must stay in one line
+
+
+def _abi_for(command: str | None) -> tuple[Abi, str]:
+    if command is None:
+        mpi = find_default_mpi()
+        return mpi.abi, f"the default MPI is {mpi} ({mpi.origin})"
+    program = inspect_program(command)
+    if program.abi is not None:
+        return program.abi, f"{program.path} {program.explanation}"
+    if program.kind is Kind.NONE:
+        raise UserError(
+            f"{program.path} uses no MPI: it {program.explanation}",
+            "name the program that calls MPI, not the one that starts it; or choose with --abi mpich|openmpi|abi",
+        )
+    raise UserError(
+        f"cannot tell which MPI {program.path} uses: it {program.explanation}",
+        "name the program that calls MPI with --for, or choose with --abi mpich|openmpi|abi",
+    )

@@ -1,0 +1,67 @@
+"""espalier run: start a program under its MPI with the right build of Espalier in front."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from espalier import console
+from espalier.errors import UserError
+from espalier.launch import Job, build_command, choose_target
+from espalier.settings import parse_settings
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]...", show_default=False)],
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="Number of ranks.")] = 1,
+    mpi: Annotated[
+        str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path. Default: the program's own.")
+    ] = None,
+    native: Annotated[bool, typer.Option("--native", help="Without Espalier, everything else the same.")] = False,
+    virtual_nodes: Annotated[
+        str | None, typer.Option(help="Pretend to be several nodes: 4, or 3,1,4, or cyclic:4.")
+    ] = None,
+    stats: Annotated[Path | None, typer.Option(help="Write rank 0's counts to this file, as JSON.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
+    ] = None,
+    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Say what was chosen and done.")] = 0,
+    launcher_flags: Annotated[
+        str, typer.Option("--launcher-flags", metavar="FLAGS", help="More flags for mpiexec, in one word.")
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command line instead of running it.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="With --dry-run: as JSON.")] = False,
+) -> None:
+    """Run PROGRAM on N ranks. The exit code is the job's."""
+    variables = parse_settings(settings or [])
+    if virtual_nodes is not None:
+        variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
+    if stats is not None:
+        # The ranks may run in another folder, and where the file goes shows only when the job is over.
+        if not stats.absolute().parent.is_dir():
+            raise UserError(f"--stats {stats}: there is no folder {stats.absolute().parent}", "create it first")
+        variables["ESPALIER_STATS"] = str(stats.absolute())
+    if verbose:
+        variables["ESPALIER_VERBOSE"] = str(verbose)
+
+    target = choose_target(command[0], mpi)
+    job = Job(target, ranks, command, native, variables, shlex.split(launcher_flags))
+    argv, environment = build_command(job)
+    if dry_run:
+        _print_command(argv, environment, json)
+        return
+    if verbose or os.environ.get("ESPALIER_VERBOSE", "0") != "0":
+        console.note(f"{target.mpi} ({target.mpi.library}): {target.note}")
+    # The launcher takes this process's place: signals, standard input and the exit code are then its own business.
+    os.execve(argv[0], argv, {**os.environ, **environment})
+
+
+def _print_command(argv: list[str], environment: dict[str, str], json: bool) -> None:
+    if json:
+        console.print_json({"command": argv, "environment": environment})
+    else:
+        print(shlex.join([*(["env"] if environment else []), *(f"{k}={v}" for k, v in environment.items()), *argv]))

@@ -1,0 +1,21 @@
+"""The way from Python to the compiled core."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from espalier.errors import UserError
+from espalier.libraries import find_checkout
+
+
+def load_core() -> Any:
+    """The module `espalier._core`. Raises UserError, with what to do, if it is missing or does not load.
+
+    Untyped on purpose: the compiled module is not there when the sources alone are checked.
+    """
+    try:
+        return importlib.import_module("espalier._core")
+    except ImportError as error:
+        remedy = "run `make setup` in the source tree" if find_checkout() else "install the package again"
+        raise UserError(f"the compiled part of Espalier cannot be loaded: {error}", remedy) from error

@@ -1,0 +1,151 @@
+"""How a job is started under each MPI, so that our library reaches the ranks and nothing else.
+
+A preloaded library in the environment of `mpiexec` itself would also be loaded by every helper process that it starts;
+so LD_PRELOAD travels by the launcher's own flag for the ranks' environment (hydra: -genv, Open MPI: -x).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from espalier.errors import UserError
+from espalier.libraries import find_preload_library
+from espalier.machine import count_cores, count_cpus, has_fabric
+from espalier.mpis import Family, Mpi, find_default_mpi, mpi_of_abi, mpi_of_library, select_mpi
+from espalier.programs import Kind, Program, inspect_program
+
+# A batch system decides where ranks go; this machine's core count says nothing about such a job.
+_BATCH_MARKS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The MPI a job runs under, and whether its library has to be preloaded, too."""
+
+    mpi: Mpi
+    preload_mpi: bool
+    note: str  # how the MPI was chosen, one clause
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: `command` on `ranks` ranks under `target`."""
+
+    target: Target
+    ranks: int
+    command: Sequence[str]
+    native: bool = False  # True: without Espalier
+    settings: Mapping[str, str] = field(default_factory=dict)  # ESPALIER_* variables to set for the ranks
+    launcher_flags: Sequence[str] = ()
+
+
+def choose_target(command: str, wanted: str | None) -> Target:
+    """The MPI for `command`: the one that `--mpi` names, else the program's own, else the default one.
+
+    Raises UserError if there is none, or if the wanted one has another ABI than the program.
+    """
+    program = inspect_program(command)
+    if wanted is not None:
+        mpi = select_mpi(wanted)
+        _check_abi(program, mpi, wanted)
+        same = program.library is not None and program.library.resolve() == mpi.library.resolve()
+        return Target(mpi, not same, f"chosen with --mpi {wanted}")
+    if program.library is not None:
+        return Target(mpi_of_library(program.library), False, f"{program.path} {program.explanation}")
+    if program.abi is not None:
+        return Target(mpi_of_abi(program.abi), True, f"{program.path} {program.explanation}")
+    # A Python that finds no MPI gets one; what a script starts is expected to find its own.
+    mpi = find_default_mpi()
+    preload = program.kind is Kind.PYTHON
+    return Target(mpi, preload, f"{program.path} {program.explanation}, so the default ({mpi.origin}) is used")
+
+
+def build_command(job: Job) -> tuple[list[str], dict[str, str]]:
+    """The launcher's command line, and what its own environment needs on top of this process's.
+
+    Raises UserError if the MPI has no launcher here or our library for its ABI has not been built.
+    """
+    mpi = job.target.mpi
+    if mpi.launcher is None:
+        raise UserError(
+            f"found no launcher for {mpi} ({mpi.library})",
+            "put its mpiexec on PATH, or start the job yourself with LD_PRELOAD=$(espalier lib --for PROGRAM)",
+        )
+    ranks = {**_rank_environment(job), **_fit_environment(job)}
+    if mpi.family is Family.OPENMPI:
+        return [str(mpi.launcher), *_open_mpi_flags(job, ranks), *job.command], {}
+    return [str(mpi.launcher), *_hydra_flags(job, ranks), *job.command], _intel_environment(mpi)
+
+
+def _check_abi(program: Program, mpi: Mpi, wanted: str) -> None:
+    if program.kind is Kind.LINKED and program.abi is not mpi.abi:
+        raise UserError(
+            f"--mpi {wanted} has the {mpi.abi} ABI, but {program.path} {program.explanation}",
+            f"build the program with {mpi.family}, or choose an MPI with the {program.abi} ABI",
+        )
+
+
+def _rank_environment(job: Job) -> dict[str, str]:
+    """The variables that make Espalier part of the ranks."""
+    preload = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+    if not job.native:
+        preload.append(str(find_preload_library(job.target.mpi.abi)))
+    if job.target.preload_mpi:
+        preload.append(str(job.target.mpi.library))
+    variables = {name: value for name, value in os.environ.items() if name.startswith("ESPALIER_")}
+    variables.update(job.settings)
+    if preload:
+        variables["LD_PRELOAD"] = ":".join(preload)
+    return variables
+
+
+def _fit_environment(job: Job) -> dict[str, str]:
+    """What an MPI needs to run well with more ranks than processors; never against the user's own setting."""
+    if not _oversubscribed(job, count_cpus()):
+        return {}
+    if job.target.mpi.family is Family.INTEL:
+        wishes = {"I_MPI_THREAD_YIELD": "3"}  # sched_yield while waiting
+    elif job.target.mpi.family is Family.MPICH:
+        # MPICH polls without yielding by default, which costs it milliseconds per call here.
+        wishes = {
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "16",
+        }
+    else:
+        wishes = {}
+    return {name: value for name, value in wishes.items() if name not in os.environ}
+
+
+def _oversubscribed(job: Job, processors: int) -> bool:
+    batch = any(mark in os.environ for mark in _BATCH_MARKS)
+    return not batch and job.ranks > processors
+
+
+def _hydra_flags(job: Job, ranks: Mapping[str, str]) -> list[str]:
+    flags = [word for name, value in ranks.items() for word in ("-genv", name, value)]
+    return [*flags, *job.launcher_flags, "-n", str(job.ranks)]
+
+
+def _open_mpi_flags(job: Job, ranks: Mapping[str, str]) -> list[str]:
+    flags = [word for name, value in ranks.items() for word in ("-x", f"{name}={value}")]
+    if _oversubscribed(job, count_cores()):  # its slots are cores, not hardware threads
+        old = job.target.mpi.version.startswith(("1.", "2.", "3.", "4."))
+        flags += ["--oversubscribe"] if old else ["--map-by", ":OVERSUBSCRIBE"]
+    if os.geteuid() == 0:
+        flags.append("--allow-run-as-root")
+    return [*flags, *job.launcher_flags, "-n", str(job.ranks)]
+
+
+def _intel_environment(mpi: Mpi) -> dict[str, str]:
+    """Intel MPI outside its usual place (as the wheel is) must be told where its parts are."""
+    if mpi.family is not Family.INTEL:
+        return {}
+    wishes = {"I_MPI_ROOT": str(mpi.prefix)}
+    if next(Path(mpi.library.parent).glob("lib*-fi.so"), None) is not None:
+        wishes["FI_PROVIDER_PATH"] = str(mpi.library.parent)
+    if not has_fabric():
+        wishes["FI_PROVIDER"] = "tcp"
+    return {name: value for name, value in wishes.items() if name not in os.environ}
