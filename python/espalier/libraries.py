@@ -41,7 +41,11 @@ def _find(name: str) -> Path:
         if candidate.is_file():
             return candidate
     places = ", ".join(str(folder) for folder in folders)
-    remedy = "run `make setup` in the source tree" if find_checkout() else "install the package again: pip install --force-reinstall espalier"
+    remedy = (
+        "run `make setup` in the source tree"
+        if find_checkout()
+        else "install the package again: pip install --force-reinstall espalier"
+    )
     raise UserError(f"{name} is missing; looked in {places}", remedy)
 
 

@@ -19,8 +19,10 @@ def count_cpus() -> int:
 
 def count_cores() -> int:
     """Physical cores among the hardware threads this process may run on."""
-    cores = {_read(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") or str(cpu)
-             for cpu in os.sched_getaffinity(0)}  # fmt: skip
+    cores = {
+        _read(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") or str(cpu)
+        for cpu in os.sched_getaffinity(0)
+    }
     return len(cores)
 
 
@@ -109,8 +111,10 @@ def probe_single_copy() -> str:
     source = ctypes.create_string_buffer(secret, len(secret))
     done = subprocess.run(
         [sys.executable, "-c", _READ_PARENT, str(ctypes.addressof(source)), str(len(secret))],
-        capture_output=True, timeout=30, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
     if done.returncode == 0:
         return "" if done.stdout == secret else "the bytes read are wrong"
     lines = done.stderr.decode(errors="replace").strip().splitlines()

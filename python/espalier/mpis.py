@@ -106,8 +106,12 @@ def read_version(library: Path) -> tuple[Family, str]:
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         done = subprocess.run(
             [sys.executable, "-c", _PROBE, str(library)],
-            capture_output=True, text=True, timeout=30, check=False, env=environment,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env=environment,
+        )
     except subprocess.TimeoutExpired:
         return Family.UNKNOWN, ""
     return parse_version(done.stdout)
@@ -194,7 +198,9 @@ def mpi_of_abi(abi: Abi) -> Mpi:
 
 def _mpi_at(path: Path) -> Mpi:
     if not path.exists():
-        raise UserError(f"--mpi {path}: no such file or folder", "name a folder with lib/ and bin/, an mpiexec, or a libmpi")
+        raise UserError(
+            f"--mpi {path}: no such file or folder", "name a folder with lib/ and bin/, an mpiexec, or a libmpi"
+        )
     if path.is_dir():
         libraries: list[Path] = list(_libraries_in(path))
     elif abi_of_name(path.name):
@@ -202,7 +208,9 @@ def _mpi_at(path: Path) -> Mpi:
     else:
         libraries = list(_libraries_beside(path))
     if not libraries:
-        raise UserError(f"--mpi {path}: found no libmpi there", "name a folder with lib/ and bin/, an mpiexec, or a libmpi")
+        raise UserError(
+            f"--mpi {path}: found no libmpi there", "name a folder with lib/ and bin/, an mpiexec, or a libmpi"
+        )
     return mpi_of_library(libraries[0].absolute())
 
 

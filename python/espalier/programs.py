@@ -61,7 +61,9 @@ def inspect_program(command: str) -> Program:
             return _inspect_script(path, start.split(b"\n")[0][2:].decode(errors="replace").split())
         return _inspect_executable(path)
     except NotElf as error:
-        raise UserError(f"{path} is neither an executable nor a script: it {error}", "name the program itself") from error
+        raise UserError(
+            f"{path} is neither an executable nor a script: it {error}", "name the program itself"
+        ) from error
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}", "check the file's permissions") from error
 

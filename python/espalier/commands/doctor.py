@@ -117,9 +117,11 @@ def _examine_processors() -> Finding:
     quota = machine.cpu_quota()
     if quota is not None and quota < allowed:
         return Finding(
-            "processors", Level.WARNING, f"{text}; but the control group grants the time of {quota:g}",
+            "processors",
+            Level.WARNING,
+            f"{text}; but the control group grants the time of {quota:g}",
             f"run at most {max(1, int(quota))} ranks, or raise the limit",
-        )  # fmt: skip
+        )
     return Finding("processors", Level.OK, text)
 
 
@@ -127,9 +129,11 @@ def _examine_shared_memory() -> Finding:
     facts = machine.probe_shared_memory()
     if facts.problem:
         return Finding(
-            "shared memory", Level.ERROR, f"{facts.folder}: {facts.problem}",
+            "shared memory",
+            Level.ERROR,
+            f"{facts.folder}: {facts.problem}",
             "mount a tmpfs there; until then every call is left to the MPI",
-        )  # fmt: skip
+        )
     text = f"{facts.folder}: {approximate_bytes(facts.free)} free of {approximate_bytes(facts.total)}"
     if facts.free < _SMALL_SHARED_MEMORY:
         remedy = "make it larger (containers: --shm-size), or remove what fills it"
@@ -142,9 +146,11 @@ def _examine_single_copy() -> Finding:
     if not problem:
         return Finding("single copy (CMA)", Level.OK, "a process may read its sibling's memory")
     return Finding(
-        "single copy (CMA)", Level.WARNING, f"forbidden: {problem}; large messages are copied twice",
+        "single copy (CMA)",
+        Level.WARNING,
+        f"forbidden: {problem}; large messages are copied twice",
         "sysctl kernel.yama.ptrace_scope=0, or in a container allow process_vm_readv (--cap-add SYS_PTRACE)",
-    )  # fmt: skip
+    )
 
 
 def _examine_tools() -> Iterator[Finding]:
