@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from espalier.errors import UserError
@@ -19,3 +21,12 @@ def load_core() -> Any:
     except ImportError as error:
         remedy = "run `make setup` in the source tree" if find_checkout() else "install the package again"
         raise UserError(f"the compiled part of Espalier cannot be loaded: {error}", remedy) from error
+
+
+@contextmanager
+def user_errors(remedy: str) -> Iterator[None]:
+    """Turns the core's ValueError, whose text is made for people, into a UserError with this remedy."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(str(error), remedy) from error

@@ -1,2 +1,139 @@
-def bench() -> None:
-    raise NotImplementedError
+"""espalier bench: native against Espalier, operation by operation and size by size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from espalier import console
+from espalier.errors import UserError
+from espalier.measure import DEFAULT_SIZES, Plan, Row, Sample, measure
+from espalier.mpis import Mpi, find_default_mpi, select_mpi
+from espalier.settings import parse_settings
+from espalier.units import format_bytes, parse_bytes
+
+OPERATIONS = ("bcast", "allgather", "barrier")
+
+
+def bench(
+    ops: Annotated[str, typer.Option(help="Operations, separated by commas.")] = "bcast,allgather,barrier",
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
+    sizes: Annotated[str | None, typer.Option(help="Message sizes, separated by commas: 4,1K,1M.")] = None,
+    mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Several MPIs, separated by commas: measure all, compare with the best.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often to repeat everything.")] = 5,
+    budget_ms: Annotated[int | None, typer.Option(min=1, help="Time for one size of one arm in one round.")] = None,
+    cold: Annotated[bool, typer.Option("--cold", help="Buffers that are in no cache.")] = False,
+    virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="The rows as JSON.")] = False,
+) -> None:
+    """Compare native and Espalier in one job, interleaved round by round."""
+    if mpi is not None and against is not None:
+        raise UserError("--mpi and --against exclude each other", "name all MPIs with --against")
+    variables = parse_settings(settings or [])
+    if virtual_nodes is not None:
+        variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
+    plan = Plan(_parse_ops(ops), _parse_sizes(sizes), ranks, rounds, budget_ms, cold, variables)
+    mpis = [select_mpi(name) for name in against.split(",")] if against else [_one_mpi(mpi)]
+    rows = [row for one in mpis for row in _measure_with_progress(one, plan)]
+    if json:
+        console.print_json({"rows": [asdict(row) | best_peer(row, rows, len(mpis)) for row in rows]})
+        return
+    for one in mpis:
+        console.out.print(_table(one, [row for row in rows if row.mpi == str(one)]))
+    if len(mpis) > 1:
+        console.out.print(_peer_table(rows))
+
+
+def best_peer(row: Row, rows: Iterable[Row], count: int) -> dict[str, Any]:
+    """For one row among those of several MPIs: the fastest native of them all, and how Espalier here compares with it."""
+    if count < 2:
+        return {}
+    peers = [other for other in rows if (other.op, other.bytes) == (row.op, row.bytes)]
+    best = min(peers, key=lambda other: other.native_p50_us)
+    return {
+        "best_peer": best.mpi,
+        "best_peer_p50_us": best.native_p50_us,
+        "ratio_best_peer": round(best.native_p50_us / row.espalier_p50_us, 3),
+    }
+
+
+def _one_mpi(wanted: str | None) -> Mpi:
+    return select_mpi(wanted) if wanted is not None else find_default_mpi()
+
+
+def _parse_ops(text: str) -> list[str]:
+    ops = [op.strip().removeprefix("MPI_").lower() for op in text.split(",") if op.strip()]
+    ops = ["bcast" if op == "broadcast" else op for op in ops]
+    for op in ops:
+        if op not in OPERATIONS:
+            raise UserError(f"--ops: '{op}' is no operation of Espalier", f"known: {', '.join(OPERATIONS)}")
+    if not ops:
+        raise UserError("--ops names no operation", f"known: {', '.join(OPERATIONS)}")
+    return ops
+
+
+def _parse_sizes(text: str | None) -> list[int]:
+    return list(DEFAULT_SIZES) if text is None else [parse_bytes(size) for size in text.split(",")]
+
+
+def _measure_with_progress(mpi: Mpi, plan: Plan) -> list[Row]:
+    # A barrier has no size: one line per round.
+    total = plan.rounds * sum(1 if op == "barrier" else len(plan.sizes) for op in plan.ops)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console.err, transient=True, disable=not console.err.is_terminal) as progress:
+        task = progress.add_task(str(mpi), total=total)
+
+        def advance(sample: Sample) -> None:
+            progress.update(task, advance=1, description=f"{mpi}  {sample.op} {format_bytes(sample.bytes)}")
+
+        return measure(mpi, plan, advance)
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio with its colour; between 0.95 and 1.05 nothing can be said."""
+    colour = "green" if ratio > 1.05 else "red" if ratio < 0.95 else "dim"
+    return f"[{colour}]{ratio:.2f}×[/]"
+
+
+def _table(mpi: Mpi, rows: list[Row]) -> Table:
+    title = f"{mpi}, {rows[0].ranks} ranks on {rows[0].nodes} node{'s' * (rows[0].nodes > 1)}; µs per call (p50)"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in ("op", "bytes", "native", "Espalier", "native ÷ Espalier", "range"):
+        table.add_column(name, justify="left" if name == "op" else "right")
+    table.add_column("choice", style="dim")
+    for row in rows:
+        table.add_row(
+            row.op,
+            format_bytes(row.bytes),
+            f"{row.native_p50_us:.2f}",
+            f"{row.espalier_p50_us:.2f}",
+            ratio_text(row.ratio_median),
+            f"{row.ratio_min:.2f}–{row.ratio_max:.2f}",
+            escape(row.choice),
+        )
+    return table
+
+
+def _peer_table(rows: list[Row]) -> Table:
+    mpis = list(dict.fromkeys(row.mpi for row in rows))
+    table = Table(title="best native ÷ Espalier on each MPI", title_justify="left", box=None, pad_edge=False)
+    for name in ("op", "bytes", "best native", "µs", *(f"on {mpi}" for mpi in mpis)):
+        table.add_column(name, justify="left" if name in ("op", "best native") else "right")
+    for op, size in dict.fromkeys((row.op, row.bytes) for row in rows):
+        group = {row.mpi: row for row in rows if (row.op, row.bytes) == (op, size)}
+        best = min(group.values(), key=lambda row: row.native_p50_us)
+        ratios = (ratio_text(best.native_p50_us / group[mpi].espalier_p50_us) if mpi in group else "–" for mpi in mpis)
+        table.add_row(op, format_bytes(size), best.mpi, f"{best.native_p50_us:.2f}", *ratios)
+    return table

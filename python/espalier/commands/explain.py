@@ -1,2 +1,196 @@
-def explain() -> None:
-    raise NotImplementedError
+"""espalier explain: which plan a collective gets on a machine, why, what it moves, and its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from espalier import console
+from espalier.core import load_core, user_errors
+from espalier.errors import UserError
+from espalier.units import approximate_bytes, format_bytes, parse_bytes
+
+# Above this many ranks a table of every node is no longer an explanation.
+_MOST_NODES_SHOWN = 32
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What there is to say about one plan."""
+
+    operation: str
+    bytes: int
+    root: int
+    node_of: list[int]
+    choice: str
+    reason: str
+    plan: Any
+
+
+def explain(
+    operation: Annotated[str, typer.Argument(metavar="OP", help="broadcast, allgather or barrier.")],
+    bytes_: Annotated[str, typer.Option("--bytes", help="Message size: 64K. Allgather: of one rank's block.")] = "64K",
+    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes.")] = 1,
+    ppn: Annotated[int, typer.Option(min=1, help="Ranks per node.")] = 4,
+    placement: Annotated[
+        str | None, typer.Option(help="Instead of --nodes: ranks per node as 3,1,4, or cyclic:4 (with --ranks).")
+    ] = None,
+    ranks: Annotated[
+        int | None, typer.Option(min=1, help="Number of ranks. Default: nodes × ppn, or the sum of the placement.")
+    ] = None,
+    root: Annotated[int, typer.Option(min=0, help="Who has the message.")] = 0,
+    algorithm: Annotated[str | None, typer.Option(help="This one instead of the built-in choice.")] = None,
+    knobs: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KNOB=VALUE", help="Turn a knob; may be repeated.")
+    ] = None,
+    rank: Annotated[str, typer.Option(help="Whose steps to show: a rank, `all` or `none`.")] = "root",
+    single_copy: Annotated[bool, typer.Option(help="Neighbours may read each other's memory (CMA).")] = True,
+    oversubscribed: Annotated[bool, typer.Option(help="More ranks than processors on a node.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
+) -> None:
+    """Explain the plan for OP: the choice and its reason, the traffic per node, one rank's steps."""
+    core = load_core()
+    with user_errors("see espalier explain --help"):
+        node_of = place(core, nodes, ppn, placement, ranks)
+        if root >= len(node_of):
+            raise UserError(f"--root {root}: there are only ranks 0 to {len(node_of) - 1}", "choose one of those")
+        shown = _ranks_to_show(rank, root, len(node_of))
+        topology = core.Topology(node_of, single_copy, oversubscribed)
+        size = parse_bytes(bytes_)
+        choice, reason = choose(core, topology, operation, size, root, algorithm, knobs or [])
+        plan = core.build(topology, operation, size, root, choice)
+    explanation = Explanation(operation, size, root, node_of, str(choice), reason, plan)
+    if json:
+        console.print_json(_as_json(core, explanation, shown))
+    else:
+        _print(core, explanation, shown)
+
+
+def place(core: Any, nodes: int, ppn: int, placement: str | None, ranks: int | None) -> list[int]:
+    """The node of each rank. Sizes (3,1,4) repeat while ranks remain, as in ESPALIER_VIRTUAL_NODES."""
+    spec = placement or str(nodes)
+    if ranks is None:
+        ranks = sum(int(size) for size in spec.split(",")) if "," in spec and _all_digits(spec) else nodes * ppn
+        if placement is not None and placement.startswith("cyclic:") and placement[7:].isdigit():
+            ranks = int(placement[7:]) * ppn
+    return [core.virtual_node_of(spec, index, ranks) for index in range(ranks)]
+
+
+def choose(
+    core: Any, topology: Any, operation: str, size: int, root: int, algorithm: str | None, knobs: Iterable[str]
+) -> tuple[Any, str]:
+    """The choice and why: the library's own unless the user names an algorithm or turns a knob."""
+    decision = core.choose(topology, operation, size, root)
+    knobs = list(knobs)
+    if algorithm is None and not knobs:
+        return decision.choice, decision.reason
+    for knob in knobs:
+        if not knob.partition("=")[1]:
+            raise UserError(f"--set {knob}: no value", "write --set KNOB=VALUE")
+    # A knob alone changes the built-in choice; a new algorithm starts from its own defaults.
+    start = str(decision.choice).split(",") if algorithm is None else [algorithm]
+    values = {name: value for name, _, value in (knob.partition("=") for knob in (*start[1:], *knobs))}
+    text = ",".join([start[0], *(f"{name}={value}" for name, value in values.items())])
+    return core.parse_choice(operation, text), "as asked for"
+
+
+def _all_digits(spec: str) -> bool:
+    return all(part.isdigit() for part in spec.split(","))
+
+
+def _ranks_to_show(rank: str, root: int, count: int) -> list[int]:
+    special = {"root": [root], "all": list(range(count)), "none": []}
+    if rank in special:
+        return special[rank]
+    if rank.isdigit() and int(rank) < count:
+        return [int(rank)]
+    raise UserError(f"--rank {rank}: not a rank of this plan", f"give 0 to {count - 1}, `all` or `none`")
+
+
+def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
+    return {
+        "operation": it.operation,
+        "bytes": it.bytes,
+        "root": it.root,
+        "ranks": len(it.node_of),
+        "node_of": it.node_of,
+        "choice": it.choice,
+        "reason": it.reason,
+        "algorithm": _algorithm_facts(core, it),
+        "traffic": [dict(node) for node in it.plan.traffic()],
+        "longest_program": it.plan.longest_program,
+        "programs": [
+            {
+                "rank": rank,
+                "scratch_bytes": it.plan.programs[rank].scratch_bytes,
+                "slots": it.plan.programs[rank].slots,
+                "steps": [str(step) for step in it.plan.programs[rank].steps],
+            }
+            for rank in shown
+        ],
+    }
+
+
+def _algorithm_facts(core: Any, it: Explanation) -> dict[str, str]:
+    """What the registry says about the algorithm; empty where it does not know the name."""
+    name = it.choice.split(",")[0]
+    for entry in core.algorithms():
+        if entry.name == name and entry.operation in (it.operation, _LONG_NAMES.get(it.operation)):
+            return {"name": name, "summary": entry.summary, "source": entry.source}
+    return {}
+
+
+_LONG_NAMES = {"bcast": "broadcast"}
+
+
+def _print(core: Any, it: Explanation, shown: list[int]) -> None:
+    sizes = [len(list(group)) for _, group in groupby(sorted(it.node_of))]
+    machine = f"{len(it.node_of)} ranks on {len(sizes)} node{'s' * (len(sizes) > 1)}"
+    if len(sizes) <= _MOST_NODES_SHOWN:
+        machine += f" ({', '.join(str(size) for size in sizes)})"
+    what = it.operation if it.operation == "barrier" else f"{it.operation} of {format_bytes(it.bytes)}"
+    console.out.print(f"[bold]{what}[/] on {machine}, root {it.root}")
+    console.out.print(f"[bold]choice[/]  {escape(it.choice)}\n[bold]why[/]     {escape(it.reason)}")
+    for name, text in _algorithm_facts(core, it).items():
+        if name != "name" and text:
+            console.out.print(f"[bold]{name:7}[/] {escape(text)}")
+    console.out.print()
+    console.out.print(traffic_table([dict(node) for node in it.plan.traffic()]))
+    for rank in shown:
+        program = it.plan.programs[rank]
+        table = Table(title=f"rank {rank}: {len(program.steps)} steps", title_justify="left", box=None, pad_edge=False)
+        table.add_column("step", justify="right", style="dim")
+        table.add_column("")
+        for index, step in enumerate(program.steps):
+            table.add_row(str(index), escape(str(step)))
+        console.out.print()
+        console.out.print(table)
+
+
+def traffic_table(traffic: list[Mapping[str, int]]) -> Table:
+    """One row per node and a sum; nodes with the same numbers share a row, so that large machines stay readable."""
+    table = Table(title="traffic per node", title_justify="left", box=None, pad_edge=False)
+    table.add_column("node")
+    names = list(traffic[0]) if traffic else []
+    for name in names:
+        table.add_column(name.replace("_", " "), justify="right")
+    first = 0
+    for values, group in groupby(traffic, key=lambda node: tuple(node.values())):
+        last = first + len(list(group)) - 1
+        label = str(first) if first == last else f"{first}…{last}"
+        table.add_row(label, *(_cell(name, value) for name, value in zip(names, values, strict=True)))
+        first = last + 1
+    if len(traffic) > 1:
+        sums = (_cell(name, sum(node[name] for node in traffic)) for name in names)
+        table.add_row("all", *sums, style="bold")
+    return table
+
+
+def _cell(name: str, value: int) -> str:
+    return approximate_bytes(value) if "bytes" in name or name.startswith(("shared", "single")) else str(value)

@@ -1,2 +1,71 @@
-def verify() -> None:
-    raise NotImplementedError
+"""espalier verify: prove plans on random machines."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from espalier import console
+from espalier.core import load_core, user_errors
+
+_MOST_VIOLATIONS_SHOWN = 20
+
+
+def verify(
+    random: Annotated[int, typer.Option("--random", min=1, metavar="N", help="How many random plans to prove.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same plans.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+) -> None:
+    """Build plans for random machines, sizes, roots and choices, and prove each. Exit code 1 on any violation."""
+    core = load_core()
+    start = time.monotonic()
+    with user_errors("see espalier verify --help"):
+        result = _verify_with_progress(core, random, seed)
+    violations = [describe(violation) for violation in result["violations"]]
+    checked = int(result["checked"])
+    if json:
+        seconds = round(time.monotonic() - start, 3)
+        console.print_json({"checked": checked, "seed": seed, "seconds": seconds, "violations": violations})
+    else:
+        _print(checked, seed, time.monotonic() - start, violations)
+    raise typer.Exit(1 if violations else 0)
+
+
+def describe(violation: Any) -> dict[str, Any]:
+    """A violation as plain data, whether the core hands out a dict, an object or a line of text."""
+    if isinstance(violation, dict):
+        return violation
+    if isinstance(violation, str):
+        return {"text": violation}
+    names = ("rank", "step", "first", "last", "text")
+    return {name: getattr(violation, name) for name in names if hasattr(violation, name)}
+
+
+def _verify_with_progress(core: Any, count: int, seed: int) -> dict[str, Any]:
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console.err, transient=True, disable=not console.err.is_terminal) as progress:
+        task = progress.add_task("proving plans", total=count)
+
+        def report(done: int, *_: object) -> None:
+            progress.update(task, completed=done)
+
+        result: dict[str, Any] = core.verify_random(count, seed, report)
+        return result
+
+
+def _print(checked: int, seed: int, seconds: float, violations: list[dict[str, Any]]) -> None:
+    for violation in violations[:_MOST_VIOLATIONS_SHOWN]:
+        place = ", ".join(f"{name} {value}" for name, value in violation.items() if name not in ("text", "plan"))
+        console.out.print(
+            f"[red]violation[/] {escape(place)}: {escape(str(violation.get('text', '')))}", soft_wrap=True
+        )
+    if len(violations) > _MOST_VIOLATIONS_SHOWN:
+        console.out.print(f"… and {len(violations) - _MOST_VIOLATIONS_SHOWN} more")
+    colour = "red" if violations else "green"
+    console.out.print(
+        f"[{colour}]{checked} plans checked, {len(violations)} violations[/] (seed {seed}, {seconds:.1f} s)"
+    )

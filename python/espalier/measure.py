@@ -1,0 +1,147 @@
+"""Native against Espalier inside one job: runs the benchmark's worker and condenses what it prints.
+
+Method: the worker takes both arms in turn within each round, so a ratio compares what ran next to each other; over the
+rounds the median ratio counts, and the range says how far it can be trusted (bench/METHOD.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from espalier.errors import UserError
+from espalier.launch import Job, Target, build_command
+from espalier.libraries import find_bench_worker
+from espalier.mpis import Mpi
+
+DEFAULT_SIZES = (4, 64, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One line of the worker: both arms of one operation and size in one round. Times in microseconds."""
+
+    op: str
+    bytes: int
+    round: int
+    ranks: int
+    nodes: int
+    native_p50_us: float
+    espalier_p50_us: float
+    choice: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """All rounds of one operation and size under one MPI. `ratio` is native ÷ Espalier: above 1, Espalier is faster."""
+
+    op: str
+    bytes: int
+    ranks: int
+    nodes: int
+    mpi: str
+    native_p50_us: float
+    espalier_p50_us: float
+    ratio_median: float
+    ratio_min: float
+    ratio_max: float
+    choice: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure."""
+
+    ops: Sequence[str]
+    sizes: Sequence[int] = DEFAULT_SIZES
+    ranks: int = 2
+    rounds: int = 5
+    budget_ms: int | None = None  # time for one size of one arm; None: the worker's own
+    cold: bool = False  # a fresh buffer for every call, as applications with large working sets see it
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def measure(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sample: None) -> list[Row]:
+    """Runs the worker under `mpi` and condenses its rounds. Raises UserError if the job fails or says nothing."""
+    worker = [str(find_bench_worker(mpi.abi)), "--ops", ",".join(plan.ops)]
+    worker += ["--sizes", ",".join(str(size) for size in plan.sizes), "--rounds", str(plan.rounds)]
+    worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
+    worker += ["--cold"] if plan.cold else []
+    # The worker is linked with no MPI: it runs under every one of its ABI, which therefore has to be preloaded.
+    job = Job(Target(mpi, True, "benchmark"), plan.ranks, worker, settings=plan.settings)
+    samples = []
+    for sample in _run(job):
+        progress(sample)
+        samples.append(sample)
+    if not samples:
+        raise UserError(f"the benchmark under {mpi} printed no result", "see its messages above; try: espalier doctor")
+    return condense(samples, str(mpi))
+
+
+def condense(samples: Iterable[Sample], mpi: str) -> list[Row]:
+    """One row per operation and size, in the order of first appearance."""
+    groups: dict[tuple[str, int], list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault((sample.op, sample.bytes), []).append(sample)
+    rows = []
+    for (op, size), group in groups.items():
+        ratios = [sample.native_p50_us / sample.espalier_p50_us for sample in group]
+        rows.append(
+            Row(
+                op,
+                size,
+                group[0].ranks,
+                group[0].nodes,
+                mpi,
+                native_p50_us=round(median(sample.native_p50_us for sample in group), 3),
+                espalier_p50_us=round(median(sample.espalier_p50_us for sample in group), 3),
+                ratio_median=round(median(ratios), 3),
+                ratio_min=round(min(ratios), 3),
+                ratio_max=round(max(ratios), 3),
+                choice=group[-1].choice,
+            )
+        )
+    return rows
+
+
+def parse_sample(line: str) -> Sample | None:
+    """One line of the worker's output; None for lines that are not JSON objects (an MPI's own chatter)."""
+    if not line.startswith("{"):
+        return None
+    try:
+        fields = json.loads(line)
+        return Sample(
+            op=fields["op"],
+            bytes=int(fields["bytes"]),
+            round=int(fields["round"]),
+            ranks=int(fields["ranks"]),
+            nodes=int(fields["nodes"]),
+            native_p50_us=float(fields["native_p50_us"]),
+            espalier_p50_us=float(fields["espalier_p50_us"]),
+            choice=str(fields.get("choice", "")),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"the benchmark printed a line that cannot be read: {line.strip()} ({error})") from error
+
+
+def _run(job: Job) -> Iterator[Sample]:
+    argv, environment = build_command(job)
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                sample = parse_sample(line)
+                if sample is not None:
+                    yield sample
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode != 0:
+        raise UserError(
+            f"the benchmark under {job.target.mpi} ended with exit code {process.returncode}",
+            f"run it by hand: {' '.join(argv)}",
+        )
