@@ -57,7 +57,7 @@ def bench(
 
 
 def best_peer(row: Row, rows: Iterable[Row], count: int) -> dict[str, Any]:
-    """For one row among those of several MPIs: the fastest native of them all, and how Espalier here compares with it."""
+    """For one row among those of several MPIs: the fastest native of them all, and how Espalier compares with it."""
     if count < 2:
         return {}
     peers = [other for other in rows if (other.op, other.bytes) == (row.op, row.bytes)]
