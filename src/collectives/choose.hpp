@@ -13,7 +13,7 @@ struct Decision {
   const char* reason = "";
 };
 
-/// Pure function of agreed facts; equal on every rank. `window_limit` is the size of one window bank.
-Decision choose(const topology::Topology& topology, const plan::Problem& problem, Bytes window_limit);
+/// Pure function of agreed facts; equal on every rank. Always a valid choice.
+Decision choose(const topology::Topology& topology, const plan::Problem& problem);
 
 }  // namespace espalier::collectives

@@ -14,6 +14,8 @@ struct Capabilities {
   bool single_copy = false;
   /// On some node more ranks run than the cores they may use.
   bool oversubscribed = false;
+  /// Size of one bank of a rank's shared-memory window: the cells of a choice must fit into it.
+  Bytes window_bytes = Bytes{256} << 10;
 
   bool operator==(const Capabilities&) const = default;
 };

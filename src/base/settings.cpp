@@ -1,0 +1,137 @@
+#include "base/settings.hpp"
+
+#include <charconv>
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+
+namespace espalier {
+namespace {
+
+bool parse_switch(std::string_view text) {
+  if (text == "1" || text == "on" || text == "yes" || text == "true") return true;
+  if (text == "0" || text == "off" || text == "no" || text == "false") return false;
+  throw Error("write 1 or 0");
+}
+
+int parse_int(std::string_view text, int least, int most) {
+  int value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+    throw Error("write a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+Bytes parse_window(std::string_view text) {
+  const Bytes bytes = parse_bytes(text);
+  if (bytes < (4 << 10) || bytes > (64 << 20) || bytes % (4 << 10) != 0)
+    throw Error("write a multiple of 4K from 4K to 64M");
+  return bytes;
+}
+
+struct Setting {
+  SettingInfo info;
+  void (*apply)(Settings&, std::string_view);
+};
+
+constexpr bool collective = true;
+constexpr bool local = false;
+
+constexpr Setting table[] = {
+    {{"ESPALIER_DISABLE", "0", "1 leaves every call to the native MPI library.", collective},
+     [](Settings& s, std::string_view v) { s.disable = parse_switch(v); }},
+    {{"ESPALIER_VERBOSE", "0",
+      "1 reports at MPI_Finalize, per operation, calls handled and calls left to native and why; 2 also what each "
+      "communicator agreed on.",
+      local},
+     [](Settings& s, std::string_view v) { s.verbose = parse_int(v, 0, 2); }},
+    {{"ESPALIER_STATS", "", "File that rank 0 writes the report to, as JSON.", local},
+     [](Settings& s, std::string_view v) { s.stats_file = v; }},
+    {{"ESPALIER_VERIFY", "0", "1 proves every plan before it runs for the first time (slow with many ranks).", collective},
+     [](Settings& s, std::string_view v) { s.verify = parse_switch(v); }},
+    {{"ESPALIER_VIRTUAL_NODES", "", "Splits the ranks of one machine into nodes: 4, or 3,1,4, or cyclic:4.", collective},
+     [](Settings& s, std::string_view v) { s.virtual_nodes = v; }},
+    {{"ESPALIER_CHOICE_BROADCAST", "", "Forces algorithm and knobs, as printed by espalier explain.", collective},
+     [](Settings& s, std::string_view v) { s.choice_broadcast = v; }},
+    {{"ESPALIER_CHOICE_ALLGATHER", "", "The same for allgather.", collective},
+     [](Settings& s, std::string_view v) { s.choice_allgather = v; }},
+    {{"ESPALIER_CHOICE_BARRIER", "", "The same for barrier.", collective},
+     [](Settings& s, std::string_view v) { s.choice_barrier = v; }},
+    {{"ESPALIER_SHM_LIMIT", "1G", "Most shared memory one node's ranks may hold for all communicators together.", local},
+     [](Settings& s, std::string_view v) { s.shm_limit = parse_bytes(v); }},
+    {{"ESPALIER_SHM_WINDOW", "256K", "Shared memory of one rank for one communicator and bank (there are two banks).",
+      collective},
+     [](Settings& s, std::string_view v) { s.window = parse_window(v); }},
+    {{"ESPALIER_SINGLE_COPY", "auto", "off never copies directly between processes' memories; auto does where allowed.",
+      collective},
+     [](Settings& s, std::string_view v) { s.single_copy = v == "auto" || parse_switch(v); }},
+    {{"ESPALIER_WAIT_SPIN", "2000", "How often to look before yielding the core; 0 yields at once.", local},
+     [](Settings& s, std::string_view v) { s.wait_spin = parse_int(v, 0, 1 << 30); }},
+    {{"ESPALIER_CACHE_LIMIT", "16M", "Most memory a process spends on keeping programs.", local},
+     [](Settings& s, std::string_view v) { s.cache_limit = parse_bytes(v); }},
+    {{"ESPALIER_ASSUME_HOST_BUFFERS", "0",
+      "1 promises that no collective is called with device (GPU) memory; without it, programs that load an accelerator "
+      "runtime keep their native collectives.",
+      collective},
+     [](Settings& s, std::string_view v) { s.assume_host_buffers = parse_switch(v); }},
+};
+
+const Setting* find_setting(std::string_view name) {
+  for (const Setting& setting : table)
+    if (name == setting.info.name) return &setting;
+  return nullptr;
+}
+
+void apply(const Setting& setting, std::string_view value, Settings& settings) {
+  try {
+    setting.apply(settings, value);
+    if (setting.info.is_collective && value != setting.info.default_value)
+      settings.collective_text += std::string(setting.info.name) + "=" + std::string(value) + ";";
+  } catch (const Error& error) {
+    settings.complaints.push_back(std::string(setting.info.name) + "=" + std::string(value) + ": " + error.what() +
+                                  "; the default " + (*setting.info.default_value ? setting.info.default_value : "(none)") +
+                                  " stays in force");
+  }
+}
+
+void complain_unknown(std::string_view name, Settings& settings) {
+  settings.complaints.push_back(std::string(name) +
+                                " is not a setting of Espalier and has no effect: `espalier doctor` lists the settings");
+}
+
+}  // namespace
+
+std::span<const SettingInfo> setting_infos() {
+  static const std::vector<SettingInfo> infos = [] {
+    std::vector<SettingInfo> list;
+    for (const Setting& setting : table) list.push_back(setting.info);
+    return list;
+  }();
+  return infos;
+}
+
+Settings read_settings(char** environment) {
+  constexpr std::string_view prefix = "ESPALIER_";
+  Settings settings;
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (!text.starts_with(prefix) || equals == std::string_view::npos) continue;
+    const std::string_view name = text.substr(0, equals);
+    if (find_setting(name) == nullptr) complain_unknown(name, settings);
+  }
+  // In the table's order, not the environment's: collective_text must not depend on how a launcher sorts variables.
+  for (const Setting& setting : table)
+    for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+      const std::size_t length = std::strlen(setting.info.name);
+      if (std::strncmp(*entry, setting.info.name, length) != 0 || (*entry)[length] != '=') continue;
+      const std::string_view value = *entry + length + 1;
+      if (!value.empty()) apply(setting, value, settings);
+    }
+  return settings;
+}
+
+}  // namespace espalier

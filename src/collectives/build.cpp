@@ -1,0 +1,34 @@
+#include "collectives/build.hpp"
+
+#include "base/error.hpp"
+#include "collectives/registry.hpp"
+#include "plan/builder.hpp"
+
+namespace espalier::collectives {
+namespace {
+
+void require_valid(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice) {
+  const std::string why = why_invalid(topology, problem, choice);
+  if (!why.empty()) throw Error(to_string(choice) + " does not apply: " + why);
+  if (problem.root.value < 0 || problem.root.value >= topology.ranks())
+    throw Error("root " + std::to_string(problem.root.value) + " is not one of " + std::to_string(topology.ranks()) + " ranks");
+}
+
+}  // namespace
+
+plan::Program build_program(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
+                            Rank me) {
+  require_valid(topology, problem, choice);
+  plan::Builder builder(topology, me);
+  find_algorithm(problem.operation, choice.between).build(builder, problem, choice);
+  return std::move(builder).take();
+}
+
+plan::Plan build_plan(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice) {
+  plan::Plan plan{topology, problem, choice, {}};
+  plan.programs.reserve(static_cast<std::size_t>(topology.ranks()));
+  for (int r = 0; r < topology.ranks(); ++r) plan.programs.push_back(build_program(topology, problem, choice, Rank(r)));
+  return plan;
+}
+
+}  // namespace espalier::collectives

@@ -1,0 +1,112 @@
+#include "collectives/choose.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "collectives/registry.hpp"
+
+namespace espalier::collectives {
+
+using plan::Between;
+using plan::Choice;
+using plan::Operation;
+using plan::Within;
+using topology::Topology;
+
+namespace {
+
+/// Latency of a message, expressed as the bytes that the wire would have moved meanwhile: 10 µs at 1 GB/s. Only its order
+/// of magnitude matters; it decides where a chain's many small hops stop paying.
+constexpr double latency_bytes = 10e3;
+
+/// From here on one copy by the kernel beats two through cells (measured, bench/micro: 2 ranks, warm caches).
+constexpr Bytes single_copy_from = 32 << 10;
+
+Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Small data take one stage; larger ones a pipeline of a few cells, small enough to stay in the second-level cache.
+void choose_within(const Topology& topology, Bytes bytes, Choice& choice) {
+  const topology::Capabilities& can = topology.capabilities();
+  if (can.single_copy && !can.oversubscribed && bytes >= single_copy_from) choice.within = Within::single_copy;
+  const Bytes one_stage = std::min<Bytes>(can.window_bytes, 16 << 10);
+  if (bytes <= one_stage) {
+    choice.cell = round_up_to(std::max<Bytes>(bytes, 64), 64);
+    choice.cells = 1;
+    return;
+  }
+  choice.cell = std::min<Bytes>(can.window_bytes / 4, 32 << 10);
+  choice.cells = static_cast<int>(can.window_bytes / choice.cell);
+}
+
+/// The segment that balances filling the chain (hops) against the cost of each message: sqrt(M L / hops).
+Bytes chain_segment(Bytes bytes, int nodes) {
+  const double hops = std::max(1, nodes - 2);
+  const double best = std::sqrt(static_cast<double>(bytes) * latency_bytes / hops);
+  const Bytes power = std::bit_floor(static_cast<Bytes>(std::max(best, 1.0)));
+  return std::clamp<Bytes>(power, 8 << 10, 1 << 20);
+}
+
+double chain_cost(Bytes bytes, Bytes segment, int nodes) {
+  const double segments = std::ceil(static_cast<double>(bytes) / static_cast<double>(segment));
+  return (nodes - 2 + segments) * (static_cast<double>(segment) + latency_bytes);
+}
+
+double binomial_cost(Bytes bytes, int nodes) {
+  return std::ceil(std::log2(nodes)) * (static_cast<double>(bytes) + latency_bytes);
+}
+
+Decision choose_broadcast(const Topology& topology, Bytes bytes) {
+  Decision decision;
+  Choice& choice = decision.choice;
+  choose_within(topology, bytes, choice);
+  if (topology.nodes() == 1) {
+    decision.reason = choice.within == Within::single_copy ? "one node, large: every core copies its share, once"
+                                                           : "one node: through cells, pipelined when they are too small";
+    return decision;
+  }
+  const Bytes segment = chain_segment(bytes, topology.nodes());
+  if (chain_cost(bytes, segment, topology.nodes()) < binomial_cost(bytes, topology.nodes())) {
+    choice.between = Between::chain;
+    choice.segment = segment;
+    decision.reason = "large for this many nodes: a segmented chain keeps every link busy";
+  } else {
+    choice.segment = bytes > (Bytes{64} << 10) ? Bytes{64} << 10 : 0;
+    decision.reason = "short for this many nodes: a binomial tree has the fewest rounds";
+  }
+  return decision;
+}
+
+Decision choose_allgather(const Topology& topology, Bytes bytes) {
+  Decision decision;
+  Choice& choice = decision.choice;
+  choice.between = Between::ring;
+  choose_within(topology, bytes, choice);
+  if (topology.nodes() == 1) {
+    decision.reason = choice.within == Within::single_copy ? "one node, large: everyone pulls from everyone"
+                                                           : "one node: through cells, pipelined when they are too small";
+    return decision;
+  }
+  const Bytes per_node = bytes * static_cast<Bytes>(topology.largest_node());
+  if (per_node <= (Bytes{32} << 10)) {
+    const bool is_power_of_two = std::has_single_bit(static_cast<unsigned>(topology.nodes()));
+    choice.between = is_power_of_two ? Between::recursive_doubling : Between::bruck;
+    decision.reason = "short: the fewest rounds between leaders";
+  } else {
+    decision.reason = "large: a ring sends every byte once over every link";
+  }
+  return decision;
+}
+
+}  // namespace
+
+Decision choose(const Topology& topology, const plan::Problem& problem) {
+  if (problem.operation == Operation::broadcast) return choose_broadcast(topology, problem.bytes);
+  if (problem.operation == Operation::allgather) return choose_allgather(topology, problem.bytes);
+  Decision decision;
+  decision.choice.between = Between::dissemination;
+  decision.reason = "flags on the node, dissemination between leaders";
+  return decision;
+}
+
+}  // namespace espalier::collectives

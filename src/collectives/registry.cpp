@@ -1,0 +1,141 @@
+#include "collectives/registry.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "collectives/allgather.hpp"
+#include "collectives/barrier.hpp"
+#include "collectives/broadcast.hpp"
+
+namespace espalier::collectives {
+
+using plan::Between;
+using plan::Choice;
+using plan::Operation;
+using plan::Within;
+
+namespace {
+
+constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
+constexpr const char* chain_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
+constexpr const char* exchange_knobs = "within=cells|single_copy cell=64..64M cells=1..1024";
+
+constexpr Algorithm table[] = {
+    {"broadcast_knomial", Operation::broadcast, Between::knomial, "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
+     "k-nomial tree of nodes, ceil(log_k N) rounds; the root sends (k - 1) ceil(log_k N) M", tree_knobs, build_broadcast},
+    {"broadcast_chain", Operation::broadcast, Between::chain, "Barnett et al. 1994 (pipelined chain)",
+     "each node hands segments to the next, N - 1 + segments rounds; every leader sends M", chain_knobs, build_broadcast},
+    {"allgather_ring", Operation::allgather, Between::ring, "Qian, Rashti, Afsahi 2010, section 4 (single group, single connection)",
+     "leaders pass on one node's data per round, N - 1 rounds; every leader sends (N - 1)/N of the result", exchange_knobs,
+     build_allgather},
+    {"allgather_recursive_doubling", Operation::allgather, Between::recursive_doubling,
+     "Thakur, Rabenseifner, Gropp 2005, section 4.1",
+     "leaders swap all they have at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two)",
+     exchange_knobs, build_allgather},
+    {"allgather_bruck", Operation::allgather, Between::bruck, "Bruck et al. 1997",
+     "leaders send all they have 2^k nodes to the left, ceil(log2 N) rounds for any N", exchange_knobs, build_allgather},
+    {"barrier_dissemination", Operation::barrier, Between::dissemination, "Hensgen, Finkel, Manber 1988",
+     "leaders signal 2^k nodes to the right, ceil(log2 N) rounds", "", build_barrier},
+};
+
+std::string names_of(Operation operation) {
+  std::string names;
+  for (const Algorithm& algorithm : table)
+    if (algorithm.operation == operation) names += (names.empty() ? "" : ", ") + std::string(name(algorithm.between));
+  return names;
+}
+
+const Algorithm& find_by_name(Operation operation, std::string_view text) {
+  for (const Algorithm& algorithm : table)
+    if (algorithm.operation == operation && (text == algorithm.name || text == name(algorithm.between))) return algorithm;
+  throw Error("unknown algorithm '" + std::string(text) + "' for " + name(operation) + ": one of " + names_of(operation));
+}
+
+int parse_count(std::string_view knob, std::string_view value, int least, int most) {
+  int number = 0;
+  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (status != std::errc{} || end != value.data() + value.size() || number < least || number > most)
+    throw Error(std::string(knob) + "=" + std::string(value) + ": write a whole number from " + std::to_string(least) +
+                " to " + std::to_string(most));
+  return number;
+}
+
+Bytes parse_size(std::string_view knob, std::string_view value, Bytes least, Bytes most) {
+  const Bytes bytes = parse_bytes(value);
+  if (bytes < least || bytes > most)
+    throw Error(std::string(knob) + "=" + std::string(value) + ": write a size from " + format_bytes(least) + " to " +
+                format_bytes(most));
+  return bytes;
+}
+
+Within parse_within(std::string_view value) {
+  for (const Within within : {Within::cells, Within::single_copy})
+    if (value == name(within)) return within;
+  throw Error("within=" + std::string(value) + ": one of cells, single_copy");
+}
+
+void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
+  if (knob == "radix")
+    choice.radix = parse_count(knob, value, 2, 64);
+  else if (knob == "segment")
+    choice.segment = value == "0" ? 0 : parse_size(knob, value, Bytes{1} << 10, Bytes{1} << 30);
+  else if (knob == "within")
+    choice.within = parse_within(value);
+  else if (knob == "cell")
+    choice.cell = parse_size(knob, value, 64, Bytes{64} << 20);
+  else if (knob == "cells")
+    choice.cells = parse_count(knob, value, 1, 1024);
+  else
+    throw Error("unknown knob '" + std::string(knob) + "': one of radix, segment, within, cell, cells");
+}
+
+/// The largest single message between leaders, for limits of the network underneath.
+Bytes largest_message(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
+  if (topology.nodes() == 1) return 0;
+  if (problem.operation == Operation::allgather) return problem.bytes * static_cast<Bytes>(topology.ranks());
+  return choice.segment == 0 ? problem.bytes : std::min(choice.segment, problem.bytes);
+}
+
+/// More pieces than this and the ticks of one call run out.
+constexpr Bytes most_pieces = (Bytes{1} << (plan::tick_bits - 2));
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() { return table; }
+
+const Algorithm& find_algorithm(Operation operation, Between between) {
+  return find_by_name(operation, name(between));
+}
+
+Choice parse_choice(Operation operation, std::string_view text) {
+  Choice choice;
+  const std::size_t comma = std::min(text.find(','), text.size());
+  choice.between = find_by_name(operation, text.substr(0, comma)).between;
+  for (std::size_t begin = comma + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view item = text.substr(begin, end - begin);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) throw Error("'" + std::string(item) + "' is not a knob: write knob=value");
+    set_knob(choice, item.substr(0, equals), item.substr(equals + 1));
+    begin = end + 1;
+  }
+  return choice;
+}
+
+std::string why_invalid(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
+  const topology::Capabilities& can = topology.capabilities();
+  if (choice.within == Within::single_copy && !can.single_copy)
+    return "single copy is switched off or forbidden by the system";
+  if (choice.within == Within::cells && choice.cell * static_cast<Bytes>(choice.cells) > can.window_bytes)
+    return "cells of " + format_bytes(choice.cell) + " x " + std::to_string(choice.cells) + " exceed the window of " +
+           format_bytes(can.window_bytes) + " (ESPALIER_SHM_WINDOW)";
+  if (largest_message(topology, problem, choice) > (Bytes{1} << 30))
+    return "a message between nodes would exceed 1G: set segment";
+  const Bytes unit = choice.within == Within::cells ? choice.cell : std::max<Bytes>(choice.segment, 1 << 10);
+  if (output_bytes(problem, topology.ranks()) / unit > most_pieces) return "too many pieces: use larger cells or segments";
+  return "";
+}
+
+}  // namespace espalier::collectives

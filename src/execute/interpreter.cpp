@@ -1,0 +1,92 @@
+#include "execute/interpreter.hpp"
+
+#include <cstring>
+
+namespace espalier::execute {
+
+using plan::Buffer;
+using plan::Op;
+using plan::Step;
+
+Interpreter::Interpreter(const plan::Program& program, const Buffers& buffers, const Environment& environment) noexcept
+    : program_(program), environment_(environment), next_(program.steps.data()) {
+  Seat* seat = environment.seat;
+  std::byte* window = seat != nullptr && seat->board() ? seat->board().window(seat->me(), seat->call()) : nullptr;
+  bases_[static_cast<int>(Buffer::input)] = buffers.input;
+  bases_[static_cast<int>(Buffer::output)] = buffers.output;
+  bases_[static_cast<int>(Buffer::scratch)] = buffers.scratch;
+  bases_[static_cast<int>(Buffer::window)] = window;
+  // Neighbours read the addresses only after a flag that this program posts later; that post releases them.
+  if (program.is_exposed)
+    seat->board().exposure(seat->me()) = Exposure{{buffers.input, buffers.output, buffers.scratch}};
+}
+
+bool Interpreter::reach(const Step& step) const noexcept {
+  const LocalRank owner = step.neighbour();
+  std::byte* theirs = environment_.seat->board().exposure(owner).address[static_cast<int>(step.far_buffer())] + step.far_offset();
+  std::byte* mine = address(step.buffer(), step.offset());
+  if (step.op() == Op::pull) return environment_.single_copy->read(owner, theirs, mine, step.bytes());
+  return environment_.single_copy->write(owner, theirs, mine, step.bytes());
+}
+
+Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
+  Seat* seat = environment_.seat;
+  const auto verdict = [](bool is_fine) { return is_fine ? Outcome::next : Outcome::broken; };
+  switch (step.op()) {
+    case Op::await:
+      return seat->reached(step.neighbour(), step.flag(), step.tick(), step.calls_back()) ? Outcome::next : Outcome::wait;
+    case Op::post: seat->post(step.flag(), step.tick()); return Outcome::next;
+    case Op::put:
+      std::memcpy(address(Buffer::window, step.window_offset()), address(step.buffer(), step.offset()), step.bytes());
+      return Outcome::next;
+    case Op::get:
+      std::memcpy(address(step.buffer(), step.offset()),
+                  seat->board().window(step.neighbour(), seat->call()) + step.window_offset(), step.bytes());
+      return Outcome::next;
+    case Op::copy: {
+      std::byte* into = address(step.buffer(), step.offset());
+      const std::byte* from = address(step.far_buffer(), step.far_offset());
+      if (into != from) std::memcpy(into, from, step.bytes());  // equal under MPI_IN_PLACE
+      return Outcome::next;
+    }
+    case Op::pull:
+    case Op::push: return verdict(reach(step));
+    case Op::send:
+      return verdict(environment_.network->start_send(step.slot(), step.peer(), address(step.buffer(), step.offset()), step.bytes()));
+    case Op::recv:
+      return verdict(environment_.network->start_recv(step.slot(), step.peer(), address(step.buffer(), step.offset()), step.bytes()));
+    case Op::finish:
+      switch (environment_.network->test(step.slot())) {
+        case Network::Progress::complete: return Outcome::next;
+        case Network::Progress::pending: return Outcome::wait;
+        case Network::Progress::broken: return Outcome::broken;
+      }
+  }
+  return Outcome::broken;
+}
+
+Status Interpreter::advance() noexcept {
+  const Step* const end = program_.steps.data() + program_.steps.size();
+  for (; next_ != end; ++next_) {
+    const Outcome outcome = execute(*next_);
+    if (outcome == Outcome::wait) return Status::waiting;
+    if (outcome == Outcome::broken) return Status::failed;
+  }
+  return Status::done;
+}
+
+bool run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment,
+                 Waiter& waiter) noexcept {
+  Interpreter interpreter(program, buffers, environment);
+  std::uint32_t attempt = 0;
+  std::size_t stood_at = 0;
+  for (;;) {
+    const Status status = interpreter.advance();
+    if (status != Status::waiting) return status == Status::done;
+    if (interpreter.position() != stood_at) attempt = 0;
+    stood_at = interpreter.position();
+    waiter.pause(attempt++);
+  }
+}
+
+}  // namespace espalier::execute

@@ -1,0 +1,24 @@
+#include "trees/tree.hpp"
+
+namespace espalier::trees {
+
+Branch derive_knomial(int position, int count, int radix) {
+  Branch branch;
+  // Weight of the position's lowest non-zero digit in base k; the root's lies beyond the highest digit.
+  long long weight = 1;
+  while (weight < count && (position / weight) % radix == 0) weight *= radix;
+  if (position > 0) branch.parent = static_cast<int>(position - ((position / weight) % radix) * weight);
+  for (long long step = weight / radix; step > 0; step /= radix)
+    for (int digit = 1; digit < radix; ++digit)
+      if (position + digit * step < count) branch.children.push_back(static_cast<int>(position + digit * step));
+  return branch;
+}
+
+Branch derive_chain(int position, int count) {
+  Branch branch;
+  branch.parent = position - 1;
+  if (position + 1 < count) branch.children.push_back(position + 1);
+  return branch;
+}
+
+}  // namespace espalier::trees
