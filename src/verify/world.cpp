@@ -1,0 +1,138 @@
+#include "verify/world.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "verify/contents.hpp"
+#include "verify/rules.hpp"
+
+namespace espalier::verify {
+namespace {
+
+using plan::Buffer;
+
+/// input, output, scratch and the banks of the window.
+constexpr int memories_per_rank = 3 + plan::window_banks;
+
+}  // namespace
+
+World::World(std::span<const plan::Plan* const> calls, Placement placement, const Clocks& clocks, Report& report)
+    : calls_(calls), placement_(placement), clocks_(clocks), report_(report),
+      memories_(static_cast<std::size_t>(calls.front()->topology.ranks() * memories_per_rank)) {}
+
+void World::begin(const Actor& by) {
+  const plan::Plan& plan = plan_of(by.call);
+  const bool in_place = placement_ == Placement::in_place;
+  if (!in_place) refill(by, Buffer::input, brought_input(plan, by.rank()));
+  refill(by, Buffer::output, in_place ? brought_in_place(plan, by.rank()) : brought_output(plan, by.rank()));
+  refill(by, Buffer::scratch, nothing(size_of(plan, by.rank(), Buffer::scratch)));
+}
+
+void World::end(const Actor& by) {
+  check_output(by);
+  for (const Buffer buffer : {Buffer::input, Buffer::output, Buffer::scratch}) {
+    if (buffer == Buffer::input && placement_ == Placement::in_place) continue;
+    refill(by, buffer, nothing(size_of(plan_of(by.call), by.rank(), buffer)));
+  }
+}
+
+void World::transfer(const Actor& by, const Place& from, const Place& to) {
+  const Location source = locate(by, from);
+  const Location target = locate(by, to);
+  if (source.memory == target.memory && source.extent.first < target.extent.last && target.extent.first < source.extent.last) {
+    // In place, a rank's block may already lie where it is copied to: interpreters skip that copy.
+    if (source.extent.first == target.extent.first) return;
+    report_.add({Kind::overlap, by.rank(), by.step, by.call, target.buffer, target.extent.first, target.extent.last,
+                 "copies onto a part of itself, from " + std::to_string(source.extent.first)});
+  }
+  store(by, target, load(by, from));
+}
+
+Contents World::load(const Actor& by, const Place& from) {
+  const Location source = locate(by, from);
+  conflicts_.clear();
+  source.memory->read(source.extent, {by.event, by.call}, clocks_, conflicts_);
+  report_conflicts(by, source, false);
+  Contents contents;
+  source.memory->peek(source.extent, by.call, contents);
+  report_undefined(by, source, contents);
+  return contents;
+}
+
+void World::open(const Actor& by, const Place& to) { store(by, locate(by, to), nothing(to.bytes)); }
+
+void World::deliver(const Actor& by, const Place& to, const Contents& contents) {
+  const Location target = locate(by, to);
+  target.memory->fill(target.extent, {by.event, by.call}, contents);
+}
+
+World::Location World::locate(const Actor& by, const Place& place) {
+  Buffer buffer = place.buffer;
+  Bytes offset = place.offset;
+  if (buffer == Buffer::input && placement_ == Placement::in_place) {
+    buffer = Buffer::output;
+    offset += static_cast<Bytes>(place.owner.value) * plan_of(by.call).problem.bytes;
+  }
+  int memory = place.owner.value * memories_per_rank + static_cast<int>(buffer);
+  if (buffer == Buffer::window) memory += by.call % plan::window_banks;
+  return {&memories_[static_cast<std::size_t>(memory)], place.owner, buffer, {offset, offset + place.bytes}};
+}
+
+void World::store(const Actor& by, const Location& to, const Contents& contents) {
+  conflicts_.clear();
+  to.memory->write(to.extent, {by.event, by.call}, contents, clocks_, conflicts_);
+  report_conflicts(by, to, true);
+}
+
+void World::refill(const Actor& by, Buffer buffer, const Contents& contents) {
+  const Bytes bytes = size_of(plan_of(by.call), by.rank(), buffer);
+  store(by, locate(by, {by.rank(), buffer, 0, bytes}), contents);
+}
+
+void World::check_output(const Actor& by) {
+  const plan::Plan& plan = plan_of(by.call);
+  const Location output = locate(by, {by.rank(), Buffer::output, 0, size_of(plan, by.rank(), Buffer::output)});
+  Contents found;
+  output.memory->peek(output.extent, by.call, found);
+  for (const Difference& difference : compare(found, wanted_output(plan)))
+    report_.add({Kind::data, by.rank(), by.step, by.call, Buffer::output, difference.where.first, difference.where.last,
+                 "holds " + to_string(difference.found) + ", should hold " + to_string(difference.wanted)});
+}
+
+void World::report_undefined(const Actor& by, const Location& from, const Contents& contents) {
+  Bytes at = from.extent.first;
+  for (const Piece& piece : contents) {
+    if (piece.value.expression == Value::undefined)
+      report_.add({Kind::undefined, by.rank(), by.step, by.call, from.buffer, at, at + piece.bytes,
+                   "reads bytes of rank " + std::to_string(from.owner.value) + " that nobody has written in this call"});
+    at += piece.bytes;
+  }
+}
+
+void World::report_conflicts(const Actor& by, const Location& location, bool writes) {
+  for (const Conflict& conflict : conflicts_) {
+    const bool is_own = conflict.other.rank == by.rank();
+    const Extent where{std::max(conflict.where.first, location.extent.first), std::min(conflict.where.last, location.extent.last)};
+    report_.add({is_own ? Kind::busy : Kind::race, by.rank(), by.step, by.call, location.buffer, where.first, where.last,
+                 std::string(writes ? "writes" : "reads") + " bytes of rank " + std::to_string(location.owner.value) + " that " +
+                     describe(conflict.other) + (conflict.other_writes ? " writes" : " reads") +
+                     (is_own ? ", which is not finished" : "; nothing puts one before the other")});
+  }
+}
+
+std::string World::describe(Event other) const {
+  const auto rank = static_cast<std::size_t>(other.rank.value);
+  // Each call is one event to begin with, one for each step, one at the end; moments count from 1.
+  auto left = static_cast<int>(other.moment) - 1;
+  int call = 1;
+  for (; left >= static_cast<int>(plan_of(call).programs[rank].steps.size()) + 2; ++call)
+    left -= static_cast<int>(plan_of(call).programs[rank].steps.size()) + 2;
+  const auto& steps = plan_of(call).programs[rank].steps;
+  const std::string who = "rank " + std::to_string(other.rank.value);
+  const std::string when = " of call " + std::to_string(call);
+  if (left == 0) return who + "'s caller, before the begin" + when + ",";
+  if (left > static_cast<int>(steps.size())) return who + "'s caller, after the end" + when + ",";
+  return who + "'s step " + std::to_string(left - 1) + when + " (" + plan::to_string(steps[static_cast<std::size_t>(left - 1)]) + ")";
+}
+
+}  // namespace espalier::verify
