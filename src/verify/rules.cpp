@@ -16,6 +16,9 @@ class ProgramCheck {
       : plan_(plan), program_(plan.programs[static_cast<std::size_t>(me.value)]), me_(me), report_(report) {}
 
   void run() {
+    if (program_.window_bytes > plan_.topology.capabilities().window_bytes)
+      add(Kind::bounds, "needs " + std::to_string(program_.window_bytes) + " bytes of a window of " +
+                            std::to_string(plan_.topology.capabilities().window_bytes));
     for (const Step& step : program_.steps) {
       check(step);
       ++at_;

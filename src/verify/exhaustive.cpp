@@ -1,0 +1,65 @@
+#include "verify/exhaustive.hpp"
+
+#include "collectives/registry.hpp"
+
+namespace espalier::verify {
+
+using plan::Choice;
+using plan::Operation;
+using plan::Problem;
+using plan::Within;
+using topology::Topology;
+
+namespace {
+
+std::vector<Topology> placements(int ranks) {
+  // Nodes of 4, 1, 2 and 3 ranks in turn.
+  static constexpr int unequal[] = {0, 0, 0, 0, 1, 2, 2, 3, 3, 3};
+  std::vector<std::vector<int>> forms(6);
+  for (int r = 0; r < ranks; ++r) {
+    forms[0].push_back(0);
+    forms[1].push_back(r);
+    forms[2].push_back(r / 4);
+    forms[3].push_back(r % 2);
+    forms[4].push_back(r % 5);
+    forms[5].push_back(r / 10 * 4 + unequal[r % 10]);
+  }
+  std::vector<Topology> topologies;
+  for (const std::vector<int>& node_of : forms) topologies.push_back(Topology::from_nodes(node_of, {.single_copy = true}));
+  return topologies;
+}
+
+std::vector<Choice> choices(const collectives::Algorithm& algorithm) {
+  std::vector<Choice> all;
+  for (const Within within : {Within::cells, Within::single_copy})
+    for (const int radix : {2, 3, 5}) {
+      const bool has_radix = algorithm.between == plan::Between::knomial;
+      if (has_radix || radix == 2) all.push_back({algorithm.between, within, radix, 128, 64, 2});
+    }
+  return all;
+}
+
+/// More than a cell, than all cells, than a segment; and not a multiple of any of them.
+constexpr Bytes uneven_bytes = 64 * 5 + 1;
+
+void prove_all_roots(const Topology& topology, Operation operation, const Choice& choice, Outcome& outcome) {
+  const int roots = operation == Operation::broadcast ? topology.ranks() : 1;
+  const Bytes bytes = operation == Operation::barrier ? 0 : uneven_bytes;
+  for (int root = 0; root < roots && !outcome.is_hopeless(); ++root)
+    prove({topology, {operation, bytes, Rank(root)}, choice}, outcome);
+}
+
+}  // namespace
+
+Outcome verify_exhaustive(int first, int last, const std::function<bool(int)>& progress) {
+  Outcome outcome;
+  for (int ranks = first; ranks <= last; ++ranks) {
+    for (const Topology& topology : placements(ranks))
+      for (const collectives::Algorithm& algorithm : collectives::algorithms())
+        for (const Choice& choice : choices(algorithm)) prove_all_roots(topology, algorithm.operation, choice, outcome);
+    if (outcome.is_hopeless() || (progress && !progress(ranks))) break;
+  }
+  return outcome;
+}
+
+}  // namespace espalier::verify

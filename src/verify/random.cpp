@@ -1,0 +1,111 @@
+#include "verify/random.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "collectives/registry.hpp"
+
+namespace espalier::verify {
+
+using plan::Choice;
+using plan::Operation;
+using plan::Problem;
+using plan::Within;
+
+namespace {
+
+/// Bounds the steps of one plan, and with them the time to prove it. Pipelines show all they do within a few rounds.
+constexpr Bytes most_pieces = 256;
+
+int draw_ranks(Random& random, int most) {
+  static constexpr int primes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61};
+  if (random.one_in(3)) return std::min(primes[random.below(std::size(primes))], most);
+  // Small machines come first: their plans have most of the special cases.
+  return random.one_in(2) ? random.between(1, std::min(most, 12)) : random.between(1, most);
+}
+
+void shuffle(std::vector<int>& values, Random& random) {
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
+}
+
+std::vector<int> draw_placement(Random& random, int ranks) {
+  std::vector<int> node_of(static_cast<std::size_t>(ranks));
+  const int nodes = random.between(1, ranks);
+  const int form = random.between(0, 5);
+  const int per_node = (ranks + nodes - 1) / nodes;
+  for (int r = 0, unequal = 0; r < ranks; ++r) {
+    int& node = node_of[static_cast<std::size_t>(r)];
+    if (form == 0) node = 0;
+    if (form == 1) node = r;
+    if (form == 2) node = r % nodes;
+    if (form == 3) node = r / per_node;
+    if (form == 4) node = unequal += r > 0 && random.one_in(per_node);
+    if (form == 5) node = random.between(0, nodes - 1);
+  }
+  if (form >= 3 && random.one_in(4)) shuffle(node_of, random);
+  return node_of;
+}
+
+Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool can_single_copy) {
+  Choice choice;
+  choice.between = algorithm.between;
+  choice.within = can_single_copy && random.one_in(2) ? Within::single_copy : Within::cells;
+  choice.radix = random.between(2, random.one_in(2) ? 4 : 16);
+  if (random.one_in(2)) choice.segment = (Bytes{1} << random.between(10, 16)) + (random.one_in(4) ? random.below(999) : 0);
+  choice.cell = (Bytes{64} << random.between(0, 8)) + (random.one_in(4) ? random.below(63) : 0);
+  choice.cells = random.between(1, 8);
+  return choice;
+}
+
+/// A size near one of the edges at which builders decide something.
+Bytes draw_bytes(Random& random, const Choice& choice, int largest_node) {
+  constexpr Bytes line_payload = 56, least_share = 8 << 10;
+  const Bytes edges[] = {0, 1, line_payload, choice.cell, choice.cell * static_cast<Bytes>(choice.cells), choice.segment,
+                         least_share * static_cast<Bytes>(largest_node), random.below(100000)};
+  const Bytes bytes = edges[random.below(std::size(edges))] * static_cast<Bytes>(random.between(1, 3));
+  const Bytes shifted = bytes + random.below(3);
+  return shifted > 0 && random.one_in(2) ? shifted - 1 : shifted;
+}
+
+/// What one rank handles piece by piece.
+Bytes limit_pieces(Bytes bytes, const Problem& problem, const Choice& choice, int ranks) {
+  const Bytes unit = choice.within == Within::cells ? choice.cell : std::max<Bytes>(choice.segment, 1 << 10);
+  const Bytes blocks = problem.operation == Operation::allgather ? static_cast<Bytes>(ranks) : 1;
+  return std::min(bytes, std::max<Bytes>(1, most_pieces * unit / blocks));
+}
+
+}  // namespace
+
+Random::Random(std::uint64_t seed, std::uint64_t stream) {
+  std::seed_seq words{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
+                      static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)};
+  engine_.seed(words);
+}
+
+Specimen draw_specimen(Random& random, int most_ranks) {
+  const int ranks = draw_ranks(random, most_ranks);
+  const std::vector<int> node_of = draw_placement(random, ranks);
+  const bool can_single_copy = random.one_in(2);
+  Specimen specimen{topology::Topology::from_nodes(node_of, {.single_copy = can_single_copy}), {}, {}};
+  const auto algorithms = collectives::algorithms();
+  const collectives::Algorithm& algorithm = algorithms[random.below(algorithms.size())];
+  specimen.choice = draw_choice(random, algorithm, can_single_copy);
+  Problem& problem = specimen.problem;
+  problem.operation = algorithm.operation;
+  if (problem.operation != Operation::barrier)
+    problem.bytes = limit_pieces(draw_bytes(random, specimen.choice, specimen.topology.largest_node()), problem, specimen.choice, ranks);
+  if (problem.operation == Operation::broadcast) problem.root = Rank(random.between(0, ranks - 1));
+  return specimen;
+}
+
+Outcome verify_random(std::uint64_t count, std::uint64_t seed, const std::function<bool(std::uint64_t)>& progress) {
+  Outcome outcome;
+  while (outcome.checked < count && !outcome.is_hopeless()) {
+    Random random(seed, outcome.checked);
+    prove(draw_specimen(random), outcome);
+    if (progress && !progress(outcome.checked)) break;
+  }
+  return outcome;
+}
+
+}  // namespace espalier::verify

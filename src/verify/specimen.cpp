@@ -1,0 +1,23 @@
+#include "verify/specimen.hpp"
+
+#include "verify/verify.hpp"
+
+namespace espalier::verify {
+
+std::string reproducer(const Specimen& specimen) {
+  const topology::Topology& topology = specimen.topology;
+  std::string text = "build(Topology([";
+  for (int r = 0; r < topology.ranks(); ++r)
+    text += (r > 0 ? ", " : "") + std::to_string(topology.node_of(Rank(r)).value);
+  text += std::string("], single_copy=") + (topology.capabilities().single_copy ? "True" : "False") + "), \"";
+  text += std::string(plan::name(specimen.problem.operation)) + "\", " + std::to_string(specimen.problem.bytes) + ", ";
+  return text + std::to_string(specimen.problem.root.value) + ", \"" + plan::to_string(specimen.choice) + "\")";
+}
+
+void prove(const Specimen& specimen, Outcome& outcome) {
+  const plan::Plan plan = collectives::build_plan(specimen.topology, specimen.problem, specimen.choice);
+  for (Violation& violation : verify(plan)) outcome.failures.push_back({std::move(violation), reproducer(specimen)});
+  ++outcome.checked;
+}
+
+}  // namespace espalier::verify

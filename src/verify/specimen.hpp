@@ -1,0 +1,38 @@
+#pragma once
+// A plan to be proved, by what it is built from.
+
+#include <string>
+#include <vector>
+
+#include "collectives/build.hpp"
+#include "verify/violation.hpp"
+
+namespace espalier::verify {
+
+struct Specimen {
+  topology::Topology topology;
+  plan::Problem problem;
+  plan::Choice choice;
+};
+
+/// One line that builds the plan again through the Python module:
+/// build(Topology([0, 0, 1], single_copy=True), "broadcast", 4097, 1, "chain,segment=1K,…").
+std::string reproducer(const Specimen& specimen);
+
+/// What proving many plans has come to.
+struct Outcome {
+  struct Failure {
+    Violation violation;
+    std::string reproducer;
+  };
+  std::uint64_t checked = 0;
+  std::vector<Failure> failures;
+
+  /// Enough has been found: more would only bury it.
+  bool is_hopeless() const { return failures.size() >= Report::limit; }
+};
+
+/// Builds the plan, proves it and adds what is wrong.
+void prove(const Specimen& specimen, Outcome& outcome);
+
+}  // namespace espalier::verify
