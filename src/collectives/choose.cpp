@@ -25,10 +25,10 @@ constexpr Bytes single_copy_from = 32 << 10;
 
 Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Small data take one stage; larger ones a pipeline of a few cells, small enough to stay in the second-level cache.
-void choose_within(const Topology& topology, Bytes bytes, Choice& choice) {
+/// `bytes` is what one writer passes to its node. Small data take one stage; larger ones a pipeline of a few cells, small
+/// enough to stay in the second-level cache.
+void choose_cells(const Topology& topology, Bytes bytes, Choice& choice) {
   const topology::Capabilities& can = topology.capabilities();
-  if (can.single_copy && !can.oversubscribed && bytes >= single_copy_from) choice.within = Within::single_copy;
   const Bytes one_stage = std::min<Bytes>(can.window_bytes, 16 << 10);
   if (bytes <= one_stage) {
     choice.cell = round_up_to(std::max<Bytes>(bytes, 64), 64);
@@ -37,6 +37,13 @@ void choose_within(const Topology& topology, Bytes bytes, Choice& choice) {
   }
   choice.cell = std::min<Bytes>(can.window_bytes / 4, 32 << 10);
   choice.cells = static_cast<int>(can.window_bytes / choice.cell);
+}
+
+/// `message` is what the caller brings, `passed` what the busiest writer of a node hands to its neighbours.
+void choose_within(const Topology& topology, Bytes message, Bytes passed, Choice& choice) {
+  const topology::Capabilities& can = topology.capabilities();
+  if (can.single_copy && !can.oversubscribed && message >= single_copy_from) choice.within = Within::single_copy;
+  choose_cells(topology, passed, choice);
 }
 
 /// The segment that balances filling the chain (hops) against the cost of each message: sqrt(M L / hops).
@@ -59,7 +66,7 @@ double binomial_cost(Bytes bytes, int nodes) {
 Decision choose_broadcast(const Topology& topology, Bytes bytes) {
   Decision decision;
   Choice& choice = decision.choice;
-  choose_within(topology, bytes, choice);
+  choose_within(topology, bytes, bytes, choice);
   if (topology.nodes() == 1) {
     decision.reason = choice.within == Within::single_copy ? "one node, large: every core copies its share, once"
                                                            : "one node: through cells, pipelined when they are too small";
@@ -81,7 +88,8 @@ Decision choose_allgather(const Topology& topology, Bytes bytes) {
   Decision decision;
   Choice& choice = decision.choice;
   choice.between = Between::ring;
-  choose_within(topology, bytes, choice);
+  const Bytes result = bytes * static_cast<Bytes>(topology.ranks());
+  choose_within(topology, bytes, topology.nodes() == 1 ? bytes : result, choice);
   if (topology.nodes() == 1) {
     decision.reason = choice.within == Within::single_copy ? "one node, large: everyone pulls from everyone"
                                                            : "one node: through cells, pipelined when they are too small";

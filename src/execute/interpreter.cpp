@@ -35,6 +35,8 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
   switch (step.op()) {
     case Op::await:
       return seat->reached(step.neighbour(), step.flag(), step.tick(), step.calls_back()) ? Outcome::next : Outcome::wait;
+    case Op::await_all:
+      return seat->all_reached(step.flag(), step.tick(), step.calls_back()) ? Outcome::next : Outcome::wait;
     case Op::post: seat->post(step.flag(), step.tick()); return Outcome::next;
     case Op::put:
       std::memcpy(address(Buffer::window, step.window_offset()), address(step.buffer(), step.offset()), step.bytes());

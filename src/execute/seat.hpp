@@ -43,6 +43,12 @@ class Seat {
     return seen >= wanted;
   }
 
+  bool all_reached(plan::Flag flag, std::uint64_t tick, std::uint64_t calls_back) noexcept {
+    for (int r = 0; r < ranks(); ++r)
+      if (LocalRank(r) != me_ && !reached(LocalRank(r), flag, tick, calls_back)) return false;
+    return true;
+  }
+
  private:
   Board board_;
   LocalRank me_{};

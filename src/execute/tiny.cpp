@@ -47,10 +47,7 @@ inline const Line& await_line(const Seat& seat, LocalRank owner, Waiter& waiter)
 // Before a line of the ring is written again, every neighbour must have left the call that used it last. Neighbours'
 // progress is remembered, so shared memory is looked at only once in a while.
 inline void await_ring(Seat& seat, Waiter& waiter) noexcept {
-  for (int r = 0; r < seat.ranks(); ++r) {
-    if (LocalRank(r) == seat.me()) continue;
-    wait_until([&] { return seat.reached(LocalRank(r), plan::Flag::done, 1, ring_lines); }, waiter);
-  }
+  wait_until([&] { return seat.all_reached(plan::Flag::done, 1, ring_lines); }, waiter);
 }
 
 }  // namespace

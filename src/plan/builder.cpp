@@ -52,8 +52,7 @@ void Builder::copy(Buffer from, Bytes from_offset, Buffer into, Bytes into_offse
 }
 
 void Builder::await_neighbours(Flag flag, std::uint64_t tick, Bytes calls_back) {
-  for (int r = 0; r < node_size(); ++r)
-    if (LocalRank(r) != local_) emit(Step::await(LocalRank(r), flag, tick, calls_back));
+  if (node_size() > 1) emit(Step::await_all(flag, tick, calls_back));
 }
 
 void Builder::claim_window() {

@@ -9,7 +9,7 @@
 namespace espalier::plan {
 
 const char* name(Op op) {
-  static constexpr const char* names[] = {"send", "recv", "finish", "put", "get", "pull", "push", "post", "await", "copy"};
+  static constexpr const char* names[] = {"send", "recv", "finish", "put", "get", "pull", "push", "post", "await", "await_all", "copy"};
   return names[static_cast<int>(op)];
 }
 
@@ -67,7 +67,8 @@ std::string range(const char* buffer, Bytes offset, Bytes bytes) {
 std::string neighbour(const Step& step) { return "local rank " + std::to_string(step.neighbour().value); }
 
 std::string await_text(const Step& step) {
-  const std::string who = neighbour(step) + "'s " + name(step.flag());
+  const std::string whose = step.op() == Op::await ? neighbour(step) : "all neighbours";
+  const std::string who = whose + "'s " + name(step.flag());
   if (step.calls_back() > 0) return "await " + who + " of " + std::to_string(step.calls_back()) + " calls ago";
   return "await " + who + " >= " + std::to_string(step.tick());
 }
@@ -86,7 +87,8 @@ std::string to_string(const Step& step) {
     case Op::pull: return "pull " + here + " from " + neighbour(step) + "'s " + far();
     case Op::push: return "push " + here + " into " + neighbour(step) + "'s " + far();
     case Op::post: return std::string("post ") + name(step.flag()) + " = " + std::to_string(step.tick());
-    case Op::await: return await_text(step);
+    case Op::await:
+    case Op::await_all: return await_text(step);
     case Op::copy: return "copy " + here + " from " + far();
   }
   return "";

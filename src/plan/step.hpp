@@ -18,6 +18,7 @@ enum class Op : std::uint8_t {
   push,    ///< single copy: from a private buffer of ours into a neighbour's
   post,    ///< raise one of our flags to a tick (release: what we did before is visible to who sees it)
   await,   ///< wait until a neighbour's flag has reached a tick (acquire)
+  await_all,  ///< wait until all node neighbours' flags (not our own) have reached a tick (acquire)
   copy,    ///< copy between two private buffers of this rank
 };
 
@@ -77,6 +78,9 @@ class Step {
   static constexpr Step await(LocalRank owner, Flag flag, std::uint64_t tick, Bytes calls_back = 0) {
     return {Op::await, Buffer::input, static_cast<std::uint8_t>(flag), owner.value, calls_back, 0, tick};
   }
+  static constexpr Step await_all(Flag flag, std::uint64_t tick, Bytes calls_back = 0) {
+    return {Op::await_all, Buffer::input, static_cast<std::uint8_t>(flag), 0, calls_back, 0, tick};
+  }
   static constexpr Step copy(Buffer from, Bytes from_offset, Buffer into, Bytes into_offset, Bytes bytes) {
     return {Op::copy, into, static_cast<std::uint8_t>(from), 0, into_offset, bytes, from_offset};
   }
@@ -92,9 +96,9 @@ class Step {
   constexpr Bytes window_offset() const { return far_; }          ///< put (own window), get (the neighbour's)
   constexpr Buffer far_buffer() const { return static_cast<Buffer>(other_); }  ///< pull, push: theirs; copy: the source
   constexpr Bytes far_offset() const { return far_; }             ///< pull, push, copy
-  constexpr Flag flag() const { return static_cast<Flag>(other_); }  ///< post, await
-  constexpr std::uint64_t tick() const { return far_; }           ///< post, await
-  constexpr Bytes calls_back() const { return offset_; }          ///< await
+  constexpr Flag flag() const { return static_cast<Flag>(other_); }  ///< post, await, await_all
+  constexpr std::uint64_t tick() const { return far_; }           ///< post, await, await_all
+  constexpr Bytes calls_back() const { return offset_; }          ///< await, await_all
 
   constexpr bool operator==(const Step&) const = default;
 
