@@ -1,0 +1,185 @@
+// Collectives among processes of one node, without any MPI: the shared-memory layer by itself, for finding knobs.
+//
+//   build/release/bench/bench_node RANKS OPERATION BYTES CHOICE [CALLS]
+//   build/release/bench/bench_node 2 broadcast 64K knomial,within=single_copy
+//
+// CHOICE may be "tiny" (payload in the flag's line), "auto", or what espalier explain prints. Ranks are pinned round robin.
+// Prints p10 and p50 over calls of (last exit - last entry) in microseconds; one clock, buffers rotated, all ranks
+// synchronised before each call by a barrier that is not part of the time.
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "collectives/build.hpp"
+#include "collectives/choose.hpp"
+#include "collectives/registry.hpp"
+#include "execute/interpreter.hpp"
+#include "execute/tiny.hpp"
+#include "transports/arena.hpp"
+#include "transports/cross_memory.hpp"
+
+namespace {
+
+using namespace espalier;
+
+double now_us() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
+}
+
+class SpinYield final : public execute::Waiter {
+ public:
+  explicit SpinYield(std::uint32_t spins) : spins_(spins) {}
+  void pause(std::uint32_t attempt) noexcept override {
+    if (attempt < spins_)
+      __builtin_ia32_pause();
+    else
+      sched_yield();
+  }
+
+ private:
+  std::uint32_t spins_;
+};
+
+/// Shared by all ranks; written before the fork or by one rank each.
+struct Shared {
+  pid_t pid[64];
+  double entry[64][1 << 14];
+  double exit[64][1 << 14];
+};
+
+struct Job {
+  int ranks;
+  plan::Problem problem;
+  std::string choice;
+  int calls;
+};
+
+class RankRun {
+ public:
+  RankRun(const Job& job, Shared& shared, execute::Board board, execute::Board barrier_board, int me)
+      : job_(job), shared_(shared), me_(me), seat_(board, LocalRank(me)), barrier_(barrier_board, LocalRank(me)),
+        waiter_(job.ranks > cores() ? 0 : 2000), memory_(std::vector<pid_t>(shared.pid, shared.pid + job.ranks)) {
+    const auto topology = topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(job.ranks), 0), {true, job.ranks > cores()});
+    choice_ = job.choice == "auto" || job.choice == "tiny" ? collectives::choose(topology, job.problem).choice
+                                                            : collectives::parse_choice(job.problem.operation, job.choice);
+    program_ = collectives::build_program(topology, job.problem, choice_, Rank(me));
+  }
+
+  static int cores() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
+
+  void run() {
+    constexpr int rotations = 4;
+    const Bytes in = std::max<Bytes>(64, input_bytes(job_.problem)), out = std::max<Bytes>(64, output_bytes(job_.problem, job_.ranks));
+    std::vector<std::byte> input(in * rotations), output(out * rotations);
+    execute::run_tiny_barrier(barrier_, waiter_);
+    for (int call = 0; call < job_.calls; ++call) {
+      execute::run_tiny_barrier(barrier_, waiter_);
+      shared_.entry[me_][call] = now_us();
+      run_call(input.data() + in * static_cast<Bytes>(call % rotations), output.data() + out * static_cast<Bytes>(call % rotations));
+      shared_.exit[me_][call] = now_us();
+    }
+  }
+
+ private:
+  void run_call(std::byte* input, std::byte* output) {
+    if (job_.choice != "tiny") {
+      seat_.begin_call();
+      execute::run_program(program_, {input, output, nullptr}, {&seat_, nullptr, &memory_}, waiter_);
+    } else if (job_.problem.operation == plan::Operation::broadcast) {
+      execute::run_tiny_broadcast(seat_, LocalRank(0), output, job_.problem.bytes, waiter_);
+    } else if (job_.problem.operation == plan::Operation::allgather) {
+      execute::run_tiny_allgather(seat_, input, output, job_.problem.bytes, waiter_);
+    } else {
+      execute::run_tiny_barrier(seat_, waiter_);
+    }
+  }
+
+  const Job& job_;
+  Shared& shared_;
+  int me_;
+  execute::Seat seat_, barrier_;
+  SpinYield waiter_;
+  transports::CrossMemory memory_;
+  plan::Choice choice_;
+  plan::Program program_;
+};
+
+void pin(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(core), &set);
+  sched_setaffinity(0, sizeof(set), &set);
+}
+
+void report(const Job& job, const Shared& shared) {
+  std::vector<double> times;
+  for (int call = job.calls / 10; call < job.calls; ++call) {
+    double entry = 0, first = 1e300, exit = 0;
+    for (int r = 0; r < job.ranks; ++r) {
+      entry = std::max(entry, shared.entry[r][call]);
+      first = std::min(first, shared.entry[r][call]);
+      exit = std::max(exit, shared.exit[r][call]);
+    }
+    times.push_back(exit - (job.ranks <= RankRun::cores() ? entry : first));
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("%2d %-10s %8s %-50s p10 %9.3f  p50 %9.3f us\n", job.ranks, name(job.problem.operation),
+              format_bytes(job.problem.bytes).c_str(), job.choice.c_str(), times[times.size() / 10], times[times.size() / 2]);
+}
+
+int run_job(const Job& job) {
+  auto arena = transports::Arena::create(Bytes{1} << 30);
+  const execute::BoardShape shape{job.ranks, Bytes{4} << 20};
+  const auto offset = arena->allocate(execute::Board::bytes(shape), job.ranks);
+  const auto barrier_offset = arena->allocate(execute::Board::bytes({job.ranks, 4096}), job.ranks);
+  auto* shared = static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const pid_t self = getpid();
+  for (int r = 0; r < job.ranks; ++r) {
+    const pid_t pid = r == 0 ? self : fork();
+    if (r > 0 && pid != 0) continue;
+    if (r == 0) continue;
+    shared->pid[r] = getpid();
+    while (shared->pid[0] == 0) sched_yield();
+    pin(r % RankRun::cores());
+    RankRun(job, *shared, {arena->at(*offset), shape}, {arena->at(*barrier_offset), {job.ranks, 4096}}, r).run();
+    _exit(0);
+  }
+  for (int r = 1; r < job.ranks; ++r)
+    while (*const_cast<volatile pid_t*>(&shared->pid[r]) == 0) sched_yield();
+  shared->pid[0] = self;
+  pin(0);
+  RankRun(job, *shared, {arena->at(*offset), shape}, {arena->at(*barrier_offset), {job.ranks, 4096}}, 0).run();
+  while (wait(nullptr) > 0) continue;
+  report(job, *shared);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) {
+    std::fprintf(stderr, "usage: bench_node RANKS OPERATION BYTES CHOICE [CALLS]\n");
+    return 2;
+  }
+  try {
+    const plan::Operation operation = plan::parse_operation(argv[2]);
+    const int calls = argc > 5 ? std::atoi(argv[5]) : 2000;
+    return run_job({std::atoi(argv[1]), {operation, parse_bytes(argv[3]), Rank(0)}, argv[4], std::min(calls, 1 << 14)});
+  } catch (const Error& error) {
+    std::fprintf(stderr, "bench_node: %s\n", error.what());
+    return 2;
+  }
+}
