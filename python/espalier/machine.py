@@ -148,6 +148,14 @@ def has_fabric() -> bool:
         return False
 
 
+def processor_name() -> str:
+    """The processor's model as the kernel names it; its architecture where it does not."""
+    for line in _read("/proc/cpuinfo").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return os.uname().machine
+
+
 def _read(path: Path | str) -> str:
     try:
         return Path(path).read_text()

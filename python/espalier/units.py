@@ -33,3 +33,20 @@ def approximate_bytes(count: float) -> str:
             return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} TiB"
+
+
+def parse_counts(text: str) -> list[int]:
+    """Turns `2,4` into [2, 4]. Raises UserError unless all are whole numbers above 0."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdigit() and int(word) > 0 for word in words):
+        raise UserError(f"'{text}' is no list of counts", "write it as 2,4")
+    return [int(word) for word in words]
+
+
+def format_time(microseconds: float) -> str:
+    """Three or four digits with the unit that suits them: 0.69 µs, 89.3 ms."""
+    for unit, scale in (("µs", 1.0), ("ms", 1e3), ("s", 1e6)):
+        if microseconds < scale * 1e3 or unit == "s":
+            value = microseconds / scale
+            return f"{value:.2f} {unit}" if value < 100 else f"{value:.0f} {unit}"
+    raise AssertionError("unreachable: the last unit always fits")

@@ -1,0 +1,1 @@
+"""The main job of `make demo`: unmodified programs, native and with Espalier, side by side."""

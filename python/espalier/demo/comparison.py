@@ -1,0 +1,90 @@
+"""What the demo measures: the same thing natively and with Espalier, over interleaved rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One quantity under one MPI. `native[i]` and `espalier[i]` ran next to each other, in round i; microseconds."""
+
+    what: str  # operation or program
+    bytes: int  # message size; 0 where there is none
+    mpi: str
+    ranks: int
+    native: tuple[float, ...]
+    espalier: tuple[float, ...]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Native ÷ Espalier, round by round: above 1, Espalier is faster."""
+        return [native / own for native, own in zip(self.native, self.espalier, strict=True)]
+
+    @property
+    def ratio(self) -> float:
+        """The median of the rounds' ratios."""
+        return median(self.ratios)
+
+    def as_json(self) -> dict[str, Any]:
+        """Medians, and the ratio with its range."""
+        return {
+            "what": self.what,
+            "bytes": self.bytes,
+            "mpi": self.mpi,
+            "ranks": self.ranks,
+            "native_us": round(median(self.native), 3),
+            "espalier_us": round(median(self.espalier), 3),
+            "ratio_median": round(self.ratio, 3),
+            "ratio_min": round(min(self.ratios), 3),
+            "ratio_max": round(max(self.ratios), 3),
+        }
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one program did under one MPI apart from its times."""
+
+    program: str
+    mpi: str
+    ranks: int
+    handled: int  # collective calls of rank 0 that Espalier ran
+    native: int  # and those it left to the MPI
+    reasons: Mapping[str, int] = field(default_factory=dict)  # why it left them
+    same_output: bool | None = None  # standard output equal byte for byte; None where it holds times
+    digest: str = ""  # of that output
+
+    def as_json(self) -> dict[str, Any]:
+        """The same, as plain data."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything the demo found out."""
+
+    comparisons: list[Comparison] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)  # what could not run here, and why
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole result, as plain data."""
+        return {
+            "comparisons": [comparison.as_json() for comparison in self.comparisons],
+            "answers": [answer.as_json() for answer in self.answers],
+            "skipped": self.skipped,
+        }
+
+
+def count_calls(stats: Mapping[str, Mapping[str, Any]]) -> tuple[int, int, dict[str, int]]:
+    """Sums an ESPALIER_STATS file over its operations: handled, native, and the reasons for native."""
+    handled = sum(int(entry.get("handled", 0)) for entry in stats.values())
+    native = sum(int(entry.get("native", 0)) for entry in stats.values())
+    reasons: dict[str, int] = {}
+    for entry in stats.values():
+        for reason, count in entry.get("reasons", {}).items():
+            reasons[reason] = reasons.get(reason, 0) + int(count)
+    return handled, native, reasons

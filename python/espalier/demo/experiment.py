@@ -1,0 +1,105 @@
+"""The experiments of the demo: which programs run under which MPIs, and what is kept of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from espalier.demo.comparison import Answer, Comparison, Results, count_calls
+from espalier.demo.imb import find_imb, imb_command, parse_imb
+from espalier.demo.jobs import Finished, run_arm
+from espalier.errors import UserError
+from espalier.mpis import Mpi, select_mpi
+
+Progress = Callable[[str], None]  # told before each job what it is
+
+_IMB, _TREES = "IMB-MPI1", "trees (mpi4py)"
+# IMB-MPI1 is built for the MPICH ABI.
+_IMB_MPIS = ("mpich", "intel")
+_PYTHON_MPIS = ("mpich", "openmpi", "intel")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program under one MPI on one number of ranks."""
+
+    program: str
+    mpi: Mpi
+    ranks: int
+
+
+def list_cases(prefixes: Sequence[Path], ranks: Sequence[int], skipped: list[str]) -> list[Case]:
+    """Every case that can run here. `prefixes` are the MPI installations; what is missing goes to `skipped`."""
+    mpis = {}
+    for prefix in prefixes:
+        try:
+            mpi = select_mpi(str(prefix))
+            mpis[mpi.family.value] = mpi
+        except UserError as error:
+            skipped.append(error.message)
+    wanted = [(_IMB, name) for name in _IMB_MPIS] + [(_TREES, name) for name in _PYTHON_MPIS]
+    return [Case(program, mpis[name], count) for program, name in wanted if name in mpis for count in ranks]
+
+
+def run_demo(cases: Sequence[Case], rounds: int, scratch: Path, progress: Progress) -> Results:
+    """Runs all cases, round by round, both arms next to each other. A case that fails is skipped and said so."""
+    results = Results()
+    for case in cases:
+        try:
+            pairs = [_run_round(case, number, scratch, progress) for number in range(rounds)]
+        except UserError as error:
+            results.skipped.append(error.message)
+            continue
+        outputs = [(native.output, own.output) for native, own, _, _ in pairs]
+        results.answers.append(_answer(case, outputs, pairs[0][1]))
+        natives, owns = [pair[2] for pair in pairs], [pair[3] for pair in pairs]
+        for what, size in natives[0]:
+            times = (tuple(arm[what, size] for arm in arms) for arms in (natives, owns))
+            results.comparisons.append(Comparison(what, size, str(case.mpi), case.ranks, *times))
+    return results
+
+
+Times = dict[tuple[str, int], float]
+
+
+def _run_round(case: Case, number: int, scratch: Path, progress: Progress) -> tuple[Finished, Finished, Times, Times]:
+    """Both arms once; which one goes first alternates, so that neither always finds the machine warm."""
+    arms: dict[bool, tuple[Finished, Times]] = {}
+    for native in (True, False) if number % 2 == 0 else (False, True):
+        arm = "native" if native else "Espalier"
+        progress(f"{case.program}, {case.mpi}, {case.ranks} ranks, {arm}, round {number + 1}")
+        arms[native] = _run_once(case, scratch, native)
+    return arms[True][0], arms[False][0], arms[True][1], arms[False][1]
+
+
+def _run_once(case: Case, scratch: Path, native: bool) -> tuple[Finished, Times]:
+    if case.program == _IMB:
+        command = imb_command(find_imb(), case.ranks, scratch)
+        done = run_arm(case.mpi, case.ranks, command, scratch, native)
+        times = {(line.operation, line.bytes): line.average_us for line in parse_imb(done.output)}
+    else:
+        file = scratch / "times.json"
+        command = [sys.executable, "-m", "espalier.examples.neighbour_joining", "--times", str(file)]
+        done = run_arm(case.mpi, case.ranks, command, scratch, native)
+        facts = json.loads(file.read_text())
+        times = {
+            ("trees: collectives", 0): facts["collective_seconds"] * 1e6,
+            ("trees: whole run", 0): facts["seconds"] * 1e6,
+        }
+    if not times:
+        raise UserError(f"{case.program} under {case.mpi} printed no times")
+    return done, times
+
+
+def _answer(case: Case, outputs: Sequence[tuple[str, str]], own: Finished) -> Answer:
+    handled, native, reasons = count_calls(own.stats)
+    same, digest = None, ""
+    if case.program == _TREES:
+        first = outputs[0][0]
+        same = all(output == first for pair in outputs for output in pair)
+        digest = hashlib.sha256(first.encode()).hexdigest()[:16]
+    return Answer(case.program, str(case.mpi), case.ranks, handled, native, reasons, same, digest)

@@ -1,0 +1,59 @@
+"""IMB-MPI1, the Intel MPI Benchmarks' MPI-1 part, as Intel's wheel ships it: a program nobody built for Espalier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from espalier.errors import UserError
+from espalier.libraries import find_checkout
+
+SIZES = (4, 64, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20)
+OPERATIONS = ("Bcast", "Allgather", "Barrier")
+
+# Repetitions at most, megabytes at most per size, repetitions without the benchmark's own schedule: enough for a steady
+# average, short enough for a demo.
+_ITERATIONS = ("-iter", "1000,128,50", "-time", "0.25")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the benchmark's tables: its average time per call over repetitions and ranks."""
+
+    operation: str
+    bytes: int
+    average_us: float
+
+
+def find_imb() -> Path:
+    """The benchmark's executable. Raises UserError outside a checkout or before its set-up."""
+    checkout = find_checkout()
+    if checkout is None:
+        raise UserError("the demo needs the source tree of Espalier", "clone it and type: make demo")
+    program = checkout / "build" / "mpi" / "impi" / "bin" / "IMB-MPI1"
+    if not program.exists():
+        raise UserError(f"{program} is missing", "run `make mpi` in the source tree")
+    return program
+
+
+def imb_command(program: Path, ranks: int, scratch: Path) -> Sequence[str]:
+    """The command for all operations and sizes on exactly `ranks` ranks."""
+    lengths = scratch / "lengths.txt"
+    lengths.write_text("".join(f"{size}\n" for size in SIZES))
+    return [str(program), *OPERATIONS, "-npmin", str(ranks), "-msglen", str(lengths), *_ITERATIONS]
+
+
+def parse_imb(text: str) -> Iterator[Line]:
+    """The lines of all tables. A barrier's have no size and count as 0 bytes."""
+    operation = None
+    for line in text.splitlines():
+        title = re.match(r"# Benchmarking (\w+)", line)
+        if title:
+            operation = title[1]
+        numbers = line.split()
+        if operation is None or not numbers or not numbers[0].isdigit():
+            continue
+        size = 0 if operation == "Barrier" else int(numbers[0])
+        yield Line(operation, size, float(numbers[-1]))

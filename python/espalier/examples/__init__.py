@@ -1,0 +1,1 @@
+"""Small real programs that know nothing of Espalier."""

@@ -1,0 +1,107 @@
+"""Small line charts as inline SVG: time over message size, both axes logarithmic, two series.
+
+Colours are the page's CSS variables, so that a chart follows its light and dark themes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from espalier.units import format_bytes
+
+_WIDTH, _HEIGHT = 440, 270
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 66, 30, 50
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line: its name, its CSS class, and one value per size."""
+
+    name: str
+    style: str
+    values: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A logarithmic axis from `low` to `high` that spans the pixels from `start` to `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return self.start + share * (self.end - self.start)
+
+
+def draw_times(title: str, sizes: Sequence[int], series: Sequence[Series], marks: Sequence[str]) -> str:
+    """A chart of microseconds over bytes. `marks[i]` is written below size i (already HTML, e.g. a ratio)."""
+    x = Axis(min(sizes), max(max(sizes), min(sizes) * 2), _LEFT, _WIDTH - _RIGHT)
+    values = [value for line in series for value in line.values]
+    bottom, top = _HEIGHT - _BOTTOM, _TOP
+    y = Axis(10 ** math.floor(math.log10(min(values))), 10 ** math.ceil(math.log10(max(values) * 1.001)), bottom, top)
+    parts = [
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">',
+        f'<text class="title" x="{_LEFT}" y="16">{escape(title)}</text>',
+        *_grid(y),
+        *_size_labels(x, sizes, marks),
+        *(_line(line, sizes, x, y) for line in series),
+        *_names(series, y),
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def _grid(y: Axis) -> list[str]:
+    """A line and a label per power of ten."""
+    parts = []
+    for exponent in range(round(math.log10(y.low)), round(math.log10(y.high)) + 1):
+        height = y(10.0**exponent)
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{height:.1f}" y2="{height:.1f}"/>')
+        parts.append(
+            f'<text class="label" x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{_time(exponent)}</text>'
+        )
+    return parts
+
+
+def _time(exponent: int) -> str:
+    unit, scale = ("µs", 0) if exponent < 3 else ("ms", 3) if exponent < 6 else ("s", 6)
+    return f"{10.0 ** (exponent - scale):g} {unit}"
+
+
+def _size_labels(x: Axis, sizes: Sequence[int], marks: Sequence[str]) -> list[str]:
+    parts = []
+    for size, mark in zip(sizes, marks, strict=True):
+        parts.append(
+            f'<text class="label" x="{x(size):.1f}" y="{_HEIGHT - 32}" text-anchor="middle">{format_bytes(size)}</text>'
+        )
+        parts.append(f'<text class="mark" x="{x(size):.1f}" y="{_HEIGHT - 14}" text-anchor="middle">{mark}</text>')
+    return parts
+
+
+def _line(line: Series, sizes: Sequence[int], x: Axis, y: Axis) -> str:
+    points = [(x(size), y(value)) for size, value in zip(sizes, line.values, strict=True)]
+    path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
+    dots = "".join(
+        f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.5"><title>{escape(line.name)}, {format_bytes(size)}: {value:.2f} µs'
+        "</title></circle>"
+        for (px, py), size, value in zip(points, sizes, line.values, strict=True)
+    )
+    return f'<g class="{line.style}"><polyline points="{path}"/>{dots}</g>'
+
+
+def _names(series: Sequence[Series], y: Axis) -> list[str]:
+    """Each line's name at its end, pushed apart where the lines end close together."""
+    place: Callable[[Series], float] = lambda line: y(line.values[-1])  # noqa: E731
+    parts, lowest = [], -math.inf
+    for line in sorted(series, key=place):
+        lowest = max(place(line) + 4, lowest + 14)
+        parts.append(
+            f'<text class="name {line.style}" x="{_WIDTH - _RIGHT + 8}" y="{lowest:.1f}">{escape(line.name)}</text>'
+        )
+    return parts
