@@ -1,0 +1,83 @@
+#include "mpi/agreement.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "plan/step.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+std::string why_refused(std::span<const Facts> facts, bool assume_host_buffers) {
+  for (const Facts& other : facts) {
+    if (other.format != facts[0].format) return "ranks run different versions of Espalier: load the same file on all";
+    if (other.settings != facts[0].settings)
+      return "ESPALIER_ settings differ between ranks: give all ranks the same environment";
+  }
+  const bool has_runtime = std::any_of(facts.begin(), facts.end(), [](const Facts& f) { return f.has_device_runtime; });
+  if (has_runtime && !assume_host_buffers)
+    return "an accelerator runtime is loaded, so buffers may lie in device memory: set ESPALIER_ASSUME_HOST_BUFFERS=1 if "
+           "collectives use host memory only";
+  return {};
+}
+
+// Counts of one host: ranks per set of cores (by its hash), and the limits that hold for the host as a whole.
+struct Host {
+  struct CoreSet {
+    int ranks = 0;
+    int cores = 0;
+  };
+  std::map<std::uint64_t, CoreSet> sets;
+  int ranks = 0;
+  int neighbours = 0;
+  int cores = 1;
+
+  // Launchers bind ranks to equal or to disjoint sets of cores; sets that differ are taken to be disjoint.
+  bool is_oversubscribed() const {
+    int reachable = 0;
+    for (const auto& [hash, set] : sets) {
+      if (set.ranks > set.cores) return true;
+      reachable += set.cores;
+    }
+    return std::max(ranks, neighbours) > std::min(reachable, cores);
+  }
+};
+
+bool is_oversubscribed(std::span<const Facts> facts) {
+  std::map<std::uint64_t, Host> hosts;
+  for (const Facts& rank : facts) {
+    Host& host = hosts[rank.host];
+    Host::CoreSet& set = host.sets[rank.core_set];
+    ++set.ranks;
+    set.cores = rank.cores;
+    ++host.ranks;
+    host.cores = rank.host_cores;
+    // Ranks of the job outside this communicator need cores too. They use ours only where ranks are not bound.
+    if (rank.cores >= rank.host_cores) host.neighbours = std::max(host.neighbours, rank.processes_on_host);
+  }
+  return std::any_of(hosts.begin(), hosts.end(), [](const auto& entry) { return entry.second.is_oversubscribed(); });
+}
+
+}  // namespace
+
+Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffers) {
+  Agreement agreement;
+  agreement.refusal = why_refused(facts, assume_host_buffers);
+  if (!agreement.refusal.empty()) return agreement;
+  std::map<std::pair<std::uint64_t, std::int32_t>, int> labels;
+  for (const Facts& rank : facts) {
+    const int fresh = static_cast<int>(labels.size());
+    agreement.node_of.push_back(labels.try_emplace({rank.host, rank.virtual_node}, fresh).first->second);
+  }
+  agreement.oversubscribed = is_oversubscribed(facts);
+  return agreement;
+}
+
+Bytes derive_window(Bytes wanted, int largest_node, Bytes board_limit) {
+  constexpr Bytes page = 4096;
+  const Bytes share = board_limit / (static_cast<Bytes>(largest_node) * plan::window_banks);
+  return std::max(page, std::min(wanted, share / page * page));
+}
+
+}  // namespace espalier::mpi

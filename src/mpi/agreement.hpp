@@ -1,0 +1,30 @@
+#pragma once
+// What follows from all ranks' facts. Pure: every rank of a communicator derives the same from the same records.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mpi/facts.hpp"
+#include "topology/topology.hpp"
+
+namespace espalier::mpi {
+
+struct Agreement {
+  /// Not empty: the communicator stays native for good, for this reason (for a person, with the remedy).
+  std::string refusal;
+  /// A label of each rank's node, for Topology::from_nodes.
+  std::vector<int> node_of;
+  /// On some host more ranks run than cores they may use.
+  bool oversubscribed = false;
+};
+
+/// `facts[r]` is what rank r told. `assume_host_buffers` is the setting; it is a collective one, so where the ranks
+/// disagree about it the settings differ, and that is what is reported.
+Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffers);
+
+/// Size of one bank of one rank's window: as set, but small enough that a node with many ranks does not spend more than
+/// `board_limit` on one communicator; never less than one page. `largest_node` ranks share a node.
+Bytes derive_window(Bytes wanted, int largest_node, Bytes board_limit);
+
+}  // namespace espalier::mpi

@@ -1,0 +1,91 @@
+#pragma once
+// What we keep for one MPI communicator, as an attribute of it: made at its first collective, gone when it is freed.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "mpi/engine.hpp"
+#include "mpi/native.hpp"
+#include "transports/arena.hpp"
+
+namespace espalier::mpi {
+
+/// This rank's share of a block in an arena, given back at the end.
+class BoardMemory {
+ public:
+  BoardMemory() = default;
+  BoardMemory(std::shared_ptr<transports::Arena> arena, Bytes offset) : arena_(std::move(arena)), offset_(offset) {}
+  BoardMemory(BoardMemory&& other) noexcept = default;
+  BoardMemory& operator=(BoardMemory&& other) = delete;
+  ~BoardMemory() {
+    if (arena_) arena_->release(offset_);
+  }
+
+  std::byte* base() const { return arena_->at(offset_); }
+
+ private:
+  std::shared_ptr<transports::Arena> arena_;
+  Bytes offset_ = 0;
+};
+
+class Communicator {
+ public:
+  /// The state of a communicator, set up now if this is its first collective: then a collective operation over it. Null
+  /// when the call must go to the native library without being looked at (MPI not running, null communicator, or an error
+  /// that native will report).
+  static Communicator* find(MPI_Comm comm) {
+    const LastUsed last = last_used_;
+    if (last.comm == comm && last.generation == generation_.load(std::memory_order_acquire)) return last.communicator;
+    return find_slowly(comm);
+  }
+
+  /// Every thread forgets the communicator it used last: one is gone, and its handle may come back for another.
+  static void forget_last_used() { generation_.fetch_add(1, std::memory_order_acq_rel); }
+
+  /// A communicator that stays native for good, for a reason that all its ranks know.
+  explicit Communicator(std::string refusal);
+  /// One that Espalier serves.
+  Communicator(BoardMemory memory, Means means);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  /// Null when it stays native.
+  Engine* engine() const { return engine_.get(); }
+  const std::string& refusal() const { return refusal_; }
+  int ranks() const { return engine_->topology().ranks(); }
+  int rank() const { return engine_->me().value; }
+
+  void count_native(plan::Operation operation) { ++refused_[static_cast<std::size_t>(operation)]; }
+  /// Hands the counts so far to the statistics.
+  void report();
+
+  /// Packed data of calls whose buffers are not plain bytes.
+  Scratch& packed() { return packed_; }
+
+  /// A transport broke: data may have moved, so neither we nor native can go on. Every later call returns the error too.
+  bool is_broken = false;
+
+ private:
+  struct LastUsed {
+    MPI_Comm comm;
+    Communicator* communicator;
+    std::uint64_t generation;
+  };
+  static Communicator* find_slowly(MPI_Comm comm);
+
+  // Generation 0 never is: a zeroed entry matches nothing. Preloaded libraries may use the fast thread-local model.
+  [[gnu::tls_model("initial-exec")]] static thread_local LastUsed last_used_;
+  static std::atomic<std::uint64_t> generation_;
+
+  std::string refusal_;
+  std::array<std::uint64_t, plan::operation_count> refused_{};
+  BoardMemory memory_;
+  Scratch packed_;
+  std::unique_ptr<Engine> engine_;  ///< last, so that it goes first: it works in memory_
+};
+
+}  // namespace espalier::mpi

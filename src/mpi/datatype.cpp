@@ -1,0 +1,102 @@
+#include "mpi/datatype.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace espalier::mpi {
+namespace {
+
+struct Envelope {
+  int combiner = 0;
+  int integers = 0, addresses = 0, types = 0;
+  bool is_readable = true;
+};
+
+// Types made by the large-count constructors may only be asked about by the large-count function.
+Envelope envelope_of(MPI_Datatype type) {
+  const Native& mpi = native();
+  Envelope envelope;
+#if ESPALIER_HAS_LARGE_COUNTS
+  if (mpi.Type_get_envelope_c != nullptr) {
+    MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+    mpi.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &envelope.combiner);
+    envelope.is_readable = counts == 0;
+    envelope.integers = static_cast<int>(integers);
+    envelope.addresses = static_cast<int>(addresses);
+    envelope.types = static_cast<int>(types);
+    return envelope;
+  }
+#endif
+  mpi.Type_get_envelope(type, &envelope.integers, &envelope.addresses, &envelope.types, &envelope.combiner);
+  return envelope;
+}
+
+bool is_dense(MPI_Datatype type, const Envelope& envelope);
+
+// Whether the one type that `type` is built from is dense. The contents hold a reference to it, ours to drop.
+bool is_base_dense(MPI_Datatype type, const Envelope& envelope) {
+  const Native& mpi = native();
+  std::vector<int> integers(static_cast<std::size_t>(envelope.integers) + 1);
+  std::vector<MPI_Aint> addresses(static_cast<std::size_t>(envelope.addresses) + 1);
+  MPI_Datatype base;
+  if (mpi.Type_get_contents(type, envelope.integers, envelope.addresses, 1, integers.data(), addresses.data(), &base) !=
+      MPI_SUCCESS)
+    return false;
+  const Envelope inner = envelope_of(base);
+  const bool result = is_dense(base, inner);
+  if (inner.combiner != MPI_COMBINER_NAMED) mpi.Type_free(&base);
+  return result;
+}
+
+// Extent equal to size does not suffice: a struct may visit its bytes in another order, and the order is what ranks with
+// different type maps have in common. Types that are plain bytes in other ways are packed: slower, never wrong.
+bool is_dense(MPI_Datatype type, const Envelope& envelope) {
+  const Native& mpi = native();
+  if (!envelope.is_readable) return false;
+  if (envelope.combiner == MPI_COMBINER_NAMED) {
+    MPI_Count size = 0;
+    MPI_Aint lower_bound = 0, extent = 0;
+    mpi.Type_size_x(type, &size);
+    mpi.Type_get_extent(type, &lower_bound, &extent);
+    return lower_bound == 0 && extent == size;  // not so for MPI_DOUBLE_INT and its like
+  }
+  const bool is_repetition = envelope.combiner == MPI_COMBINER_CONTIGUOUS || envelope.combiner == MPI_COMBINER_DUP;
+  return is_repetition && envelope.types == 1 && is_base_dense(type, envelope);
+}
+
+Layout ask(MPI_Datatype type) {
+  Layout layout;
+  native().Type_size_x(type, &layout.size);
+  const Envelope envelope = envelope_of(type);
+  layout.is_named = envelope.combiner == MPI_COMBINER_NAMED;
+  layout.is_dense = is_dense(type, envelope);
+  return layout;
+}
+
+struct Remembered {
+  MPI_Datatype type;
+  Layout layout;
+};
+
+// Direct mapped: a program uses few predefined types. `is_named` tells filled entries from empty ones.
+constexpr std::size_t slots = 8;
+[[gnu::tls_model("initial-exec")]] thread_local Remembered remembered[slots];
+
+// Handles are small integers or addresses of large objects: the upper bits of a product mix both.
+std::size_t slot_of(MPI_Datatype type) {
+  const auto bits = (std::uint64_t)type;  // C style: a number in MPICH, a pointer elsewhere
+  return (bits * 0x9e37'79b9'7f4a'7c15) >> 61;
+}
+
+}  // namespace
+
+Layout describe(MPI_Datatype type) {
+  Remembered& entry = remembered[slot_of(type)];
+  if (entry.type == type && entry.layout.is_named) return entry.layout;
+  const Layout layout = ask(type);
+  if (layout.is_named) entry = {type, layout};
+  return layout;
+}
+
+}  // namespace espalier::mpi

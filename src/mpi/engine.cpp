@@ -1,0 +1,111 @@
+#include "mpi/engine.hpp"
+
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "collectives/build.hpp"
+#include "collectives/choose.hpp"
+#include "collectives/registry.hpp"
+#include "execute/tiny.hpp"
+#include "verify/verify.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+// Messages carry their size as an int; half of its range leaves room for everything that a leader may send at once.
+constexpr Bytes largest_result = Bytes{1} << 30;
+
+bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
+  return topology.nodes() == 1 && problem.bytes <= execute::tiny_bytes;
+}
+
+// The first fault of the whole plan, or nothing.
+std::string find_fault(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice) {
+  const auto violations = verify::verify(collectives::build_plan(topology, problem, choice));
+  if (violations.empty()) return {};
+  return "ESPALIER_VERIFY found " + std::to_string(violations.size()) + " faults in " + plan::to_string(choice) + ": " +
+         verify::to_string(violations.front());
+}
+
+bool is_nothing(const plan::Problem& problem) {
+  return problem.operation != plan::Operation::barrier && problem.bytes == 0;
+}
+
+}  // namespace
+
+Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistics& statistics)
+    : means_(std::move(means)),
+      policy_(policy),
+      seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me))),
+      cache_(budget, statistics) {}
+
+Entry& Engine::decide(const plan::Problem& problem) {
+  Entry entry;
+  entry.problem = problem;
+  try {
+    choose(entry);
+  } catch (const Error& error) {  // building is pure, so this happens to all ranks alike
+    entry.kind = Entry::Kind::native;
+    entry.label = error.what();
+  }
+  return cache_.add(std::move(entry));
+}
+
+void Engine::choose(Entry& entry) const {
+  const plan::Problem& problem = entry.problem;
+  const auto& forced = policy_.forced[static_cast<std::size_t>(problem.operation)];
+  if (is_nothing(problem)) {
+    entry.label = "no bytes";
+    return;
+  }
+  if (is_tiny(means_.topology, problem) && !forced) {
+    entry.kind = Entry::Kind::tiny;
+    entry.label = "one line";
+    return;
+  }
+  if (plan::output_bytes(problem, means_.topology.ranks()) > largest_result)
+    throw Error("the result is larger than " + format_bytes(largest_result));
+  const plan::Choice choice = forced ? *forced : collectives::choose(means_.topology, problem).choice;
+  if (const std::string why = collectives::why_invalid(means_.topology, problem, choice); !why.empty()) throw Error(why);
+  if (policy_.verify)
+    if (const std::string fault = find_fault(means_.topology, problem, choice); !fault.empty()) throw Error(fault);
+  entry.program = collectives::build_program(means_.topology, problem, choice, means_.me);
+  entry.kind = Entry::Kind::program;
+  entry.label = plan::to_string(choice);
+}
+
+bool Engine::run(Entry& entry, std::byte* input, std::byte* output) {
+  ++entry.calls;
+  switch (entry.kind) {
+    case Entry::Kind::tiny: run_tiny(entry.problem, input, output); return true;
+    case Entry::Kind::program: return run_program(entry.program, input, output);
+    case Entry::Kind::nothing: return true;
+    case Entry::Kind::native: break;  // counted; the caller passes it on
+  }
+  return true;
+}
+
+void Engine::run_tiny(const plan::Problem& problem, std::byte* input, std::byte* output) noexcept {
+  execute::Waiter& waiter = *means_.waiter;
+  switch (problem.operation) {
+    case plan::Operation::broadcast: {
+      const LocalRank root = means_.topology.local_rank(problem.root);
+      return execute::run_tiny_broadcast(seat_, root, output, problem.bytes, waiter);
+    }
+    case plan::Operation::allgather: return execute::run_tiny_allgather(seat_, input, output, problem.bytes, waiter);
+    case plan::Operation::barrier: return execute::run_tiny_barrier(seat_, waiter);
+  }
+}
+
+bool Engine::run_program(const plan::Program& program, std::byte* input, std::byte* output) {
+  const execute::Buffers buffers{input, output, scratch_.take(program.scratch_bytes)};
+  if (means_.network) means_.network->reserve(program.slots);
+  seat_.begin_call();
+  const execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get()};
+  const bool is_fine = execute::run_program(program, buffers, environment, *means_.waiter);
+  scratch_.trim();
+  return is_fine;
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,44 @@
+#pragma once
+// What a rank tells the others about itself when a communicator is set up. No MPI here: probing looks at the system only.
+
+#include <cstdint>
+
+#include "base/settings.hpp"
+
+namespace espalier::mpi {
+
+/// Sent as bytes between processes of one job, which run the same build: `format` catches those that do not.
+struct Facts {
+  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0001;  // "ESPAL", version 1
+
+  std::uint64_t format = current_format;
+  /// Equal exactly for processes that may share memory: same boot of the same host, same process, network and host-name
+  /// namespaces. Host names alone are not unique, and containers share a boot.
+  std::uint64_t host = 0;
+  /// Hash of Settings::collective_text.
+  std::uint64_t settings = 0;
+  /// Hash of the set of cores this process may run on, their number, and the most that the whole host lets its ranks use
+  /// at once (online cores or the control group's quota).
+  std::uint64_t core_set = 0;
+  std::int32_t cores = 1;
+  std::int32_t host_cores = 1;
+  /// Processes of the job on this host, as far as the launcher told; 0 when it did not.
+  std::int32_t processes_on_host = 0;
+  std::int32_t pid = 0;
+  /// The virtual node (topology/virtual_nodes.hpp) this process falls into; 0 without virtual nodes.
+  std::int32_t virtual_node = 0;
+  /// A device runtime is loaded, so that buffers may lie in a device's memory, which we must not touch.
+  std::int32_t has_device_runtime = 0;
+  /// A word of this process for neighbours to try the system's single copy on: where it is and what it holds.
+  std::uint64_t word_address = 0;
+  std::uint64_t word = 0;
+};
+
+/// Everything but `virtual_node`, which the caller knows. Never fails: what cannot be read counts as absent.
+/// The word lives as long as the process.
+Facts probe_facts(const Settings& settings);
+
+/// 64-bit FNV-1a, for telling things apart, not for security.
+std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed = 0xcbf2'9ce4'8422'2325);
+
+}  // namespace espalier::mpi

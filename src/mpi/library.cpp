@@ -1,0 +1,151 @@
+#include "mpi/library.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/error.hpp"
+#include "collectives/registry.hpp"
+#include "mpi/communicator.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+// Attributes of MPI_COMM_SELF are deleted at the beginning of MPI_Finalize (MPI 4.0, section 11.2.4), in every binding.
+int on_finalize(MPI_Comm, int, void* library, void*) {
+  static_cast<Library*>(library)->end();
+  return MPI_SUCCESS;
+}
+
+int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
+  *is_copied = 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+Library& Library::get() {
+  static Library* const library = new Library;
+  return *library;
+}
+
+Library::Library() : settings_(read_settings(environ)), poke_comm_(native().comm_null) {
+  budget_.limit = settings_.cache_limit;
+  read_policy();
+}
+
+void Library::read_policy() {
+  policy_.verify = settings_.verify;
+  const auto attempt = [&](const char* name, const std::string& value, auto&& parse) {
+    if (value.empty()) return;
+    try {
+      parse(value);
+    } catch (const Error& error) {
+      settings_.complaints.push_back(std::string(name) + "=" + value + ": " + error.what() + "; it has no effect");
+    }
+  };
+  const auto force = [&](plan::Operation operation) {
+    return [this, operation](const std::string& text) {
+      policy_.forced[static_cast<std::size_t>(operation)] = collectives::parse_choice(operation, text);
+    };
+  };
+  attempt("ESPALIER_CHOICE_BROADCAST", settings_.choice_broadcast, force(plan::Operation::broadcast));
+  attempt("ESPALIER_CHOICE_ALLGATHER", settings_.choice_allgather, force(plan::Operation::allgather));
+  attempt("ESPALIER_CHOICE_BARRIER", settings_.choice_barrier, force(plan::Operation::barrier));
+  attempt("ESPALIER_VIRTUAL_NODES", settings_.virtual_nodes,
+          [&](const std::string& text) { virtual_nodes_ = topology::VirtualNodes::parse(text); });
+}
+
+bool Library::is_running() {
+  if (is_running_.load(std::memory_order_acquire)) return !is_ending();
+  const std::lock_guard lock(start_mutex_);
+  return is_running_.load(std::memory_order_relaxed) || start();
+}
+
+// Everything here is local to the process, so holding a lock meanwhile cannot make ranks wait for each other.
+bool Library::start() {
+  const Native& mpi = native();
+  int is_initialized = 0;
+  int is_finalized = 0;
+  mpi.Initialized(&is_initialized);
+  mpi.Finalized(&is_finalized);
+  if (!is_initialized || is_finalized) return false;
+  mpi.Comm_rank(mpi.comm_world, &world_rank_);
+  mpi.Comm_size(mpi.comm_world, &world_size_);
+  make_poke_comm();
+  watch_for_end();
+  report_complaints();
+  is_running_.store(true, std::memory_order_release);
+  return true;
+}
+
+// MPI_Comm_create, unlike MPI_Comm_dup, does not run the copy functions of the program's own attributes.
+void Library::make_poke_comm() {
+  const Native& mpi = native();
+  MPI_Group group;
+  if (mpi.Comm_group(mpi.comm_self, &group) != MPI_SUCCESS) return;
+  if (mpi.Comm_create(mpi.comm_self, group, &poke_comm_) != MPI_SUCCESS) poke_comm_ = mpi.comm_null;
+  mpi.Group_free(&group);
+}
+
+void Library::watch_for_end() {
+  const Native& mpi = native();
+  int keyval = MPI_KEYVAL_INVALID;
+  if (mpi.Comm_create_keyval(do_not_copy, on_finalize, &keyval, nullptr) == MPI_SUCCESS)
+    mpi.Comm_set_attr(mpi.comm_self, keyval, this);
+}
+
+void Library::report_complaints() {
+  if (world_rank_ != 0) return;
+  for (const std::string& complaint : settings_.complaints) say_once(complaint);
+}
+
+int Library::virtual_node() const { return virtual_nodes_.node_of(world_rank_, world_size_); }
+
+std::shared_ptr<transports::Arena> Library::home_arena() {
+  const std::lock_guard lock(mutex_);
+  if (arenas_.empty()) arenas_.push_back(transports::Arena::create(settings_.shm_limit));
+  return arenas_.front();
+}
+
+std::shared_ptr<transports::Arena> Library::open_arena(const transports::ArenaName& name) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& arena : arenas_)
+    if (arena->name() == name) return arena;
+  arenas_.push_back(transports::Arena::open(name));
+  return arenas_.back();
+}
+
+void Library::enlist(Communicator* communicator) {
+  const std::lock_guard lock(mutex_);
+  communicators_.insert(communicator);
+}
+
+void Library::dismiss(Communicator* communicator) {
+  const std::lock_guard lock(mutex_);
+  communicators_.erase(communicator);
+}
+
+void Library::say_once(const std::string& line) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!said_.insert(line).second) return;
+  }
+  std::fprintf(stderr, "espalier: %s\n", line.c_str());
+}
+
+void Library::end() {
+  if (is_ending_.exchange(true)) return;
+  Communicator::forget_last_used();
+  {
+    const std::lock_guard lock(mutex_);
+    for (Communicator* communicator : communicators_) communicator->report();
+  }
+  if (world_rank_ != 0) return;
+  if (settings_.verbose >= 1) std::fputs(statistics_.to_text().c_str(), stderr);
+  if (settings_.stats_file.empty()) return;
+  if (const std::string trouble = write_whole_file(settings_.stats_file, statistics_.to_json()); !trouble.empty())
+    say_once("ESPALIER_STATS: " + trouble);
+}
+
+}  // namespace espalier::mpi

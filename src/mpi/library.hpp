@@ -1,0 +1,84 @@
+#pragma once
+// What a process has once: settings, policy, statistics, its arena, and the report at the end.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/settings.hpp"
+#include "mpi/engine.hpp"
+#include "mpi/native.hpp"
+#include "topology/virtual_nodes.hpp"
+#include "transports/arena.hpp"
+
+namespace espalier::mpi {
+
+class Communicator;
+
+/// Made at the first collective call, never destroyed: MPI calls back into it as late as MPI_Finalize. Thread safe.
+class Library {
+ public:
+  static Library& get();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  /// Joins in once MPI runs: the report at the end, a communicator to poke. False while MPI is not initialised or has been
+  /// finalised, or was started as sessions only: then everything is native. Cheap after the first success.
+  bool is_running();
+  /// MPI_Finalize has begun: the report is written, and nothing collective may be started any more.
+  bool is_ending() const { return is_ending_.load(std::memory_order_acquire); }
+
+  const Settings& settings() const { return settings_; }
+  const Policy& policy() const { return policy_; }
+  CacheBudget& budget() { return budget_; }
+  Statistics& statistics() { return statistics_; }
+  /// Of this process alone; for MpiWaiter. The null communicator until the library is running.
+  MPI_Comm poke_comm() const { return poke_comm_; }
+  /// Virtual node of this process, by its rank in MPI_COMM_WORLD.
+  int virtual_node() const;
+
+  /// The arena for the boards that this process allocates: the first it came to know, or else a new one. Throws Error.
+  std::shared_ptr<transports::Arena> home_arena();
+  /// A neighbour's arena, mapped once however many communicators use it. Throws Error.
+  std::shared_ptr<transports::Arena> open_arena(const transports::ArenaName& name);
+
+  /// Live communicators, whose counts are collected at the end.
+  void enlist(Communicator* communicator);
+  void dismiss(Communicator* communicator);
+
+  /// Prints one line on stderr, once per process however often it is asked for.
+  void say_once(const std::string& line);
+
+  /// Called by MPI at the beginning of MPI_Finalize: collects and reports.
+  void end();
+
+ private:
+  Library();
+  void read_policy();
+  bool start();
+  void make_poke_comm();
+  void watch_for_end();
+  void report_complaints();
+
+  Settings settings_;
+  Policy policy_;
+  topology::VirtualNodes virtual_nodes_;
+  CacheBudget budget_;
+  Statistics statistics_;
+  MPI_Comm poke_comm_;
+  int world_rank_ = 0;
+  int world_size_ = 1;
+
+  std::atomic<bool> is_running_ = false;
+  std::atomic<bool> is_ending_ = false;
+  std::mutex start_mutex_;
+  std::mutex mutex_;  ///< guards what follows; never held while MPI is called
+  std::vector<std::shared_ptr<transports::Arena>> arenas_;  ///< kept to the end: there are no more than processes
+  std::set<Communicator*> communicators_;
+  std::set<std::string> said_;
+};
+
+}  // namespace espalier::mpi

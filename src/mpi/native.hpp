@@ -1,0 +1,51 @@
+#pragma once
+// The MPI underneath, as a table of its PMPI functions and handles, found when the first collective is called.
+
+#include "mpi/abi.hpp"
+
+// Every function of the native library that we use, once. Those of the second list may be missing (MPI 3 libraries).
+#define ESPALIER_NATIVE_FUNCTIONS(X)                                                                            \
+  X(Allgather) X(Allreduce) X(Barrier) X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval)    \
+  X(Comm_free) X(Comm_get_attr) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) \
+  X(Comm_test_inter) X(Finalized) X(Group_free) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Pack) X(Test)      \
+  X(Type_free) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_size_x) X(Unpack)
+#if ESPALIER_HAS_LARGE_COUNTS
+#define ESPALIER_NATIVE_LARGE_FUNCTIONS(X) X(Allgather_c) X(Bcast_c) X(Type_get_envelope_c)
+#else
+#define ESPALIER_NATIVE_LARGE_FUNCTIONS(X)
+#endif
+// Open MPI's Fortran handles are indices, translated by functions; elsewhere Fortran reaches the C symbols by itself.
+#if defined(OPEN_MPI)
+#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X) X(Comm_f2c) X(Type_f2c)
+#else
+#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X)
+#endif
+
+namespace espalier::mpi {
+
+/// `mpi.Bcast(...)` is PMPI_Bcast(...) of the library underneath. Immutable once found.
+struct Native {
+#define ESPALIER_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
+  ESPALIER_NATIVE_FUNCTIONS(ESPALIER_MEMBER)
+  ESPALIER_NATIVE_LARGE_FUNCTIONS(ESPALIER_MEMBER)
+  ESPALIER_NATIVE_FORTRAN_FUNCTIONS(ESPALIER_MEMBER)
+#undef ESPALIER_MEMBER
+
+  MPI_Comm comm_null, comm_self, comm_world;
+  MPI_Datatype byte, datatype_null, integer;
+  MPI_Errhandler errors_return;
+  MPI_Op min;
+  MPI_Request request_null;
+};
+
+/// The table, or null when no MPI can be found in this process: then one line on stderr says so, once. Thread safe; after
+/// the first success one load.
+const Native* find_native();
+
+/// The same table where it is known to exist: everywhere below an entry point.
+const Native& native();
+
+/// An object or function of the loaded MPI by name, for what has no declaration; null when there is none.
+void* find_symbol(const char* name);
+
+}  // namespace espalier::mpi

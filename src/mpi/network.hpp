@@ -1,0 +1,31 @@
+#pragma once
+// Messages between nodes through the MPI underneath, on a communicator of our own.
+
+#include <vector>
+
+#include "execute/seams.hpp"
+#include "mpi/native.hpp"
+
+namespace espalier::mpi {
+
+/// Owns the private communicator, whose ranks are those of the communicator it serves. One tag is enough: MPI keeps
+/// messages between two ranks in order, and nobody else sends here.
+class MpiNetwork final : public execute::Network {
+ public:
+  explicit MpiNetwork(MPI_Comm comm) : comm_(comm) {}
+  /// Frees the communicator, so all ranks destroy theirs together; not when MPI is about to end.
+  ~MpiNetwork() override;
+  MpiNetwork(const MpiNetwork&) = delete;
+  MpiNetwork& operator=(const MpiNetwork&) = delete;
+
+  void reserve(std::uint32_t slots) override;
+  bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept override;
+  bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept override;
+  Progress test(std::uint32_t slot) noexcept override;
+
+ private:
+  MPI_Comm comm_;
+  std::vector<MPI_Request> requests_;  ///< by slot
+};
+
+}  // namespace espalier::mpi

@@ -1,0 +1,213 @@
+#include "mpi/setup.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/facts.hpp"
+#include "mpi/library.hpp"
+#include "mpi/network.hpp"
+#include "mpi/waiter.hpp"
+#include "transports/cross_memory.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using transports::Arena;
+using transports::ArenaName;
+
+// Most shared memory for one communicator on one node; with many ranks their windows get smaller instead.
+constexpr Bytes board_limit = Bytes{64} << 20;
+
+// The native library itself failed: nothing that could be agreed on.
+struct NativeFailure {};
+
+void check(int code) {
+  if (code != MPI_SUCCESS) throw NativeFailure{};
+}
+
+// Where a node's leader has put the board, or why it could not.
+struct Offer {
+  enum State : std::int32_t { none, ready, over_limit, no_arena };
+  std::int32_t state = none;
+  ArenaName arena;
+  Bytes offset = 0;
+};
+
+const char* why_none(const Offer& offer) {
+  if (offer.state == Offer::over_limit)
+    return "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
+  return "shared memory cannot be created (memfd_create): see dmesg and the container's limits";
+}
+
+/// The steps of set_up(), in order; each leaves what the next needs.
+class SetUp {
+ public:
+  explicit SetUp(MPI_Comm comm) : comm_(comm) {
+    check(mpi_.Comm_rank(comm, &rank_));
+    check(mpi_.Comm_size(comm, &size_));
+  }
+
+  std::unique_ptr<Communicator> run() {
+    int is_inter = 0;
+    check(mpi_.Comm_test_inter(comm_, &is_inter));
+    if (is_inter) return refuse("intercommunicator");
+    if (size_ == 1) return std::make_unique<Communicator>("one rank");  // no loss, so not worth a line
+    gather_facts();
+    if (!agreement_.refusal.empty()) return refuse(agreement_.refusal);
+    if (library_.settings().disable) return refuse("ESPALIER_DISABLE is set");  // everywhere: the settings are equal
+    gather_offers();
+    for (const Offer& offer : offers_)
+      if (offer.state > Offer::ready) return withdraw(why_none(offer));
+    if (!map_board()) return refuse("a node's shared memory cannot be mapped by all its ranks (are they different users?)");
+    return serve();
+  }
+
+ private:
+  std::unique_ptr<Communicator> refuse(const std::string& reason) {
+    if (rank_ == 0 && library_.settings().verbose >= 1)
+      library_.say_once("a communicator of " + std::to_string(size_) + " ranks stays native: " + reason);
+    return std::make_unique<Communicator>(reason);
+  }
+
+  void gather_facts() {
+    Facts mine = probe_facts(library_.settings());
+    mine.virtual_node = library_.virtual_node();
+    facts_ = gather(mine);
+    agreement_ = derive_agreement(facts_, library_.settings().assume_host_buffers);
+    if (!agreement_.refusal.empty()) return;
+    topology_ = topology::Topology::from_nodes(agreement_.node_of);
+    const NodeId node = topology_->node_of(Rank(rank_));
+    neighbours_ = topology_->ranks_on(node);
+    shape_ = {topology_->size_of(node),
+              derive_window(library_.settings().window, topology_->largest_node(), board_limit)};
+  }
+
+  void gather_offers() {
+    Offer mine;
+    if (neighbours_.front() == Rank(rank_)) mine = make_offer();
+    offers_ = gather(mine);
+  }
+
+  Offer make_offer() {
+    Offer offer;
+    try {
+      arena_ = library_.home_arena();
+      const std::optional<Bytes> offset = arena_->allocate(execute::Board::bytes(shape_), shape_.ranks);
+      offer.state = offset ? Offer::ready : Offer::over_limit;
+      offer.arena = arena_->name();
+      offer.offset = offset.value_or(0);
+    } catch (const Error&) {
+      offer.state = Offer::no_arena;
+    }
+    return offer;
+  }
+
+  // Some node has no memory: those that have give it back. Nobody else has opened it yet, so the leader does it for all.
+  std::unique_ptr<Communicator> withdraw(const std::string& reason) {
+    const Offer& mine = offers_[static_cast<std::size_t>(rank_)];
+    for (int user = 0; mine.state == Offer::ready && user < shape_.ranks; ++user) arena_->release(mine.offset);
+    return refuse(reason);
+  }
+
+  // Maps the node's board and tries single copy. Whether all ranks of the communicator could.
+  bool map_board() {
+    int mine[2] = {0, 0};
+    const Offer& offer = offers_[static_cast<std::size_t>(neighbours_.front().value)];
+    try {
+      if (arena_ == nullptr) arena_ = library_.open_arena(offer.arena);
+      memory_.emplace(arena_, offer.offset);
+      mine[0] = 1;
+      mine[1] = can_single_copy();
+    } catch (const Error&) {
+      // agreed on below
+    }
+    int all[2] = {0, 0};
+    check(mpi_.Allreduce(mine, all, 2, mpi_.integer, mpi_.min, comm_));
+    capabilities_ = {all[1] != 0, agreement_.oversubscribed, shape_.window_bytes};
+    if (all[0] == 0) memory_.reset();
+    return all[0] != 0;
+  }
+
+  // Neighbours are alike, so the next one and the first one stand for all; testing everybody would take quadratic time.
+  bool can_single_copy() const {
+    if (!library_.settings().single_copy || shape_.ranks == 1) return library_.settings().single_copy;
+    const std::size_t me = static_cast<std::size_t>(topology_->local_rank(Rank(rank_)).value);
+    return can_reach(neighbours_[(me + 1) % neighbours_.size()]) && can_reach(neighbours_.front());
+  }
+
+  bool can_reach(Rank neighbour) const {
+    const Facts& theirs = facts_[static_cast<std::size_t>(neighbour.value)];
+    return transports::CrossMemory::is_allowed(theirs.pid, reinterpret_cast<std::uint64_t*>(theirs.word_address), theirs.word);
+  }
+
+  std::unique_ptr<Communicator> serve() {
+    Means means;
+    means.topology = topology::Topology::from_nodes(agreement_.node_of, capabilities_);
+    means.me = Rank(rank_);
+    means.board = execute::Board(memory_->base(), shape_);
+    if (means.topology.nodes() > 1) means.network = std::make_unique<MpiNetwork>(make_private_comm());
+    if (capabilities_.single_copy) means.single_copy = std::make_unique<transports::CrossMemory>(neighbour_pids());
+    const int spin = capabilities_.oversubscribed ? 0 : library_.settings().wait_spin;
+    means.waiter = std::make_unique<MpiWaiter>(static_cast<std::uint32_t>(spin), library_.poke_comm());
+    return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
+  }
+
+  std::vector<pid_t> neighbour_pids() const {
+    std::vector<pid_t> pids;
+    for (const Rank rank : neighbours_) pids.push_back(facts_[static_cast<std::size_t>(rank.value)].pid);
+    return pids;
+  }
+
+  // MPI_Comm_create, unlike MPI_Comm_dup, does not run the copy functions of the program's own attributes. Errors on it are
+  // ours to see.
+  MPI_Comm make_private_comm() {
+    MPI_Group group;
+    MPI_Comm own = mpi_.comm_null;
+    check(mpi_.Comm_group(comm_, &group));
+    const int code = mpi_.Comm_create(comm_, group, &own);
+    mpi_.Group_free(&group);
+    check(code);
+    mpi_.Comm_set_errhandler(own, mpi_.errors_return);
+    return own;
+  }
+
+  template <class Record>
+  std::vector<Record> gather(const Record& mine) {
+    std::vector<Record> all(static_cast<std::size_t>(size_));
+    constexpr int bytes = sizeof(Record);
+    check(mpi_.Allgather(&mine, bytes, mpi_.byte, all.data(), bytes, mpi_.byte, comm_));
+    return all;
+  }
+
+  const Native& mpi_ = native();
+  Library& library_ = Library::get();
+  MPI_Comm comm_;
+  int rank_ = 0;
+  int size_ = 0;
+  std::vector<Facts> facts_;
+  Agreement agreement_;
+  std::optional<topology::Topology> topology_;  ///< capabilities are not known before the end
+  std::span<const Rank> neighbours_;
+  execute::BoardShape shape_;
+  std::vector<Offer> offers_;
+  std::shared_ptr<Arena> arena_;
+  std::optional<BoardMemory> memory_;
+  topology::Capabilities capabilities_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> set_up(MPI_Comm comm) {
+  try {
+    return SetUp(comm).run();
+  } catch (const NativeFailure&) {
+    return std::make_unique<Communicator>("the native library failed during set-up");
+  }
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,44 @@
+#pragma once
+// How many calls were handled and how, how many were left to the native library and why.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "plan/problem.hpp"
+
+namespace espalier::mpi {
+
+/// The calls of this process. Thread safe and not fast: communicators count for themselves (one plain increment per call)
+/// and hand their sums in when they are freed, drop a program, or at the end.
+class Statistics {
+ public:
+  void add_handled(plan::Operation operation, const std::string& choice, std::uint64_t calls);
+  void add_native(plan::Operation operation, const std::string& reason, std::uint64_t calls);
+
+  /// {"MPI_Bcast": {"handled": n, "native": n, "reasons": {text: n}, "choices": {text: n}}, …}, with a line end.
+  std::string to_json() const;
+  /// One line per operation that was called, for a person; empty when none was.
+  std::string to_text() const;
+
+ private:
+  struct Counts {
+    std::uint64_t handled = 0;
+    std::uint64_t native = 0;
+    std::map<std::string, std::uint64_t> reasons;
+    std::map<std::string, std::uint64_t> choices;
+  };
+
+  mutable std::mutex mutex_;
+  std::array<Counts, plan::operation_count> counts_;
+};
+
+/// "MPI_Bcast" and so on.
+const char* mpi_name(plan::Operation operation);
+
+/// Replaces the file in one step, so that a reader never sees half of it. Returns what went wrong, or nothing.
+std::string write_whole_file(const std::string& path, const std::string& text);
+
+}  // namespace espalier::mpi
