@@ -1,12 +1,13 @@
 /* The smallest possible test harness for programs that are themselves MPI jobs.
  *
- * Every rank counts its own checks; `finish_theme` adds the counts of all ranks and rank 0 prints one line per theme. The
- * output holds no times, addresses or process numbers, so the output of a native run and that of a run with Espalier can be
- * compared byte for byte. */
+ * Every rank counts its own checks; `finish_theme` adds the counts of all ranks and rank 0 prints one line per theme.
+ * The output holds no times, addresses or process numbers, so the output of a native run and that of a run with
+ * Espalier can be compared byte for byte. */
 #ifndef ESPALIER_TESTS_CHECK_H
 #define ESPALIER_TESTS_CHECK_H
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Rank and size in MPI_COMM_WORLD; set by main before the first theme runs. */

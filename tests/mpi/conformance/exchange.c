@@ -22,9 +22,7 @@ struct region {
   unsigned char* origin; /* the address to hand to MPI; may lie outside the allocation for odd lower bounds */
 };
 
-static MPI_Aint least(MPI_Aint a, MPI_Aint b) {
-  return a < b ? a : b;
-}
+static MPI_Aint least(MPI_Aint a, MPI_Aint b) { return a < b ? a : b; }
 
 static struct region make_region(MPI_Datatype type, size_t count, unsigned misalignment) {
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
@@ -118,9 +116,9 @@ static void compare(const char* what, const char* operation, struct layout of, i
                     struct region expected) {
   int same = memcmp(got.base, expected.base, got.bytes) == 0;
   size_t at = 0;
-  while (!same && at + 1 < got.bytes && got.base[at] == expected.base[at]) ++at;
-  check(code == MPI_SUCCESS && same, "%s: %s of %zu bytes: code %d, first wrong byte %zd of %zu", what, operation,
-        payload_bytes(of), code, same ? (ssize_t)-1 : (ssize_t)at - (got.origin - got.base), got.bytes - 2 * guard_bytes);
+  while (!same && got.base[at] == expected.base[at]) ++at;
+  check(code == MPI_SUCCESS && same, "%s: %s of %zu bytes: code %d, %s data (from byte %td)", what, operation,
+        payload_bytes(of), code, same ? "right" : "wrong", got.base + at - got.origin);
   free(got.base);
   free(expected.base);
 }
@@ -157,7 +155,8 @@ static void run_allgather(const char* what, const struct layout* send, struct la
   for (int peer = 0; peer < size; ++peer) {
     unsigned char* content = make_content(payload_bytes(receive), seed + (uint64_t)peer);
     place(content, receive.type, (size_t)peer * (size_t)receive.count, receive.count, expected);
-    if (send == NULL && peer == rank) place(content, receive.type, (size_t)peer * (size_t)receive.count, receive.count, buffer);
+    if (send == NULL && peer == rank)
+      place(content, receive.type, (size_t)peer * (size_t)receive.count, receive.count, buffer);
     free(content);
   }
   struct argument into = make_argument(receive, buffer.origin);

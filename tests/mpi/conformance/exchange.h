@@ -1,14 +1,15 @@
 /* One broadcast, allgather or barrier together with the proof that it did what MPI says.
  *
  * The proof never trusts the operation under test: the expected content of a buffer is made with MPI_Unpack from bytes
- * that every rank can compute by itself, and the *whole* allocation is compared, so that bytes between a datatype's blocks
- * and bytes before and behind the buffer count too. */
+ * that every rank can compute by itself, and the *whole* allocation is compared, so that bytes between a datatype's
+ * blocks and bytes before and behind the buffer count too. */
 #ifndef ESPALIER_TESTS_EXCHANGE_H
 #define ESPALIER_TESTS_EXCHANGE_H
 
 #include "check.h"
 
-/* Where the data of one call lies in a rank's memory. Ranks may use different layouts of one type signature in one call. */
+/* Where the data of one call lies in a rank's memory. Ranks may use different layouts of one type signature in one
+ * call. */
 struct layout {
   MPI_Datatype type; /* committed */
   int count;         /* elements of `type` (per rank, for an allgather's receive side) */

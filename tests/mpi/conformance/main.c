@@ -2,8 +2,8 @@
  *
  *     conformance [--many N] [theme ...]
  *
- * Runs the named themes, or all that need no special start. Prints one line per theme and "N passed, N failed" on rank 0;
- * exits non-zero when something failed. */
+ * Runs the named themes, or all that need no special start. Prints one line per theme and "N passed, N failed" on rank
+ * 0; exits non-zero when something failed. */
 #include "check.h"
 #include "exchange.h"
 #include "themes.h"
@@ -22,7 +22,7 @@ struct theme {
 static const struct theme themes[] = {
     {"sizes", theme_sizes, 1, 0},
     {"datatypes", theme_datatypes, 1, 0},
-    {"typemaps", theme_typemaps, 0, 0}, /* Open MPI's own broadcast fails it, so a native run leaves it out */
+    {"typemaps", theme_typemaps, 0, 0}, /* Open MPI and Intel MPI themselves fail it */
     {"bottom", theme_bottom, 1, 0},
     {"communicators", theme_communicators, 1, 0},
     {"many", theme_many, 0, 0}, /* takes seconds */

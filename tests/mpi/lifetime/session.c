@@ -1,0 +1,40 @@
+/* MPI's sessions: a communicator without MPI_Init and without MPI_COMM_WORLD, twice. Rank 0 prints "session: ok".
+ * The functions are called through weak names: an MPI older than 4.0 does not have them ("session: not offered"). */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+
+static int run_session(void) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  int rank = 0, size = 0, word = 0, all[64] = {0}, wrong = 0, total = 0;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "espalier.test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  for (int root = 0; root < size; ++root) {
+    word = rank == root ? 5 + root : 0;
+    MPI_Bcast(&word, 1, MPI_INT, root, comm);
+    MPI_Allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, comm);
+    MPI_Barrier(comm);
+    wrong += word != 5 + root || all[size - 1] != size - 1;
+  }
+  MPI_Allreduce(&wrong, &total, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+  return rank == 0 ? total : -1; /* only rank 0 reports */
+}
+
+int main(void) {
+  if (dlsym(RTLD_DEFAULT, "PMPI_Session_init") == NULL) {
+    printf("session: not offered\n");
+    return 0;
+  }
+  int first = run_session(), second = run_session();
+  if (first >= 0) printf(first + second == 0 ? "session: ok\n" : "session: %d wrong\n", first + second);
+  return 0;
+}
