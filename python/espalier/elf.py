@@ -56,7 +56,7 @@ class _Reader:
     def unpack(self, layout: str, offset: int) -> tuple[int, ...]:
         try:
             return struct.unpack_from(self.order + layout, self.data, offset)
-        except struct.error as error:
+        except (struct.error, OverflowError) as error:
             raise NotElf(f"is cut off at byte {offset}") from error
 
     def string(self, offset: int) -> str:

@@ -1,0 +1,125 @@
+"""Fixtures of the command's tests: a way to call it, and stand-ins for what is compiled."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import espalier
+from espalier import cli, mpis
+from espalier.libraries import Abi
+from workshop import Command, Outcome
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Calls `espalier` with these arguments in this process."""
+
+    def call(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["espalier", *arguments])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        captured = capfd.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def _calm_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of the caller's shell, no batch job, and room for messages to stay on one line."""
+    for name in list(os.environ):
+        if name.startswith(("ESPALIER_", "SLURM_", "PBS_", "I_MPI_", "FI_", "MPIR_CVAR_")) or name == "LD_PRELOAD":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with files of the preload libraries' and workers' names, in the place where the command looks first."""
+    folder = tmp_path / "package" / "lib"
+    folder.mkdir(parents=True)
+    for abi in Abi:
+        (folder / f"libespalier-{abi}.so").touch()
+        (folder / f"espalier_bench_{abi}").touch()
+    monkeypatch.setattr(espalier, "__path__", [str(folder.parent), *espalier.__path__])
+    return folder
+
+
+@pytest.fixture
+def only_mpis(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Hides this machine's MPIs and shows the installations in these folders instead, in this order."""
+
+    def show(*prefixes: Path) -> None:
+        monkeypatch.setattr(mpis, "_prefixes", lambda: iter([(prefix, f"test {prefix.name}") for prefix in prefixes]))
+        monkeypatch.setattr(mpis, "_system_folders", lambda: iter(()))
+        real_which = mpis.shutil.which
+        hidden = ("mpiexec", "mpirun", "mpiexec.mpich", "mpiexec.openmpi")
+        monkeypatch.setattr(
+            mpis, "shutil", SimpleNamespace(which=lambda name: None if name in hidden else real_which(name))
+        )
+
+    return show
+
+
+class FakeCore:
+    """Stands in for `espalier._core`, with the same names and plausible answers."""
+
+    def __init__(self) -> None:
+        self.violations: list[Any] = []
+        self.Topology = lambda node_of, single_copy, oversubscribed: SimpleNamespace(node_of=node_of)
+
+    def virtual_node_of(self, spec: str, index: int, count: int) -> int:
+        if spec.startswith("cyclic:"):
+            return index % int(spec[7:])
+        if "," not in spec:
+            return index * int(spec) // count
+        sizes = [int(size) for size in spec.split(",")]
+        return next(node for node in range(len(sizes)) if index < sum(sizes[: node + 1]))
+
+    def choose(self, topology: Any, operation: str, size: int, root: int) -> Any:
+        if operation not in ("broadcast", "bcast", "allgather", "barrier"):
+            raise ValueError(f"'{operation}' is no operation: broadcast, allgather or barrier")
+        return SimpleNamespace(choice="knomial,radix=4,cells=8", reason="small enough for one stage")
+
+    def parse_choice(self, operation: str, text: str) -> str:
+        if not text.startswith(("knomial", "chain")):
+            raise ValueError(f"unknown algorithm in '{text}'")
+        return text
+
+    def build(self, topology: Any, operation: str, size: int, root: int, choice: str) -> Any:
+        nodes = len(set(topology.node_of))
+        program = SimpleNamespace(steps=["put 4 B", "post ready 1"], scratch_bytes=0, slots=1)
+        return SimpleNamespace(
+            programs=[program] * len(topology.node_of),
+            traffic=lambda: [{"messages_out": 1, "bytes_out": 4, "steps": 2}] * nodes,
+            longest_program=2,
+        )
+
+    def algorithms(self) -> list[Any]:
+        return [SimpleNamespace(name="knomial", operation="broadcast", summary="a tree", source="folklore", knobs=[])]
+
+    def settings(self) -> list[Any]:
+        names = ("ESPALIER_VERBOSE", "ESPALIER_STATS", "ESPALIER_SHM_LIMIT", "ESPALIER_VIRTUAL_NODES")
+        return [SimpleNamespace(name=name, default="", help="") for name in names]
+
+    def verify_random(self, count: int, seed: int, progress: Callable[..., Any]) -> dict[str, Any]:
+        progress(count)
+        return {"checked": count, "violations": self.violations}
+
+
+@pytest.fixture
+def core(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
+    """A stand-in for the compiled core, so that the front-ends are tested apart from it."""
+    fake = FakeCore()
+    monkeypatch.setitem(sys.modules, "espalier._core", fake)  # type: ignore[arg-type]
+    return fake
