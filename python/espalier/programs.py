@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -73,9 +74,9 @@ def _locate(command: str) -> Path:
     if found:
         return Path(found).absolute()
     if Path(command).is_file():
+        if os.access(command, os.X_OK):
+            raise UserError(f"{command} is not on PATH", f"write ./{command} for the file in this folder")
         raise UserError(f"{command} is not executable", f"make it so: chmod +x {command}")
-    if "/" not in command and Path("./", command).is_file():
-        raise UserError(f"{command} is not on PATH", f"write ./{command} for the file in this folder")
     raise UserError(f"no such program: {command}", "check the spelling, or give its path")
 
 

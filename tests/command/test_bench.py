@@ -1,0 +1,124 @@
+"""espalier bench: reading the worker, condensing rounds, comparing MPIs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from espalier.errors import UserError
+from espalier.measure import Sample, condense, parse_sample
+from workshop import MPI_TEXT, Command, make_mpi
+
+
+def a_sample(op: str = "bcast", size: int = 4, number: int = 0, native: float = 2.0, own: float = 1.0) -> Sample:
+    return Sample(op, size, number, 2, 1, native, own, "tiny")
+
+
+def as_line(sample: Sample) -> str:
+    return json.dumps(vars(sample))
+
+
+@pytest.fixture
+def worker(tmp_path: Path, only_mpis, libraries):
+    """An MPI whose launcher prints these lines in place of running the benchmark's worker."""
+
+    def prepare(family: str, lines: list[str], code: int = 0) -> None:
+        soname = "libmpi.so.40" if family == "openmpi" else "libmpi.so.12"
+        make_mpi(tmp_path / family, MPI_TEXT[family], soname)
+        (tmp_path / family / "lines").write_text("".join(f"{line}\n" for line in lines))
+        launcher = tmp_path / family / "bin" / "mpiexec"
+        launcher.write_text(
+            f'#!/bin/sh\ncat {tmp_path}/{family}/lines\necho "$@" > {tmp_path}/{family}/called\nexit {code}\n'
+        )
+        only_mpis(*(tmp_path / name for name in MPI_TEXT if (tmp_path / name).exists()))
+
+    return prepare
+
+
+def test_a_line_of_the_worker_is_read_and_chatter_is_passed_over() -> None:
+    assert parse_sample(as_line(a_sample())) == a_sample()
+    assert parse_sample("[mpiexec] some remark") is None
+
+
+@pytest.mark.parametrize("line", ['{"op": "bcast"}', "{broken", '{"op": "bcast", "bytes": "many"}'])
+def test_a_broken_line_is_an_error_that_shows_it(line: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_sample(line)
+    assert line in caught.value.message
+
+
+def test_the_ratio_is_taken_within_each_round() -> None:
+    # Both arms were ten times slower in the second round: the ratio does not notice.
+    samples = [a_sample(number=0), a_sample(number=1, native=20, own=10), a_sample(number=2, native=3, own=1)]
+    (row,) = condense(samples, "mpich 5.0.2")
+    assert (row.ratio_median, row.ratio_min, row.ratio_max) == (2.0, 2.0, 3.0)
+    assert (row.native_p50_us, row.espalier_p50_us) == (3.0, 1.0)
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 1e6), st.floats(0.01, 1e6)), min_size=1, max_size=9))
+def test_the_median_lies_within_the_range(times: list[tuple[float, float]]) -> None:
+    samples = [a_sample(number=index, native=native, own=own) for index, (native, own) in enumerate(times)]
+    (row,) = condense(samples, "mpich")
+    assert row.ratio_min <= row.ratio_median <= row.ratio_max
+
+
+def test_rows_keep_the_order_of_the_worker() -> None:
+    samples = [a_sample("bcast", 64), a_sample("bcast", 4), a_sample("barrier", 0), a_sample("bcast", 64, 1)]
+    assert [(row.op, row.bytes) for row in condense(samples, "mpich")] == [("bcast", 64), ("bcast", 4), ("barrier", 0)]
+
+
+def test_bench_prints_rows_with_every_promised_field(command: Command, worker, tmp_path: Path) -> None:
+    worker("mpich", ["chatter", as_line(a_sample())])
+    outcome = command("bench", "--ops", "bcast", "-n", "2", "--sizes", "4,1K", "--rounds", "3", "--cold", "--json")
+    assert outcome.code == 0
+    (row,) = json.loads(outcome.out)["rows"]
+    promised = "op bytes ranks nodes mpi native_p50_us espalier_p50_us ratio_median ratio_min ratio_max choice"
+    assert set(row) == set(promised.split())
+    called = (tmp_path / "mpich" / "called").read_text()
+    assert "--ops bcast --sizes 4,1024 --rounds 3 --cold" in called
+    assert "libmpi.so.12" in called
+
+
+def test_bench_prints_a_table_for_people(command: Command, worker) -> None:
+    worker("mpich", [as_line(a_sample())])
+    out = command("bench").out
+    assert "mpich 5.0.2, 2 ranks on 1 node" in out
+    assert "2.00×" in out
+
+
+def test_against_several_mpis_the_best_native_is_the_bar(command: Command, worker) -> None:
+    worker("mpich", [as_line(a_sample(native=2.0, own=1.0))])
+    worker("openmpi", [as_line(a_sample(native=1.5, own=1.0))])
+    rows = json.loads(command("bench", "--against", "mpich,openmpi", "--json").out)["rows"]
+    assert [row["best_peer"] for row in rows] == ["openmpi 5.0.11"] * 2
+    assert [row["ratio_best_peer"] for row in rows] == [1.5, 1.5]
+    assert "best native" in command("bench", "--against", "mpich,openmpi").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--ops", "scatter"], "'scatter' is no operation"),
+        (["--ops", ","], "names no operation"),
+        (["--sizes", "4,big"], "'big' is no number of bytes"),
+        (["--mpi", "mpich", "--against", "mpich"], "exclude each other"),
+    ],
+)
+def test_bench_refuses_what_it_does_not_know(command: Command, worker, arguments: list[str], message: str) -> None:
+    worker("mpich", [])
+    outcome = command("bench", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+def test_a_failed_or_silent_worker_is_an_error(command: Command, worker) -> None:
+    worker("mpich", [])
+    assert "printed no result" in command("bench").err
+    worker("mpich", [as_line(a_sample())], code=3)
+    outcome = command("bench")
+    assert outcome.code == 2
+    assert "exit code 3" in outcome.err

@@ -1,0 +1,149 @@
+"""espalier demo: reading IMB-MPI1, comparing, the report page, and the program that it runs."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from espalier.demo import experiment
+from espalier.demo.comparison import Answer, Comparison, Results, count_calls
+from espalier.demo.experiment import Case, run_demo
+from espalier.demo.imb import Line, parse_imb
+from espalier.demo.jobs import Finished
+from espalier.errors import UserError
+from espalier.libraries import Abi
+from espalier.mpis import Family, Mpi
+from espalier.report.chart import Series, draw_times
+from espalier.report.page import write_report
+
+IMB_OUTPUT = """
+#----------------------------------------------------------------
+# Benchmarking Bcast
+# #processes = 2
+#----------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            4         1000         1.29         2.18         1.74
+      1048576          100      1340.74      1354.05      1347.39
+
+#---------------------------------------------------
+# Benchmarking Barrier
+# #processes = 2
+#---------------------------------------------------
+ #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+         1000         8.93         8.93         8.93
+
+
+# All processes entering MPI_Finalize
+"""
+
+MPICH = Mpi(Family.MPICH, "5.0.2", Abi.MPICH, Path("/opt/lib/libmpi.so.12"), Path("/opt/bin/mpiexec"), "test")
+
+
+def a_comparison(size: int = 4, native=(2.0, 4.0, 6.0), own=(1.0, 1.0, 2.0), what: str = "Bcast") -> Comparison:
+    return Comparison(what, size, "mpich 5.0.2", 2, native, own)
+
+
+def test_the_tables_of_imb_are_read() -> None:
+    assert list(parse_imb(IMB_OUTPUT)) == [
+        Line("Bcast", 4, 1.74),
+        Line("Bcast", 1048576, 1347.39),
+        Line("Barrier", 0, 8.93),
+    ]
+
+
+def test_what_is_no_table_is_passed_over() -> None:
+    assert list(parse_imb("123 numbers before any title\n# Benchmarking Bcast\nwords\n")) == []
+
+
+def test_a_comparison_takes_its_ratios_round_by_round() -> None:
+    assert a_comparison().ratios == [2.0, 4.0, 3.0]
+    assert a_comparison().ratio == 3.0
+    assert a_comparison().as_json()["ratio_max"] == 4.0
+
+
+def test_calls_are_summed_over_operations() -> None:
+    stats = {
+        "MPI_Bcast": {"handled": 3, "native": 1, "reasons": {"one rank": 1}, "choices": {}},
+        "MPI_Barrier": {"handled": 2, "native": 2, "reasons": {"one rank": 2}, "choices": {}},
+    }
+    assert count_calls(stats) == (5, 3, {"one rank": 3})
+
+
+def test_the_arms_take_turns_at_going_first(monkeypatch, tmp_path: Path) -> None:
+    order = []
+
+    def fake(case: Case, scratch: Path, native: bool):
+        order.append("native" if native else "own")
+        return Finished("the same"), {("Bcast", 4): 1.0}
+
+    monkeypatch.setattr(experiment, "_run_once", fake)
+    run_demo([Case("trees (mpi4py)", MPICH, 2)], 3, tmp_path, lambda text: None)
+    assert order == ["native", "own", "own", "native", "native", "own"]
+
+
+def test_a_different_answer_is_noticed(monkeypatch, tmp_path: Path) -> None:
+    def fake(case: Case, scratch: Path, native: bool):
+        return Finished("tree A" if native else "tree B"), {("trees", 0): 1.0}
+
+    monkeypatch.setattr(experiment, "_run_once", fake)
+    results = run_demo([Case("trees (mpi4py)", MPICH, 2)], 1, tmp_path, lambda text: None)
+    assert results.answers[0].same_output is False
+
+
+def test_a_case_that_fails_is_reported_and_the_others_go_on(monkeypatch, tmp_path: Path) -> None:
+    def fake(case: Case, scratch: Path, native: bool):
+        if case.ranks == 2:
+            raise UserError("it crashed")
+        return Finished("out"), {("Bcast", 4): 1.0}
+
+    monkeypatch.setattr(experiment, "_run_once", fake)
+    cases = [Case("IMB-MPI1", MPICH, ranks) for ranks in (2, 4)]
+    results = run_demo(cases, 1, tmp_path, lambda text: None)
+    assert results.skipped == ["it crashed"]
+    assert [comparison.ranks for comparison in results.comparisons] == [4]
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> str:
+    comparisons = [a_comparison(4), a_comparison(1 << 20, (5.0,) * 3, (10.0,) * 3), a_comparison(0, what="Barrier")]
+    answers = [
+        Answer("IMB-MPI1", "mpich 5.0.2", 2, 1000, 3, {"<one> rank": 3}),
+        Answer("trees", "mpich 5.0.2", 2, 500, 0, {}, True, "abcdef"),
+    ]
+    write_report(Results(comparisons, answers, ["intel & co could not run"]), 3, tmp_path / "report.html")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    return (tmp_path / "report.html").read_text()
+
+
+def test_the_page_needs_nothing_from_outside(page: str) -> None:
+    assert not re.search(r"""(src|href)\s*=|url\(|@import|https?:""", page)
+
+
+def test_the_page_states_losses_and_reasons(page: str) -> None:
+    assert re.search(r"Where Espalier lost</h2><ul><li>Bcast of 1M, 2 ranks, mpich 5.0.2: 0.50×", page)
+    assert "&lt;one&gt; rank (3)" in page
+    assert "intel &amp; co could not run" in page
+    assert "abcdef" in page
+
+
+def test_the_page_is_well_formed_and_fits_both_themes(page: str) -> None:
+    body = page[page.index("<body>") : page.index("</html>")].replace("&nbsp;", " ")
+    ElementTree.fromstring(body)
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_a_page_without_results_says_so(tmp_path: Path) -> None:
+    write_report(Results(skipped=["nothing works"]), 1, tmp_path / "report.html")
+    assert "Nothing could be measured" in (tmp_path / "report.html").read_text()
+
+
+def test_a_chart_has_a_dot_for_every_value_inside_its_frame() -> None:
+    sizes = [4, 1024, 1 << 20]
+    series = [Series("native", "native", [0.3, 2.0, 99.0]), Series("Espalier", "own", [0.2, 1.0, 98.0])]
+    chart = ElementTree.fromstring(draw_times("a <title>", sizes, series, ["1×", "2×", "3×"]))
+    dots = [dot for dot in chart.iter() if dot.tag == "circle"]
+    assert len(dots) == 6
+    assert all(0 < float(dot.get("cx", -1)) < 440 and 0 < float(dot.get("cy", -1)) < 270 for dot in dots)

@@ -1,0 +1,196 @@
+"""How jobs are started: what reaches the ranks, what reaches the launcher, and what is left alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from espalier import launch
+from espalier.errors import UserError
+from espalier.launch import Job, Target, build_command, choose_target
+from espalier.libraries import Abi
+from espalier.mpis import Family, Mpi
+from workshop import MPI_TEXT, compile_c, make_mpi
+
+HYDRA_LIKE = [Family.MPICH, Family.INTEL, Family.MVAPICH, Family.CRAY, Family.UNKNOWN]
+
+
+def an_mpi(family: Family = Family.MPICH, version: str = "5.0.2", prefix: Path = Path("/opt/mpi")) -> Mpi:
+    abi = Abi.OPENMPI if family is Family.OPENMPI else Abi.MPICH
+    return Mpi(family, version, abi, prefix / "lib" / "libmpi.so.12", prefix / "bin" / "mpiexec", "test")
+
+
+def a_job(mpi: Mpi, ranks: int = 2, preload_mpi: bool = False, **more) -> Job:
+    return Job(Target(mpi, preload_mpi, "test"), ranks, ["./app", "-x", "1"], **more)
+
+
+def rank_variables(argv: list[str]) -> dict[str, str]:
+    """What a command line hands to the ranks, whichever launcher it is for."""
+    pairs = [argv[i + 1].split("=", 1) for i, word in enumerate(argv) if word == "-x" and "=" in argv[i + 1]]
+    pairs += [argv[i + 1 : i + 3] for i, word in enumerate(argv) if word == "-genv"]
+    return dict(pairs)
+
+
+@pytest.fixture
+def processors(monkeypatch: pytest.MonkeyPatch):
+    def allow(count: int) -> None:
+        monkeypatch.setattr(launch, "count_cpus", lambda: count)
+        monkeypatch.setattr(launch, "count_cores", lambda: count)
+
+    allow(64)
+    return allow
+
+
+@pytest.mark.parametrize("family", [*HYDRA_LIKE, Family.OPENMPI])
+def test_the_library_reaches_the_ranks_and_not_the_launcher(libraries: Path, processors, family: Family) -> None:
+    mpi = an_mpi(family)
+    argv, environment = build_command(a_job(mpi))
+    assert rank_variables(argv)["LD_PRELOAD"] == str(libraries / f"libespalier-{mpi.abi}.so")
+    assert "LD_PRELOAD" not in environment
+    assert argv[0] == str(mpi.launcher)
+    assert argv[-5:] == ["-n", "2", "./app", "-x", "1"]
+
+
+def test_the_mpi_library_stands_behind_ours(libraries: Path, processors) -> None:
+    argv, _ = build_command(a_job(an_mpi(), preload_mpi=True))
+    ours, behind = rank_variables(argv)["LD_PRELOAD"].split(":")
+    assert Path(ours).name == "libespalier-mpich.so"
+    assert behind == "/opt/mpi/lib/libmpi.so.12"
+
+
+def test_a_preloaded_tool_of_the_users_stays_in_front(libraries: Path, processors, monkeypatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/opt/tool.so /opt/other.so")
+    argv, _ = build_command(a_job(an_mpi()))
+    assert rank_variables(argv)["LD_PRELOAD"].split(":")[:2] == ["/opt/tool.so", "/opt/other.so"]
+
+
+def test_native_means_that_nothing_of_ours_is_preloaded(libraries: Path, processors) -> None:
+    assert "LD_PRELOAD" not in rank_variables(build_command(a_job(an_mpi(), native=True))[0])
+    behind = rank_variables(build_command(a_job(an_mpi(), native=True, preload_mpi=True))[0])
+    assert behind["LD_PRELOAD"] == "/opt/mpi/lib/libmpi.so.12"
+
+
+@pytest.mark.parametrize("family", [Family.MPICH, Family.OPENMPI])
+def test_settings_travel_and_the_jobs_own_win(libraries: Path, processors, monkeypatch, family: Family) -> None:
+    monkeypatch.setenv("ESPALIER_VERBOSE", "2")
+    monkeypatch.setenv("ESPALIER_VERIFY", "1")
+    argv, _ = build_command(a_job(an_mpi(family), settings={"ESPALIER_VERBOSE": "1"}))
+    variables = rank_variables(argv)
+    assert (variables["ESPALIER_VERBOSE"], variables["ESPALIER_VERIFY"]) == ("1", "1")
+
+
+def test_mpich_is_told_to_yield_only_when_ranks_outnumber_processors(libraries: Path, processors) -> None:
+    assert "MPIR_CVAR_CH4_PROGRESS_THROTTLE" not in rank_variables(build_command(a_job(an_mpi(), 4))[0])
+    processors(2)
+    variables = rank_variables(build_command(a_job(an_mpi(), 4))[0])
+    assert variables["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] == "1"
+    assert variables["MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT"] == "16"
+
+
+def test_the_users_own_tuning_is_never_overridden(libraries: Path, processors, monkeypatch) -> None:
+    processors(2)
+    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "0")
+    monkeypatch.setenv("FI_PROVIDER", "verbs")
+    assert "MPIR_CVAR_CH4_PROGRESS_THROTTLE" not in rank_variables(build_command(a_job(an_mpi(), 4))[0])
+    assert "FI_PROVIDER" not in build_command(a_job(an_mpi(Family.INTEL)))[1]
+
+
+def test_native_gets_the_same_tuning_so_that_comparisons_are_fair(libraries: Path, processors) -> None:
+    processors(2)
+    ours = rank_variables(build_command(a_job(an_mpi(), 4))[0])
+    native = rank_variables(build_command(a_job(an_mpi(), 4, native=True))[0])
+    ours.pop("LD_PRELOAD")
+    assert ours == native
+
+
+@pytest.mark.parametrize(("version", "flag"), [("4.1.4", "--oversubscribe"), ("5.0.11", ":OVERSUBSCRIBE")])
+def test_open_mpi_is_allowed_more_ranks_than_cores(libraries: Path, processors, version: str, flag: str) -> None:
+    mpi = an_mpi(Family.OPENMPI, version)
+    assert flag not in build_command(a_job(mpi, 4))[0]
+    processors(2)
+    assert flag in build_command(a_job(mpi, 4))[0]
+
+
+def test_in_a_batch_job_this_machines_processors_do_not_count(libraries: Path, processors, monkeypatch) -> None:
+    processors(2)
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    argv, _ = build_command(a_job(an_mpi(Family.OPENMPI, "5.0.11"), 64))
+    assert ":OVERSUBSCRIBE" not in argv
+
+
+@pytest.mark.parametrize(("user", "allowed"), [(0, True), (1000, False)])
+def test_open_mpi_as_root_is_told_that_this_is_meant(libraries, processors, monkeypatch, user, allowed) -> None:
+    monkeypatch.setattr(launch.os, "geteuid", lambda: user)
+    argv, _ = build_command(a_job(an_mpi(Family.OPENMPI)))
+    assert ("--allow-run-as-root" in argv) is allowed
+
+
+def test_intel_mpi_is_told_where_its_parts_are(libraries: Path, processors, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libtcp-fi.so").touch()
+    monkeypatch.setattr(launch, "has_fabric", lambda: False)
+    _, environment = build_command(a_job(an_mpi(Family.INTEL, prefix=tmp_path)))
+    assert environment == {
+        "I_MPI_ROOT": str(tmp_path),
+        "FI_PROVIDER_PATH": str(tmp_path / "lib"),
+        "FI_PROVIDER": "tcp",
+    }
+    monkeypatch.setattr(launch, "has_fabric", lambda: True)
+    assert "FI_PROVIDER" not in build_command(a_job(an_mpi(Family.INTEL, prefix=tmp_path)))[1]
+
+
+def test_flags_for_the_launcher_come_before_the_program(libraries: Path, processors) -> None:
+    argv, _ = build_command(a_job(an_mpi(), launcher_flags=["-hosts", "a,b"]))
+    assert argv[argv.index("-hosts") :] == ["-hosts", "a,b", "-n", "2", "./app", "-x", "1"]
+
+
+def test_without_a_launcher_the_message_names_the_other_way(libraries: Path) -> None:
+    with pytest.raises(UserError, match="no launcher") as caught:
+        build_command(a_job(dataclasses.replace(an_mpi(), launcher=None)))
+    assert "espalier lib" in caught.value.remedy
+
+
+MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"
+
+
+def test_a_program_runs_under_the_mpi_it_is_linked_with(tmp_path: Path, only_mpis) -> None:
+    make_mpi(tmp_path / "default", MPI_TEXT["openmpi"], "libmpi.so.40")
+    library = make_mpi(tmp_path / "own", MPI_TEXT["mpich"], "libmpi.so.12")
+    only_mpis(tmp_path / "default")
+    app = compile_c(MAIN, tmp_path / "app", str(library), f"-Wl,-rpath,{library.parent}")
+    target = choose_target(str(app), None)
+    assert (target.mpi.family, target.preload_mpi) == (Family.MPICH, False)
+    assert target.mpi.launcher == tmp_path / "own" / "bin" / "mpiexec"
+
+
+def test_a_program_that_does_not_find_its_mpi_gets_one_of_its_abi(tmp_path: Path, only_mpis) -> None:
+    make_mpi(tmp_path / "default", MPI_TEXT["openmpi"], "libmpi.so.40")
+    fitting = make_mpi(tmp_path / "fitting", MPI_TEXT["mpich"], "libmpi.so.12")
+    gone = make_mpi(tmp_path / "gone", MPI_TEXT["mpich"], "libmpi.so.12")
+    app = compile_c(MAIN, tmp_path / "app", str(gone))
+    gone.unlink()
+    only_mpis(tmp_path / "default", tmp_path / "fitting")
+    target = choose_target(str(app), None)
+    assert (target.mpi.library, target.preload_mpi) == (fitting, True)
+
+
+def test_another_mpi_of_the_same_abi_is_preloaded_and_of_another_abi_refused(tmp_path: Path, only_mpis) -> None:
+    library = make_mpi(tmp_path / "mpich", MPI_TEXT["mpich"], "libmpi.so.12")
+    make_mpi(tmp_path / "intel", MPI_TEXT["intel"], "libmpi.so.12")
+    make_mpi(tmp_path / "openmpi", MPI_TEXT["openmpi"], "libmpi.so.40")
+    only_mpis(tmp_path / "mpich", tmp_path / "intel", tmp_path / "openmpi")
+    app = str(compile_c(MAIN, tmp_path / "app", str(library), f"-Wl,-rpath,{library.parent}"))
+    assert choose_target(app, "intel").preload_mpi
+    assert not choose_target(app, "mpich").preload_mpi
+    with pytest.raises(UserError, match="openmpi ABI"):
+        choose_target(app, "openmpi")
+
+
+def test_a_script_runs_under_the_default_mpi_and_the_note_says_so(tmp_path: Path, only_mpis) -> None:
+    make_mpi(tmp_path / "default", MPI_TEXT["mpich"], "libmpi.so.12")
+    only_mpis(tmp_path / "default")
+    target = choose_target("/bin/sh", None)
+    assert not target.preload_mpi
+    assert "default" in target.note

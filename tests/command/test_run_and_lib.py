@@ -1,0 +1,108 @@
+"""espalier run and espalier lib, through the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workshop import MPI_TEXT, Command, compile_c, make_mpi
+
+MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"
+
+
+@pytest.fixture
+def app(tmp_path: Path, only_mpis) -> str:
+    """A program linked with a made-up MPICH that is also this machine's default."""
+    library = make_mpi(tmp_path / "mpich", MPI_TEXT["mpich"], "libmpi.so.12")
+    only_mpis(tmp_path / "mpich")
+    return str(compile_c(MAIN, tmp_path / "app", str(library), f"-Wl,-rpath,{library.parent}"))
+
+
+def test_run_shows_its_command_line_without_running_it(command: Command, libraries, app: str) -> None:
+    outcome = command("run", "-n", "3", "--dry-run", "--json", "--", app, "--json", "-n", "9")
+    line = json.loads(outcome.out)["command"]
+    assert (outcome.code, line[-6:]) == (0, ["-n", "3", app, "--json", "-n", "9"])
+
+
+def test_the_programs_own_flags_need_no_dashes_in_front(command: Command, libraries, app: str) -> None:
+    outcome = command("run", "-n", "2", "--dry-run", app, "-n", "9", "--help")
+    assert outcome.code == 0
+    assert outcome.out.rstrip().endswith(f"-n 2 {app} -n 9 --help")
+
+
+def test_run_turns_its_options_into_settings(command: Command, libraries, core, app: str, tmp_path: Path) -> None:
+    options = ("--virtual-nodes", "3,1,4", "--stats", str(tmp_path / "s.json"), "--set", "SHM_LIMIT=64M", "-vv")
+    line = command("run", "-n", "8", *options, "--dry-run", "--", app).out
+    for text in ("ESPALIER_VIRTUAL_NODES 3,1,4", f"ESPALIER_STATS {tmp_path}/s.json", "ESPALIER_SHM_LIMIT 64M"):
+        assert text in line
+    assert "ESPALIER_VERBOSE 2" in line
+
+
+def test_run_takes_the_place_of_the_launcher_and_passes_its_exit_code_on(app: str, libraries: Path, tmp_path) -> None:
+    launcher = tmp_path / "mpich" / "bin" / "mpiexec"
+    launcher.write_text("#!/bin/sh\nexit 42\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "espalier", "run", "--native", "--mpi", str(tmp_path / "mpich"), "--", app], check=False
+    )
+    assert done.returncode == 42
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "remedy"),
+    [
+        (["run", "--", "/nowhere/app"], "no such program: /nowhere/app", "path"),
+        (["run", "--mpi", "lam", "--", "APP"], "--mpi lam: no such MPI here", "mpich-5.0.2"),
+        (["run", "--set", "SHM_LIMIT", "--", "APP"], "no value", "NAME=VALUE"),
+        (["run", "--set", "SHM_LIMT=1", "--", "APP"], "no setting ESPALIER_SHM_LIMT", "ESPALIER_SHM_LIMIT"),
+        (["run", "--stats", "/nowhere/s.json", "--", "APP"], "no folder /nowhere", "create"),
+        (["lib", "--for", "/bin/ls"], "uses no MPI", "--abi"),
+        (["lib", "--for", "SCRIPT"], "cannot tell which MPI", "--abi"),
+    ],
+)
+def test_mistakes_are_explained(
+    command: Command, libraries, core, app: str, tmp_path: Path, arguments: list[str], message: str, remedy: str
+) -> None:
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    outcome = command(*({"APP": app, "SCRIPT": str(script)}.get(word, word) for word in arguments))
+    assert (outcome.code, outcome.out) == (2, "")
+    first, second = outcome.err.splitlines()
+    assert message in first
+    assert remedy in second
+
+
+def test_lib_prints_one_path_and_nothing_else(command: Command, libraries: Path, app: str) -> None:
+    outcome = command("lib", "--for", app)
+    assert (outcome.code, outcome.out, outcome.err) == (0, f"{libraries / 'libespalier-mpich.so'}\n", "")
+
+
+@pytest.mark.parametrize("abi", ["mpich", "openmpi", "abi"])
+def test_lib_believes_who_knows_better(command: Command, libraries: Path, abi: str) -> None:
+    facts = json.loads(command("lib", "--abi", abi, "--json").out)
+    assert facts == {"path": str(libraries / f"libespalier-{abi}.so"), "abi": abi, "reason": f"chosen with --abi {abi}"}
+
+
+def test_lib_without_a_program_serves_the_default_mpi(command: Command, libraries: Path, app: str) -> None:
+    assert command("lib").out == f"{libraries / 'libespalier-mpich.so'}\n"
+
+
+def test_a_library_that_was_not_built_is_named_with_the_remedy(command: Command, monkeypatch, tmp_path: Path) -> None:
+    import espalier
+    from espalier import libraries
+
+    monkeypatch.setattr(espalier, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(libraries, "find_checkout", lambda: None)
+    outcome = command("lib", "--abi", "abi")
+    assert outcome.code == 2
+    assert "libespalier-abi.so is missing" in outcome.err
+    assert "pip install" in outcome.err
+
+
+def test_no_argument_shows_help_and_the_version_is_one_line(command: Command) -> None:
+    assert "doctor" in command().out
+    assert command("--version").out.startswith("espalier ")
