@@ -28,6 +28,8 @@ namespace {
 constexpr LocalRank leader{0};
 /// Sends left unfinished: bounds the slots of a ring over many nodes.
 constexpr std::size_t sends_ahead = 16;
+/// A message each way, its end, and two pieces for the node: what a round of a ring mostly emits.
+constexpr std::size_t steps_per_round = 10;
 
 std::vector<Round> derive_rounds(Between between, int node, int count) {
   if (between == Between::ring) return groups::derive_ring(node, count);
@@ -114,7 +116,9 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   };
   // What a round brought is spread while the next one is under way.
   Nodes arrived[2] = {{node, 1}, {}};
-  for (const Round& round : derive_rounds(choice.between, node, topology.nodes())) {
+  const std::vector<Round> rounds = derive_rounds(choice.between, node, topology.nodes());
+  builder.expect_steps(rounds.size() * steps_per_round);
+  for (const Round& round : rounds) {
     if (is_leader) exchange.start(round);
     for (const Nodes& nodes : arrived) pass(nodes);
     if (is_leader) exchange.finish_receives();

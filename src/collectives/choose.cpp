@@ -21,7 +21,7 @@ namespace {
 constexpr double latency_bytes = 10e3;
 
 /// From here on one copy by the kernel beats two through cells (measured, bench/micro: 2 ranks, warm caches).
-constexpr Bytes single_copy_from = 32 << 10;
+constexpr Bytes single_copy_from = 8 << 10;
 
 Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -113,6 +113,7 @@ Decision choose(const Topology& topology, const plan::Problem& problem) {
   if (problem.operation == Operation::allgather) return choose_allgather(topology, problem.bytes);
   Decision decision;
   decision.choice.between = Between::dissemination;
+  choose_cells(topology, 0, decision.choice);
   decision.reason = "flags on the node, dissemination between leaders";
   return decision;
 }

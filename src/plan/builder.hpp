@@ -41,6 +41,9 @@ class Builder {
   /// this bank. Asking twice costs nothing.
   void claim_window();
 
+  /// Makes room for about this many further steps; a hint that saves growing step by step.
+  void expect_steps(std::size_t steps) { program_.steps.reserve(program_.steps.size() + steps); }
+
   /// Declares that neighbours reach into this rank's private buffers.
   void expose() { program_.is_exposed = true; }
   void need_scratch(Bytes bytes) { program_.scratch_bytes = bytes; }

@@ -1,0 +1,68 @@
+#include "execute/interpreter.hpp"
+
+#include <gtest/gtest.h>
+
+#include "transports/threads.hpp"
+
+namespace espalier::execute {
+namespace {
+
+using plan::Buffer;
+using plan::Flag;
+using plan::Program;
+using plan::Step;
+
+topology::Topology pair() { return topology::Topology::from_nodes(std::vector<int>{0, 0}); }
+
+TEST(Interpreter, StopsAtAnUnmetWaitAndGoesOnThere) {
+  transports::ThreadWorld world(pair(), 4096);
+  Program waits;
+  waits.steps = {Step::copy(Buffer::input, 0, Buffer::output, 0, 1), Step::await(LocalRank(1), Flag::ready, 2),
+                 Step::copy(Buffer::input, 1, Buffer::output, 1, 1)};
+  std::byte input[] = {std::byte{1}, std::byte{2}}, output[2] = {};
+  world.seat(Rank(0)).begin_call();
+  world.seat(Rank(1)).begin_call();
+  Interpreter interpreter(waits, {input, output, nullptr}, {&world.seat(Rank(0)), nullptr, nullptr});
+
+  EXPECT_EQ(interpreter.advance(), Status::waiting);
+  EXPECT_EQ(interpreter.position(), 1u);
+  world.seat(Rank(1)).post(Flag::ready, 1);
+  EXPECT_EQ(interpreter.advance(), Status::waiting);
+  world.seat(Rank(1)).post(Flag::ready, 2);
+  EXPECT_EQ(interpreter.advance(), Status::done);
+  EXPECT_EQ(output[1], std::byte{2});
+}
+
+TEST(Seat, RemembersThatFlagsNeverGoBack) {
+  transports::ThreadWorld world(pair(), 4096);
+  Seat &mine = world.seat(Rank(0)), &theirs = world.seat(Rank(1));
+  mine.begin_call();
+  theirs.begin_call();
+  EXPECT_FALSE(mine.reached(LocalRank(1), Flag::done, 1, 0));
+  EXPECT_TRUE(mine.reached(LocalRank(1), Flag::done, 1, 1)) << "calls before the first are over";
+  theirs.post(Flag::done, 1);
+  EXPECT_TRUE(mine.all_reached(Flag::done, 1, 0));
+  mine.begin_call();
+  EXPECT_FALSE(mine.reached(LocalRank(1), Flag::done, 1, 0)) << "a new call asks anew";
+  EXPECT_TRUE(mine.reached(LocalRank(1), Flag::done, 1, 1));
+}
+
+class BrokenCopy final : public SingleCopy {
+ public:
+  bool read(LocalRank, const std::byte*, std::byte*, Bytes) noexcept override { return false; }
+  bool write(LocalRank, std::byte*, const std::byte*, Bytes) noexcept override { return false; }
+};
+
+TEST(Interpreter, ReportsATransportThatBroke) {
+  transports::ThreadWorld world(pair(), 4096);
+  BrokenCopy broken;
+  Program pulls;
+  pulls.steps = {Step::pull(LocalRank(1), Buffer::input, 0, Buffer::output, 0, 1)};
+  std::byte output[1];
+  world.seat(Rank(0)).begin_call();
+  Interpreter interpreter(pulls, {nullptr, output, nullptr}, {&world.seat(Rank(0)), nullptr, &broken});
+  EXPECT_EQ(interpreter.advance(), Status::failed);
+}
+
+}  // namespace
+}  // namespace espalier::execute

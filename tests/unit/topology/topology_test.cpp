@@ -1,0 +1,69 @@
+#include "topology/topology.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "topology/virtual_nodes.hpp"
+
+namespace espalier::topology {
+namespace {
+
+TEST(Topology, NumbersNodesByFirstAppearance) {
+  const std::vector<int> labels = {70, 5, 70, 9, 5};
+  const Topology t = Topology::from_nodes(labels);
+  EXPECT_EQ(t.nodes(), 3);
+  EXPECT_EQ(t.node_of(Rank(0)), NodeId(0));
+  EXPECT_EQ(t.node_of(Rank(1)), NodeId(1));
+  EXPECT_EQ(t.node_of(Rank(3)), NodeId(2));
+}
+
+TEST(Topology, FindsEveryRankOnItsNode) {
+  const std::vector<int> labels = {2, 0, 1, 0, 2, 2, 1};
+  const Topology t = Topology::from_nodes(labels);
+  int counted = 0;
+  for (int n = 0; n < t.nodes(); ++n)
+    for (int i = 0; i < t.size_of(NodeId(n)); ++i, ++counted) {
+      const Rank rank = t.ranks_on(NodeId(n))[static_cast<std::size_t>(i)];
+      EXPECT_EQ(t.node_of(rank), NodeId(n));
+      EXPECT_EQ(t.local_rank(rank), LocalRank(i));
+      EXPECT_EQ(t.by_node()[static_cast<std::size_t>(t.ranks_before(NodeId(n)) + i)], rank);
+    }
+  EXPECT_EQ(counted, t.ranks());
+  EXPECT_EQ(t.largest_node(), 3);
+}
+
+TEST(Topology, KnowsWhenNodeMajorOrderIsRankOrder) {
+  const std::vector<int> blocks = {0, 0, 0, 1, 2, 2}, cyclic = {0, 1, 0, 1};
+  EXPECT_TRUE(Topology::from_nodes(blocks).is_blocked());
+  EXPECT_FALSE(Topology::from_nodes(cyclic).is_blocked());
+}
+
+TEST(Topology, NeedsARank) { EXPECT_THROW(Topology::from_nodes({}), Error); }
+
+std::vector<int> nodes_of(const char* spec, int count) {
+  const VirtualNodes split = VirtualNodes::parse(spec);
+  std::vector<int> nodes;
+  for (int i = 0; i < count; ++i) nodes.push_back(split.node_of(i, count));
+  return nodes;
+}
+
+TEST(VirtualNodes, SplitIntoNearlyEqualBlocks) {
+  EXPECT_EQ(nodes_of("", 3), (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(nodes_of("2", 5), (std::vector<int>{0, 0, 0, 1, 1}));
+  EXPECT_EQ(nodes_of("4", 8), (std::vector<int>{0, 0, 1, 1, 2, 2, 3, 3}));
+}
+
+TEST(VirtualNodes, FollowAListAndRepeatIt) {
+  EXPECT_EQ(nodes_of("3,1,4", 8), (std::vector<int>{0, 0, 0, 1, 2, 2, 2, 2}));
+  EXPECT_EQ(nodes_of("1,2", 5), (std::vector<int>{0, 1, 1, 2, 3}));
+}
+
+TEST(VirtualNodes, GoRoundRobin) { EXPECT_EQ(nodes_of("cyclic:3", 7), (std::vector<int>{0, 1, 2, 0, 1, 2, 0})); }
+
+TEST(VirtualNodes, ThatMakeNoSenseAreNamed) {
+  for (const char* text : {"0", "-2", "x", "3,,4", "3,0", "cyclic:", "cyclic:0", "4 "})
+    EXPECT_THROW(VirtualNodes::parse(text), Error) << text;
+}
+
+}  // namespace
+}  // namespace espalier::topology

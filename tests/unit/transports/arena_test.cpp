@@ -1,0 +1,102 @@
+#include "transports/arena.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "transports/cross_memory.hpp"
+
+namespace espalier::transports {
+namespace {
+
+constexpr Bytes mebibyte = 1 << 20;
+
+TEST(Arena, GivesZeroedMemoryAndTakesItBack) {
+  const auto arena = Arena::create(mebibyte);
+  const auto first = arena->allocate(5000, 1);
+  ASSERT_TRUE(first);
+  std::memset(arena->at(*first), 0xff, 5000);
+  EXPECT_EQ(arena->in_use(), 8192u) << "whole pages";
+  arena->release(*first);
+  EXPECT_EQ(arena->in_use(), 0u);
+  const auto again = arena->allocate(5000, 1);
+  ASSERT_EQ(again, first);
+  for (int i = 0; i < 5000; ++i) ASSERT_EQ(arena->at(*again)[i], std::byte{0});
+}
+
+TEST(Arena, NeverExceedsItsLimit) {
+  const auto arena = Arena::create(mebibyte);
+  EXPECT_FALSE(arena->allocate(mebibyte + 1, 1));
+  const auto half = arena->allocate(mebibyte / 2, 1), rest = arena->allocate(mebibyte / 2, 1);
+  ASSERT_TRUE(half && rest);
+  EXPECT_FALSE(arena->allocate(1, 1));
+  arena->release(*half);
+  EXPECT_TRUE(arena->allocate(mebibyte / 2, 1)) << "the gap is filled again";
+}
+
+TEST(Arena, FreesABlockWithItsLastUser) {
+  const auto arena = Arena::create(mebibyte);
+  const auto block = arena->allocate(4096, 3);
+  arena->release(*block);
+  arena->release(*block);
+  EXPECT_EQ(arena->in_use(), 4096u);
+  arena->release(*block);
+  EXPECT_EQ(arena->in_use(), 0u);
+}
+
+TEST(Arena, IsTheSameMemoryForANeighbour) {
+  const auto arena = Arena::create(mebibyte);
+  const auto block = arena->allocate(4096, 2);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto same = Arena::open(arena->name());
+    same->at(*block)[7] = std::byte{42};
+    same->release(*block);
+    _exit(same->allocate(4096, 1) ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(arena->at(*block)[7], std::byte{42});
+  EXPECT_EQ(arena->in_use(), 8192u);
+}
+
+TEST(Arena, RefusesAFileThatIsNotTheOneNamed) {
+  const auto arena = Arena::create(mebibyte);
+  ArenaName name = arena->name();
+  name.id ^= 1;
+  EXPECT_THROW(Arena::open(name), Error);
+  EXPECT_THROW(Arena::open({name.pid, 9999, name.id}), Error);
+}
+
+TEST(Arena, SurvivesAProcessKilledWhileItHeldTheLock) {
+  const auto arena = Arena::create(mebibyte);
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = fork();
+    if (child == 0)
+      for (;;)
+        if (const auto block = arena->allocate(4096, 1)) arena->release(*block);
+    usleep(1000);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  EXPECT_TRUE(arena->allocate(4096, 1));
+}
+
+TEST(CrossMemory, CopiesBothWaysBetweenProcesses) {
+  std::uint64_t word = 4711;
+  if (!CrossMemory::is_allowed(getpid(), &word, 4711)) GTEST_SKIP() << "the system forbids cross-memory attach";
+  EXPECT_FALSE(CrossMemory::is_allowed(getpid(), &word, 4712)) << "wrong content is not trusted";
+  CrossMemory memory({getpid()});
+  std::byte from[3] = {std::byte{1}, std::byte{2}, std::byte{3}}, to[3] = {};
+  EXPECT_TRUE(memory.read(LocalRank(0), from, to, 3));
+  EXPECT_EQ(to[2], std::byte{3});
+  EXPECT_FALSE(memory.read(LocalRank(0), nullptr, to, 3)) << "an unmapped address is refused, not a crash";
+}
+
+}  // namespace
+}  // namespace espalier::transports
