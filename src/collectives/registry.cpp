@@ -98,8 +98,12 @@ Bytes largest_message(const topology::Topology& topology, const plan::Problem& p
   return choice.segment == 0 ? problem.bytes : std::min(choice.segment, problem.bytes);
 }
 
-/// More pieces than this and the ticks of one call run out.
-constexpr Bytes most_pieces = (Bytes{1} << (plan::tick_bits - 2));
+/// Pieces that the busiest writer of a node passes on, at most: each takes up to two ticks of its flag.
+Bytes count_pieces(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
+  const Bytes result = output_bytes(problem, topology.ranks());
+  const Bytes unit = choice.within == Within::cells ? choice.cell : choice.segment == 0 ? result + 1 : choice.segment;
+  return result / unit + 2 * static_cast<Bytes>(topology.nodes());  // each node's data may end in a piece of its own
+}
 
 }  // namespace
 
@@ -133,8 +137,7 @@ std::string why_invalid(const topology::Topology& topology, const plan::Problem&
            format_bytes(can.window_bytes) + " (ESPALIER_SHM_WINDOW)";
   if (largest_message(topology, problem, choice) > (Bytes{1} << 30))
     return "a message between nodes would exceed 1G: set segment";
-  const Bytes unit = choice.within == Within::cells ? choice.cell : std::max<Bytes>(choice.segment, 1 << 10);
-  if (output_bytes(problem, topology.ranks()) / unit > most_pieces) return "too many pieces: use larger cells or segments";
+  if (2 * count_pieces(topology, problem, choice) >= plan::max_tick) return "too many pieces: use larger cells or segments";
   return "";
 }
 

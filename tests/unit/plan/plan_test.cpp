@@ -50,7 +50,7 @@ TEST(BuiltInChoice, IsValidEverywhere) {
     for (const bool single_copy : {false, true})
       for (const bool oversubscribed : {false, true})
         for (const Bytes window : {Bytes{4} << 10, Bytes{256} << 10})
-          for (Bytes bytes = 1; bytes <= Bytes{64} << 20; bytes = bytes * 3 + 1)
+          for (Bytes bytes = 1; bytes <= Bytes{16} << 20; bytes = bytes * 3 + 1)
             for (int operation = 0; operation < operation_count; ++operation) {
               const auto topology = topology::Topology::from_nodes(placement.node_of, {single_copy, oversubscribed, window});
               const Problem problem{static_cast<Operation>(operation), operation == 2 ? 0 : bytes, Rank(0)};
