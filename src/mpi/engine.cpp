@@ -20,14 +20,6 @@ bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
   return topology.nodes() == 1 && problem.bytes <= execute::tiny_bytes;
 }
 
-// The first fault of the whole plan, or nothing.
-std::string find_fault(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice) {
-  const auto violations = verify::verify(collectives::build_plan(topology, problem, choice));
-  if (violations.empty()) return {};
-  return "ESPALIER_VERIFY found " + std::to_string(violations.size()) + " faults in " + plan::to_string(choice) + ": " +
-         verify::to_string(violations.front());
-}
-
 bool is_nothing(const plan::Problem& problem) {
   return problem.operation != plan::Operation::barrier && problem.bytes == 0;
 }
@@ -68,11 +60,20 @@ void Engine::choose(Entry& entry) const {
     throw Error("the result is larger than " + format_bytes(largest_result));
   const plan::Choice choice = forced ? *forced : collectives::choose(means_.topology, problem).choice;
   if (const std::string why = collectives::why_invalid(means_.topology, problem, choice); !why.empty()) throw Error(why);
-  if (policy_.verify)
-    if (const std::string fault = find_fault(means_.topology, problem, choice); !fault.empty()) throw Error(fault);
+  if (policy_.verify) prove(problem, choice);
   entry.program = collectives::build_program(means_.topology, problem, choice, means_.me);
   entry.kind = Entry::Kind::program;
   entry.label = plan::to_string(choice);
+}
+
+// The whole plan, all ranks' programs, is proved by every rank: pure, so all come to the same end.
+void Engine::prove(const plan::Problem& problem, const plan::Choice& choice) const {
+  const auto violations = verify::verify(collectives::build_plan(means_.topology, problem, choice));
+  if (violations.empty()) return;
+  const std::string what = std::string("ESPALIER_VERIFY found a fault in ") + plan::name(problem.operation) + " by " +
+                           plan::to_string(choice);
+  if (means_.me == Rank(0)) policy_.tell(what + ": " + verify::to_string(violations.front()));
+  throw Error(what);
 }
 
 bool Engine::run(Entry& entry, std::byte* input, std::byte* output) {

@@ -2,6 +2,7 @@
 // One communicator's collectives, in bytes: decides what each call will be, remembers it, runs it. Knows nothing of MPI.
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct Policy {
   std::array<std::optional<plan::Choice>, plan::operation_count> forced;
   /// Prove each plan before its first run.
   bool verify = false;
+  /// Where a fault that was found is told; called by rank 0 of the communicator.
+  std::function<void(const std::string&)> tell;
 };
 
 /// The communicator's own means. The board lies in memory that outlives the engine.
@@ -59,6 +62,7 @@ class Engine {
  private:
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;
+  void prove(const plan::Problem& problem, const plan::Choice& choice) const;
   void run_tiny(const plan::Problem& problem, std::byte* input, std::byte* output) noexcept;
   bool run_program(const plan::Program& program, std::byte* input, std::byte* output);
 
