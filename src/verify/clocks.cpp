@@ -17,7 +17,7 @@ Event Clocks::next(Rank me) {
 }
 
 void Clocks::join(Rank me, const Snapshot& past) {
-  if (latest_known(me, past.at.rank) >= past.at.moment) return;
+  if (knows(me, past.at)) return;
   std::shared_ptr<std::vector<Moment>>& known = known_[index(me)];
   if (known.use_count() > 1) known = std::make_shared<std::vector<Moment>>(*known);
   // Plain arrays: the compiler turns this loop, the hot spot of large plans, into vector instructions.

@@ -39,6 +39,8 @@ class Clocks {
   /// From here on `me` comes after everything in the snapshot. Costs O(ranks), or O(1) when it knew already.
   void join(Rank me, const Snapshot& past);
 
+  /// Whether `me` comes after `event` already, so that joining a snapshot taken there changes nothing.
+  bool knows(Rank me, Event event) const { return latest_known(me, event.rank) >= event.moment; }
   /// Whether `event` was over, for certain, at the latest event of `me`.
   bool is_past(Rank me, Event event) const { return latest_known(me, event.rank) >= end_of(event); }
 

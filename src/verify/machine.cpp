@@ -22,7 +22,7 @@ void Machine::run() {
     const Rank me = ready_.front();
     ready_.pop_front();
     while (!is_over(me) && is_ready(me)) advance(me);
-    if (!is_over(me)) waiters_[index(awaited_by(me))].push_back(me);
+    if (!is_over(me)) waiters_[index(positions_[index(me)].waits_for)].push_back(me);
   }
   if (!report_.is_full()) report_deadlock();
 }
@@ -35,21 +35,6 @@ const Step& Machine::next_step(Rank me) const {
   return program(me).steps[static_cast<std::size_t>(positions_[index(me)].step)];
 }
 
-bool Machine::is_waiting_step(Rank me) const {
-  const Position& at = positions_[index(me)];
-  if (at.step < 0 || at.step == static_cast<int>(program(me).steps.size())) return false;
-  return next_step(me).op() == Op::await || next_step(me).op() == Op::finish;
-}
-
-bool Machine::is_ready(Rank me) {
-  if (!is_waiting_step(me)) return true;
-  const Position& at = positions_[index(me)];
-  const Step& step = next_step(me);
-  if (step.op() == Op::await) return step.calls_back() >= static_cast<Bytes>(at.call) || find_post(step, me, at.call) != nullptr;
-  const Transit& transit = transit_at({{me, 0}, at.call, at.step});
-  return transit.is_sent && transit.is_received;
-}
-
 void Machine::advance(Rank me) {
   Position& at = positions_[index(me)];
   const Actor by{clocks_.next(me), at.call, at.step};
@@ -60,10 +45,11 @@ void Machine::advance(Rank me) {
     perform(steps[static_cast<std::size_t>(at.step)], by);
   } else {
     end(by);
-    at = {at.call + 1, Violation::before_first};
+    at = {at.call + 1, Violation::before_first, 0, {}};
     return;
   }
   ++at.step;
+  at.met = 0;
 }
 
 void Machine::begin(const Actor& by) {
@@ -82,8 +68,10 @@ void Machine::perform(const Step& step, const Actor& by) {
     case Op::recv: return start_recv(step, by);
     case Op::finish: return finish(by);
     case Op::post: return post(step, by);
-    case Op::await:
-      if (const Post* post = find_post(step, by.rank(), by.call)) clocks_.join(by.rank(), post->past);
+    case Op::await: return learn(step, by, neighbours_of(by.rank())[static_cast<std::size_t>(step.neighbour().value)]);
+    case Op::await_all:
+      for (const Rank owner : neighbours_of(by.rank()))
+        if (owner != by.rank()) learn(step, by, owner);
       return;
     default: return transfer(step, by);
   }
@@ -92,21 +80,19 @@ void Machine::perform(const Step& step, const Actor& by) {
 void Machine::transfer(const Step& step, const Actor& by) {
   const Rank me = by.rank();
   const Place here{me, step.buffer(), step.offset(), step.bytes()};
+  const auto owner = [&] { return neighbours_of(me)[static_cast<std::size_t>(step.neighbour().value)]; };
   switch (step.op()) {
     case Op::put: return world_.transfer(by, here, {me, plan::Buffer::window, step.window_offset(), step.bytes()});
-    case Op::get: {
-      const Rank owner = neighbour(me, step.neighbour());
-      return world_.transfer(by, {owner, plan::Buffer::window, step.window_offset(), step.bytes()}, here);
-    }
+    case Op::get: return world_.transfer(by, {owner(), plan::Buffer::window, step.window_offset(), step.bytes()}, here);
     case Op::copy: return world_.transfer(by, {me, step.far_buffer(), step.far_offset(), step.bytes()}, here);
     default: break;
   }
-  const Place there{neighbour(me, step.neighbour()), step.far_buffer(), step.far_offset(), step.bytes()};
+  const Place there{owner(), step.far_buffer(), step.far_offset(), step.bytes()};
   step.op() == Op::pull ? world_.transfer(by, there, here) : world_.transfer(by, here, there);
 }
 
 void Machine::start_send(const Step& step, const Actor& by) {
-  Transit& transit = transit_at(by);
+  Transit& transit = transit_at(by.rank(), by.call, by.step);
   transit.contents = world_.load(by, {by.rank(), step.buffer(), step.offset(), step.bytes()});
   transit.is_sent = true;
   transit.sender = by;
@@ -116,7 +102,7 @@ void Machine::start_send(const Step& step, const Actor& by) {
 }
 
 void Machine::start_recv(const Step& step, const Actor& by) {
-  Transit& transit = transit_at(by);
+  Transit& transit = transit_at(by.rank(), by.call, by.step);
   world_.open(by, {by.rank(), step.buffer(), step.offset(), step.bytes()});
   transit.is_received = true;
   transit.receiver = by;
@@ -125,7 +111,7 @@ void Machine::start_recv(const Step& step, const Actor& by) {
 }
 
 void Machine::finish(const Actor& by) {
-  Transit& transit = transit_at(by);
+  Transit& transit = transit_at(by.rank(), by.call, by.step);
   const Rank me = by.rank();
   // The sender learns nothing here: that its buffer is free again does not tell it what the receiver has done.
   if (transit.sender.rank() == me) return clocks_.close(transit.sender.event);
@@ -137,31 +123,41 @@ void Machine::finish(const Actor& by) {
 }
 
 void Machine::post(const Step& step, const Actor& by) {
-  posts_of(by.rank(), step.flag()).push_back({by.call, step.tick(), clocks_.snapshot(by.rank())});
+  Posts& posts = posts_of(by.rank(), step.flag());
+  posts.list.push_back({by.call, step.tick(), clocks_.snapshot(by.rank())});
+  if (posts.list.size() >= posts.look_again_at) forget_known(by.rank(), posts);
   wake_waiters(by.rank());
 }
 
-Rank Machine::neighbour(Rank me, LocalRank local) const {
+/// `by` has waited for this rank's flag: all that came before the post now comes before `by`.
+void Machine::learn(const Step& await, const Actor& by, Rank owner) {
+  // None is needed for calls before the first, of which nothing is left to know.
+  if (const Post* post = find_post(await, owner, by.call)) clocks_.join(by.rank(), post->past);
+}
+
+/// Frees the clocks of posts that all neighbours know: a pipeline's posts would fill the memory of large machines.
+void Machine::forget_known(Rank owner, Posts& posts) {
+  const auto neighbours = neighbours_of(owner);
+  const auto is_known = [&](const Post& post) {
+    return std::all_of(neighbours.begin(), neighbours.end(), [&](Rank rank) { return clocks_.knows(rank, post.past.at); });
+  };
+  while (posts.forgotten < posts.list.size() && is_known(posts.list[posts.forgotten]))
+    posts.list[posts.forgotten++].past.known.reset();
+  posts.look_again_at = posts.list.size() + 64;
+}
+
+std::span<const Rank> Machine::neighbours_of(Rank me) const {
   const topology::Topology& topology = calls_.front()->topology;
-  return topology.ranks_on(topology.node_of(me))[static_cast<std::size_t>(local.value)];
+  return topology.ranks_on(topology.node_of(me));
 }
 
-Machine::Transit& Machine::transit_at(const Actor& by) {
-  const auto call = static_cast<std::size_t>(by.call - 1);
-  return transits_[call][wirings_[call]->at(by.rank(), by.step)];
+Machine::Transit& Machine::transit_at(Rank me, int call, int step) {
+  const auto number = static_cast<std::size_t>(call - 1);
+  return transits_[number][wirings_[number]->at(me, step)];
 }
 
-std::vector<Machine::Post>& Machine::posts_of(Rank rank, plan::Flag flag) {
+Machine::Posts& Machine::posts_of(Rank rank, plan::Flag flag) {
   return posts_[index(rank) * plan::flag_count + static_cast<std::size_t>(flag)];
-}
-
-/// The first post that meets an await, or null. Posts of calls after the waiter's do not count: there may be none.
-const Machine::Post* Machine::find_post(const Step& await, Rank me, int call) {
-  const std::vector<Post>& posts = posts_of(neighbour(me, await.neighbour()), await.flag());
-  const std::pair wanted{call - static_cast<int>(std::min<Bytes>(await.calls_back(), static_cast<Bytes>(call))), await.tick()};
-  const auto first = std::partition_point(posts.begin(), posts.end(),
-                                          [&](const Post& post) { return std::pair{post.call, post.tick} < wanted; });
-  return first == posts.end() || first->call > call ? nullptr : &*first;
 }
 
 void Machine::check_order(const Actor& by) {
@@ -172,22 +168,6 @@ void Machine::check_order(const Actor& by) {
       report_.add({Kind::order, by.rank(), by.step, by.call, plan::Buffer::input, 0, 0,
                    "may leave the barrier before rank " + std::to_string(other.value) + " has entered it"});
   }
-}
-
-void Machine::wake_waiters(Rank of) {
-  std::vector<Rank>& waiters = waiters_[index(of)];
-  ready_.insert(ready_.end(), waiters.begin(), waiters.end());
-  waiters.clear();
-}
-
-/// Whom a rank waits for at its next step, an await or a finish.
-Rank Machine::awaited_by(Rank me) const {
-  const Step& step = next_step(me);
-  if (step.op() == Op::await) return neighbour(me, step.neighbour());
-  const Position& at = positions_[index(me)];
-  const Wiring& wiring = *wirings_[static_cast<std::size_t>(at.call - 1)];
-  const Message& message = wiring.messages[wiring.at(me, at.step)];
-  return message.sender == me ? message.receiver : message.sender;
 }
 
 }  // namespace espalier::verify

@@ -27,12 +27,20 @@ class Machine {
   struct Position {
     int call = 1;
     int step = Violation::before_first;
+    int met = 0;       ///< of an await_all: neighbours known to have posted
+    Rank waits_for{};  ///< while the step is not ready: who must do something first
   };
   /// A flag was raised to `tick` of `call`.
   struct Post {
     int call;
     std::uint64_t tick;
     Snapshot past;
+  };
+  /// All posts of one flag, growing. Of the first `forgotten`, every neighbour has learned what there is to learn.
+  struct Posts {
+    std::vector<Post> list;
+    std::size_t forgotten = 0;
+    std::size_t look_again_at = 64;
   };
   /// A message between its first start and its last finish.
   struct Transit {
@@ -49,8 +57,6 @@ class Machine {
   const plan::Program& program(Rank me) const;
   const plan::Step& next_step(Rank me) const;
   bool is_over(Rank me) const { return positions_[index(me)].call > static_cast<int>(calls_.size()); }
-  bool is_waiting_step(Rank me) const;
-  bool is_ready(Rank me);
   void advance(Rank me);
 
   void begin(const Actor& by);
@@ -62,15 +68,20 @@ class Machine {
   void finish(const Actor& by);
   void post(const plan::Step& step, const Actor& by);
 
-  Rank neighbour(Rank me, LocalRank local) const;
-  Transit& transit_at(const Actor& by);
-  std::vector<Post>& posts_of(Rank rank, plan::Flag flag);
-  const Post* find_post(const plan::Step& await, Rank me, int call);
+  void learn(const plan::Step& await, const Actor& by, Rank owner);
   void check_order(const Actor& by);
 
-  /// Whoever waits for this rank may look again.
+  std::span<const Rank> neighbours_of(Rank me) const;
+  Transit& transit_at(Rank me, int call, int step);
+  Posts& posts_of(Rank rank, plan::Flag flag);
+  void forget_known(Rank owner, Posts& posts);
+
+  // Waiting: waiting.cpp
+  bool is_ready(Rank me);
+  bool have_all_posted(const plan::Step& step, Rank me);
+  bool is_finished(Rank me);
+  const Post* find_post(const plan::Step& await, Rank owner, int call);
   void wake_waiters(Rank of);
-  Rank awaited_by(Rank me) const;
   void report_deadlock();
   void report_stuck(Rank me, int stuck_ranks);
   std::string describe_position(Rank rank) const;
@@ -83,7 +94,7 @@ class Machine {
   std::vector<Position> positions_;
   std::deque<Rank> ready_;
   std::vector<std::vector<Rank>> waiters_;       ///< by the rank they wait for
-  std::vector<std::vector<Post>> posts_;         ///< by rank and flag, growing
+  std::vector<Posts> posts_;                     ///< by rank and flag
   std::vector<std::vector<Transit>> transits_;   ///< by call and message
   std::vector<std::vector<Event>> begins_;       ///< by call and rank
 };

@@ -39,6 +39,7 @@ class ProgramCheck {
       case Op::push: return reads(step), enters_private(step);
       case Op::post: return posts(step);
       case Op::await: return awaits(step);
+      case Op::await_all: return static_cast<void>(has_valid_tick(step));
       case Op::copy: return writes(step), copies(step);
     }
   }
