@@ -5,4 +5,4 @@ set -euo pipefail
 
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 cmake --build build/release -- --quiet || fail "the build failed, see above"
-cmake --install build/release --component python --prefix "$site" >/dev/null
+cmake --install build/release --prefix "$site" >/dev/null

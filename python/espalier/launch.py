@@ -49,7 +49,7 @@ def choose_target(command: str, wanted: str | None) -> Target:
     """
     program = inspect_program(command)
     if wanted is not None:
-        mpi = select_mpi(wanted)
+        mpi = select_mpi(wanted, program.abi)
         _check_abi(program, mpi, wanted)
         same = program.library is not None and program.library.resolve() == mpi.library.resolve()
         return Target(mpi, not same, f"chosen with --mpi {wanted}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 
@@ -35,7 +34,8 @@ def find_bench_worker(abi: Abi) -> Path:
 
 
 def _find(name: str) -> Path:
-    folders = list(_folders())
+    # An editable installation has two roots: the sources and, for what is compiled, the environment.
+    folders = [Path(root) for root in espalier.__path__]
     for folder in folders:
         candidate = folder / name
         if candidate.is_file():
@@ -47,13 +47,3 @@ def _find(name: str) -> Path:
         else "install the package again: pip install --force-reinstall espalier"
     )
     raise UserError(f"{name} is missing; looked in {places}", remedy)
-
-
-def _folders() -> Iterator[Path]:
-    # An editable installation has two roots: the sources and, for what is compiled, the environment.
-    for root in espalier.__path__:
-        yield Path(root, "lib")
-    checkout = find_checkout()
-    if checkout is not None:
-        yield checkout / "build" / "release" / "src" / "mpi"
-        yield checkout / "build" / "release" / "bench" / "collectives"

@@ -32,12 +32,17 @@ class Sample:
     nodes: int
     native_p50_us: float
     espalier_p50_us: float
+    control_p50_us: float  # native once more, as a third arm
     choice: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """All rounds of one operation and size under one MPI. `ratio` is native ÷ Espalier: above 1, Espalier is faster."""
+    """All rounds of one operation and size under one MPI.
+
+    `ratio` is native ÷ Espalier: above 1, Espalier is faster. `control` is native ÷ native measured again: what lies
+    within its range is noise.
+    """
 
     op: str
     bytes: int
@@ -49,6 +54,8 @@ class Row:
     ratio_median: float
     ratio_min: float
     ratio_max: float
+    control_min: float
+    control_max: float
     choice: str
 
 
@@ -89,6 +96,7 @@ def condense(samples: Iterable[Sample], mpi: str) -> list[Row]:
         groups.setdefault((sample.op, sample.bytes), []).append(sample)
     rows = []
     for (op, size), group in groups.items():
+        controls = [sample.native_p50_us / sample.control_p50_us for sample in group]
         ratios = [sample.native_p50_us / sample.espalier_p50_us for sample in group]
         rows.append(
             Row(
@@ -102,6 +110,8 @@ def condense(samples: Iterable[Sample], mpi: str) -> list[Row]:
                 ratio_median=round(median(ratios), 3),
                 ratio_min=round(min(ratios), 3),
                 ratio_max=round(max(ratios), 3),
+                control_min=round(min(controls), 3),
+                control_max=round(max(controls), 3),
                 choice=group[-1].choice,
             )
         )
@@ -122,6 +132,7 @@ def parse_sample(line: str) -> Sample | None:
             nodes=int(fields["nodes"]),
             native_p50_us=float(fields["native_p50_us"]),
             espalier_p50_us=float(fields["espalier_p50_us"]),
+            control_p50_us=float(fields["control_p50_us"]),
             choice=str(fields.get("choice", "")),
         )
     except (ValueError, KeyError, TypeError) as error:

@@ -151,20 +151,26 @@ def find_default_mpi() -> Mpi:
     )
 
 
-def select_mpi(wanted: str) -> Mpi:
+def select_mpi(wanted: str, abi: Abi | None = None) -> Mpi:
     """The MPI that `--mpi` names: a family, a family with the start of a version (`mpich-4`), or a path.
 
-    The path may be an installation's folder, its mpiexec or its libmpi. Raises UserError when nothing fits.
+    The path may be an installation's folder, its mpiexec or its libmpi. Where an installation has libraries of several
+    ABIs, one of `abi` comes first. Raises UserError when nothing fits.
     """
     if "/" in wanted:
-        return _mpi_at(Path(wanted))
+        return _mpi_at(Path(wanted), abi)
     family, _, version = wanted.lower().partition("-")
     mpis = []
+    fallback = None
     for mpi in find_mpis():
         mpis.append(mpi)
         if mpi.family == family and mpi.version.startswith(version) and mpi.launcher is not None:
-            return mpi
-    known = ", ".join(f"{mpi.family}-{mpi.version}" for mpi in mpis) or "none"
+            if abi in (None, mpi.abi):
+                return mpi
+            fallback = fallback or mpi
+    if fallback is not None:
+        return fallback
+    known = ", ".join(dict.fromkeys(f"{mpi.family}-{mpi.version}" for mpi in mpis)) or "none"
     raise UserError(f"--mpi {wanted}: no such MPI here", f"found: {known}; a path to one works, too")
 
 
@@ -196,7 +202,7 @@ def mpi_of_abi(abi: Abi) -> Mpi:
     )
 
 
-def _mpi_at(path: Path) -> Mpi:
+def _mpi_at(path: Path, abi: Abi | None) -> Mpi:
     if not path.exists():
         raise UserError(
             f"--mpi {path}: no such file or folder", "name a folder with lib/ and bin/, an mpiexec, or a libmpi"
@@ -211,7 +217,8 @@ def _mpi_at(path: Path) -> Mpi:
         raise UserError(
             f"--mpi {path}: found no libmpi there", "name a folder with lib/ and bin/, an mpiexec, or a libmpi"
         )
-    return mpi_of_library(libraries[0].absolute())
+    fitting = (library for library in libraries if abi_of_name(library.name) is abi)
+    return mpi_of_library(next(fitting, libraries[0]).absolute())
 
 
 def _candidates() -> Iterator[_Candidate]:
@@ -265,7 +272,7 @@ def _launcher_in(prefix: Path) -> Path | None:
 def _libraries_in(prefix: Path) -> Iterator[Path]:
     """The libmpi of an installation. Older Intel MPIs keep it in lib/release."""
     for folder in (prefix / "lib", prefix / "lib64", prefix / "lib" / "release"):
-        for name in ("libmpi.so.12", "libmpich.so.12", "libmpi.so.40"):
+        for name in ("libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi_abi.so.1"):
             if (folder / name).exists():
                 yield folder / name
 

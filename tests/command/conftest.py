@@ -46,12 +46,12 @@ def _calm_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files of the preload libraries' and workers' names, in the place where the command looks first."""
-    folder = tmp_path / "package" / "lib"
-    folder.mkdir(parents=True)
+    folder = tmp_path / "package"
+    folder.mkdir()
     for abi in Abi:
         (folder / f"libespalier-{abi}.so").touch()
         (folder / f"espalier_bench_{abi}").touch()
-    monkeypatch.setattr(espalier, "__path__", [str(folder.parent), *espalier.__path__])
+    monkeypatch.setattr(espalier, "__path__", [str(folder), *espalier.__path__])
     return folder
 
 

@@ -15,7 +15,7 @@ from workshop import MPI_TEXT, Command, make_mpi
 
 
 def a_sample(op: str = "bcast", size: int = 4, number: int = 0, native: float = 2.0, own: float = 1.0) -> Sample:
-    return Sample(op, size, number, 2, 1, native, own, "tiny")
+    return Sample(op, size, number, 2, 1, native, own, native, "tiny")
 
 
 def as_line(sample: Sample) -> str:
@@ -77,7 +77,7 @@ def test_bench_prints_rows_with_every_promised_field(command: Command, worker, t
     assert outcome.code == 0
     (row,) = json.loads(outcome.out)["rows"]
     promised = "op bytes ranks nodes mpi native_p50_us espalier_p50_us ratio_median ratio_min ratio_max choice"
-    assert set(row) == set(promised.split())
+    assert set(row) == {*promised.split(), "control_min", "control_max"}
     called = (tmp_path / "mpich" / "called").read_text()
     assert "--ops bcast --sizes 4,1024 --rounds 3 --cold" in called
     assert "libmpi.so.12" in called

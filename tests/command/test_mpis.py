@@ -129,3 +129,13 @@ def test_a_library_without_a_launcher_borrows_its_familys(tmp_path: Path, only_m
     (tmp_path / "other" / "bin" / "mpiexec").unlink()
     only_mpis(tmp_path / "five")
     assert mpi_of_library(other).launcher == tmp_path / "five" / "bin" / "mpiexec"
+
+
+def test_of_several_abis_in_one_installation_the_programs_own_is_taken(tmp_path: Path, only_mpis) -> None:
+    plain = make_mpi(tmp_path / "five", MPI_TEXT["mpich"], "libmpi.so.12")
+    standard = make_mpi(tmp_path / "five", MPI_TEXT["mpich"], "libmpi_abi.so.1")
+    only_mpis(tmp_path / "five")
+    for wanted in ("mpich", str(tmp_path / "five")):
+        assert select_mpi(wanted).library == plain
+        assert select_mpi(wanted, Abi.STANDARD).library == standard
+        assert select_mpi(wanted, Abi.OPENMPI).library == plain

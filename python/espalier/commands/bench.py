@@ -110,7 +110,7 @@ def ratio_text(ratio: float) -> str:
 def _table(mpi: Mpi, rows: list[Row]) -> Table:
     title = f"{mpi}, {rows[0].ranks} ranks on {rows[0].nodes} node{'s' * (rows[0].nodes > 1)}; µs per call (p50)"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in ("op", "bytes", "native", "Espalier", "native ÷ Espalier", "range"):
+    for name in ("op", "bytes", "native", "Espalier", "native ÷ Espalier", "range", "noise"):
         table.add_column(name, justify="left" if name == "op" else "right")
     table.add_column("choice", style="dim")
     for row in rows:
@@ -121,6 +121,7 @@ def _table(mpi: Mpi, rows: list[Row]) -> Table:
             f"{row.espalier_p50_us:.2f}",
             ratio_text(row.ratio_median),
             f"{row.ratio_min:.2f}–{row.ratio_max:.2f}",
+            f"{row.control_min:.2f}–{row.control_max:.2f}",
             escape(row.choice),
         )
     return table
