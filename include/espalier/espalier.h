@@ -34,6 +34,13 @@ int Espalier_Allgather(const void* send_buffer, int send_count, MPI_Datatype sen
 /* Returns when all ranks have entered it. */
 int Espalier_Barrier(MPI_Comm comm);
 
+/* What a collective would be on this communicator, as text for a person: "tiny", the algorithm and its knobs as `espalier
+ * explain` prints them, or "native: " and the reason. `operation` is "broadcast", "allgather" or "barrier" (or MPI's short
+ * form "bcast"), `bytes` the message, or one rank's block, and `root` that of a broadcast, else 0. At most `length` bytes
+ * are written to `text`, the final null included; a longer text is cut. Local, but known only once the communicator has
+ * seen its first collective. Returns MPI_SUCCESS, or MPI_ERR_ARG without calling an error handler. */
+int Espalier_Describe(const char* operation, MPI_Aint bytes, int root, MPI_Comm comm, char* text, int length);
+
 #ifdef __cplusplus
 }
 #endif

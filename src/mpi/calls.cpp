@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/error.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/library.hpp"
@@ -199,6 +200,15 @@ std::optional<int> try_call(const Barrier& call) {
     return std::nullopt;
   }
   return run(*communicator, call.comm, entry, nullptr, nullptr);
+}
+
+std::string describe_call(const Problem& problem, MPI_Comm comm) {
+  Communicator* communicator = Communicator::find_existing(comm);
+  if (communicator == nullptr) return "unknown until the first collective";
+  if (communicator->engine() == nullptr) return "native: " + communicator->refusal();
+  if (problem.root.value >= communicator->ranks()) throw Error("no such root");
+  const Entry& entry = communicator->engine()->prepare(problem);
+  return entry.kind == Entry::Kind::native ? "native: " + entry.label : entry.label;
 }
 
 }  // namespace espalier::mpi

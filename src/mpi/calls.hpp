@@ -2,8 +2,10 @@
 // The collectives with MPI's arguments, before it is known who does them.
 
 #include <optional>
+#include <string>
 
 #include "mpi/native.hpp"
+#include "plan/problem.hpp"
 
 namespace espalier::mpi {
 
@@ -35,5 +37,9 @@ struct Barrier {
 std::optional<int> try_call(const Broadcast& call);
 std::optional<int> try_call(const Allgather& call);
 std::optional<int> try_call(const Barrier& call);
+
+/// What a call would be on this communicator, for a person: "tiny", a choice, "native: reason". Local. The communicator
+/// is known only after its first collective. Throws Error when it has no such root.
+std::string describe_call(const plan::Problem& problem, MPI_Comm comm);
 
 }  // namespace espalier::mpi

@@ -20,10 +20,28 @@ int on_free(MPI_Comm, int, void* communicator, void*) {
   return MPI_SUCCESS;
 }
 
-int make_keyval() {
-  int keyval = MPI_KEYVAL_INVALID;
-  native().Comm_create_keyval(do_not_copy, on_free, &keyval, nullptr);
-  return keyval;
+// Made once, when the first communicator is looked up; MPI_KEYVAL_INVALID when that failed.
+int keyval() {
+  static const int made = [] {
+    int fresh = MPI_KEYVAL_INVALID;
+    native().Comm_create_keyval(do_not_copy, on_free, &fresh, nullptr);
+    return fresh;
+  }();
+  return made;
+}
+
+/// What the attribute says.
+struct Known {
+  bool is_valid = false;  ///< MPI could answer at all
+  Communicator* communicator = nullptr;
+};
+
+Known look_up(MPI_Comm comm) {
+  if (comm == native().comm_null || !Library::get().is_running() || keyval() == MPI_KEYVAL_INVALID) return {};
+  void* value = nullptr;
+  int is_known = 0;
+  if (native().Comm_get_attr(comm, keyval(), &value, &is_known) != MPI_SUCCESS) return {};
+  return {true, is_known ? static_cast<Communicator*>(value) : nullptr};
 }
 
 }  // namespace
@@ -31,22 +49,18 @@ int make_keyval() {
 thread_local Communicator::LastUsed Communicator::last_used_{};
 std::atomic<std::uint64_t> Communicator::generation_ = 1;
 
+Communicator* Communicator::find_existing(MPI_Comm comm) { return look_up(comm).communicator; }
+
 Communicator* Communicator::find_slowly(MPI_Comm comm) {
-  const Native& mpi = native();
-  if (comm == mpi.comm_null || !Library::get().is_running()) return nullptr;
-  static const int keyval = make_keyval();
-  if (keyval == MPI_KEYVAL_INVALID) return nullptr;
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  void* known = nullptr;
-  int is_known = 0;
-  if (mpi.Comm_get_attr(comm, keyval, &known, &is_known) != MPI_SUCCESS) return nullptr;
-  auto* communicator = static_cast<Communicator*>(known);
-  if (!is_known) {
-    communicator = set_up(comm).release();
-    if (mpi.Comm_set_attr(comm, keyval, communicator) != MPI_SUCCESS) return nullptr;
+  Known known = look_up(comm);
+  if (!known.is_valid) return nullptr;
+  if (known.communicator == nullptr) {
+    known.communicator = set_up(comm).release();
+    if (native().Comm_set_attr(comm, keyval(), known.communicator) != MPI_SUCCESS) return nullptr;
   }
-  last_used_ = {comm, communicator, generation};
-  return communicator;
+  last_used_ = {comm, known.communicator, generation};
+  return known.communicator;
 }
 
 Communicator::Communicator(std::string refusal) : refusal_(std::move(refusal)) { Library::get().enlist(this); }

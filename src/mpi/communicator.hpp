@@ -42,6 +42,9 @@ class Communicator {
     return find_slowly(comm);
   }
 
+  /// The state of a communicator if it has been set up, else null. Local.
+  static Communicator* find_existing(MPI_Comm comm);
+
   /// Every thread forgets the communicator it used last: one is gone, and its handle may come back for another.
   static void forget_last_used() { generation_.fetch_add(1, std::memory_order_acq_rel); }
 

@@ -53,7 +53,7 @@ void Engine::choose(Entry& entry) const {
   }
   if (is_tiny(means_.topology, problem) && !forced) {
     entry.kind = Entry::Kind::tiny;
-    entry.label = "one line";
+    entry.label = "tiny";
     return;
   }
   if (plan::output_bytes(problem, means_.topology.ranks()) > largest_result)

@@ -2,6 +2,9 @@
 
 #include "mpi/entry.hpp"
 
+#include <cstdio>
+
+#include "base/error.hpp"
 #include "espalier/espalier.h"
 
 using espalier::mpi::Allgather;
@@ -31,6 +34,21 @@ int barrier(MPI_Comm comm) {
   return enter(Barrier{comm}, [&](const Native& mpi) { return mpi.Barrier(comm); });
 }
 
+int describe(const char* operation, MPI_Aint bytes, int root, MPI_Comm comm, char* text, int length) {
+  if (espalier::mpi::find_native() == nullptr) return MPI_ERR_INTERN;
+  if (bytes < 0 || root < 0 || text == nullptr || length < 1) return MPI_ERR_ARG;
+  try {
+    const espalier::plan::Problem problem{espalier::plan::parse_operation(operation), static_cast<espalier::Bytes>(bytes),
+                                          espalier::Rank(root)};
+    std::snprintf(text, static_cast<std::size_t>(length), "%s", espalier::mpi::describe_call(problem, comm).c_str());
+    return MPI_SUCCESS;
+  } catch (const espalier::Error&) {
+    return MPI_ERR_ARG;
+  } catch (const std::exception&) {
+    return MPI_ERR_NO_MEM;
+  }
+}
+
 }  // namespace
 
 ESPALIER_EXPORT int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
@@ -51,6 +69,11 @@ ESPALIER_EXPORT int Espalier_Allgather(const void* send_buffer, int send_count, 
 
 ESPALIER_EXPORT int MPI_Barrier(MPI_Comm comm) { return barrier(comm); }
 ESPALIER_EXPORT int Espalier_Barrier(MPI_Comm comm) { return barrier(comm); }
+
+ESPALIER_EXPORT int Espalier_Describe(const char* operation, MPI_Aint bytes, int root, MPI_Comm comm, char* text,
+                                      int length) {
+  return describe(operation, bytes, root, comm, text, length);
+}
 
 #if ESPALIER_HAS_LARGE_COUNTS
 // A program that calls these runs on a library that has them, so the native pointers are there when they are needed.

@@ -1,7 +1,11 @@
-// Fortran entry points of Open MPI, whose own do not pass through the C symbols: mpif.h and `use mpi` call mpi_bcast_ (in
-// one of four spellings), mpi_f08 calls ompi_bcast_f. In MPICH and Intel MPI Fortran reaches MPI_Bcast by itself.
+// Fortran entry points, where the library's own do not pass through the C symbols.
+//   Open MPI: mpif.h and `use mpi` call mpi_bcast_ (in one of four spellings), mpi_f08 calls ompi_bcast_f.
+//   MPICH, Intel MPI: all reach the C symbols, except mpi_f08's barrier, which has no buffer to describe and goes straight
+//   to PMPI_Barrier.
 
 #include "mpi/entry.hpp"
+
+#define ESPALIER_EXPORT extern "C" __attribute__((visibility("default")))
 
 #if defined(OPEN_MPI)
 
@@ -64,7 +68,6 @@ int barrier(MPI_Fint comm) {
 }  // namespace
 }  // namespace espalier::mpi
 
-#define ESPALIER_EXPORT extern "C" __attribute__((visibility("default")))
 #define ESPALIER_ALIAS(name, target, parameters) ESPALIER_EXPORT void name parameters __attribute__((alias(#target)));
 #define ESPALIER_SPELLINGS(lower, UPPER, target, parameters) \
   ESPALIER_ALIAS(lower, target, parameters)                  \
@@ -91,5 +94,14 @@ ESPALIER_SPELLINGS(mpi_allgather, MPI_ALLGATHER, ompi_allgather_f, ALLGATHER_PAR
 #define BARRIER_PARAMETERS (MPI_Fint * comm, MPI_Fint * error)
 ESPALIER_EXPORT void ompi_barrier_f BARRIER_PARAMETERS { *error = espalier::mpi::barrier(*comm); }
 ESPALIER_SPELLINGS(mpi_barrier, MPI_BARRIER, ompi_barrier_f, BARRIER_PARAMETERS)
+
+#elif !defined(MPI_ABI)
+
+// In MPICH's ABI a Fortran handle is the C handle. `error` is an optional argument.
+ESPALIER_EXPORT void mpi_barrier_f08_(const MPI_Comm* comm, MPI_Fint* error) {
+  using namespace espalier::mpi;
+  const int code = enter(Barrier{*comm}, [&](const Native& mpi) { return mpi.Barrier(*comm); });
+  if (error != nullptr) *error = code;
+}
 
 #endif
