@@ -32,22 +32,32 @@ inline void wait_until(Ready is_ready, Waiter& waiter) noexcept {
   for (std::uint32_t attempt = 0; !is_ready(); ++attempt) waiter.pause(attempt);
 }
 
-inline void write_line(const Seat& seat, const std::byte* data, Bytes bytes) noexcept {
-  Line& line = seat.board().line(seat.me(), seat.call());
-  copy_tiny(line.payload, data, bytes);
-  line.call.store(seat.call(), std::memory_order_release);
+/// Calls `part(line, offset, bytes)` for each line of a message; a message of no bytes takes one line, as a mere signal.
+template <class Part>
+inline void for_each_line(Line* line, Bytes bytes, Part part) noexcept {
+  Bytes offset = 0;
+  for (; bytes - offset > Line::payload_bytes; offset += Line::payload_bytes) part(*line++, offset, Line::payload_bytes);
+  part(*line, offset, bytes - offset);
 }
 
-inline const Line& await_line(const Seat& seat, LocalRank owner, Waiter& waiter) noexcept {
-  const Line& line = seat.board().line(owner, seat.call());
-  wait_until([&] { return line.call.load(std::memory_order_acquire) == seat.call(); }, waiter);
-  return line;
+inline void write_message(const Seat& seat, const std::byte* data, Bytes bytes) noexcept {
+  for_each_line(seat.board().lines(seat.me(), seat.call()), bytes, [&](Line& line, Bytes offset, Bytes part) {
+    copy_tiny(line.payload, data + offset, part);
+    line.call.store(seat.call(), std::memory_order_release);
+  });
 }
 
-// Before a line of the ring is written again, every neighbour must have left the call that used it last. Neighbours'
+inline void read_message(const Seat& seat, LocalRank owner, std::byte* data, Bytes bytes, Waiter& waiter) noexcept {
+  for_each_line(seat.board().lines(owner, seat.call()), bytes, [&](const Line& line, Bytes offset, Bytes part) {
+    wait_until([&] { return line.call.load(std::memory_order_acquire) == seat.call(); }, waiter);
+    copy_tiny(data + offset, line.payload, part);
+  });
+}
+
+// Before lines of the ring are written again, every neighbour must have left the call that used them last. Neighbours'
 // progress is remembered, so shared memory is looked at only once in a while.
 inline void await_ring(Seat& seat, Waiter& waiter) noexcept {
-  wait_until([&] { return seat.all_reached(plan::Flag::done, 1, ring_lines); }, waiter);
+  wait_until([&] { return seat.all_reached(plan::Flag::done, 1, ring_messages); }, waiter);
 }
 
 }  // namespace
@@ -56,9 +66,9 @@ void run_tiny_broadcast(Seat& seat, LocalRank root, std::byte* data, Bytes bytes
   seat.begin_call();
   if (root == seat.me()) {
     await_ring(seat, waiter);
-    write_line(seat, data, bytes);
+    write_message(seat, data, bytes);
   } else {
-    copy_tiny(data, await_line(seat, root, waiter).payload, bytes);
+    read_message(seat, root, data, bytes, waiter);
   }
   seat.post(plan::Flag::done, 1);
 }
@@ -66,14 +76,14 @@ void run_tiny_broadcast(Seat& seat, LocalRank root, std::byte* data, Bytes bytes
 void run_tiny_allgather(Seat& seat, const std::byte* input, std::byte* output, Bytes bytes, Waiter& waiter) noexcept {
   seat.begin_call();
   await_ring(seat, waiter);
-  write_line(seat, input, bytes);
+  write_message(seat, input, bytes);
   for (int i = 0; i < seat.ranks(); ++i) {
     const int r = (seat.me().value + i) % seat.ranks();  // not all at the same line at once
     std::byte* block = output + static_cast<Bytes>(r) * bytes;
     if (i > 0)
-      copy_tiny(block, await_line(seat, LocalRank(r), waiter).payload, bytes);
+      read_message(seat, LocalRank(r), block, bytes, waiter);
     else if (block != input)
-      copy_tiny(block, input, bytes);
+      std::memcpy(block, input, bytes);
   }
   seat.post(plan::Flag::done, 1);
 }

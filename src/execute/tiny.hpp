@@ -1,6 +1,7 @@
 #pragma once
-// The dedicated path for messages that fit into the cache line of their own sequence number: on one node, without plan
-// or interpreter. One line per rank and call travels between caches; nothing else does.
+// The dedicated path for messages that fit into a few cache lines, each with its sequence number: on one node, without
+// plan or interpreter. A reader waits for each line as it needs it, so that flag and payload are one transfer between
+// caches, and the lines of a message overlap.
 
 #include <cstddef>
 
@@ -10,7 +11,7 @@
 namespace espalier::execute {
 
 /// Largest message (broadcast) or block (allgather) that takes this path.
-inline constexpr Bytes tiny_bytes = Line::payload_bytes;
+inline constexpr Bytes tiny_bytes = tiny_lines * Line::payload_bytes;
 
 /// Each of these is one call on the seat's communicator, made by all ranks of the node, with equal `bytes` and `root`;
 /// they begin the call themselves. All ranks of the communicator must sit on this node. `bytes` <= tiny_bytes.
