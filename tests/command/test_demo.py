@@ -55,7 +55,7 @@ def test_the_tables_of_imb_are_read() -> None:
 
 
 def test_what_is_no_table_is_passed_over() -> None:
-    assert list(parse_imb("123 numbers before any title\n# Benchmarking Bcast\nwords\n")) == []
+    assert list(parse_imb("123 4.5\n# Benchmarking Bcast\nwords\n1048576 needs more memory than the limit.\n")) == []
 
 
 def test_a_comparison_takes_its_ratios_round_by_round() -> None:

@@ -16,6 +16,7 @@ from espalier.errors import UserError
 from espalier.mpis import Mpi, select_mpi
 
 Progress = Callable[[str], None]  # told before each job what it is
+Times = dict[tuple[str, int], float]  # (quantity, message size) → microseconds
 
 _IMB, _TREES = "IMB-MPI1", "trees (mpi4py)"
 # IMB-MPI1 is built for the MPICH ABI.
@@ -56,14 +57,18 @@ def run_demo(cases: Sequence[Case], rounds: int, scratch: Path, progress: Progre
             continue
         outputs = [(native.output, own.output) for native, own, _, _ in pairs]
         results.answers.append(_answer(case, outputs, pairs[0][1]))
-        natives, owns = [pair[2] for pair in pairs], [pair[3] for pair in pairs]
-        for what, size in natives[0]:
-            times = (tuple(arm[what, size] for arm in arms) for arms in (natives, owns))
-            results.comparisons.append(Comparison(what, size, str(case.mpi), case.ranks, *times))
+        _compare(case, [pair[2] for pair in pairs], [pair[3] for pair in pairs], results)
     return results
 
 
-Times = dict[tuple[str, int], float]
+def _compare(case: Case, natives: Sequence[Times], owns: Sequence[Times], results: Results) -> None:
+    """Adds a comparison for every quantity that all rounds of both arms have, and says which ones do not."""
+    for what, size in dict.fromkeys(key for arm in (*natives, *owns) for key in arm):
+        if not all((what, size) in arm for arm in (*natives, *owns)):
+            results.skipped.append(f"{case.program}, {case.mpi}, {case.ranks} ranks: no time for {what} of {size} B")
+            continue
+        times = (tuple(arm[what, size] for arm in arms) for arms in (natives, owns))
+        results.comparisons.append(Comparison(what, size, str(case.mpi), case.ranks, *times))
 
 
 def _run_round(case: Case, number: int, scratch: Path, progress: Progress) -> tuple[Finished, Finished, Times, Times]:

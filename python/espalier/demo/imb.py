@@ -13,9 +13,10 @@ from espalier.libraries import find_checkout
 SIZES = (4, 64, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20)
 OPERATIONS = ("Bcast", "Allgather", "Barrier")
 
-# Repetitions at most, megabytes at most per size, repetitions without the benchmark's own schedule: enough for a steady
-# average, short enough for a demo.
-_ITERATIONS = ("-iter", "1000,128,50", "-time", "0.25")
+# At most 300 repetitions and 64 MB per size: enough for a steady average, short enough for a demo. One second per size is
+# never reached on a machine that has time. The last flag is the memory (GB) that a rank may take; without it large sizes
+# are passed over on small machines.
+_LIMITS = ("-iter", "300,64", "-time", "1", "-mem", "1")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def imb_command(program: Path, ranks: int, scratch: Path) -> Sequence[str]:
     """The command for all operations and sizes on exactly `ranks` ranks."""
     lengths = scratch / "lengths.txt"
     lengths.write_text("".join(f"{size}\n" for size in SIZES))
-    return [str(program), *OPERATIONS, "-npmin", str(ranks), "-msglen", str(lengths), *_ITERATIONS]
+    return [str(program), *OPERATIONS, "-npmin", str(ranks), "-msglen", str(lengths), *_LIMITS]
 
 
 def parse_imb(text: str) -> Iterator[Line]:
@@ -52,8 +53,6 @@ def parse_imb(text: str) -> Iterator[Line]:
         title = re.match(r"# Benchmarking (\w+)", line)
         if title:
             operation = title[1]
-        numbers = line.split()
-        if operation is None or not numbers or not numbers[0].isdigit():
-            continue
-        size = 0 if operation == "Barrier" else int(numbers[0])
-        yield Line(operation, size, float(numbers[-1]))
+        row = re.fullmatch(r"\s*(\d+)(?:\s+[\d.]+)*\s+([\d.]+)\s*", line)
+        if operation is not None and row:
+            yield Line(operation, 0 if operation == "Barrier" else int(row[1]), float(row[2]))
