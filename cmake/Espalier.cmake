@@ -49,7 +49,7 @@ function(espalier_mpi_program name)
     add_executable(${target} ${ARGN})
     target_include_directories(${target} SYSTEM PRIVATE ${headers})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
-    target_compile_options(${target} PRIVATE -Wall -Wextra)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -fPIC)  # PIE would copy data that libmpi owns
     target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
     if(${target} MATCHES "_abi$")
       target_compile_definitions(${target} PRIVATE MPI_ABI)
