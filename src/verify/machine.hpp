@@ -82,6 +82,7 @@ class Machine {
   bool is_finished(Rank me);
   const Post* find_post(const plan::Step& await, Rank owner, int call);
   void wake_waiters(Rank of);
+  bool is_hopeless(Rank me) const;
   void report_deadlock();
   void report_stuck(Rank me, int stuck_ranks);
   std::string describe_position(Rank rank) const;

@@ -61,28 +61,29 @@ void Machine::wake_waiters(Rank of) {
   waiters.clear();
 }
 
-/// Every stuck rank waits for one other, so following those leads either to a rank that has ended, or round a circle. Only
-/// who stands there is to blame; the others wait behind.
+/// Waits for a rank that has left the call: it will not do there what it has not done yet.
+bool Machine::is_hopeless(Rank me) const {
+  const Position& at = positions_[index(me)];
+  return !is_over(me) && positions_[index(at.waits_for)].call > at.call;
+}
+
+/// Every stuck rank waits for one other, so following those leads either to a hopeless one or round a circle. Only who
+/// stands there is to blame; the others wait behind.
 void Machine::report_deadlock() {
   int stuck = 0;
   for (int r = 0; r < ranks(); ++r) stuck += !is_over(Rank(r));
-  const auto waits_for = [&](Rank rank) { return positions_[index(rank)].waits_for; };
   std::vector<int> seen_in(positions_.size(), -1);
   for (int r = 0; r < ranks(); ++r) {
+    if (is_hopeless(Rank(r))) report_stuck(Rank(r), stuck);
     Rank at(r);
-    Rank last = at;
-    while (!is_over(at) && seen_in[index(at)] < 0) {
+    for (; !is_over(at) && !is_hopeless(at) && seen_in[index(at)] < 0; at = positions_[index(at)].waits_for)
       seen_in[index(at)] = r;
-      last = at;
-      at = waits_for(at);
-    }
-    if (is_over(at)) {
-      if (!is_over(last)) report_stuck(last, stuck);
-    } else if (seen_in[index(at)] == r) {
-      const Rank first = at;
-      do report_stuck(at, stuck);
-      while ((at = waits_for(at)) != first);
-    }
+    if (is_over(at) || is_hopeless(at) || seen_in[index(at)] != r) continue;
+    const Rank first = at;
+    do {
+      report_stuck(at, stuck);
+      at = positions_[index(at)].waits_for;
+    } while (at != first);
   }
 }
 
@@ -90,7 +91,7 @@ void Machine::report_stuck(Rank me, int stuck_ranks) {
   const Position& at = positions_[index(me)];
   report_.add({Kind::deadlock, me, at.step, at.call, next_step(me).buffer(), 0, 0,
                plan::to_string(next_step(me)) + " waits for ever for rank " + std::to_string(at.waits_for.value) + ", " +
-                   describe_position(at.waits_for) + "; " + std::to_string(stuck_ranks) + " ranks are stuck"});
+                   describe_position(at.waits_for) + "; ranks stuck: " + std::to_string(stuck_ranks)});
 }
 
 std::string Machine::describe_position(Rank rank) const {

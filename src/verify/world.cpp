@@ -22,7 +22,7 @@ World::World(std::span<const plan::Plan* const> calls, Placement placement, cons
 
 void World::begin(const Actor& by) {
   const plan::Plan& plan = plan_of(by.call);
-  const bool in_place = placement_ == Placement::in_place;
+  const bool in_place = is_in_place(by.call);
   if (!in_place) refill(by, Buffer::input, brought_input(plan, by.rank()));
   refill(by, Buffer::output, in_place ? brought_in_place(plan, by.rank()) : brought_output(plan, by.rank()));
   refill(by, Buffer::scratch, nothing(size_of(plan, by.rank(), Buffer::scratch)));
@@ -31,7 +31,7 @@ void World::begin(const Actor& by) {
 void World::end(const Actor& by) {
   check_output(by);
   for (const Buffer buffer : {Buffer::input, Buffer::output, Buffer::scratch}) {
-    if (buffer == Buffer::input && placement_ == Placement::in_place) continue;
+    if (buffer == Buffer::input && is_in_place(by.call)) continue;
     refill(by, buffer, nothing(size_of(plan_of(by.call), by.rank(), buffer)));
   }
 }
@@ -55,7 +55,8 @@ Contents World::load(const Actor& by, const Place& from) {
   report_conflicts(by, source, false);
   Contents contents;
   source.memory->peek(source.extent, by.call, contents);
-  report_undefined(by, source, contents);
+  // What a race has put there is not worth a second report.
+  if (conflicts_.empty()) report_undefined(by, source, contents);
   return contents;
 }
 
@@ -69,7 +70,7 @@ void World::deliver(const Actor& by, const Place& to, const Contents& contents) 
 World::Location World::locate(const Actor& by, const Place& place) {
   Buffer buffer = place.buffer;
   Bytes offset = place.offset;
-  if (buffer == Buffer::input && placement_ == Placement::in_place) {
+  if (buffer == Buffer::input && is_in_place(by.call)) {
     buffer = Buffer::output;
     offset += static_cast<Bytes>(place.owner.value) * plan_of(by.call).problem.bytes;
   }

@@ -28,7 +28,7 @@ struct Place {
   Bytes bytes = 0;
 };
 
-/// Where the caller's input lies.
+/// Where the caller's input lies. Only allgather has a form in place; other calls are the same under both.
 enum class Placement : bool { apart, in_place };
 
 /// Every access is noted in the memory it touches; what conflicts or reads undefined bytes is reported.
@@ -61,6 +61,9 @@ class World {
   };
 
   const plan::Plan& plan_of(int call) const { return *calls_[static_cast<std::size_t>(call - 1)]; }
+  bool is_in_place(int call) const {
+    return placement_ == Placement::in_place && plan_of(call).problem.operation == plan::Operation::allgather;
+  }
   Location locate(const Actor& by, const Place& place);
   void store(const Actor& by, const Location& to, const Contents& contents);
   void refill(const Actor& by, plan::Buffer buffer, const Contents& contents);

@@ -1,0 +1,34 @@
+// What the builders make is correct, on every placement and small machine.
+
+#include "faults.hpp"
+#include "placements.hpp"
+#include "verify/exhaustive.hpp"
+
+namespace espalier::verify {
+namespace {
+
+TEST(CorrectPlans, EveryAlgorithmOnEveryPlacementPasses) {
+  for (const testing::Placement& placement : testing::placements())
+    for (const collectives::Algorithm& algorithm : collectives::algorithms())
+      for (const char* knobs : {",within=cells,cell=64,cells=2", ",within=single_copy", ",segment=1K,cell=96,cells=3"})
+        for (const Bytes bytes : {Bytes{0}, Bytes{1}, Bytes{64}, Bytes{2049}}) {
+          const Bytes size = algorithm.operation == Operation::barrier ? 0 : bytes;
+          SCOPED_TRACE(std::string(algorithm.name) + knobs + " on " + placement.name + ", " + std::to_string(size) + " bytes");
+          expect_correct(make(placement.node_of, algorithm.operation, size, 0, algorithm.name + std::string(knobs)));
+        }
+}
+
+TEST(CorrectPlans, EverySmallMachinePasses) {
+  const Outcome outcome = verify_exhaustive(1, 9);
+  EXPECT_GT(outcome.checked, 2000u);
+  for (const Outcome::Failure& failure : outcome.failures)
+    ADD_FAILURE() << to_string(failure.violation) << "\n  " << failure.reproducer;
+}
+
+TEST(CorrectPlans, PushedSharesPass) {
+  for (const std::vector<int>& node_of : {std::vector{0, 0, 0, 1, 2, 2, 2}, std::vector{0, 0, 0, 0}})
+    expect_correct(make(node_of, Operation::broadcast, 200001, 1, "knomial,within=single_copy"));
+}
+
+}  // namespace
+}  // namespace espalier::verify
