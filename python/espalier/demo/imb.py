@@ -13,9 +13,9 @@ from espalier.libraries import find_checkout
 SIZES = (4, 64, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20)
 OPERATIONS = ("Bcast", "Allgather", "Barrier")
 
-# At most 300 repetitions and 64 MB per size: enough for a steady average, short enough for a demo. One second per size is
-# never reached on a machine that has time. The last flag is the memory (GB) that a rank may take; without it large sizes
-# are passed over on small machines.
+# At most 300 repetitions and 64 MB per size: enough for a steady average, short enough for a demo. One second per size
+# is never reached on a machine that has time. The last flag is the memory (GB) that a rank may take; without it large
+# sizes are passed over on small machines.
 _LIMITS = ("-iter", "300,64", "-time", "1", "-mem", "1")
 
 

@@ -1,0 +1,158 @@
+"""The set-up scripts, with stand-ins for the system's package tools, pip and Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+class System:
+    """A folder of fake programs in front of PATH. Each call of one is noted in `calls`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder / "calls"
+        self.log.touch()
+        self.fake("dpkg-query", "printf installed")
+        self.fake("apt-get", "true")
+        self.fake("id", "echo 0")
+        # Fits (-), names itself (-c), and makes environments (-m venv FOLDER) whose pip refuses the word "unknown".
+        pip = "! grep -q unknown ${@: -1}"
+        environment = f"mkdir -p $3/bin; printf '#!/bin/bash\\n%s\\n' '{pip}' > $3/bin/python; chmod +x $3/bin/python"
+        self.fake("python3", f'case $1 in -) ;; -c) echo "$0" ;; -m) {environment} ;; esac')
+
+    def fake(self, name: str, body: str) -> None:
+        file = self.folder / name
+        file.write_text(f'#!/bin/bash\necho "{name} $*" >> {self.log}\n{body}\n')
+        file.chmod(0o755)
+
+    @property
+    def calls(self) -> list[str]:
+        return self.log.read_text().splitlines()
+
+    def called(self, start: str) -> list[str]:
+        return [call for call in self.calls if call.startswith(start)]
+
+    def run(self, script: str, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", **variables}
+        environment.pop("PACKAGES", None) if "PACKAGES" not in variables else None
+        return subprocess.run(
+            [str(SCRIPTS / script), *map(str, arguments)], env=environment, capture_output=True, text=True, check=False
+        )
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> System:
+    (tmp_path / "system").mkdir()
+    return System(tmp_path / "system")
+
+
+MISSING_HWLOC = 'for word; do [ "$word" = libhwloc-dev ] && exit 1; done; printf installed'
+
+
+def test_nothing_happens_when_every_package_is_there(system: System) -> None:
+    done = system.run("system-packages.sh")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not system.called("apt-get")
+
+
+def test_root_gets_only_what_is_missing_installed(system: System) -> None:
+    system.fake("dpkg-query", MISSING_HWLOC)
+    assert system.run("system-packages.sh").returncode == 0
+    (install,) = system.called("apt-get install")
+    assert install.endswith("--no-install-recommends libhwloc-dev")
+
+
+def test_others_get_the_one_line_and_nothing_is_touched(system: System) -> None:
+    system.fake("dpkg-query", MISSING_HWLOC)
+    system.fake("id", "echo 1000")
+    done = system.run("system-packages.sh")
+    assert done.returncode == 1
+    assert "sudo apt-get install -y --no-install-recommends libhwloc-dev" in done.stderr
+    assert not system.called("apt-get")
+
+
+def test_stale_package_lists_are_refreshed_once(system: System) -> None:
+    system.fake("dpkg-query", MISSING_HWLOC)
+    system.fake("apt-get", f'[ "$1" = update ] || [ "$(grep -c "^apt-get install" {system.log})" -gt 1 ]')
+    assert system.run("system-packages.sh").returncode == 0
+    assert system.called("apt-get update")
+    assert len(system.called("apt-get install")) == 2
+
+
+def test_a_package_that_cannot_be_had_ends_with_its_name(system: System) -> None:
+    system.fake("dpkg-query", MISSING_HWLOC)
+    system.fake("apt-get", "exit 100")
+    done = system.run("system-packages.sh")
+    assert done.returncode == 1
+    assert "libhwloc-dev" in done.stderr
+
+
+def test_another_distribution_is_told_what_it_needs(system: System, tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("bash", "dirname", "env"):
+        (tools / name).symlink_to(Path("/usr/bin", name))
+    done = system.run("system-packages.sh", PATH=str(tools))
+    assert done.returncode == 1
+    assert "no Debian system" in done.stderr
+    assert "libhwloc-dev" in done.stderr
+    assert system.run("system-packages.sh", PATH=str(tools), PACKAGES="skip").returncode == 0
+
+
+@pytest.fixture
+def requirements(tmp_path: Path) -> Path:
+    file = tmp_path / "requirements.txt"
+    file.write_text("# nothing\n")
+    return file
+
+
+def test_an_environment_is_made_once(system: System, tmp_path: Path, requirements: Path) -> None:
+    folder = tmp_path / "env"
+    assert system.run("environment.sh", folder, requirements).returncode == 0
+    assert (folder / ".complete").read_text() == requirements.read_text()
+    mark = folder / "mark"
+    mark.touch()
+    assert system.run("environment.sh", folder, requirements).stderr == ""
+    assert mark.exists()
+
+
+def test_an_interrupted_or_outdated_environment_is_made_anew(
+    system: System, tmp_path: Path, requirements: Path
+) -> None:
+    folder = tmp_path / "env"
+    folder.mkdir()
+    mark = folder / "left-over"
+    mark.touch()
+    assert system.run("environment.sh", folder, requirements).returncode == 0
+    assert not mark.exists()
+    mark.touch()
+    requirements.write_text("# other\n")
+    assert system.run("environment.sh", folder, requirements).returncode == 0
+    assert not mark.exists()
+
+
+def test_a_failed_installation_leaves_no_mark_of_completion(system: System, tmp_path: Path, requirements: Path) -> None:
+    requirements.write_text("unknown\n")
+    done = system.run("environment.sh", tmp_path / "env", requirements)
+    assert done.returncode == 1
+    assert "pip could not install" in done.stderr
+    assert not (tmp_path / "env" / ".complete").exists()
+
+
+def test_without_a_fitting_python_the_message_says_how_to_name_one(system: System, tmp_path, requirements) -> None:
+    done = system.run("environment.sh", tmp_path / "env", requirements, PYTHON="/nowhere/python")
+    assert done.returncode == 1
+    assert "make PYTHON=" in done.stderr
+
+
+def test_the_help_lists_every_command(system: System) -> None:
+    root = SCRIPTS.parent
+    done = subprocess.run(["make", "-C", str(root), "--no-print-directory"], capture_output=True, text=True, check=True)
+    for name in ("demo", "test", "lint", "bench", "setup", "asan", "tsan"):
+        assert f"make {name} " in done.stdout
