@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from launch import WHEELS, TestMpi, find_test_mpis
 
 

@@ -1,7 +1,8 @@
 """Starts MPI jobs for the tests: under any MPI at hand, natively or with Espalier in front.
 
-Which MPIs there are and which flags their launchers want is the command's own knowledge (espalier.mpis, espalier.launch).
-Here the ranks' environment is set by env(1) in front of the program, so that a test sees exactly what it asked for.
+Which MPIs there are and which flags their launchers want is the command's own knowledge (espalier.mpis and
+espalier.launch). Here the ranks' environment is set by env(1) in front of the program, so that a test sees exactly what
+it asked for.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ class Outcome:
     err: str
 
     def __str__(self) -> str:
-        # Ends matter most: a launcher's obituary hides what the program said before it.
-        return f"exit code {self.code}\n--- stdout\n{self.out[-3000:]}\n--- stderr\n{self.err[:3000]}\n…\n{self.err[-1500:]}"
+        # What the program said comes first, the launcher's obituary last.
+        err = self.err if len(self.err) < 4500 else f"{self.err[:3000]}\n…\n{self.err[-1500:]}"
+        return f"exit code {self.code}\n--- stdout\n{self.out[-3000:]}\n--- stderr\n{err}"
 
 
 class JobTimedOut(AssertionError):

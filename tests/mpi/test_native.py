@@ -1,7 +1,7 @@
 """The conformance program under the bare MPIs: it must pass there, or it would say nothing about Espalier.
 
-Where an MPI itself gets something wrong, the theme is named here with the fault; with Espalier in front the theme is run
-and has to pass (test_conformance.py).
+Where an MPI itself gets something wrong, the theme is named here with the fault; with Espalier in front the theme is
+run and has to pass (test_conformance.py).
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from launch import ALL_MPIS, TestMpi
 
 THEMES = (
-    "sizes datatypes typemaps bottom communicators barriers mixing nonblocking skew intercommunicators large_counts errors"
-).split()
+    *("sizes", "datatypes", "typemaps", "bottom", "communicators", "barriers", "mixing", "nonblocking", "skew"),
+    *("intercommunicators", "large_counts", "errors"),
+)
 
 # An MPI's own faults, found with this program.
 FAULTS = {

@@ -1,0 +1,38 @@
+"""Reading what ESPALIER_STATS wrote."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+OPERATIONS = ("MPI_Bcast", "MPI_Allgather", "MPI_Barrier")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """One operation's calls on rank 0."""
+
+    handled: int
+    native: int
+    reasons: dict[str, int]
+    choices: dict[str, int]
+
+
+def read_stats(path: Path) -> dict[str, Counts]:
+    """Reads a statistics file and checks that it is consistent in itself."""
+    raw = json.loads(path.read_text())
+    assert set(raw) == set(OPERATIONS), f"operations in {path}: {sorted(raw)}"
+    stats = {name: Counts(**entry) for name, entry in raw.items()}
+    for name, counts in stats.items():
+        assert sum(counts.reasons.values()) == counts.native, f"{name}: a call went native without a reason"
+        assert sum(counts.choices.values()) == counts.handled, f"{name}: a call was handled without a choice"
+    return stats
+
+
+def assert_handled(stats: dict[str, Counts], share: float) -> None:
+    """Checks that of every operation at least this share of the calls did not go to the native library."""
+    for name, counts in stats.items():
+        total = counts.handled + counts.native
+        assert total > 0, f"{name} was never called"
+        assert counts.handled >= share * total, f"{name}: {counts.handled} of {total} handled; native: {counts.reasons}"

@@ -1,0 +1,146 @@
+"""What happens around the calls: loading, settings, reports, fall-backs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from launch import ALL_MPIS, BUILD, TestMpi
+from stats import OPERATIONS, assert_handled, read_stats
+from test_conformance import assert_passed, error_lines, native_errors
+
+GetMpi = Callable[[str], TestMpi]
+SAMPLE = ("mpich-5", "openmpi-5", "intel")
+THEMES = ("sizes", "communicators", "skew")
+
+
+PROGRAMS = {
+    "shell": ["sh", "-c", "true"],
+    "ls": ["ls", "/"],
+    "python": [sys.executable, "-c", "import ctypes, threading"],
+}
+
+
+@pytest.mark.parametrize("abi", ["mpich", "openmpi", "abi"])
+@pytest.mark.parametrize("command", PROGRAMS.values(), ids=PROGRAMS)
+def test_programs_without_mpi_run_as_ever(abi: str, command: list[str]) -> None:
+    library = BUILD / "src" / "mpi" / f"libespalier-{abi}.so"
+    plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    loaded = {**plain, "LD_PRELOAD": str(library), "ESPALIER_VERBOSE": "2"}
+    expected = subprocess.run(command, capture_output=True, env=plain, check=False)
+    got = subprocess.run(command, capture_output=True, env=loaded, check=False)
+    assert (got.returncode, got.stdout, got.stderr) == (expected.returncode, expected.stdout, expected.stderr)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_the_report_says_what_was_handled_and_why_the_rest_was_not(name: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    outcome = mpi.run([mpi.program("conformance"), "intercommunicators"], 3, settings={"ESPALIER_VERBOSE": "1"})
+    assert_passed(outcome)
+    for operation in OPERATIONS:
+        lines = [line for line in outcome.err.splitlines() if line.startswith(f"espalier: {operation}: ")]
+        assert len(lines) == 1, f"one line for {operation} wanted:\n{outcome.err}"
+        assert "handled" in lines[0]
+        assert "intercommunicator" in lines[0]
+
+
+def test_without_settings_nothing_is_printed(get_mpi: GetMpi) -> None:
+    mpi = get_mpi("mpich-5")
+    outcome = mpi.run([mpi.program("conformance"), "barriers"], 3)
+    assert_passed(outcome)
+    assert outcome.err == ""
+
+
+@pytest.mark.parametrize("name", ALL_MPIS)
+def test_the_explicit_interface_works_beside_the_preloaded_one(name: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    assert_passed(mpi.run([mpi.program("conformance"), "explicit"], 3))
+
+
+@pytest.mark.parametrize("nodes", ["1", "cyclic:2"])
+def test_every_plan_can_be_verified_before_it_runs(nodes: str, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
+    settings = {"ESPALIER_VERIFY": "1", "ESPALIER_VIRTUAL_NODES": nodes, "ESPALIER_STATS": str(file)}
+    assert_passed(mpi.run([mpi.program("conformance"), *THEMES], 5, settings=settings))
+    assert_handled(read_stats(file), 0.8)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_too_little_shared_memory_is_explained_once_and_left_to_the_mpi(
+    name: str, get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi, file = get_mpi(name), tmp_path / "stats.json"
+    settings = {"ESPALIER_SHM_LIMIT": "4K", "ESPALIER_VERBOSE": "1", "ESPALIER_STATS": str(file)}
+    outcome = mpi.run([mpi.program("conformance"), "sizes", "bottom"], 3, settings=settings)
+    assert_passed(outcome)
+    lines = [line for line in outcome.err.splitlines() if "stays native" in line]
+    assert len(lines) == 1, outcome.err
+    assert "ESPALIER_SHM_LIMIT" in lines[0]
+    for counts in read_stats(file).values():
+        assert counts.handled == 0
+        assert all("ESPALIER_SHM_LIMIT" in reason for reason in counts.reasons)
+
+
+def test_shared_memory_for_a_few_communicators_serves_those_and_leaves_the_rest_native(
+    get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
+    settings = {"ESPALIER_SHM_LIMIT": "8M", "ESPALIER_STATS": str(file)}
+    assert_passed(mpi.run([mpi.program("conformance"), "communicators", "sizes"], 3, settings=settings))
+    stats = read_stats(file)
+    assert stats["MPI_Bcast"].handled > 0
+
+
+def test_disabled_means_native_everywhere(get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi("openmpi-5"), tmp_path / "stats.json"
+    settings = {"ESPALIER_DISABLE": "1", "ESPALIER_STATS": str(file)}
+    assert_passed(mpi.run([mpi.program("conformance"), "skew"], 3, settings=settings))
+    assert all(counts.handled == 0 and counts.native > 0 for counts in read_stats(file).values())
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ESPALIER_WAIT_SPIN", "often"),
+        ("ESPALIER_SHM_LIMIT", "12Q"),
+        ("ESPALIER_VIRTUAL_NODES", "cyclic:none"),
+        ("ESPALIER_CHOICE_BROADCAST", "no-such-algorithm"),
+        ("ESPALIER_NO_SUCH_SETTING", "1"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_the_job_goes_on(variable: str, value: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi("mpich-5")
+    outcome = mpi.run([mpi.program("conformance"), "barriers", "sizes"], 3, settings={variable: value})
+    assert_passed(outcome)
+    assert variable in outcome.err, f"nothing on stderr names {variable}:\n{outcome.err}"
+    assert len([line for line in outcome.err.splitlines() if variable in line]) == 1, outcome.err
+
+
+def test_an_unwritable_statistics_file_is_reported_and_harmless(get_mpi: GetMpi) -> None:
+    mpi = get_mpi("mpich-5")
+    settings = {"ESPALIER_STATS": "/nonexistent/folder/stats.json"}
+    outcome = mpi.run([mpi.program("conformance"), "barriers"], 2, settings=settings)
+    assert_passed(outcome)
+    assert "/nonexistent/folder/stats.json" in outcome.err
+
+
+RANK_0_ONLY = 'test "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 && export "$1"; shift; exec "$@"'
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.parametrize("setting", ["VIRTUAL_NODES=2", "DISABLE=1", "CHOICE_BROADCAST=native"])
+def test_settings_that_differ_between_ranks_cannot_deadlock(name: str, setting: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    command = ["sh", "-c", RANK_0_ONLY, "sh", f"ESPALIER_{setting}", mpi.program("conformance"), *THEMES]
+    assert_passed(mpi.run(command, 3))
+
+
+def test_settings_per_rank_do_not_change_the_errors(get_mpi: GetMpi) -> None:
+    mpi = get_mpi("mpich-5")
+    outcome = mpi.run([mpi.program("conformance"), "errors"], 3, settings={"ESPALIER_DISABLE": "1"})
+    assert error_lines(outcome) == native_errors(mpi)

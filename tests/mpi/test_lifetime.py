@@ -1,0 +1,106 @@
+"""Starts and ends of all kinds: sessions, callbacks inside MPI_Finalize, MPI_Abort, kill -9."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from launch import TestMpi
+
+GetMpi = Callable[[str], TestMpi]
+MPIS = ("mpich-5", "openmpi-5", "intel", "mpich-4", "openmpi-4")
+
+
+def shared_memory_objects() -> set[str]:
+    """Shared memory of ours that has a name: ideally none at any time."""
+    return {str(entry) for folder in ("/dev/shm", "/tmp") for entry in Path(folder).glob("*espalier*")}
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process still runs; one that only waits to be collected by its parent does not."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
+def assert_nothing_left(processes: list[int], before: set[str]) -> None:
+    deadline = time.monotonic() + 15
+    while any(map(is_alive, processes)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    alive = [process for process in processes if is_alive(process)]
+    for process in alive:
+        os.kill(process, signal.SIGKILL)
+    assert not alive, f"processes {alive} outlived their job"
+    assert shared_memory_objects() <= before, "named shared memory is left behind"
+
+
+def read_processes(lines: Iterator[str]) -> list[int]:
+    """The process numbers that `endless` prints before it says that it is running."""
+    processes = []
+    for line in lines:
+        if line.strip() == "running":
+            return processes
+        processes.append(int(line))
+    raise AssertionError("the job ended before it was running")
+
+
+@pytest.mark.parametrize("nodes", [None, "2"])
+@pytest.mark.parametrize("name", MPIS)
+def test_killing_all_ranks_leaves_nothing_behind(name: str, nodes: str | None, get_mpi: GetMpi) -> None:
+    mpi, before = get_mpi(name), shared_memory_objects()
+    settings = {"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {}
+    line, environment = mpi.command([mpi.program("endless")], 4, settings=settings)
+    with subprocess.Popen(
+        line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as job:
+        assert job.stdout is not None
+        watchdog = subprocess.Popen(["sh", "-c", f"sleep 60; kill -9 -{job.pid}"])
+        try:
+            processes = read_processes(job.stdout)
+            assert len(processes) == 4
+            time.sleep(0.2)  # into the middle of the collectives
+            for process in processes:
+                os.kill(process, signal.SIGKILL)
+            job.communicate(timeout=30)
+        finally:
+            watchdog.kill()
+            watchdog.wait()
+            if job.poll() is None:
+                os.killpg(job.pid, signal.SIGKILL)
+    assert_nothing_left(processes, before)
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_an_abort_ends_the_job_and_leaves_nothing_behind(name: str, get_mpi: GetMpi) -> None:
+    mpi, before = get_mpi(name), shared_memory_objects()
+    outcome = mpi.run([mpi.program("endless"), "abort-after", "50"], 4, timeout=60)
+    assert outcome.code != 0
+    assert_nothing_left(read_processes(iter(outcome.out.splitlines())), before)
+
+
+@pytest.mark.parametrize("use", [[], ["earlier"]], ids=["first-use", "used-before"])
+@pytest.mark.parametrize("name", MPIS)
+def test_collectives_work_in_the_callbacks_of_finalize(name: str, use: list[str], get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    outcome = mpi.run([mpi.program("farewell"), *use], 3, timeout=60)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.out.strip() == "farewell: ok"
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_sessions_need_no_init_and_no_world(name: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    native = mpi.run([mpi.program("session")], 3, native=True, timeout=60)
+    if native.code != 0 or "not offered" in native.out:
+        pytest.skip(f"{mpi.mpi} offers no working sessions")
+    outcome = mpi.run([mpi.program("session")], 3, timeout=60)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.out.strip() == "session: ok"
