@@ -1,0 +1,14 @@
+#pragma once
+// What each folder of src/ shows to Python. python/espalier/_core.pyi documents the result.
+
+#include <nanobind/nanobind.h>
+
+namespace espalier::bindings {
+
+void bind_base(nanobind::module_& module);
+void bind_topology(nanobind::module_& module);
+void bind_plan(nanobind::module_& module);
+void bind_collectives(nanobind::module_& module);
+void bind_verify(nanobind::module_& module);
+
+}  // namespace espalier::bindings

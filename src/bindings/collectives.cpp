@@ -1,0 +1,78 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
+
+#include <variant>
+
+#include "bindings/bindings.hpp"
+#include "collectives/build.hpp"
+#include "collectives/choose.hpp"
+#include "collectives/registry.hpp"
+
+namespace espalier::bindings {
+
+namespace nb = nanobind;
+using collectives::Algorithm;
+using collectives::Decision;
+using plan::Choice;
+using plan::Operation;
+using plan::Problem;
+using topology::Topology;
+
+namespace {
+
+/// Barriers have no bytes, and only a broadcast has a root.
+Problem make_problem(std::string_view operation, Bytes bytes, int root) {
+  const Operation op = plan::parse_operation(operation);
+  return {op, op == Operation::barrier ? 0 : bytes, Rank(op == Operation::broadcast ? root : 0)};
+}
+
+Choice read_choice(Operation operation, const std::variant<Choice, std::string>& choice) {
+  if (const auto* text = std::get_if<std::string>(&choice)) return collectives::parse_choice(operation, *text);
+  return std::get<Choice>(choice);
+}
+
+plan::Plan build(const Topology& topology, std::string_view operation, Bytes bytes, int root,
+                 const std::variant<Choice, std::string>& choice) {
+  const Problem problem = make_problem(operation, bytes, root);
+  return collectives::build_plan(topology, problem, read_choice(problem.operation, choice));
+}
+
+std::string why_invalid(const Topology& topology, std::string_view operation, Bytes bytes, const Choice& choice) {
+  return collectives::why_invalid(topology, make_problem(operation, bytes, 0), choice);
+}
+
+}  // namespace
+
+void bind_collectives(nb::module_& module) {
+  nb::class_<Decision>(module, "Decision")
+      .def_ro("choice", &Decision::choice)
+      .def_prop_ro("reason", [](const Decision& decision) { return decision.reason; });
+  nb::class_<Algorithm>(module, "Algorithm")
+      .def_prop_ro("name", [](const Algorithm& a) { return a.name; })
+      .def_prop_ro("operation", [](const Algorithm& a) { return plan::name(a.operation); })
+      .def_prop_ro("between", [](const Algorithm& a) { return plan::name(a.between); })
+      .def_prop_ro("source", [](const Algorithm& a) { return a.source; })
+      .def_prop_ro("summary", [](const Algorithm& a) { return a.summary; })
+      .def_prop_ro("knobs", [](const Algorithm& a) { return a.knobs; });
+
+  module.def("algorithms", [] {
+    nb::list list;
+    for (const Algorithm& algorithm : collectives::algorithms()) list.append(algorithm);
+    return list;
+  });
+  module.def("parse_choice",
+             [](std::string_view operation, std::string_view text) {
+               return collectives::parse_choice(plan::parse_operation(operation), text);
+             },
+             nb::arg("operation"), nb::arg("text"));
+  module.def("choose",
+             [](const Topology& topology, std::string_view operation, Bytes bytes, int root) {
+               return collectives::choose(topology, make_problem(operation, bytes, root));
+             },
+             nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0);
+  module.def("why_invalid", &why_invalid, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("choice"));
+  module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"), nb::arg("choice"));
+}
+
+}  // namespace espalier::bindings

@@ -1,0 +1,14 @@
+#include "base/error.hpp"
+#include "bindings/bindings.hpp"
+
+NB_MODULE(_core, module) {
+  namespace bindings = espalier::bindings;
+  module.doc() = "Espalier's compiled core: topologies, choices, plans and their proof.";
+  nanobind::exception<espalier::Error>(module, "Error", PyExc_ValueError);
+  // Types come before the functions that speak of them.
+  bindings::bind_base(module);
+  bindings::bind_topology(module);
+  bindings::bind_plan(module);
+  bindings::bind_collectives(module);
+  bindings::bind_verify(module);
+}

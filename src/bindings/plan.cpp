@@ -1,0 +1,118 @@
+#include <nanobind/operators.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <initializer_list>
+
+#include "bindings/bindings.hpp"
+#include "plan/program.hpp"
+#include "plan/traffic.hpp"
+
+namespace espalier::bindings {
+
+namespace nb = nanobind;
+using plan::Choice;
+using plan::Op;
+using plan::Plan;
+using plan::Program;
+using plan::Step;
+using plan::Traffic;
+
+namespace {
+
+/// An attribute that means something for some operations only, and is None for the others.
+template <class Get>
+auto only_for(std::initializer_list<Op> ops, Get get) {
+  std::uint32_t mask = 0;
+  for (const Op op : ops) mask |= 1u << static_cast<int>(op);
+  return [mask, get](const Step& step) {
+    const bool is_meant = (mask >> static_cast<int>(step.op())) & 1u;
+    return is_meant ? std::optional(get(step)) : std::nullopt;
+  };
+}
+
+void bind_step(nb::module_& module) {
+  nb::class_<Step>(module, "Step")
+      .def_prop_ro("op", [](const Step& s) { return plan::name(s.op()); })
+      .def_prop_ro("buffer", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy},
+                                      [](const Step& s) { return std::string(plan::name(s.buffer())); }))
+      .def_prop_ro("offset", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy},
+                                      [](const Step& s) { return s.offset(); }))
+      .def_prop_ro("bytes", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy},
+                                     [](const Step& s) { return s.bytes(); }))
+      .def_prop_ro("peer", only_for({Op::send, Op::recv}, [](const Step& s) { return s.peer().value; }))
+      .def_prop_ro("slot", only_for({Op::send, Op::recv, Op::finish}, [](const Step& s) { return s.slot(); }))
+      .def_prop_ro("neighbour", only_for({Op::get, Op::pull, Op::push, Op::await}, [](const Step& s) { return s.neighbour().value; }))
+      .def_prop_ro("window_offset", only_for({Op::put, Op::get}, [](const Step& s) { return s.window_offset(); }))
+      .def_prop_ro("far_buffer", only_for({Op::pull, Op::push, Op::copy},
+                                          [](const Step& s) { return std::string(plan::name(s.far_buffer())); }))
+      .def_prop_ro("far_offset", only_for({Op::pull, Op::push, Op::copy}, [](const Step& s) { return s.far_offset(); }))
+      .def_prop_ro("flag", only_for({Op::post, Op::await, Op::await_all},
+                                    [](const Step& s) { return std::string(plan::name(s.flag())); }))
+      .def_prop_ro("tick", only_for({Op::post, Op::await, Op::await_all}, [](const Step& s) { return s.tick(); }))
+      .def_prop_ro("calls_back", only_for({Op::await, Op::await_all}, [](const Step& s) { return s.calls_back(); }))
+      .def("__str__", [](const Step& s) { return plan::to_string(s); })
+      .def("__repr__", [](const Step& s) { return "<Step: " + plan::to_string(s) + ">"; })
+      .def(nb::self == nb::self);
+}
+
+void bind_choice(nb::module_& module) {
+  nb::class_<Choice>(module, "Choice")
+      .def_prop_ro("between", [](const Choice& c) { return plan::name(c.between); })
+      .def_prop_ro("within", [](const Choice& c) { return plan::name(c.within); })
+      .def_ro("radix", &Choice::radix)
+      .def_ro("segment", &Choice::segment)
+      .def_ro("cell", &Choice::cell)
+      .def_ro("cells", &Choice::cells)
+      .def("__str__", [](const Choice& c) { return plan::to_string(c); })
+      .def("__repr__", [](const Choice& c) { return "<Choice: " + plan::to_string(c) + ">"; })
+      .def(nb::self == nb::self);
+}
+
+nb::dict to_dict(const Traffic& node) {
+  nb::dict counts;
+  counts["messages_out"] = node.messages_out;
+  counts["messages_in"] = node.messages_in;
+  counts["bytes_out"] = node.bytes_out;
+  counts["bytes_in"] = node.bytes_in;
+  counts["connections_out"] = node.connections_out;
+  counts["connections_in"] = node.connections_in;
+  counts["shared_written"] = node.shared_written;
+  counts["shared_read"] = node.shared_read;
+  counts["single_copied"] = node.single_copied;
+  counts["steps"] = node.steps;
+  return counts;
+}
+
+nb::list traffic_of(const Plan& plan) {
+  nb::list nodes;
+  for (const Traffic& node : plan::count_traffic(plan)) nodes.append(to_dict(node));
+  return nodes;
+}
+
+}  // namespace
+
+void bind_plan(nb::module_& module) {
+  bind_step(module);
+  bind_choice(module);
+  nb::class_<Program>(module, "Program")
+      .def_ro("steps", &Program::steps)
+      .def_ro("scratch_bytes", &Program::scratch_bytes)
+      .def_ro("slots", &Program::slots)
+      .def_ro("window_bytes", &Program::window_bytes)
+      .def_ro("is_exposed", &Program::is_exposed)
+      .def(nb::self == nb::self);
+  nb::class_<Plan>(module, "Plan")
+      .def_ro("topology", &Plan::topology)
+      .def_ro("choice", &Plan::choice)
+      .def_ro("programs", &Plan::programs)
+      .def_prop_ro("operation", [](const Plan& p) { return plan::name(p.problem.operation); })
+      .def_prop_ro("bytes", [](const Plan& p) { return p.problem.bytes; })
+      .def_prop_ro("root", [](const Plan& p) { return p.problem.root.value; })
+      .def_prop_ro("longest_program", &plan::longest_program)
+      .def("traffic", &traffic_of);
+}
+
+}  // namespace espalier::bindings
