@@ -1,7 +1,7 @@
 """Espalier's compiled core: topologies, choices, plans and their proof.
 
-Operations are named "broadcast" ("bcast"), "allgather" and "barrier". Everything is immutable. Bad arguments raise Error
-with a text made for people.
+Operations are named "broadcast" ("bcast"), "allgather" and "barrier". Everything is immutable. Bad arguments raise
+Error with a text made for people.
 """
 
 from collections.abc import Callable, Sequence

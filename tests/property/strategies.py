@@ -1,0 +1,82 @@
+"""Random machines, problems and choices for Hypothesis, which shrinks what fails to the smallest case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from espalier import _core
+
+# Bounds the steps of one plan; a pipeline shows all it does within a few rounds.
+MOST_PIECES = 200
+
+
+@dataclass(frozen=True)
+class Case:
+    """One plan by what it is built from; its text builds it again."""
+
+    node_of: tuple[int, ...]
+    single_copy: bool
+    operation: str
+    bytes: int
+    root: int
+    choice: str
+
+    def build(self) -> _core.Plan:
+        topology = _core.Topology(self.node_of, self.single_copy)
+        return _core.build(topology, self.operation, self.bytes, self.root, self.choice)
+
+
+@st.composite
+def placements(draw: st.DrawFn, most_ranks: int = 24) -> tuple[int, ...]:
+    """Blocks of any sizes, one node and one rank per node among them; then in order, dealt round robin, or shuffled."""
+    sizes = draw(st.lists(st.integers(1, 8), min_size=1, max_size=8))
+    node_of = [node for node, size in enumerate(sizes) for _ in range(size)][:most_ranks]
+    mapping = draw(st.sampled_from(["block", "cyclic", "shuffled"]))
+    if mapping == "cyclic":
+        node_of = [rank % len(sizes) for rank in range(len(node_of))]
+    if mapping == "shuffled":
+        node_of = draw(st.permutations(node_of))
+    return tuple(node_of)
+
+
+@st.composite
+def choices(draw: st.DrawFn, algorithm: _core.Algorithm, single_copy: bool) -> str:
+    """Any value of any knob, small ones first."""
+    knobs = {
+        "radix": draw(st.integers(2, 9)),
+        "segment": draw(st.just(0) | st.integers(1024, 9000)),
+        "within": draw(st.sampled_from(["cells", "single_copy"] if single_copy else ["cells"])),
+        "cell": draw(st.sampled_from([64, 65, 127, 128, 512, 4096])),
+        "cells": draw(st.integers(1, 6)),
+    }
+    return ",".join([algorithm.name, *(f"{name}={value}" for name, value in knobs.items())])
+
+
+def sizes(operation: str, choice: _core.Choice) -> st.SearchStrategy[int]:
+    """0, 1, odd ones, and those around a cell, all cells, a segment and the share that a writer pushes."""
+    if operation == "barrier":
+        return st.just(0)
+    edges = [choice.cell, choice.cell * choice.cells, choice.segment, 8192, 56]
+    around = st.builds(
+        lambda edge, times, shift: max(0, edge * times + shift),
+        st.sampled_from(edges), st.integers(0, 4), st.integers(-1, 1),
+    )  # fmt: skip
+    return st.integers(0, 3) | around | st.integers(0, 70000)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Any plan that is not too long to be proved quickly."""
+    node_of = draw(placements())
+    single_copy = draw(st.booleans())
+    algorithm = draw(st.sampled_from(_core.algorithms()))
+    text = draw(choices(algorithm, single_copy))
+    choice = _core.parse_choice(algorithm.operation, text)
+    size = draw(sizes(algorithm.operation, choice))
+    blocks = len(node_of) if algorithm.operation == "allgather" else 1
+    assume(choice.within == "single_copy" or size * blocks <= MOST_PIECES * choice.cell)
+    root = draw(st.integers(0, len(node_of) - 1)) if algorithm.operation == "broadcast" else 0
+    return Case(node_of, single_copy, algorithm.operation, size, root, text)

@@ -1,0 +1,79 @@
+"""Every plan, for whatever machine, problem and choice, is proved correct."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from espalier import _core
+from strategies import Case, cases, placements
+
+# Proving is quick, but on a loaded machine not always.
+thorough = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+
+
+def lines(violations: list[_core.Violation]) -> str:
+    return "\n".join(map(str, violations))
+
+
+@settings(thorough, max_examples=300)
+@given(cases())
+def test_every_plan_is_correct(case: Case) -> None:
+    violations = _core.verify(case.build())
+    assert not violations, lines(violations)
+
+
+@settings(thorough, max_examples=60)
+@given(placements(most_ranks=10), st.data())
+def test_different_calls_in_a_row_are_correct(node_of: tuple[int, ...], data: st.DataObject) -> None:
+    topology = _core.Topology(node_of, single_copy=True)
+    calls = []
+    for _ in range(data.draw(st.integers(1, 6))):
+        algorithm = data.draw(st.sampled_from(_core.algorithms()))
+        within = data.draw(st.sampled_from(["cells", "single_copy"]))
+        text = f"{algorithm.name},within={within},cell=64,cells={data.draw(st.integers(1, 3))}"
+        root = data.draw(st.integers(0, len(node_of) - 1))
+        calls.append(
+            _core.build(topology, algorithm.operation, data.draw(st.sampled_from([0, 1, 63, 200])), root, text)
+        )
+    violations = _core.verify_sequence(calls)
+    assert not violations, lines(violations)
+
+
+@settings(thorough, max_examples=150)
+@given(cases(), st.booleans())
+def test_the_built_in_choice_is_correct_and_applies(case: Case, oversubscribed: bool) -> None:
+    topology = _core.Topology(case.node_of, case.single_copy, oversubscribed)
+    decision = _core.choose(topology, case.operation, case.bytes, case.root)
+    assert decision.reason
+    assert not _core.why_invalid(topology, case.operation, case.bytes, decision.choice)
+    violations = _core.verify(_core.build(topology, case.operation, case.bytes, case.root, decision.choice))
+    assert not violations, lines(violations)
+
+
+@settings(thorough, max_examples=100)
+@given(cases())
+def test_choices_survive_being_written_down(case: Case) -> None:
+    plan = case.build()
+    again = _core.build(plan.topology, case.operation, case.bytes, case.root, str(plan.choice))
+    assert again.programs == plan.programs
+
+
+@settings(thorough, max_examples=100)
+@given(cases())
+def test_what_is_sent_arrives(case: Case) -> None:
+    traffic = case.build().traffic()
+    for out, into in (
+        ("messages_out", "messages_in"),
+        ("bytes_out", "bytes_in"),
+        ("connections_out", "connections_in"),
+    ):
+        assert sum(node[out] for node in traffic) == sum(node[into] for node in traffic)
+
+
+@settings(thorough, max_examples=100)
+@given(cases())
+def test_a_broadcast_sends_its_bytes_once_to_every_other_node(case: Case) -> None:
+    plan = case.build()
+    if case.operation == "broadcast":
+        assert sum(node["bytes_out"] for node in plan.traffic()) == case.bytes * (plan.topology.nodes - 1)
