@@ -40,32 +40,32 @@ class Data {
       : buffer_(buffer), count_(count), type_(type), layout_(describe(type)), bytes_(multiply(count, layout_.size)) {}
 
   Bytes bytes() const { return bytes_; }
-  /// Usable as plain bytes, without packing.
-  bool is_dense() const { return layout_.is_dense; }
+  /// Usable as plain bytes, without packing; so is nothing at all.
+  bool is_plain() const { return layout_.is_dense || bytes_ == 0; }
   std::byte* plain() const { return as_bytes(buffer_); }
 
-  /// Nothing to be found at address 0, unless a datatype holds absolute addresses.
-  bool is_missing() const { return buffer_ == nullptr && layout_.is_dense; }
+  /// There must be data, but at address 0 only a datatype with absolute addresses finds any.
+  bool is_missing() const { return buffer_ == nullptr && layout_.is_dense && bytes_ > 0; }
 
   /// The data of the elements from `first` on, `count` of them, as bytes in the order of the type map.
   int pack(MPI_Count first, MPI_Count count, std::byte* into, MPI_Comm comm) const {
+    const Elements elements(element(first), static_cast<int>(count), type_);
     int position = 0;
-    return native().Pack(element(first), static_cast<int>(count), type_, into, static_cast<int>(multiply(count, layout_.size)),
-                         &position, comm);
+    return native().Pack(elements.buffer(), elements.count(), elements.type(), into, packed_size(count), &position, comm);
   }
   int pack(std::byte* into, MPI_Comm comm) const { return pack(0, count_, into, comm); }
   /// The reverse, for the first `count` elements.
   int unpack(MPI_Count count, const std::byte* from, MPI_Comm comm) const {
+    const Elements elements(as_bytes(buffer_), static_cast<int>(count), type_);
     int position = 0;
-    return native().Unpack(from, static_cast<int>(multiply(count, layout_.size)), &position, as_bytes(buffer_),
-                           static_cast<int>(count), type_, comm);
+    return native().Unpack(from, packed_size(count), &position, elements.buffer(), elements.count(), elements.type(), comm);
   }
-  /// Native refuses types that are not committed. Plain data never reach MPI, so it is asked with no elements.
+  /// Native refuses types that are not committed, on every rank. Asked with no elements before anybody moves data.
   int check_committed(MPI_Comm comm) const {
-    std::byte nothing{};
+    if (layout_.is_named) return MPI_SUCCESS;
+    std::byte nothing[1] = {};
     int position = 0;
-    if (layout_.is_named || !layout_.is_dense) return MPI_SUCCESS;
-    return native().Pack(buffer_, 0, type_, &nothing, 1, &position, comm);
+    return native().Pack(nothing, 0, type_, nothing, sizeof nothing, &position, comm);
   }
 
  private:
@@ -76,6 +76,8 @@ class Data {
     native().Type_get_extent(type_, &lower_bound, &extent);
     return as_bytes(buffer_) + index * extent;
   }
+
+  int packed_size(MPI_Count count) const { return static_cast<int>(multiply(count, layout_.size)); }
 
   const void* buffer_;
   MPI_Count count_;
@@ -124,17 +126,17 @@ int run_packed(const Broadcast& call, const Data& data, Communicator& communicat
 int run_any(const Allgather& call, const Data* send, const Data& receive, Communicator& communicator, Entry& entry) {
   const Bytes place = static_cast<Bytes>(communicator.rank()) * receive.bytes();
   const Bytes all_bytes = static_cast<Bytes>(communicator.ranks()) * receive.bytes();
-  std::byte* output = receive.is_dense() ? receive.plain() : communicator.packed().take(all_bytes);
+  std::byte* output = receive.is_plain() ? receive.plain() : communicator.packed().take(all_bytes);
   std::byte* input = output + place;
   int code = MPI_SUCCESS;
-  if (send != nullptr && send->is_dense())
+  if (send != nullptr && send->is_plain())
     input = send->plain();
   else if (send != nullptr)
     code = send->pack(input, call.comm);
-  else if (!receive.is_dense())
+  else if (!receive.is_plain())
     code = receive.pack(communicator.rank() * call.receive_count, call.receive_count, input, call.comm);
   if (code == MPI_SUCCESS) code = run(communicator, call.comm, entry, input, output);
-  if (code == MPI_SUCCESS && !receive.is_dense())
+  if (code == MPI_SUCCESS && !receive.is_plain())
     code = receive.unpack(communicator.ranks() * call.receive_count, output, call.comm);
   communicator.packed().trim();
   return code;
@@ -143,8 +145,8 @@ int run_any(const Allgather& call, const Data* send, const Data& receive, Commun
 // Whether the send side, if there is one, fits the receive side and MPI's rules.
 bool is_send_side_valid(const Data* send, const Data& receive, int rank) {
   if (send == nullptr) return true;
-  if (send->bytes() != receive.bytes() || (send->bytes() > 0 && send->is_missing())) return false;
-  const bool is_alias = send->is_dense() && receive.is_dense() && receive.bytes() > 0 &&
+  if (send->bytes() != receive.bytes() || send->is_missing()) return false;
+  const bool is_alias = send->is_plain() && receive.is_plain() && receive.bytes() > 0 &&
                         send->plain() == receive.plain() + static_cast<Bytes>(rank) * receive.bytes();
   return !(refuses_aliases && is_alias);
 }
@@ -158,14 +160,14 @@ std::optional<int> try_call(const Broadcast& call) {
       call.buffer == MPI_IN_PLACE)
     return refuse_arguments(Operation::broadcast);
   const Data data(call.buffer, call.count, call.type);
-  if (data.bytes() > 0 && data.is_missing()) return refuse_arguments(Operation::broadcast);
+  if (data.is_missing()) return refuse_arguments(Operation::broadcast);
   Entry& entry = communicator->engine()->prepare({Operation::broadcast, data.bytes(), Rank(call.root)});
   if (entry.kind == Entry::Kind::native) {
     ++entry.calls;
     return std::nullopt;
   }
   if (const int code = data.check_committed(call.comm); code != MPI_SUCCESS) return code;
-  if (!data.is_dense()) return run_packed(call, data, *communicator, entry);
+  if (!data.is_plain()) return run_packed(call, data, *communicator, entry);
   return run(*communicator, call.comm, entry, data.plain(), data.plain());
 }
 
@@ -180,7 +182,7 @@ std::optional<int> try_call(const Allgather& call) {
   std::optional<Data> send;
   if (has_send_side) send.emplace(call.send_buffer, call.send_count, call.send_type);
   const Data* sent = send ? &*send : nullptr;
-  if ((receive.bytes() > 0 && receive.is_missing()) || !is_send_side_valid(sent, receive, communicator->rank()))
+  if (receive.is_missing() || !is_send_side_valid(sent, receive, communicator->rank()))
     return refuse_arguments(Operation::allgather);
   Entry& entry = communicator->engine()->prepare({Operation::allgather, receive.bytes(), Rank(0)});
   if (entry.kind == Entry::Kind::native) {
@@ -188,6 +190,7 @@ std::optional<int> try_call(const Allgather& call) {
     return std::nullopt;
   }
   if (const int code = receive.check_committed(call.comm); code != MPI_SUCCESS) return code;
+  if (const int code = send ? send->check_committed(call.comm) : MPI_SUCCESS; code != MPI_SUCCESS) return code;
   return run_any(call, sent, receive, *communicator, entry);
 }
 

@@ -99,4 +99,19 @@ Layout describe(MPI_Datatype type) {
   return layout;
 }
 
+Elements::Elements(void* buffer, int count, MPI_Datatype type)
+    : buffer_(buffer), count_(count), type_(type), is_displaced_(buffer == nullptr && count > 0) {
+  if (!is_displaced_) return;
+  constexpr MPI_Aint elsewhere = 4096;  // never touched: the displacement leads back to 0
+  const MPI_Aint displacement = -elsewhere;
+  native().Type_create_hindexed(1, &count_, &displacement, type, &type_);
+  native().Type_commit(&type_);
+  buffer_ = reinterpret_cast<void*>(elsewhere);
+  count_ = 1;
+}
+
+Elements::~Elements() {
+  if (is_displaced_) native().Type_free(&type_);
+}
+
 }  // namespace espalier::mpi

@@ -18,4 +18,24 @@ struct Layout {
 /// come back for other types.
 Layout describe(MPI_Datatype type);
 
+/// Elements at an address, as MPI_Pack and MPI_Unpack will take them: MPICH's refuse address 0, which is MPI_BOTTOM, although
+/// the standard allows it. Those are described from another address instead, by a displaced type that lives as long as this.
+class Elements {
+ public:
+  Elements(void* buffer, int count, MPI_Datatype type);
+  ~Elements();
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+
+  void* buffer() const { return buffer_; }
+  int count() const { return count_; }
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  void* buffer_;
+  int count_;
+  MPI_Datatype type_;
+  bool is_displaced_;
+};
+
 }  // namespace espalier::mpi
