@@ -27,7 +27,7 @@ def write_report(results: Results, rounds: int, path: Path) -> None:
         [
             "<h1>The same programs, with and without Espalier</h1>",
             f'<p class="faint">{escape(_machine_line())}</p>',
-            "<p>Unmodified programs ran under several MPI libraries, natively and with Espalier preloaded in front.</p>",
+            "<p>Unmodified programs under several MPI libraries: natively, and with Espalier preloaded in front.</p>",
             _summary(results),
             _answers(results.answers),
             _charts(results.comparisons),
