@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from espalier.core import load_core
 from espalier.errors import UserError
@@ -12,9 +13,22 @@ from espalier.errors import UserError
 PREFIX = "ESPALIER_"
 
 
-def known_settings() -> dict[str, tuple[str, str]]:
-    """Name to (default, help) of every setting, from the compiled library. Raises UserError if it is not built."""
-    return {setting.name: (str(setting.default), setting.help) for setting in load_core().settings()}
+@dataclass(frozen=True)
+class Setting:
+    """One variable that the library reads."""
+
+    name: str
+    default: str
+    help: str
+    value: str | None  # what the environment says; None if it is not set
+
+
+def known_settings() -> dict[str, Setting]:
+    """Every setting by its name, from the compiled library. Raises UserError if that is not built."""
+    return {
+        setting.name: Setting(setting.name, setting.default, setting.help, os.environ.get(setting.name))
+        for setting in load_core().settings()
+    }
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
@@ -32,11 +46,10 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
     return variables
 
 
-def unknown_variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """ESPALIER_* variables that no part of Espalier reads, each with a hint at what may have been meant."""
-    known = known_settings()
-    names = os.environ if environment is None else environment
-    return {name: suggest(name, known) for name in names if name.startswith(PREFIX) and name not in known}
+def unknown_variables(known: Iterable[str]) -> dict[str, str]:
+    """ESPALIER_* variables of the environment that are not known, each with a hint at what may have been meant."""
+    known = set(known)
+    return {name: suggest(name, known) for name in os.environ if name.startswith(PREFIX) and name not in known}
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

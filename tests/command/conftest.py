@@ -71,6 +71,31 @@ def only_mpis(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
     return show
 
 
+class FakeChoice:
+    """A choice: what str() shows, and its algorithm."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.between = text.split(",")[0]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class FakeStep:
+    """A step: attributes that mean nothing for its operation are None."""
+
+    def __init__(self, op: str, **fields: Any) -> None:
+        self.op = op
+        self.fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        return self.fields.get(name)
+
+    def __str__(self) -> str:
+        return " ".join([self.op, *(str(value) for value in self.fields.values())])
+
+
 class FakeCore:
     """Stands in for `espalier._core`, with the same names and plausible answers."""
 
@@ -89,24 +114,29 @@ class FakeCore:
     def choose(self, topology: Any, operation: str, size: int, root: int) -> Any:
         if operation not in ("broadcast", "bcast", "allgather", "barrier"):
             raise ValueError(f"'{operation}' is no operation: broadcast, allgather or barrier")
-        return SimpleNamespace(choice="knomial,radix=4,cells=8", reason="small enough for one stage")
+        choice = self.parse_choice(operation, "knomial,radix=4,cells=8")
+        return SimpleNamespace(choice=choice, reason="small enough for one stage")
 
-    def parse_choice(self, operation: str, text: str) -> str:
+    def parse_choice(self, operation: str, text: str) -> Any:
         if not text.startswith(("knomial", "chain")):
             raise ValueError(f"unknown algorithm in '{text}'")
-        return text
+        return FakeChoice(text)
 
-    def build(self, topology: Any, operation: str, size: int, root: int, choice: str) -> Any:
+    def build(self, topology: Any, operation: str, size: int, root: int, choice: Any) -> Any:
         nodes = len(set(topology.node_of))
-        program = SimpleNamespace(steps=["put 4 B", "post ready 1"], scratch_bytes=0, slots=1)
+        steps = [FakeStep("put", bytes=4), FakeStep("post", flag="ready")]
+        program = SimpleNamespace(steps=steps, scratch_bytes=0, window_bytes=64, slots=1)
         return SimpleNamespace(
+            operation="broadcast" if operation == "bcast" else operation,
+            choice=choice,
             programs=[program] * len(topology.node_of),
             traffic=lambda: [{"messages_out": 1, "bytes_out": 4, "steps": 2}] * nodes,
             longest_program=2,
         )
 
     def algorithms(self) -> list[Any]:
-        return [SimpleNamespace(name="knomial", operation="broadcast", summary="a tree", source="folklore", knobs=[])]
+        facts = {"name": "broadcast_knomial", "between": "knomial", "summary": "a tree", "source": "folklore"}
+        return [SimpleNamespace(operation="broadcast", knobs="", **facts)]
 
     def settings(self) -> list[Any]:
         names = ("ESPALIER_VERBOSE", "ESPALIER_STATS", "ESPALIER_SHM_LIMIT", "ESPALIER_VIRTUAL_NODES")

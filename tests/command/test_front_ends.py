@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +16,7 @@ from workshop import Command
 def test_explain_names_choice_reason_traffic_and_steps(command: Command, core) -> None:
     outcome = command("explain", "bcast", "--bytes", "64K", "--nodes", "4", "--ppn", "4")
     assert outcome.code == 0
-    for text in ("bcast of 64K", "16 ranks on 4 nodes", "knomial,radix=4", "small enough", "a tree", "put 4 B"):
+    for text in ("bcast of 64K", "16 ranks on 4 nodes", "knomial,radix=4", "small enough", "a tree", "put 4"):
         assert text in outcome.out
 
 
@@ -27,9 +26,12 @@ def test_explain_as_json_holds_the_same(command: Command, core) -> None:
     assert (facts["ranks"], facts["root"], facts["bytes"]) == (8, 2, 65536)
     assert facts["node_of"] == [0, 0, 0, 1, 2, 2, 2, 2]
     assert [program["rank"] for program in facts["programs"]] == list(range(8))
-    assert facts["programs"][0]["steps"] == ["put 4 B", "post ready 1"]
+    assert facts["programs"][0]["steps"] == [
+        {"text": "put 4", "op": "put", "bytes": 4},
+        {"text": "post ready", "op": "post", "flag": "ready"},
+    ]
     assert len(facts["traffic"]) == 3
-    assert facts["algorithm"] == {"name": "knomial", "summary": "a tree", "source": "folklore"}
+    assert facts["algorithm"] == {"name": "broadcast_knomial", "summary": "a tree", "source": "folklore"}
 
 
 def test_explain_places_ranks_in_turn(command: Command, core) -> None:
@@ -85,10 +87,12 @@ def test_verify_reports_what_it_checked(command: Command, core) -> None:
 
 
 def test_a_violation_is_shown_and_changes_the_exit_code(command: Command, core) -> None:
-    core.violations = [SimpleNamespace(rank=3, step=7, first=0, last=63, text="read before it is written")]
+    place = {"kind": "race", "rank": 3, "step": 7, "call": 0, "buffer": "window", "first": 0, "last": 64}
+    core.violations = [{**place, "text": "read before it is written", "plan": "build(…)"}]
     outcome = command("verify")
     assert outcome.code == 1
-    assert "rank 3, step 7, first 0, last 63" in outcome.out
+    assert "race at rank 3, step 7, call 0, bytes 0 to 63 of window: read before it is written" in outcome.out
+    assert "build(…)" in outcome.out
     outcome = command("verify", "--json")
     assert outcome.code == 1
     assert json.loads(outcome.out)["violations"][0]["text"] == "read before it is written"
@@ -125,6 +129,14 @@ def test_doctor_finds_a_healthy_machine_usable(command: Command, healthy) -> Non
     assert code == 0
     assert not [topic for topic, finding in report.items() if finding["level"] == "error"]
     assert "usable" in command("doctor").out
+
+
+def test_doctor_lists_the_settings_with_the_values_in_force(command: Command, healthy) -> None:
+    healthy.setenv("ESPALIER_SHM_LIMIT", "64M")
+    settings = {it["name"]: it for it in json.loads(command("doctor", "--json").out)["settings"]}
+    assert settings["ESPALIER_SHM_LIMIT"]["value"] == "64M"
+    assert settings["ESPALIER_STATS"]["value"] is None
+    assert "ESPALIER_VIRTUAL_NODES" in command("doctor").out
 
 
 def test_doctor_warns_of_settings_that_do_not_exist(command: Command, healthy) -> None:

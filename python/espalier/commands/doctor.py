@@ -19,7 +19,7 @@ from espalier import console, machine
 from espalier.errors import UserError
 from espalier.libraries import Abi, find_preload_library
 from espalier.mpis import find_mpis
-from espalier.settings import unknown_variables
+from espalier.settings import Setting, known_settings, unknown_variables
 from espalier.units import approximate_bytes
 
 # A quarter of this is what a small job's arena takes; container engines' default of 64 MiB is just enough.
@@ -48,11 +48,21 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="The findings as JS
     """Say what was found on this machine and what is wrong. Exit code 1 if Espalier cannot be used."""
     findings = list(examine())
     usable = all(finding.level is not Level.ERROR for finding in findings)
+    settings = _settings_if_built()
     if json:
-        console.print_json({"usable": usable, "findings": [asdict(finding) for finding in findings]})
+        report = {"findings": [asdict(it) for it in findings], "settings": [asdict(it) for it in settings]}
+        console.print_json({"usable": usable, **report})
     else:
         _print(findings, usable)
+        console.out.print(_settings_table(settings))
     raise typer.Exit(0 if usable else 1)
+
+
+def _settings_if_built() -> list[Setting]:
+    try:
+        return list(known_settings().values())
+    except UserError:
+        return []  # a finding says so already
 
 
 def examine() -> Iterator[Finding]:
@@ -168,7 +178,7 @@ def _examine_tools() -> Iterator[Finding]:
 
 def _examine_settings() -> Iterator[Finding]:
     try:
-        unknown = unknown_variables()
+        unknown = unknown_variables(known_settings())
     except UserError as error:
         yield Finding("core", Level.ERROR, error.message, error.remedy)
         return
@@ -187,3 +197,12 @@ def _print(findings: list[Finding], usable: bool) -> None:
         table.add_row(marks[finding.level], finding.topic, text)
     console.out.print(table)
     console.out.print("[green]usable[/]" if usable else "[red]not usable: see the lines marked ✗[/]")
+
+
+def _settings_table(settings: list[Setting]) -> Table:
+    """Every setting with its default, or with the value that the environment gives it."""
+    table = Table(title="\nsettings", title_justify="left", box=None, show_header=False, pad_edge=False)
+    for setting in settings:
+        value = f"[bold]{escape(setting.value)}[/]" if setting.value is not None else escape(setting.default)
+        table.add_row(setting.name, value, f"[dim]{escape(setting.help)}[/]")
+    return table

@@ -114,39 +114,60 @@ def _ranks_to_show(rank: str, root: int, count: int) -> list[int]:
 
 
 def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
+    programs = it.plan.programs
     return {
-        "operation": it.operation,
+        "operation": it.plan.operation,
         "bytes": it.bytes,
         "root": it.root,
         "ranks": len(it.node_of),
         "node_of": it.node_of,
         "choice": it.choice,
         "reason": it.reason,
-        "algorithm": _algorithm_facts(core, it),
+        "algorithm": _algorithm_facts(core, it.plan),
         "traffic": [dict(node) for node in it.plan.traffic()],
         "longest_program": it.plan.longest_program,
         "programs": [
             {
                 "rank": rank,
-                "scratch_bytes": it.plan.programs[rank].scratch_bytes,
-                "slots": it.plan.programs[rank].slots,
-                "steps": [str(step) for step in it.plan.programs[rank].steps],
+                "scratch_bytes": programs[rank].scratch_bytes,
+                "window_bytes": programs[rank].window_bytes,
+                "slots": programs[rank].slots,
+                "steps": [_step_facts(step) for step in programs[rank].steps],
             }
             for rank in shown
         ],
     }
 
 
-def _algorithm_facts(core: Any, it: Explanation) -> dict[str, str]:
-    """What the registry says about the algorithm; empty where it does not know the name."""
-    name = it.choice.split(",")[0]
+def _algorithm_facts(core: Any, plan: Any) -> dict[str, str]:
+    """What the registry says about the plan's algorithm: its name, in one sentence, and where it comes from."""
     for entry in core.algorithms():
-        if entry.name == name and entry.operation in (it.operation, _LONG_NAMES.get(it.operation)):
-            return {"name": name, "summary": entry.summary, "source": entry.source}
+        if (entry.operation, entry.between) == (plan.operation, plan.choice.between):
+            return {"name": entry.name, "summary": entry.summary, "source": entry.source}
     return {}
 
 
-_LONG_NAMES = {"bcast": "broadcast"}
+# What a step may say about itself; each kind of step has some of them.
+_STEP_FIELDS = (
+    "op",
+    "buffer",
+    "offset",
+    "bytes",
+    "peer",
+    "slot",
+    "neighbour",
+    "window_offset",
+    "far_buffer",
+    "far_offset",
+    "flag",
+    "tick",
+    "calls_back",
+)
+
+
+def _step_facts(step: Any) -> dict[str, Any]:
+    facts = {name: getattr(step, name) for name in _STEP_FIELDS}
+    return {"text": str(step)} | {name: value for name, value in facts.items() if value is not None}
 
 
 def _print(core: Any, it: Explanation, shown: list[int]) -> None:
@@ -157,13 +178,14 @@ def _print(core: Any, it: Explanation, shown: list[int]) -> None:
     what = it.operation if it.operation == "barrier" else f"{it.operation} of {format_bytes(it.bytes)}"
     console.out.print(f"[bold]{what}[/] on {machine}, root {it.root}")
     console.out.print(f"[bold]choice[/]  {escape(it.choice)}\n[bold]why[/]     {escape(it.reason)}")
-    for name, text in _algorithm_facts(core, it).items():
+    for name, text in _algorithm_facts(core, it.plan).items():
         if name != "name" and text:
             console.out.print(f"[bold]{name:7}[/] {escape(text)}")
     console.out.print()
     console.out.print(traffic_table([dict(node) for node in it.plan.traffic()]))
+    programs = it.plan.programs
     for rank in shown:
-        program = it.plan.programs[rank]
+        program = programs[rank]
         table = Table(title=f"rank {rank}: {len(program.steps)} steps", title_justify="left", box=None, pad_edge=False)
         table.add_column("step", justify="right", style="dim")
         table.add_column("")

@@ -25,7 +25,7 @@ def verify(
     start = time.monotonic()
     with user_errors("see espalier verify --help"):
         result = _verify_with_progress(core, random, seed)
-    violations = [describe(violation) for violation in result["violations"]]
+    violations = result["violations"]
     checked = int(result["checked"])
     if json:
         seconds = round(time.monotonic() - start, 3)
@@ -33,16 +33,6 @@ def verify(
     else:
         _print(checked, seed, time.monotonic() - start, violations)
     raise typer.Exit(1 if violations else 0)
-
-
-def describe(violation: Any) -> dict[str, Any]:
-    """A violation as plain data, whether the core hands out a dict, an object or a line of text."""
-    if isinstance(violation, dict):
-        return violation
-    if isinstance(violation, str):
-        return {"text": violation}
-    names = ("rank", "step", "first", "last", "text")
-    return {name: getattr(violation, name) for name in names if hasattr(violation, name)}
 
 
 def _verify_with_progress(core: Any, count: int, seed: int) -> dict[str, Any]:
@@ -59,10 +49,11 @@ def _verify_with_progress(core: Any, count: int, seed: int) -> dict[str, Any]:
 
 def _print(checked: int, seed: int, seconds: float, violations: list[dict[str, Any]]) -> None:
     for violation in violations[:_MOST_VIOLATIONS_SHOWN]:
-        place = ", ".join(f"{name} {value}" for name, value in violation.items() if name not in ("text", "plan"))
-        console.out.print(
-            f"[red]violation[/] {escape(place)}: {escape(str(violation.get('text', '')))}", soft_wrap=True
-        )
+        place = f"rank {violation['rank']}, step {violation['step']}, call {violation['call']}"
+        if violation["last"] > violation["first"]:
+            place += f", bytes {violation['first']} to {violation['last'] - 1} of {violation['buffer']}"
+        console.out.print(f"[red]{violation['kind']}[/] at {place}: {escape(violation['text'])}", soft_wrap=True)
+        console.out.print(f"  [dim]again with:[/] {escape(violation['plan'])}", soft_wrap=True)
     if len(violations) > _MOST_VIOLATIONS_SHOWN:
         console.out.print(f"… and {len(violations) - _MOST_VIOLATIONS_SHOWN} more")
     colour = "red" if violations else "green"
