@@ -14,6 +14,10 @@ LocalRank neighbour_at(const plan::Builder& builder, int distance) {
   return LocalRank((builder.local().value + distance) % builder.node_size());
 }
 
+void copy_own_block(plan::Builder& builder, Bytes block) {
+  builder.copy(Buffer::input, 0, Buffer::output, static_cast<Bytes>(builder.local().value) * block, block);
+}
+
 void exchange_through_cells(plan::Builder& builder, const Cells& cells, Bytes block) {
   int piece = 0;
   for (Bytes done = 0; done < block; ++piece) {
@@ -29,6 +33,7 @@ void exchange_through_cells(plan::Builder& builder, const Cells& cells, Bytes bl
     taken_post(builder, piece);
     done += bytes;
   }
+  copy_own_block(builder, block);
 }
 
 void exchange_single_copy(plan::Builder& builder, Bytes block) {
@@ -40,6 +45,7 @@ void exchange_single_copy(plan::Builder& builder, Bytes block) {
     builder.pull(owner, Buffer::input, 0, Buffer::output, static_cast<Bytes>(owner.value) * block, block);
   }
   taken_post(builder, 0);
+  copy_own_block(builder, block);            // while the neighbours are still reading
   builder.await_neighbours(Flag::taken, 1);  // my input must stay until all have read it
 }
 
@@ -50,7 +56,6 @@ void exchange_blocks(plan::Builder& builder, const plan::Choice& choice, Bytes b
     exchange_single_copy(builder, block);
   else
     exchange_through_cells(builder, {choice.cell, choice.cells}, block);
-  builder.copy(Buffer::input, 0, Buffer::output, static_cast<Bytes>(builder.local().value) * block, block);
 }
 
 }  // namespace espalier::smp
