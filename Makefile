@@ -59,7 +59,7 @@ build/%/.tested: mpi
 
 # ---- set-up ----------------------------------------------------------------------------------------------------------
 
-.PHONY: packages mpi $(MPIS:%=mpi-%)
+.PHONY: clean packages mpi $(MPIS:%=mpi-%)
 setup: mpi build/stamps/installed   ## everything that demo and test need, without running them
 	scripts/build.sh
 
@@ -78,3 +78,6 @@ packages:
 build/stamps/installed: pyproject.toml .venv/.complete | mpi
 	scripts/install.sh
 	mkdir -p $(@D) && touch $@
+
+clean:   ## remove everything that was made here
+	rm -rf .venv build

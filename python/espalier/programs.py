@@ -92,6 +92,8 @@ def _inspect_executable(path: Path) -> Program:
 
 
 def _inspect_script(path: Path, interpreter: list[str]) -> Program:
+    if _is_python(path.name):
+        return _ask_python(path, path)  # a version manager's shim: a script that becomes the interpreter
     # "#!/usr/bin/env python3" names its interpreter in the second word (after -S in the third).
     words = [word for word in interpreter if not word.startswith("-")]
     if words and Path(words[0]).name == "env":

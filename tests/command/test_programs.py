@@ -60,6 +60,13 @@ def test_a_python_script_is_asked_through_its_interpreter(tmp_path: Path, line: 
     assert inspect_program(script(tmp_path / "job.py", line)).kind is Kind.PYTHON
 
 
+def test_a_version_managers_shim_is_asked_like_the_interpreter_behind_it(tmp_path: Path) -> None:
+    shim = tmp_path / "python3"
+    shim.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    shim.chmod(0o755)
+    assert inspect_program(str(shim)).kind is Kind.PYTHON
+
+
 def test_a_python_without_mpi4py_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hider = tmp_path / "sitecustomize.py"
     hider.write_text("import sys\nsys.modules['mpi4py'] = None\n")
