@@ -1,0 +1,8 @@
+! Fortran through mpif.h.
+program mpif_h
+  implicit none
+  include 'mpif.h'
+  integer :: row, absolute, other
+  integer(kind=MPI_ADDRESS_KIND) :: address
+  include 'body.inc'
+end program

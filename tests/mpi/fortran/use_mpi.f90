@@ -1,0 +1,8 @@
+! Fortran through the module mpi.
+program use_mpi
+  use mpi
+  implicit none
+  integer :: row, absolute, other
+  integer(kind=MPI_ADDRESS_KIND) :: address
+  include 'body.inc'
+end program

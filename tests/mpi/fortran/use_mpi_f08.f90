@@ -1,0 +1,9 @@
+! Fortran 2008 through the module mpi_f08, with handles that are types of their own.
+program use_mpi_f08
+  use mpi_f08
+  implicit none
+  type(MPI_Datatype) :: row, absolute
+  type(MPI_Comm) :: other
+  integer(kind=MPI_ADDRESS_KIND) :: address
+  include 'body.inc'
+end program

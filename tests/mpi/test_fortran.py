@@ -1,0 +1,49 @@
+"""Fortran programs through each of the three bindings, built with the distribution's wrappers and run with Espalier."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from launch import TestMpi
+from stats import assert_handled, read_stats
+
+SOURCES = Path(__file__).parent / "fortran"
+WRAPPERS = {"mpich-4": "mpifort.mpich", "openmpi-4": "mpifort.openmpi"}
+
+
+def build(name: str, binding: str, folder: Path) -> Path:
+    wrapper, compiler = shutil.which(WRAPPERS[name]), shutil.which("gfortran")
+    if wrapper is None or compiler is None:
+        missing = WRAPPERS[name] if wrapper is None else "gfortran"
+        pytest.skip(f"{missing} is missing (Debian: apt-get install gfortran libmpich-dev libopenmpi-dev)")
+    program = folder / binding
+    # mpif.h declares nothing about buffers, so calls with different types look like mistakes to the compiler.
+    flags = ["-fallow-argument-mismatch", "-w", "-I", str(SOURCES)]
+    done = subprocess.run(
+        [wrapper, *flags, "-o", str(program), str(SOURCES / f"{binding}.f90")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+@pytest.mark.parametrize("nodes", ["1", "cyclic:2"])
+@pytest.mark.parametrize("binding", ["mpif_h", "use_mpi", "use_mpi_f08"])
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_fortran_programs_are_served(
+    name: str, binding: str, nodes: str, get_mpi: Callable[[str], TestMpi], tmp_path: Path
+) -> None:
+    mpi, file = get_mpi(name), tmp_path / "stats.json"
+    program = str(build(name, binding, tmp_path))
+    native = mpi.run([program], 3, native=True, bare=True, timeout=60)
+    assert native.out.split() == ["fortran:", "0", "wrong"], f"natively: {native}"
+    settings = {"ESPALIER_STATS": str(file), "ESPALIER_VIRTUAL_NODES": nodes}
+    outcome = mpi.run([program], 3, bare=True, settings=settings, timeout=60)
+    assert (outcome.code, outcome.out) == (0, native.out), str(outcome)
+    assert_handled(read_stats(file), 0.7)  # one call has a wrong root
