@@ -29,7 +29,7 @@ Library& Library::get() {
   return *library;
 }
 
-Library::Library() : settings_(read_settings(environ)), poke_comm_(native().comm_null) {
+Library::Library() : settings_(read_settings(environ)) {
   budget_.limit = settings_.cache_limit;
   read_policy();
 }
@@ -73,20 +73,11 @@ bool Library::start() {
   if (!is_initialized || is_finalized) return false;
   mpi.Comm_rank(mpi.comm_world, &world_rank_);
   mpi.Comm_size(mpi.comm_world, &world_size_);
-  make_poke_comm();
+  progress_.start();
   watch_for_end();
   report_complaints();
   is_running_.store(true, std::memory_order_release);
   return true;
-}
-
-// MPI_Comm_create, unlike MPI_Comm_dup, does not run the copy functions of the program's own attributes.
-void Library::make_poke_comm() {
-  const Native& mpi = native();
-  MPI_Group group;
-  if (mpi.Comm_group(mpi.comm_self, &group) != MPI_SUCCESS) return;
-  if (mpi.Comm_create(mpi.comm_self, group, &poke_comm_) != MPI_SUCCESS) poke_comm_ = mpi.comm_null;
-  mpi.Group_free(&group);
 }
 
 void Library::watch_for_end() {
@@ -138,6 +129,7 @@ void Library::say_once(const std::string& line) {
 void Library::end() {
   if (is_ending_.exchange(true)) return;
   Communicator::forget_last_used();
+  progress_.stop();
   {
     const std::lock_guard lock(mutex_);
     for (Communicator* communicator : communicators_) communicator->report();

@@ -11,6 +11,7 @@
 #include "base/settings.hpp"
 #include "mpi/engine.hpp"
 #include "mpi/native.hpp"
+#include "mpi/progress.hpp"
 #include "topology/virtual_nodes.hpp"
 #include "transports/arena.hpp"
 
@@ -25,7 +26,7 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  /// Joins in once MPI runs: the report at the end, a communicator to poke. False while MPI is not initialised or has been
+  /// Joins in once MPI runs: watches for the end, and can poke MPI's progress. False while MPI is not initialised or has been
   /// finalised, or was started as sessions only: then everything is native. Cheap after the first success.
   bool is_running();
   /// MPI_Finalize has begun: the report is written, and nothing collective may be started any more.
@@ -35,8 +36,8 @@ class Library {
   const Policy& policy() const { return policy_; }
   CacheBudget& budget() { return budget_; }
   Statistics& statistics() { return statistics_; }
-  /// Of this process alone; for MpiWaiter. The null communicator until the library is running.
-  MPI_Comm poke_comm() const { return poke_comm_; }
+  /// What waiting ranks keep MPI going with.
+  const Progress& progress() const { return progress_; }
   /// Virtual node of this process, by its rank in MPI_COMM_WORLD.
   int virtual_node() const;
 
@@ -59,7 +60,6 @@ class Library {
   Library();
   void read_policy();
   bool start();
-  void make_poke_comm();
   void watch_for_end();
   void report_complaints();
 
@@ -68,7 +68,7 @@ class Library {
   topology::VirtualNodes virtual_nodes_;
   CacheBudget budget_;
   Statistics statistics_;
-  MPI_Comm poke_comm_;
+  Progress progress_;
   int world_rank_ = 0;
   int world_size_ = 1;
 

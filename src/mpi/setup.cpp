@@ -153,7 +153,7 @@ class SetUp {
     if (means.topology.nodes() > 1) means.network = std::make_unique<MpiNetwork>(make_private_comm());
     if (capabilities_.single_copy) means.single_copy = std::make_unique<transports::CrossMemory>(neighbour_pids());
     const int spin = capabilities_.oversubscribed ? 0 : library_.settings().wait_spin;
-    means.waiter = std::make_unique<MpiWaiter>(static_cast<std::uint32_t>(spin), library_.poke_comm());
+    means.waiter = std::make_unique<MpiWaiter>(static_cast<std::uint32_t>(spin), library_.progress());
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
   }
 

@@ -23,18 +23,11 @@ inline void relax() noexcept {
 void MpiWaiter::pause(std::uint32_t attempt) noexcept {
   if (attempt < spin_) {
     relax();
-    if (attempt % looks_per_poke == looks_per_poke - 1) poke();
+    if (attempt % looks_per_poke == looks_per_poke - 1) progress_.poke();
     return;
   }
   sched_yield();
-  if (attempt % yields_per_poke == yields_per_poke - 1) poke();
-}
-
-void MpiWaiter::poke() noexcept {
-  const Native& mpi = native();
-  if (poke_ == mpi.comm_null) return;
-  int is_there = 0;
-  mpi.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, poke_, &is_there, MPI_STATUS_IGNORE);
+  if (attempt % yields_per_poke == yields_per_poke - 1) progress_.poke();
 }
 
 }  // namespace espalier::mpi
