@@ -61,18 +61,22 @@ void bind_collectives(nb::module_& module) {
     for (const Algorithm& algorithm : collectives::algorithms()) list.append(algorithm);
     return list;
   });
-  module.def("parse_choice",
-             [](std::string_view operation, std::string_view text) {
-               return collectives::parse_choice(plan::parse_operation(operation), text);
-             },
-             nb::arg("operation"), nb::arg("text"));
-  module.def("choose",
-             [](const Topology& topology, std::string_view operation, Bytes bytes, int root) {
-               return collectives::choose(topology, make_problem(operation, bytes, root));
-             },
-             nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0);
-  module.def("why_invalid", &why_invalid, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("choice"));
-  module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"), nb::arg("choice"));
+  module.def(
+      "parse_choice",
+      [](std::string_view operation, std::string_view text) {
+        return collectives::parse_choice(plan::parse_operation(operation), text);
+      },
+      nb::arg("operation"), nb::arg("text"));
+  module.def(
+      "choose",
+      [](const Topology& topology, std::string_view operation, Bytes bytes, int root) {
+        return collectives::choose(topology, make_problem(operation, bytes, root));
+      },
+      nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0);
+  module.def("why_invalid", &why_invalid, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"),
+             nb::arg("choice"));
+  module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
+             nb::arg("choice"));
 }
 
 }  // namespace espalier::bindings

@@ -3,8 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <optional>
 #include <initializer_list>
+#include <optional>
 
 #include "bindings/bindings.hpp"
 #include "plan/program.hpp"
@@ -44,7 +44,8 @@ void bind_step(nb::module_& module) {
                                      [](const Step& s) { return s.bytes(); }))
       .def_prop_ro("peer", only_for({Op::send, Op::recv}, [](const Step& s) { return s.peer().value; }))
       .def_prop_ro("slot", only_for({Op::send, Op::recv, Op::finish}, [](const Step& s) { return s.slot(); }))
-      .def_prop_ro("neighbour", only_for({Op::get, Op::pull, Op::push, Op::await}, [](const Step& s) { return s.neighbour().value; }))
+      .def_prop_ro("neighbour", only_for({Op::get, Op::pull, Op::push, Op::await},
+                                         [](const Step& s) { return s.neighbour().value; }))
       .def_prop_ro("window_offset", only_for({Op::put, Op::get}, [](const Step& s) { return s.window_offset(); }))
       .def_prop_ro("far_buffer", only_for({Op::pull, Op::push, Op::copy},
                                           [](const Step& s) { return std::string(plan::name(s.far_buffer())); }))

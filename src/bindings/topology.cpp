@@ -22,7 +22,8 @@ std::vector<int> for_each_rank(const Topology& topology, Of of) {
 }
 
 int virtual_node_of(std::string_view spec, int index, int count) {
-  if (index < 0 || index >= count) throw Error("index " + std::to_string(index) + " is not one of " + std::to_string(count));
+  if (index < 0 || index >= count)
+    throw Error("index " + std::to_string(index) + " is not one of " + std::to_string(count));
   return topology::VirtualNodes::parse(spec).node_of(index, count);
 }
 
@@ -30,12 +31,14 @@ int virtual_node_of(std::string_view spec, int index, int count) {
 
 void bind_topology(nb::module_& module) {
   nb::class_<Topology>(module, "Topology")
-      .def("__init__",
-           [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed, Bytes window_bytes) {
-             new (self) Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes}));
-           },
-           nb::arg("node_of"), nb::arg("single_copy") = false, nb::arg("oversubscribed") = false,
-           nb::arg("window_bytes") = topology::Capabilities{}.window_bytes)
+      .def(
+          "__init__",
+          [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed,
+             Bytes window_bytes) {
+            new (self) Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes}));
+          },
+          nb::arg("node_of"), nb::arg("single_copy") = false, nb::arg("oversubscribed") = false,
+          nb::arg("window_bytes") = topology::Capabilities{}.window_bytes)
       .def_prop_ro("ranks", &Topology::ranks)
       .def_prop_ro("nodes", &Topology::nodes)
       .def_prop_ro("largest_node", &Topology::largest_node)
@@ -44,7 +47,8 @@ void bind_topology(nb::module_& module) {
       .def_prop_ro("oversubscribed", [](const Topology& t) { return t.capabilities().oversubscribed; })
       .def_prop_ro("window_bytes", [](const Topology& t) { return t.capabilities().window_bytes; })
       .def_prop_ro("node_of", [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.node_of(r); }); })
-      .def_prop_ro("local_rank", [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.local_rank(r); }); });
+      .def_prop_ro("local_rank",
+                   [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.local_rank(r); }); });
   module.def("virtual_node_of", &virtual_node_of, nb::arg("spec"), nb::arg("index"), nb::arg("count"));
 }
 

@@ -83,10 +83,12 @@ void bind_verify(nb::module_& module) {
       .def("__str__", [](const Violation& v) { return verify::to_string(v); })
       .def("__repr__", [](const Violation& v) { return "<Violation: " + verify::to_string(v) + ">"; });
   module.def("verify", &verify::verify, nb::arg("plan"), nb::call_guard<nb::gil_scoped_release>());
-  module.def("verify_sequence",
-             [](const std::vector<plan::Plan>& plans) { return verify::verify_sequence(plans); }, nb::arg("plans"));
+  module.def(
+      "verify_sequence", [](const std::vector<plan::Plan>& plans) { return verify::verify_sequence(plans); },
+      nb::arg("plans"));
   module.def("verify_random", &verify_random, nb::arg("count"), nb::arg("seed"), nb::arg("callback") = nb::none());
-  module.def("verify_exhaustive", &verify_exhaustive, nb::arg("first"), nb::arg("last"), nb::arg("callback") = nb::none());
+  module.def("verify_exhaustive", &verify_exhaustive, nb::arg("first"), nb::arg("last"),
+             nb::arg("callback") = nb::none());
 }
 
 }  // namespace espalier::bindings

@@ -1,11 +1,23 @@
 #include "verify/clocks.hpp"
 
-#include <algorithm>
-
 namespace espalier::verify {
 
+namespace {
+
+constexpr std::size_t block = 16;
+
+/// The hot spot of large plans. Compilers turn a loop of fixed length over memory that cannot overlap into vector
+/// instructions even at -O2.
+void raise_to(Moment* __restrict mine, const Moment* __restrict theirs, std::size_t blocks) {
+  for (; blocks > 0; --blocks, mine += block, theirs += block)
+    for (std::size_t i = 0; i < block; ++i) mine[i] = mine[i] < theirs[i] ? theirs[i] : mine[i];
+}
+
+}  // namespace
+
 Clocks::Clocks(int ranks) : ends_(static_cast<std::size_t>(ranks), {0}) {
-  const auto nothing = std::make_shared<std::vector<Moment>>(static_cast<std::size_t>(ranks), 0);
+  const std::size_t blocks = (static_cast<std::size_t>(ranks) + block - 1) / block;
+  const auto nothing = std::make_shared<Moments>(blocks * block, 0);
   known_.assign(static_cast<std::size_t>(ranks), nothing);
 }
 
@@ -18,13 +30,10 @@ Event Clocks::next(Rank me) {
 
 void Clocks::join(Rank me, const Snapshot& past) {
   if (knows(me, past.at)) return;
-  std::shared_ptr<std::vector<Moment>>& known = known_[index(me)];
-  if (known.use_count() > 1) known = std::make_shared<std::vector<Moment>>(*known);
-  // Plain arrays: the compiler turns this loop, the hot spot of large plans, into vector instructions.
-  Moment* mine = known->data();
-  const Moment* theirs = past.known->data();
-  for (std::size_t i = 0, count = known->size(); i < count; ++i) mine[i] = std::max(mine[i], theirs[i]);
-  mine[index(past.at.rank)] = past.at.moment;
+  std::shared_ptr<Moments>& known = known_[index(me)];
+  if (known.use_count() > 1) known = std::make_shared<Moments>(*known);
+  raise_to(known->data(), past.known->data(), known->size() / block);
+  (*known)[index(past.at.rank)] = past.at.moment;
 }
 
 }  // namespace espalier::verify

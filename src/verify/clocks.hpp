@@ -1,6 +1,6 @@
 #pragma once
-// Happens-before among all ranks, by vector clocks (Mattern, "Virtual Time and Global States of Distributed Systems", 1989).
-// The order is that of the programs alone: it does not depend on the schedule in which they are examined.
+// Happens-before among all ranks, by vector clocks (Mattern, "Virtual Time and Global States of Distributed Systems",
+// 1989). The order is that of the programs alone: it does not depend on the schedule in which they are examined.
 
 #include <cstdint>
 #include <limits>
@@ -11,18 +11,23 @@
 
 namespace espalier::verify {
 
-/// The events of one rank are numbered from 1; 0 is before all of them.
-using Moment = std::uint32_t;
+/// The events of one rank are numbered from 1; 0 is before all of them. Signed: every processor compares vectors of
+/// those.
+using Moment = std::int32_t;
+
+/// One moment for each rank, padded with zeros to whole blocks for the sake of vector instructions.
+using Moments = std::vector<Moment>;
 
 struct Event {
   Rank rank{};
   Moment moment = 0;
 };
 
-/// All that a rank knows of the past at one of its events. Cheap to keep: ranks that learn nothing new share the memory.
+/// All that a rank knows of the past at one of its events. Cheap to keep: ranks that learn nothing new share the
+/// memory.
 struct Snapshot {
   Event at;
-  std::shared_ptr<const std::vector<Moment>> known;
+  std::shared_ptr<const Moments> known;
 };
 
 class Clocks {
@@ -49,15 +54,14 @@ class Clocks {
   static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank.value); }
 
   Moment now(Rank rank) const { return static_cast<Moment>(ends_[index(rank)].size() - 1); }
-  Moment latest_known(Rank me, Rank other) const {
-    return me == other ? now(me) : (*known_[index(me)])[index(other)];
-  }
+  Moment latest_known(Rank me, Rank other) const { return me == other ? now(me) : (*known_[index(me)])[index(other)]; }
   Moment& end_of(Event event) { return ends_[index(event.rank)][event.moment]; }
   Moment end_of(Event event) const { return ends_[index(event.rank)][event.moment]; }
 
   std::vector<std::vector<Moment>> ends_;  ///< by rank and moment: when the event was over
-  /// By rank: the latest moment of each other rank that is certainly past. Shared with snapshots, replaced when written.
-  std::vector<std::shared_ptr<std::vector<Moment>>> known_;
+  /// By rank: the latest moment of each other rank that is certainly past. Shared with snapshots, replaced when
+  /// written.
+  std::vector<std::shared_ptr<Moments>> known_;
 };
 
 }  // namespace espalier::verify

@@ -7,8 +7,14 @@ namespace {
 
 using plan::Operation;
 
-/// The expression for what a rank brought: every operation so far lets a rank bring one buffer only.
-Value origin(Rank rank) { return {static_cast<std::uint32_t>(rank.value) + 1, 0}; }
+/// What all ranks bring, one after the other, is one expression: what neighbours in rank order bring together is one
+/// piece.
+constexpr std::uint32_t brought = 1;
+
+Value origin(const plan::Plan& plan, Rank rank) {
+  const bool is_one_of_many = plan.problem.operation == Operation::allgather;
+  return {brought, is_one_of_many ? static_cast<Bytes>(rank.value) * plan.problem.bytes : 0};
+}
 
 }  // namespace
 
@@ -20,7 +26,7 @@ Contents nothing(Bytes bytes) {
 
 Contents brought_input(const plan::Plan& plan, Rank me) {
   Contents contents;
-  append(contents, {plan::input_bytes(plan.problem), origin(me)});
+  append(contents, {plan::input_bytes(plan.problem), origin(plan, me)});
   return contents;
 }
 
@@ -28,7 +34,7 @@ Contents brought_output(const plan::Plan& plan, Rank me) {
   const Bytes bytes = plan::output_bytes(plan.problem, plan.topology.ranks());
   const bool brings = plan.problem.operation == Operation::broadcast && plan.problem.root == me;
   Contents contents;
-  append(contents, {bytes, brings ? origin(me) : Value{}});
+  append(contents, {bytes, brings ? origin(plan, me) : Value{}});
   return contents;
 }
 
@@ -36,16 +42,17 @@ Contents brought_in_place(const plan::Plan& plan, Rank me) {
   const Bytes block = plan.problem.bytes;
   const auto before = static_cast<Bytes>(me.value);
   Contents contents = nothing(before * block);
-  append(contents, {block, origin(me)});
+  append(contents, {block, origin(plan, me)});
   append(contents, {(static_cast<Bytes>(plan.topology.ranks()) - before - 1) * block, {}});
   return contents;
 }
 
 Contents wanted_output(const plan::Plan& plan) {
   Contents contents;
-  if (plan.problem.operation == Operation::broadcast) append(contents, {plan.problem.bytes, origin(plan.problem.root)});
+  if (plan.problem.operation == Operation::broadcast)
+    append(contents, {plan.problem.bytes, origin(plan, plan.problem.root)});
   if (plan.problem.operation == Operation::allgather)
-    for (int r = 0; r < plan.topology.ranks(); ++r) append(contents, {plan.problem.bytes, origin(Rank(r))});
+    for (int r = 0; r < plan.topology.ranks(); ++r) append(contents, {plan.problem.bytes, origin(plan, Rank(r))});
   return contents;
 }
 
@@ -64,9 +71,12 @@ std::vector<Difference> compare(const Contents& found, const Contents& wanted) {
   return differences;
 }
 
-std::string to_string(const Value& value) {
+std::string to_string(const Value& value, const plan::Plan& plan) {
   if (value.expression == Value::undefined) return "nothing that was written in this call";
-  return "byte " + std::to_string(value.offset) + " of what rank " + std::to_string(value.expression - 1) + " brought";
+  const bool is_one_of_many = plan.problem.operation == Operation::allgather;
+  const Bytes rank = is_one_of_many ? value.offset / plan.problem.bytes : static_cast<Bytes>(plan.problem.root.value);
+  const Bytes offset = is_one_of_many ? value.offset % plan.problem.bytes : value.offset;
+  return "byte " + std::to_string(offset) + " of what rank " + std::to_string(rank) + " brought";
 }
 
 }  // namespace espalier::verify

@@ -30,6 +30,6 @@ struct Difference {
 std::vector<Difference> compare(const Contents& found, const Contents& wanted);
 
 /// "byte 128 of what rank 3 brought".
-std::string to_string(const Value& value);
+std::string to_string(const Value& value, const plan::Plan& plan);
 
 }  // namespace espalier::verify

@@ -25,7 +25,8 @@ std::vector<Topology> placements(int ranks) {
     forms[5].push_back(r / 10 * 4 + unequal[r % 10]);
   }
   std::vector<Topology> topologies;
-  for (const std::vector<int>& node_of : forms) topologies.push_back(Topology::from_nodes(node_of, {.single_copy = true}));
+  for (const std::vector<int>& node_of : forms)
+    topologies.push_back(Topology::from_nodes(node_of, {.single_copy = true}));
   return topologies;
 }
 

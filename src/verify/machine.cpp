@@ -9,9 +9,14 @@ using plan::Step;
 
 Machine::Machine(std::span<const plan::Plan* const> calls, std::span<const Wiring* const> wirings, Placement placement,
                  Report& report)
-    : calls_(calls), wirings_(wirings), report_(report), clocks_(calls.front()->topology.ranks()),
-      world_(calls, placement, clocks_, report), positions_(static_cast<std::size_t>(calls.front()->topology.ranks())),
-      waiters_(positions_.size()), posts_(positions_.size() * plan::flag_count),
+    : calls_(calls),
+      wirings_(wirings),
+      report_(report),
+      clocks_(calls.front()->topology.ranks()),
+      world_(calls, placement, clocks_, report),
+      positions_(static_cast<std::size_t>(calls.front()->topology.ranks())),
+      waiters_(positions_.size()),
+      posts_(positions_.size() * plan::flag_count),
       begins_(calls.size(), std::vector<Event>(positions_.size())) {
   for (const Wiring* wiring : wirings) transits_.emplace_back(wiring->messages.size());
   for (int r = 0; r < ranks(); ++r) ready_.push_back(Rank(r));
@@ -119,6 +124,8 @@ void Machine::finish(const Actor& by) {
   clocks_.close(transit.receiver.event);
   const Step& recv = program(me).steps[static_cast<std::size_t>(transit.receiver.step)];
   world_.deliver(transit.receiver, {me, recv.buffer(), recv.offset(), recv.bytes()}, transit.contents);
+  // Its end has come: in a ring of a thousand leaders there are a million more.
+  transit.sent.known.reset();
   transit.contents = {};
 }
 
@@ -139,7 +146,8 @@ void Machine::learn(const Step& await, const Actor& by, Rank owner) {
 void Machine::forget_known(Rank owner, Posts& posts) {
   const auto neighbours = neighbours_of(owner);
   const auto is_known = [&](const Post& post) {
-    return std::all_of(neighbours.begin(), neighbours.end(), [&](Rank rank) { return clocks_.knows(rank, post.past.at); });
+    return std::all_of(neighbours.begin(), neighbours.end(),
+                       [&](Rank rank) { return clocks_.knows(rank, post.past.at); });
   };
   while (posts.forgotten < posts.list.size() && is_known(posts.list[posts.forgotten]))
     posts.list[posts.forgotten++].past.known.reset();

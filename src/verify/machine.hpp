@@ -1,9 +1,9 @@
 #pragma once
 // Runs all ranks' programs symbolically, a few calls in a row.
 //
-// What a step waits for never becomes untrue again and no step chooses between two futures, so one schedule shows whether
-// any schedule can get stuck. Every send is synchronous: its finish waits for the recv to start. That is the strictest
-// behaviour MPI allows; a plan that ends under it ends everywhere.
+// What a step waits for never becomes untrue again and no step chooses between two futures, so one schedule shows
+// whether any schedule can get stuck. Every send is synchronous: its finish waits for the recv to start. That is the
+// strictest behaviour MPI allows; a plan that ends under it ends everywhere.
 
 #include <deque>
 #include <span>
@@ -16,8 +16,10 @@ namespace espalier::verify {
 
 class Machine {
  public:
-  /// `calls[c - 1]` and `wirings[c - 1]` belong to call c; all calls are on one topology. They must outlive the machine.
-  Machine(std::span<const plan::Plan* const> calls, std::span<const Wiring* const> wirings, Placement placement, Report& report);
+  /// `calls[c - 1]` and `wirings[c - 1]` belong to call c; all calls are on one topology. They must outlive the
+  /// machine.
+  Machine(std::span<const plan::Plan* const> calls, std::span<const Wiring* const> wirings, Placement placement,
+          Report& report);
 
   /// Runs to the end, or until nobody can go on, or until the report is full.
   void run();
@@ -94,10 +96,10 @@ class Machine {
   World world_;
   std::vector<Position> positions_;
   std::deque<Rank> ready_;
-  std::vector<std::vector<Rank>> waiters_;       ///< by the rank they wait for
-  std::vector<Posts> posts_;                     ///< by rank and flag
-  std::vector<std::vector<Transit>> transits_;   ///< by call and message
-  std::vector<std::vector<Event>> begins_;       ///< by call and rank
+  std::vector<std::vector<Rank>> waiters_;      ///< by the rank they wait for
+  std::vector<Posts> posts_;                    ///< by rank and flag
+  std::vector<std::vector<Transit>> transits_;  ///< by call and message
+  std::vector<std::vector<Event>> begins_;      ///< by call and rank
 };
 
 }  // namespace espalier::verify

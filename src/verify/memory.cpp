@@ -32,7 +32,8 @@ void Memory::read(Extent where, const Access& by, const Clocks& clocks, std::vec
   if (where.empty()) return;
   for (auto it = begin_of(where); it != ranges_.end() && it->first < where.last; ++it) {
     Range& range = it->second;
-    if (!clocks.is_past(by.event.rank, range.writer)) conflicts.push_back({{it->first, range.last}, range.writer, true});
+    if (!clocks.is_past(by.event.rank, range.writer))
+      conflicts.push_back({{it->first, range.last}, range.writer, true});
     range.readers.push_back(by.event);
   }
 }

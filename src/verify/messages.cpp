@@ -42,7 +42,8 @@ void add(const plan::Plan& plan, Rank rank, int step, std::string text, Report& 
               plan::to_string(s) + " " + std::move(text)});
 }
 
-void pair_up(const plan::Plan& plan, Rank sender, Rank receiver, const Connection& connection, Wiring& wiring, Report& report) {
+void pair_up(const plan::Plan& plan, Rank sender, Rank receiver, const Connection& connection, Wiring& wiring,
+             Report& report) {
   const auto& [sends, recvs] = connection;
   const std::size_t both = std::min(sends.size(), recvs.size());
   for (std::size_t i = 0; i < both; ++i) {

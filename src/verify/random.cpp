@@ -51,7 +51,8 @@ Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool
   choice.between = algorithm.between;
   choice.within = can_single_copy && random.one_in(2) ? Within::single_copy : Within::cells;
   choice.radix = random.between(2, random.one_in(2) ? 4 : 16);
-  if (random.one_in(2)) choice.segment = (Bytes{1} << random.between(10, 16)) + (random.one_in(4) ? random.below(999) : 0);
+  if (random.one_in(2))
+    choice.segment = (Bytes{1} << random.between(10, 16)) + (random.one_in(4) ? random.below(999) : 0);
   choice.cell = (Bytes{64} << random.between(0, 8)) + (random.one_in(4) ? random.below(63) : 0);
   choice.cells = random.between(1, 8);
   return choice;
@@ -60,8 +61,14 @@ Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool
 /// A size near one of the edges at which builders decide something.
 Bytes draw_bytes(Random& random, const Choice& choice, int largest_node) {
   constexpr Bytes line_payload = 56, least_share = 8 << 10;
-  const Bytes edges[] = {0, 1, line_payload, choice.cell, choice.cell * static_cast<Bytes>(choice.cells), choice.segment,
-                         least_share * static_cast<Bytes>(largest_node), random.below(100000)};
+  const Bytes edges[] = {0,
+                         1,
+                         line_payload,
+                         choice.cell,
+                         choice.cell * static_cast<Bytes>(choice.cells),
+                         choice.segment,
+                         least_share * static_cast<Bytes>(largest_node),
+                         random.below(100000)};
   const Bytes bytes = edges[random.below(std::size(edges))] * static_cast<Bytes>(random.between(1, 3));
   const Bytes shifted = bytes + random.below(3);
   return shifted > 0 && random.one_in(2) ? shifted - 1 : shifted;
@@ -93,7 +100,8 @@ Specimen draw_specimen(Random& random, int most_ranks) {
   Problem& problem = specimen.problem;
   problem.operation = algorithm.operation;
   if (problem.operation != Operation::barrier)
-    problem.bytes = limit_pieces(draw_bytes(random, specimen.choice, specimen.topology.largest_node()), problem, specimen.choice, ranks);
+    problem.bytes = limit_pieces(draw_bytes(random, specimen.choice, specimen.topology.largest_node()), problem,
+                                 specimen.choice, ranks);
   if (problem.operation == Operation::broadcast) problem.root = Rank(random.between(0, ranks - 1));
   return specimen;
 }

@@ -9,8 +9,8 @@
 
 namespace espalier::verify {
 
-/// std::mt19937_64, whose sequence the standard fixes, reduced by ourselves, because the standard leaves distributions to
-/// the implementation.
+/// std::mt19937_64, whose sequence the standard fixes, reduced by ourselves, because the standard leaves distributions
+/// to the implementation.
 class Random {
  public:
   /// `stream` tells apart the generators of one seed.
@@ -18,7 +18,9 @@ class Random {
 
   /// 0 … count - 1; count > 0. The remainder's bias is below 2^-40 for all counts used here.
   std::uint64_t below(std::uint64_t count) { return engine_() % count; }
-  int between(int first, int last) { return first + static_cast<int>(below(static_cast<std::uint64_t>(last - first) + 1)); }
+  int between(int first, int last) {
+    return first + static_cast<int>(below(static_cast<std::uint64_t>(last - first) + 1));
+  }
   bool one_in(int chances) { return below(static_cast<std::uint64_t>(chances)) == 0; }
 
  private:
@@ -26,12 +28,12 @@ class Random {
 };
 
 /// A machine of 1 to `most_ranks` ranks (blocks, unequal nodes, cyclic, shuffled, one node, one rank per node; often a
-/// prime count), any registered algorithm with any of its knobs, any root, and a size near an edge: 0, 1, the cache line
-/// of tiny messages, a cell, all cells, a segment, the share that a single-copy writer pushes.
+/// prime count), any registered algorithm with any of its knobs, any root, and a size near an edge: 0, 1, the cache
+/// line of tiny messages, a cell, all cells, a segment, the share that a single-copy writer pushes.
 Specimen draw_specimen(Random& random, int most_ranks = 64);
 
-/// Proves `count` random plans, plan i drawn from stream i of the seed. `progress(done)` is called after each; false stops.
-/// Ends early when the outcome is hopeless.
+/// Proves `count` random plans, plan i drawn from stream i of the seed. `progress(done)` is called after each; false
+/// stops. Ends early when the outcome is hopeless.
 Outcome verify_random(std::uint64_t count, std::uint64_t seed, const std::function<bool(std::uint64_t)>& progress = {});
 
 }  // namespace espalier::verify

@@ -70,13 +70,14 @@ class ProgramCheck {
     const Bytes size = size_of(plan_, owner, buffer);
     if (offset <= size && bytes <= size - offset) return;
     report_.add({Kind::bounds, me_, at_, 1, buffer, offset, offset + bytes,
-                 "rank " + std::to_string(owner.value) + "'s " + plan::name(buffer) + " has only " + std::to_string(size) +
-                     " bytes here"});
+                 "rank " + std::to_string(owner.value) + "'s " + plan::name(buffer) + " has only " +
+                     std::to_string(size) + " bytes here"});
   }
 
   void talks(const Step& step) {
     if (step.slot() >= program_.slots)
-      add(Kind::slot, "slot " + std::to_string(step.slot()) + " of " + std::to_string(program_.slots) + " does not exist");
+      add(Kind::slot,
+          "slot " + std::to_string(step.slot()) + " of " + std::to_string(program_.slots) + " does not exist");
     else if (!busy_.insert(step.slot()).second)
       add(Kind::slot, "slot " + std::to_string(step.slot()) + " is still busy");
     const int peer = step.peer().value;
@@ -87,7 +88,8 @@ class ProgramCheck {
   }
 
   void finishes(const Step& step) {
-    if (busy_.erase(step.slot()) == 0) add(Kind::slot, "slot " + std::to_string(step.slot()) + " holds no message to finish");
+    if (busy_.erase(step.slot()) == 0)
+      add(Kind::slot, "slot " + std::to_string(step.slot()) + " holds no message to finish");
   }
 
   /// The rank behind a local rank; reports and returns false when there is none.
@@ -122,7 +124,8 @@ class ProgramCheck {
     if (!has_valid_tick(step)) return;
     std::uint64_t& last = ticks_[static_cast<int>(step.flag())];
     if (step.tick() <= last)
-      add(Kind::flag, std::string(plan::name(step.flag())) + " does not grow: it was " + std::to_string(last) + " already");
+      add(Kind::flag,
+          std::string(plan::name(step.flag())) + " does not grow: it was " + std::to_string(last) + " already");
     last = step.tick();
   }
 
@@ -178,7 +181,8 @@ void check_rules(const plan::Plan& plan, Report& report) {
   };
   const int ranks = plan.topology.ranks();
   if (plan.programs.size() != static_cast<std::size_t>(ranks))
-    return misshapen("it has " + std::to_string(plan.programs.size()) + " programs for " + std::to_string(ranks) + " ranks");
+    return misshapen("it has " + std::to_string(plan.programs.size()) + " programs for " + std::to_string(ranks) +
+                     " ranks");
   if (plan.problem.root.value < 0 || plan.problem.root.value >= ranks)
     return misshapen("its root, rank " + std::to_string(plan.problem.root.value) + ", does not exist");
   for (int r = 0; r < ranks; ++r) ProgramCheck(plan, Rank(r), report).run();

@@ -47,7 +47,8 @@ std::vector<Violation> verify(const plan::Plan& plan) { return verify_calls(Call
 std::vector<Violation> verify_sequence(std::span<const plan::Plan> calls) {
   Calls all;
   for (const plan::Plan& plan : calls) {
-    if (!is_same_place(plan.topology, calls.front().topology)) throw Error("verify_sequence: all calls must be on one topology");
+    if (!is_same_place(plan.topology, calls.front().topology))
+      throw Error("verify_sequence: all calls must be on one topology");
     all.push_back(&plan);
   }
   return all.empty() ? std::vector<Violation>{} : verify_calls(all);

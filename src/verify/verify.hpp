@@ -18,8 +18,8 @@ namespace espalier::verify {
 /// Pure. Cost: about linear in the steps of all ranks, times the number of ranks for each that waits.
 std::vector<Violation> verify(const plan::Plan& plan);
 
-/// Consecutive calls on one communicator: windows and flags carry over. All plans must have the same topology, else throws
-/// Error.
+/// Consecutive calls on one communicator: windows and flags carry over. All plans must have the same topology, else
+/// throws Error.
 std::vector<Violation> verify_sequence(std::span<const plan::Plan> calls);
 
 }  // namespace espalier::verify

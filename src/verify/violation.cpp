@@ -5,8 +5,9 @@
 namespace espalier::verify {
 
 const char* name(Kind kind) {
-  static constexpr const char* names[] = {"shape",    "bounds",   "peer", "slot", "flag",      "input", "exposure", "message",
-                                          "overlap",  "deadlock", "race", "busy", "undefined", "data",  "order"};
+  static constexpr const char* names[] = {"shape", "bounds",   "peer",      "slot",    "flag",
+                                          "input", "exposure", "message",   "overlap", "deadlock",
+                                          "race",  "busy",     "undefined", "data",    "order"};
   return names[static_cast<int>(kind)];
 }
 

@@ -35,8 +35,9 @@ struct Violation {
   Rank rank{};
   int step = before_first;
   int call = 1;  ///< in which of the verified calls it was first seen, counted from 1
-  plan::Buffer buffer = plan::Buffer::input;  ///< whose bytes: this rank's, or for get, pull and push maybe its neighbour's
-  Bytes first = 0;  ///< bytes [first, last) of the buffer; equal when the fault is not about bytes
+  plan::Buffer buffer =
+      plan::Buffer::input;  ///< whose bytes: this rank's, or for get, pull and push maybe its neighbour's
+  Bytes first = 0;          ///< bytes [first, last) of the buffer; equal when the fault is not about bytes
   Bytes last = 0;
   std::string text;  ///< the whole story, for a person
 

@@ -49,8 +49,9 @@ const Machine::Post* Machine::find_post(const Step& await, Rank owner, int call)
   if (await.calls_back() >= static_cast<Bytes>(call)) return nullptr;
   const std::vector<Post>& posts = posts_of(owner, await.flag()).list;
   const std::pair wanted{call - static_cast<int>(await.calls_back()), await.tick()};
-  const auto first = std::partition_point(posts.begin(), posts.end(),
-                                          [&](const Post& post) { return std::pair{post.call, post.tick} < wanted; });
+  const auto first = std::partition_point(posts.begin(), posts.end(), [&](const Post& post) {
+    return std::pair{post.call, post.tick} < wanted;
+  });
   return first == posts.end() || first->call > call ? nullptr : &*first;
 }
 
@@ -90,8 +91,8 @@ void Machine::report_deadlock() {
 void Machine::report_stuck(Rank me, int stuck_ranks) {
   const Position& at = positions_[index(me)];
   report_.add({Kind::deadlock, me, at.step, at.call, next_step(me).buffer(), 0, 0,
-               plan::to_string(next_step(me)) + " waits for ever for rank " + std::to_string(at.waits_for.value) + ", " +
-                   describe_position(at.waits_for) + "; ranks stuck: " + std::to_string(stuck_ranks)});
+               plan::to_string(next_step(me)) + " waits for ever for rank " + std::to_string(at.waits_for.value) +
+                   ", " + describe_position(at.waits_for) + "; ranks stuck: " + std::to_string(stuck_ranks)});
 }
 
 std::string Machine::describe_position(Rank rank) const {

@@ -17,7 +17,10 @@ constexpr int memories_per_rank = 3 + plan::window_banks;
 }  // namespace
 
 World::World(std::span<const plan::Plan* const> calls, Placement placement, const Clocks& clocks, Report& report)
-    : calls_(calls), placement_(placement), clocks_(clocks), report_(report),
+    : calls_(calls),
+      placement_(placement),
+      clocks_(clocks),
+      report_(report),
       memories_(static_cast<std::size_t>(calls.front()->topology.ranks() * memories_per_rank)) {}
 
 void World::begin(const Actor& by) {
@@ -39,7 +42,8 @@ void World::end(const Actor& by) {
 void World::transfer(const Actor& by, const Place& from, const Place& to) {
   const Location source = locate(by, from);
   const Location target = locate(by, to);
-  if (source.memory == target.memory && source.extent.first < target.extent.last && target.extent.first < source.extent.last) {
+  if (source.memory == target.memory && source.extent.first < target.extent.last &&
+      target.extent.first < source.extent.last) {
     // In place, a rank's block may already lie where it is copied to: interpreters skip that copy.
     if (source.extent.first == target.extent.first) return;
     report_.add({Kind::overlap, by.rank(), by.step, by.call, target.buffer, target.extent.first, target.extent.last,
@@ -97,15 +101,16 @@ void World::check_output(const Actor& by) {
   output.memory->peek(output.extent, by.call, found);
   for (const Difference& difference : compare(found, wanted_output(plan)))
     report_.add({Kind::data, by.rank(), by.step, by.call, Buffer::output, difference.where.first, difference.where.last,
-                 "holds " + to_string(difference.found) + ", should hold " + to_string(difference.wanted)});
+                 "holds " + to_string(difference.found, plan) + ", should hold " + to_string(difference.wanted, plan)});
 }
 
 void World::report_undefined(const Actor& by, const Location& from, const Contents& contents) {
   Bytes at = from.extent.first;
   for (const Piece& piece : contents) {
     if (piece.value.expression == Value::undefined)
-      report_.add({Kind::undefined, by.rank(), by.step, by.call, from.buffer, at, at + piece.bytes,
-                   "reads bytes of rank " + std::to_string(from.owner.value) + " that nobody has written in this call"});
+      report_.add(
+          {Kind::undefined, by.rank(), by.step, by.call, from.buffer, at, at + piece.bytes,
+           "reads bytes of rank " + std::to_string(from.owner.value) + " that nobody has written in this call"});
     at += piece.bytes;
   }
 }
@@ -113,10 +118,12 @@ void World::report_undefined(const Actor& by, const Location& from, const Conten
 void World::report_conflicts(const Actor& by, const Location& location, bool writes) {
   for (const Conflict& conflict : conflicts_) {
     const bool is_own = conflict.other.rank == by.rank();
-    const Extent where{std::max(conflict.where.first, location.extent.first), std::min(conflict.where.last, location.extent.last)};
-    report_.add({is_own ? Kind::busy : Kind::race, by.rank(), by.step, by.call, location.buffer, where.first, where.last,
-                 std::string(writes ? "writes" : "reads") + " bytes of rank " + std::to_string(location.owner.value) + " that " +
-                     describe(conflict.other) + (conflict.other_writes ? " writes" : " reads") +
+    const Extent where{std::max(conflict.where.first, location.extent.first),
+                       std::min(conflict.where.last, location.extent.last)};
+    report_.add({is_own ? Kind::busy : Kind::race, by.rank(), by.step, by.call, location.buffer, where.first,
+                 where.last,
+                 std::string(writes ? "writes" : "reads") + " bytes of rank " + std::to_string(location.owner.value) +
+                     " that " + describe(conflict.other) + (conflict.other_writes ? " writes" : " reads") +
                      (is_own ? ", which is not finished" : "; nothing puts one before the other")});
   }
 }
@@ -133,7 +140,8 @@ std::string World::describe(Event other) const {
   const std::string when = " of call " + std::to_string(call);
   if (left == 0) return who + "'s caller, before the begin" + when + ",";
   if (left > static_cast<int>(steps.size())) return who + "'s caller, after the end" + when + ",";
-  return who + "'s step " + std::to_string(left - 1) + when + " (" + plan::to_string(steps[static_cast<std::size_t>(left - 1)]) + ")";
+  return who + "'s step " + std::to_string(left - 1) + when + " (" +
+         plan::to_string(steps[static_cast<std::size_t>(left - 1)]) + ")";
 }
 
 }  // namespace espalier::verify

@@ -13,7 +13,8 @@ TEST(CorrectPlans, EveryAlgorithmOnEveryPlacementPasses) {
       for (const char* knobs : {",within=cells,cell=64,cells=2", ",within=single_copy", ",segment=1K,cell=96,cells=3"})
         for (const Bytes bytes : {Bytes{0}, Bytes{1}, Bytes{64}, Bytes{2049}}) {
           const Bytes size = algorithm.operation == Operation::barrier ? 0 : bytes;
-          SCOPED_TRACE(std::string(algorithm.name) + knobs + " on " + placement.name + ", " + std::to_string(size) + " bytes");
+          SCOPED_TRACE(std::string(algorithm.name) + knobs + " on " + placement.name + ", " + std::to_string(size) +
+                       " bytes");
           expect_correct(make(placement.node_of, algorithm.operation, size, 0, algorithm.name + std::string(knobs)));
         }
 }

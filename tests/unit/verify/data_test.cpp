@@ -42,9 +42,8 @@ TEST(Data, AMessageFromTheWrongOffset) {
 }
 
 TEST(Data, TheRootsOwnBytesStay) {
-  const Plan plan = write_plan({0}, {Operation::broadcast, 8, Rank(0)}, [](Builder& builder) {
-    builder.copy(Buffer::output, 0, Buffer::output, 4, 4);
-  });
+  const Plan plan = write_plan({0}, {Operation::broadcast, 8, Rank(0)},
+                               [](Builder& builder) { builder.copy(Buffer::output, 0, Buffer::output, 4, 4); });
   expect_fault(plan, Kind::data, 0, 1, 4, 8);
 }
 
@@ -77,9 +76,8 @@ TEST(Data, WindowsHoldNothingOfEarlierCalls) {
 }
 
 TEST(Data, CopiesDoNotOverlap) {
-  const Plan plan = write_plan({0}, {Operation::broadcast, 8, Rank(0)}, [](Builder& builder) {
-    builder.copy(Buffer::output, 0, Buffer::output, 2, 4);
-  });
+  const Plan plan = write_plan({0}, {Operation::broadcast, 8, Rank(0)},
+                               [](Builder& builder) { builder.copy(Buffer::output, 0, Buffer::output, 2, 4); });
   expect_fault(plan, Kind::overlap, 0, 0, 2, 6);
 }
 
@@ -107,7 +105,9 @@ TEST(Order, ABarrierThatWaitsForNobody) {
 
 TEST(Order, ABarrierWithoutItsLastRound) {
   Plan plan = make({0, 1, 2, 3, 4}, Operation::barrier, 0, 0, "dissemination");
-  for (int r = 0; r < 5; ++r) steps_of(plan, r).erase(steps_of(plan, r).begin() + 8, steps_of(plan, r).end());  // two rounds of four steps reach four nodes of five
+  for (int r = 0; r < 5; ++r)
+    steps_of(plan, r).erase(steps_of(plan, r).begin() + 8,
+                            steps_of(plan, r).end());  // two rounds of four steps reach four nodes of five
   for (int r = 0; r < 5; ++r) expect_fault(plan, Kind::order, r, 8);
 }
 

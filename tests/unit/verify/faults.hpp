@@ -28,8 +28,10 @@ inline Topology place(const std::vector<int>& node_of, bool single_copy = true) 
   return Topology::from_nodes(node_of, {.single_copy = single_copy});
 }
 
-inline Plan make(const std::vector<int>& node_of, Operation operation, Bytes bytes, int root, const std::string& choice) {
-  return collectives::build_plan(place(node_of), {operation, bytes, Rank(root)}, collectives::parse_choice(operation, choice));
+inline Plan make(const std::vector<int>& node_of, Operation operation, Bytes bytes, int root,
+                 const std::string& choice) {
+  return collectives::build_plan(place(node_of), {operation, bytes, Rank(root)},
+                                 collectives::parse_choice(operation, choice));
 }
 
 /// A plan written by hand: `write(builder)` is called for each rank, which then ends as every program does.
@@ -75,13 +77,15 @@ inline void expect_correct(const Plan& plan) {
 }
 
 /// The verifier must find this kind of fault at this step, on these bytes where any are given.
-inline void expect_found(const std::vector<Violation>& found, Kind kind, int rank, int step, Bytes first = 0, Bytes last = 0) {
+inline void expect_found(const std::vector<Violation>& found, Kind kind, int rank, int step, Bytes first = 0,
+                         Bytes last = 0) {
   const bool is_found = std::any_of(found.begin(), found.end(), [&](const Violation& violation) {
     const bool has_bytes = last == 0 || (violation.first == first && violation.last == last);
     return violation.kind == kind && violation.rank == Rank(rank) && violation.step == step && has_bytes;
   });
   EXPECT_TRUE(is_found) << name(kind) << " at rank " << rank << ", step " << step << " [" << first << ", " << last
-                        << ") not among:\n" << list(found);
+                        << ") not among:\n"
+                        << list(found);
 }
 
 inline void expect_fault(const Plan& plan, Kind kind, int rank, int step, Bytes first = 0, Bytes last = 0) {

@@ -64,8 +64,8 @@ TEST_F(MemoryTest, ContentsOfOtherCallsAreUndefined) {
 
 TEST_F(MemoryTest, UnorderedAccessesConflictUnlessBothRead) {
   write({0, 8}, next(0), {{8, {1, 0}}});
-  EXPECT_EQ(read({0, 4}, next(1)).size(), 1u);   // with the write
-  EXPECT_EQ(read({6, 8}, next(2)).size(), 1u);   // not with the other read
+  EXPECT_EQ(read({0, 4}, next(1)).size(), 1u);                  // with the write
+  EXPECT_EQ(read({6, 8}, next(2)).size(), 1u);                  // not with the other read
   EXPECT_EQ(write({2, 7}, next(0), {{5, {1, 0}}}).size(), 2u);  // with both reads
 }
 

@@ -1,5 +1,5 @@
-// Bytes used by two ranks, or by a rank and its own message, in no certain order, whether or not the schedule that happens
-// to be examined goes wrong.
+// Bytes used by two ranks, or by a rank and its own message, in no certain order, whether or not the schedule that
+// happens to be examined goes wrong.
 
 #include "faults.hpp"
 
@@ -12,7 +12,8 @@ Plan single_copy() { return make({0, 0, 0}, Operation::allgather, 100, 0, "ring,
 bool races_between(const std::vector<Violation>& found, int writer, Bytes first, Bytes last) {
   return std::any_of(found.begin(), found.end(), [&](const Violation& violation) {
     return violation.kind == Kind::race && violation.first == first && violation.last == last &&
-           (violation.rank == Rank(writer) || violation.text.find("rank " + std::to_string(writer) + "'s") != std::string::npos);
+           (violation.rank == Rank(writer) ||
+            violation.text.find("rank " + std::to_string(writer) + "'s") != std::string::npos);
   });
 }
 

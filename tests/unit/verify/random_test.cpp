@@ -57,8 +57,9 @@ TEST(RandomPlans, ReproducersRebuildThePlan) {
   const Specimen specimen{topology::Topology::from_nodes(std::vector{4, 4, 9}, {.single_copy = true}),
                           {plan::Operation::broadcast, 4097, Rank(1)},
                           {.between = plan::Between::chain, .segment = 1024, .cell = 64, .cells = 2}};
-  EXPECT_EQ(reproducer(specimen), "build(Topology([0, 0, 1], single_copy=True), \"broadcast\", 4097, 1, "
-                                  "\"chain,segment=1K,within=cells,cell=64,cells=2\")");
+  EXPECT_EQ(reproducer(specimen),
+            "build(Topology([0, 0, 1], single_copy=True), \"broadcast\", 4097, 1, "
+            "\"chain,segment=1K,within=cells,cell=64,cells=2\")");
 }
 
 }  // namespace

@@ -110,7 +110,8 @@ TEST(Rules, SlotsAreFreeWhenTaken) {
   Plan plan = write_plan({0, 1}, {Operation::broadcast, 8, Rank(0)}, [](Builder& builder) {
     const bool is_root = builder.me() == Rank(0);
     for (int i = 0; i < 2; ++i)
-      builder.finish(is_root ? builder.send(Rank(1), Buffer::output, 0, 8) : builder.recv(Rank(0), Buffer::output, 0, 8));
+      builder.finish(is_root ? builder.send(Rank(1), Buffer::output, 0, 8)
+                             : builder.recv(Rank(0), Buffer::output, 0, 8));
   });
   expect_correct(plan);
   Plan busy = plan;
