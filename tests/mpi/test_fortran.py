@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from launch import TestMpi
 from stats import assert_handled, read_stats
 

@@ -44,7 +44,7 @@ def assert_nothing_left(processes: list[int], before: set[str]) -> None:
 
 def read_processes(lines: Iterator[str]) -> list[int]:
     """The process numbers that `endless` prints before it says that it is running."""
-    processes = []
+    processes: list[int] = []
     for line in lines:
         if line.strip() == "running":
             return processes
