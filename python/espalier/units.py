@@ -27,12 +27,14 @@ def format_bytes(count: int) -> str:
 
 
 def approximate_bytes(count: float) -> str:
-    """For reading, not for parsing: 25769803776 is `24.0 GiB`."""
+    """For reading, not for parsing: 25769803777 is `24 GiB`."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+            break
         count /= 1024
-    return f"{count:.1f} TiB"
+    else:
+        unit = "TiB"
+    return f"{count:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def parse_counts(text: str) -> list[int]:

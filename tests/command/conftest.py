@@ -71,6 +71,20 @@ def only_mpis(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
     return show
 
 
+TRAFFIC = {
+    "messages_out": 1,
+    "messages_in": 2,
+    "bytes_out": 4,
+    "bytes_in": 8,
+    "connections_out": 1,
+    "connections_in": 2,
+    "shared_written": 16,
+    "shared_read": 32,
+    "single_copied": 64,
+    "steps": 2,
+}
+
+
 class FakeChoice:
     """A choice: what str() shows, and its algorithm."""
 
@@ -130,7 +144,7 @@ class FakeCore:
             operation="broadcast" if operation == "bcast" else operation,
             choice=choice,
             programs=[program] * len(topology.node_of),
-            traffic=lambda: [{"messages_out": 1, "bytes_out": 4, "steps": 2}] * nodes,
+            traffic=lambda: [dict(TRAFFIC)] * nodes,
             longest_program=2,
         )
 

@@ -16,7 +16,16 @@ from workshop import Command
 def test_explain_names_choice_reason_traffic_and_steps(command: Command, core) -> None:
     outcome = command("explain", "bcast", "--bytes", "64K", "--nodes", "4", "--ppn", "4")
     assert outcome.code == 0
-    for text in ("bcast of 64K", "16 ranks on 4 nodes", "knomial,radix=4", "small enough", "a tree", "put 4"):
+    for text in (
+        "bcast of 64K",
+        "16 ranks on 4 nodes",
+        "knomial,radix=4",
+        "small enough",
+        "a tree",
+        "put 4",
+        "4 B / 1 / 1",
+        "64 B",
+    ):
         assert text in outcome.out
 
 

@@ -195,24 +195,39 @@ def _print(core: Any, it: Explanation, shown: list[int]) -> None:
         console.out.print(table)
 
 
-def traffic_table(traffic: list[Mapping[str, int]]) -> Table:
-    """One row per node and a sum; nodes with the same numbers share a row, so that large machines stay readable."""
-    table = Table(title="traffic per node", title_justify="left", box=None, pad_edge=False)
-    table.add_column("node")
-    names = list(traffic[0]) if traffic else []
-    for name in names:
-        table.add_column(name.replace("_", " "), justify="right")
+def traffic_table(traffic: list[dict[str, int]]) -> Table:
+    """One row per node and a sum; neighbouring nodes with equal numbers share a row, so that large machines fit."""
+    table = Table(
+        title="traffic per node (bytes / messages / connections)",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
+    for name in ("node", "sent", "received", "cells: put, get", "single copy", "steps"):
+        table.add_column(name, justify="left" if name == "node" else "right")
     first = 0
-    for values, group in groupby(traffic, key=lambda node: tuple(node.values())):
+    for values, group in groupby(traffic):
         last = first + len(list(group)) - 1
-        label = str(first) if first == last else f"{first}…{last}"
-        table.add_row(label, *(_cell(name, value) for name, value in zip(names, values, strict=True)))
+        table.add_row(str(first) if first == last else f"{first}…{last}", *_traffic_cells(values))
         first = last + 1
     if len(traffic) > 1:
-        sums = (_cell(name, sum(node[name] for node in traffic)) for name in names)
-        table.add_row("all", *sums, style="bold")
+        total = {name: sum(node[name] for node in traffic) for name in traffic[0]}
+        table.add_row("all", *_traffic_cells(total), style="bold")
     return table
 
 
-def _cell(name: str, value: int) -> str:
-    return approximate_bytes(value) if "bytes" in name or name.startswith(("shared", "single")) else str(value)
+def _traffic_cells(node: Mapping[str, int]) -> list[str]:
+    return [
+        _messages(node["messages_out"], node["bytes_out"], node["connections_out"]),
+        _messages(node["messages_in"], node["bytes_in"], node["connections_in"]),
+        f"{approximate_bytes(node['shared_written'])}, {approximate_bytes(node['shared_read'])}",
+        approximate_bytes(node["single_copied"]),
+        str(node["steps"]),
+    ]
+
+
+def _messages(count: int, size: int, connections: int) -> str:
+    if count == 0:
+        return "–"
+    return f"{approximate_bytes(size)} / {count} / {connections}"
