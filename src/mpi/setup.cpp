@@ -1,5 +1,7 @@
 #include "mpi/setup.hpp"
 
+#include <sched.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -127,7 +129,9 @@ class SetUp {
       // agreed on below
     }
     int all[2] = {0, 0};
-    check(mpi_.Allreduce(mine, all, 2, mpi_.integer, mpi_.min, comm_));
+    MPI_Request request;
+    check(mpi_.Iallreduce(mine, all, 2, mpi_.integer, mpi_.min, comm_, &request));
+    wait(request);
     capabilities_ = {all[1] != 0, agreement_.oversubscribed, shape_.window_bytes};
     if (all[0] == 0) memory_.reset();
     return all[0] != 0;
@@ -180,8 +184,18 @@ class SetUp {
   std::vector<Record> gather(const Record& mine) {
     std::vector<Record> all(static_cast<std::size_t>(size_));
     constexpr int bytes = sizeof(Record);
-    check(mpi_.Allgather(&mine, bytes, mpi_.byte, all.data(), bytes, mpi_.byte, comm_));
+    MPI_Request request;
+    check(mpi_.Iallgather(&mine, bytes, mpi_.byte, all.data(), bytes, mpi_.byte, comm_, &request));
+    wait(request);
     return all;
+  }
+
+  // The blocking collectives of some libraries never yield: with more ranks than cores each would cost milliseconds.
+  void wait(MPI_Request request) const {
+    for (int is_complete = 0; !is_complete;) {
+      check(mpi_.Test(&request, &is_complete, MPI_STATUS_IGNORE));
+      if (!is_complete) sched_yield();
+    }
   }
 
   const Native& mpi_ = native();
