@@ -28,13 +28,12 @@ def format_bytes(count: int) -> str:
 
 def approximate_bytes(count: float) -> str:
     """For reading, not for parsing: 25769803777 is `24 GiB`."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            break
+    units = ("B", "KiB", "MiB", "GiB", "TiB")
+    level = 0
+    while count >= 1024 and level < len(units) - 1:
         count /= 1024
-    else:
-        unit = "TiB"
-    return f"{count:.1f}".removesuffix(".0") + f" {unit}"
+        level += 1
+    return f"{count:.1f}".removesuffix(".0") + f" {units[level]}"
 
 
 def parse_counts(text: str) -> list[int]:
