@@ -1,7 +1,7 @@
 # Shared by the set-up scripts: messages and the choice of a Python. Sourced, never run.
 
-say() { printf '\033[1m%s\033[0m %s\n' 'set-up:' "$*" >&2; }
-fail() { printf '\033[1;31mset-up:\033[0m %s\n' "$*" >&2; exit 1; }
+say() { printf '\033[1m%s\033[0m %s\n' 'espalier:' "$*" >&2; }
+fail() { printf '\033[1;31mespalier:\033[0m %s\n' "$*" >&2; exit 1; }
 
 # Prints the interpreter the environments are made from: the first that is at least 3.11, can make
 # environments (ensurepip) and has the headers the binding is compiled with. The machine's `python3` need not be
