@@ -33,7 +33,7 @@ test: setup lint       ## set up, then every test
 lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	scripts/check-format.sh $(SOURCES)
 	$(BIN)/ruff check --quiet python tests
-	$(BIN)/ruff format --check --quiet python tests || { echo "run: make format" >&2; exit 1; }
+	$(BIN)/ruff format --check python tests || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
 
 format: .venv/.complete  ## put sources into the form that lint wants
@@ -70,7 +70,7 @@ $(MPIS:%=mpi-%): mpi-%: packages
 packages:
 	scripts/system-packages.sh
 
-.venv/.complete: scripts/requirements/tools.txt scripts/environment.sh | packages
+.venv/.complete: scripts/requirements/tools.txt | packages
 	scripts/environment.sh .venv scripts/requirements/tools.txt
 	touch $@
 
