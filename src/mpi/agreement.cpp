@@ -15,9 +15,9 @@ std::string why_refused(std::span<const Facts> facts, bool assume_host_buffers) 
     if (other.settings != facts[0].settings)
       return "ESPALIER_ settings differ between ranks: give all ranks the same environment";
   }
-  const bool has_runtime = std::any_of(facts.begin(), facts.end(), [](const Facts& f) { return f.has_device_runtime; });
-  if (has_runtime && !assume_host_buffers)
-    return "an accelerator runtime is loaded, so buffers may lie in device memory: set ESPALIER_ASSUME_HOST_BUFFERS=1 if "
+  const bool has_devices = std::any_of(facts.begin(), facts.end(), [](const Facts& f) { return f.may_use_devices; });
+  if (has_devices && !assume_host_buffers)
+    return "a rank uses an accelerator, so buffers may lie in device memory: set ESPALIER_ASSUME_HOST_BUFFERS=1 if "
            "collectives use host memory only";
   return {};
 }

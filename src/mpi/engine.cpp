@@ -40,6 +40,7 @@ Entry& Engine::decide(const plan::Problem& problem) {
   } catch (const Error& error) {  // building is pure, so this happens to all ranks alike
     entry.kind = Entry::Kind::native;
     entry.label = error.what();
+    tell(std::string(plan::name(problem.operation)) + " of " + format_bytes(problem.bytes) + " stays native: " + entry.label);
   }
   return cache_.add(std::move(entry));
 }
@@ -72,8 +73,12 @@ void Engine::prove(const plan::Problem& problem, const plan::Choice& choice) con
   if (violations.empty()) return;
   const std::string what = std::string("ESPALIER_VERIFY found a fault in ") + plan::name(problem.operation) + " by " +
                            plan::to_string(choice);
-  if (means_.me == Rank(0)) policy_.tell(what + ": " + verify::to_string(violations.front()));
+  tell(what + ": " + verify::to_string(violations.front()));
   throw Error(what);
+}
+
+void Engine::tell(const std::string& line) const {
+  if (means_.me == Rank(0) && policy_.tell) policy_.tell(line);
 }
 
 bool Engine::run(Entry& entry, std::byte* input, std::byte* output) {

@@ -23,7 +23,7 @@ struct Policy {
   std::array<std::optional<plan::Choice>, plan::operation_count> forced;
   /// Prove each plan before its first run.
   bool verify = false;
-  /// Where a fault that was found is told; called by rank 0 of the communicator.
+  /// Told by rank 0 of a communicator which calls stay native and what ESPALIER_VERIFY found; may be empty.
   std::function<void(const std::string&)> tell;
 };
 
@@ -63,6 +63,7 @@ class Engine {
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;
   void prove(const plan::Problem& problem, const plan::Choice& choice) const;
+  void tell(const std::string& line) const;
   void run_tiny(const plan::Problem& problem, std::byte* input, std::byte* output) noexcept;
   bool run_program(const plan::Program& program, std::byte* input, std::byte* output);
 

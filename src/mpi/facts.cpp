@@ -1,6 +1,5 @@
 #include "mpi/facts.hpp"
 
-#include <link.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+
+#include "mpi/device.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -73,15 +74,6 @@ int probe_processes_on_host() {
   return 0;
 }
 
-int is_device_runtime(dl_phdr_info* info, std::size_t, void*) {
-  if (info->dlpi_name == nullptr) return 0;
-  const std::string_view path = info->dlpi_name;
-  const std::string_view file = path.substr(path.rfind('/') + 1);
-  for (const std::string_view runtime : {"libcuda.so", "libcudart.so", "libamdhip64.so", "libze_loader.so"})
-    if (file.starts_with(runtime)) return 1;
-  return 0;
-}
-
 }  // namespace
 
 std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed) {
@@ -99,7 +91,7 @@ Facts probe_facts(const Settings& settings) {
   probe_cores(facts);
   facts.processes_on_host = probe_processes_on_host();
   facts.pid = static_cast<std::int32_t>(getpid());
-  facts.has_device_runtime = dl_iterate_phdr(is_device_runtime, nullptr);
+  facts.may_use_devices = may_use_devices();
   facts.word_address = reinterpret_cast<std::uint64_t>(&word);
   facts.word = word;
   return facts;

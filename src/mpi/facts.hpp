@@ -27,8 +27,8 @@ struct Facts {
   std::int32_t pid = 0;
   /// The virtual node (topology/virtual_nodes.hpp) this process falls into; 0 without virtual nodes.
   std::int32_t virtual_node = 0;
-  /// A device runtime is loaded, so that buffers may lie in a device's memory, which we must not touch.
-  std::int32_t has_device_runtime = 0;
+  /// Buffers may lie in a device's memory (device.hpp).
+  std::int32_t may_use_devices = 0;
   /// A word of this process for neighbours to try the system's single copy on: where it is and what it holds.
   std::uint64_t word_address = 0;
   std::uint64_t word = 0;

@@ -36,7 +36,7 @@ Library::Library() : settings_(read_settings(environ)) {
 
 void Library::read_policy() {
   policy_.verify = settings_.verify;
-  policy_.tell = [this](const std::string& line) { say_once(line); };
+  if (settings_.verbose >= 1 || settings_.verify) policy_.tell = [this](const std::string& line) { say_once(line); };
   const auto attempt = [&](const char* name, const std::string& value, auto&& parse) {
     if (value.empty()) return;
     try {

@@ -1,0 +1,128 @@
+#include "mpi/engine.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+
+#include "collectives/registry.hpp"
+#include "execute/tiny.hpp"
+#include "transports/threads.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Operation;
+using plan::Problem;
+
+class Yield final : public execute::Waiter {
+ public:
+  void pause(std::uint32_t) noexcept override { sched_yield(); }
+};
+
+// One node whose ranks are threads, each with an engine of its own.
+class EngineTest : public testing::Test {
+ protected:
+  static constexpr int ranks = 3;
+
+  void make_engines() {
+    const execute::BoardShape shape{ranks, 64 << 10};
+    memory.reset(static_cast<std::byte*>(std::aligned_alloc(4096, execute::Board::bytes(shape))));
+    std::fill_n(memory.get(), execute::Board::bytes(shape), std::byte{0});
+    for (int rank = 0; rank < ranks; ++rank) {
+      Means means;
+      means.topology = topology::Topology::from_nodes(std::vector<int>(ranks, 0), {false, true, shape.window_bytes});
+      means.me = Rank(rank);
+      means.board = execute::Board(memory.get(), shape);
+      means.waiter = std::make_unique<Yield>();
+      engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));
+    }
+  }
+
+  // Every rank's result must be what rank `root` brought.
+  void broadcast(Bytes bytes, int root) {
+    transports::for_each_rank(ranks, [&](Rank me) {
+      std::vector<std::byte> data(bytes, me.value == root ? std::byte{42} : std::byte{0});
+      Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+      EXPECT_TRUE(engine.run(engine.prepare({Operation::broadcast, bytes, Rank(root)}), data.data(), data.data()));
+      EXPECT_EQ(data, std::vector<std::byte>(bytes, std::byte{42}));
+    });
+  }
+
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> memory;
+  Policy policy;
+  CacheBudget budget{Bytes{1} << 20, 0};
+  Statistics statistics;
+  std::vector<std::unique_ptr<Engine>> engines;
+};
+
+TEST_F(EngineTest, BroadcastsAnySizeFromAnyRoot) {
+  policy.verify = true;
+  make_engines();
+  for (const Bytes bytes : {Bytes{0}, Bytes{1}, execute::tiny_bytes, execute::tiny_bytes + 1, Bytes{100'000}, Bytes{1}})
+    for (int root = 0; root < ranks; ++root) broadcast(bytes, root);
+}
+
+TEST_F(EngineTest, GathersInPlaceAndNot) {
+  make_engines();
+  for (const Bytes bytes : {Bytes{8}, Bytes{5000}})
+    transports::for_each_rank(ranks, [&](Rank me) {
+      Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+      const Problem problem{Operation::allgather, bytes, Rank(0)};
+      std::vector<std::byte> expected(ranks * bytes), output(ranks * bytes), input(bytes, std::byte(me.value));
+      for (int rank = 0; rank < ranks; ++rank) std::fill_n(expected.begin() + rank * bytes, bytes, std::byte(rank));
+      EXPECT_TRUE(engine.run(engine.prepare(problem), input.data(), output.data()));
+      EXPECT_EQ(output, expected);
+      std::fill(output.begin(), output.end(), std::byte{99});
+      std::fill_n(output.begin() + me.value * bytes, bytes, std::byte(me.value));
+      EXPECT_TRUE(engine.run(engine.prepare(problem), output.data() + me.value * bytes, output.data()));
+      EXPECT_EQ(output, expected);
+    });
+}
+
+TEST_F(EngineTest, ChoosesTheShortestPath) {
+  make_engines();
+  Engine& engine = *engines[0];
+  EXPECT_EQ(engine.prepare({Operation::broadcast, 0, Rank(0)}).kind, Entry::Kind::nothing);
+  EXPECT_EQ(engine.prepare({Operation::broadcast, 1, Rank(0)}).kind, Entry::Kind::tiny);
+  EXPECT_EQ(engine.prepare({Operation::barrier, 0, Rank(0)}).kind, Entry::Kind::tiny);
+  EXPECT_EQ(engine.prepare({Operation::broadcast, execute::tiny_bytes + 1, Rank(0)}).kind, Entry::Kind::program);
+}
+
+TEST_F(EngineTest, LeavesResultsTooLargeToNative) {
+  make_engines();
+  const Entry& entry = engines[0]->prepare({Operation::allgather, Bytes{512} << 20, Rank(0)});
+  EXPECT_EQ(entry.kind, Entry::Kind::native);
+  EXPECT_NE(entry.label.find("1G"), std::string::npos) << entry.label;
+}
+
+TEST_F(EngineTest, ObeysAForcedChoiceAndSaysWhenItDoesNotApply) {
+  std::vector<std::string> told;
+  policy.tell = [&](const std::string& line) { told.push_back(line); };
+  policy.forced[static_cast<std::size_t>(Operation::broadcast)] =
+      collectives::parse_choice(Operation::broadcast, "knomial,radix=3,cell=4K,cells=2");
+  policy.forced[static_cast<std::size_t>(Operation::allgather)] =
+      collectives::parse_choice(Operation::allgather, "ring,within=single_copy");
+  make_engines();
+  EXPECT_NE(engines[0]->prepare({Operation::broadcast, 9, Rank(0)}).label.find("radix=3"), std::string::npos);
+  EXPECT_EQ(engines[0]->prepare({Operation::allgather, 9, Rank(0)}).kind, Entry::Kind::native);
+  engines[1]->prepare({Operation::allgather, 9, Rank(0)});
+  ASSERT_EQ(told.size(), 1u) << "rank 0 speaks for all";
+  EXPECT_NE(told[0].find("single copy"), std::string::npos) << told[0];
+  broadcast(9, 1);
+}
+
+TEST_F(EngineTest, CountsEveryCallUnderItsChoice) {
+  make_engines();
+  for (int call = 0; call < 5; ++call) broadcast(4, call % ranks);
+  for (const auto& engine : engines) engine->report();
+  EXPECT_EQ(statistics.to_text(), "espalier: MPI_Bcast: handled 15 (15x tiny), native 0\n");
+}
+
+}  // namespace
+}  // namespace espalier::mpi

@@ -1,0 +1,55 @@
+#include "mpi/statistics.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Operation;
+
+TEST(Statistics, AddUpPerOperationReasonAndChoice) {
+  Statistics statistics;
+  statistics.add_handled(Operation::broadcast, "tiny", 2);
+  statistics.add_handled(Operation::broadcast, "chain", 1);
+  statistics.add_handled(Operation::broadcast, "tiny", 3);
+  statistics.add_native(Operation::barrier, "a \"reason\"", 4);
+  EXPECT_EQ(statistics.to_json(),
+            "{\n"
+            "  \"MPI_Bcast\": {\"handled\": 6, \"native\": 0, \"reasons\": {}, \"choices\": {\"chain\": 1, \"tiny\": 5}},\n"
+            "  \"MPI_Allgather\": {\"handled\": 0, \"native\": 0, \"reasons\": {}, \"choices\": {}},\n"
+            "  \"MPI_Barrier\": {\"handled\": 0, \"native\": 4, \"reasons\": {\"a \\\"reason\\\"\": 4}, \"choices\": {}}\n"
+            "}\n");
+}
+
+TEST(Statistics, TextNamesOnlyWhatWasCalled) {
+  Statistics statistics;
+  EXPECT_EQ(statistics.to_text(), "");
+  statistics.add_handled(Operation::allgather, "tiny", 2);
+  statistics.add_native(Operation::allgather, "one rank", 1);
+  statistics.add_native(Operation::barrier, "one rank", 0);
+  EXPECT_EQ(statistics.to_text(), "espalier: MPI_Allgather: handled 2 (2x tiny), native 1 (1x one rank)\n");
+}
+
+TEST(WriteWholeFile, ReplacesTheFileAndLeavesNoDraft) {
+  const std::string path = testing::TempDir() + "espalier_statistics_" + std::to_string(getpid());
+  EXPECT_EQ(write_whole_file(path, "old"), "");
+  EXPECT_EQ(write_whole_file(path, "new"), "");
+  std::ostringstream content;
+  content << std::ifstream(path).rdbuf();
+  EXPECT_EQ(content.str(), "new");
+  EXPECT_NE(access((path + "." + std::to_string(getpid())).c_str(), F_OK), 0);
+  unlink(path.c_str());
+}
+
+TEST(WriteWholeFile, NamesTheFileItCannotWrite) {
+  const std::string trouble = write_whole_file("/nonexistent/statistics", "text");
+  EXPECT_NE(trouble.find("/nonexistent/statistics"), std::string::npos);
+  EXPECT_NE(trouble.find("No such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace espalier::mpi
