@@ -35,13 +35,13 @@ std::vector<Choice> choices(const collectives::Algorithm& algorithm) {
   for (const Within within : {Within::cells, Within::single_copy})
     for (const int radix : {2, 3, 5}) {
       const bool has_radix = algorithm.between == plan::Between::knomial;
-      if (has_radix || radix == 2) all.push_back({algorithm.between, within, radix, 128, 64, 2});
+      if (has_radix || radix == 2) all.push_back({algorithm.between, within, radix, 1024, 320, 3});
     }
   return all;
 }
 
 /// More than a cell, than all cells, than a segment; and not a multiple of any of them.
-constexpr Bytes uneven_bytes = 64 * 5 + 1;
+constexpr Bytes uneven_bytes = 2101;
 
 void prove_all_roots(const Topology& topology, Operation operation, const Choice& choice, Outcome& outcome) {
   const int roots = operation == Operation::broadcast ? topology.ranks() : 1;
