@@ -10,11 +10,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import espalier
 from espalier import cli, mpis
 from espalier.libraries import Abi
 from workshop import Command, Outcome
+
+# A busy machine may take its time over a single example.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture
