@@ -15,7 +15,8 @@ using plan::Problem;
 
 constexpr const char* wrong_arguments = "arguments that MPI forbids";
 
-// MPICH refuses a send buffer that is the rank's own place in the receive buffer; Open MPI allows it, and so do we there.
+// MPICH refuses a send buffer that is the rank's own place in the receive buffer; Open MPI allows it, and so do we
+// there.
 #if defined(OPEN_MPI)
 constexpr bool refuses_aliases = false;
 #else
@@ -51,14 +52,16 @@ class Data {
   int pack(MPI_Count first, MPI_Count count, std::byte* into, MPI_Comm comm) const {
     const Elements elements(element(first), static_cast<int>(count), type_);
     int position = 0;
-    return native().Pack(elements.buffer(), elements.count(), elements.type(), into, packed_size(count), &position, comm);
+    return native().Pack(elements.buffer(), elements.count(), elements.type(), into, packed_size(count), &position,
+                         comm);
   }
   int pack(std::byte* into, MPI_Comm comm) const { return pack(0, count_, into, comm); }
   /// The reverse, for the first `count` elements.
   int unpack(MPI_Count count, const std::byte* from, MPI_Comm comm) const {
     const Elements elements(as_bytes(buffer_), static_cast<int>(count), type_);
     int position = 0;
-    return native().Unpack(from, packed_size(count), &position, elements.buffer(), elements.count(), elements.type(), comm);
+    return native().Unpack(from, packed_size(count), &position, elements.buffer(), elements.count(), elements.type(),
+                           comm);
   }
   /// Native refuses types that are not committed, on every rank. Asked with no elements before anybody moves data.
   int check_committed(MPI_Comm comm) const {

@@ -31,9 +31,9 @@ struct Barrier {
   MPI_Comm comm;
 };
 
-/// The MPI return code when the call was handled (or failed for good: then the communicator's error handler was called);
-/// empty when it must go to the native library, no data having moved. The branch is taken by agreed facts only; but for
-/// arguments that MPI forbids, which native is to refuse. Throws std::bad_alloc.
+/// The MPI return code when the call was handled (or failed for good: then the communicator's error handler was
+/// called); empty when it must go to the native library, no data having moved. The branch is taken by agreed facts
+/// only; but for arguments that MPI forbids, which native is to refuse. Throws std::bad_alloc.
 std::optional<int> try_call(const Broadcast& call);
 std::optional<int> try_call(const Allgather& call);
 std::optional<int> try_call(const Barrier& call);

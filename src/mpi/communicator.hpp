@@ -34,8 +34,8 @@ class BoardMemory {
 class Communicator {
  public:
   /// The state of a communicator, set up now if this is its first collective: then a collective operation over it. Null
-  /// when the call must go to the native library without being looked at (MPI not running, null communicator, or an error
-  /// that native will report).
+  /// when the call must go to the native library without being looked at (MPI not running, null communicator, or an
+  /// error that native will report).
   static Communicator* find(MPI_Comm comm) {
     const LastUsed last = last_used_;
     if (last.comm == comm && last.generation == generation_.load(std::memory_order_acquire)) return last.communicator;
@@ -69,7 +69,8 @@ class Communicator {
   /// Packed data of calls whose buffers are not plain bytes.
   Scratch& packed() { return packed_; }
 
-  /// A transport broke: data may have moved, so neither we nor native can go on. Every later call returns the error too.
+  /// A transport broke: data may have moved, so neither we nor native can go on. Every later call returns the error
+  /// too.
   bool is_broken = false;
 
  private:

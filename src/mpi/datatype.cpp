@@ -49,8 +49,8 @@ bool is_base_dense(MPI_Datatype type, const Envelope& envelope) {
   return result;
 }
 
-// Extent equal to size does not suffice: a struct may visit its bytes in another order, and the order is what ranks with
-// different type maps have in common. Types that are plain bytes in other ways are packed: slower, never wrong.
+// Extent equal to size does not suffice: a struct may visit its bytes in another order, and the order is what ranks
+// with different type maps have in common. Types that are plain bytes in other ways are packed: slower, never wrong.
 bool is_dense(MPI_Datatype type, const Envelope& envelope) {
   const Native& mpi = native();
   if (!envelope.is_readable) return false;

@@ -8,18 +8,20 @@ namespace espalier::mpi {
 struct Layout {
   /// Bytes of data in one element, without gaps: what ranks must agree on.
   MPI_Count size = 0;
-  /// Elements are bytes without gaps, in the order of the type map, one after the other: the buffer can be used as it is.
+  /// Elements are bytes without gaps, in the order of the type map, one after the other: the buffer can be used as it
+  /// is.
   bool is_dense = false;
   /// Predefined: it needs no commit and its handle is never reused.
   bool is_named = false;
 };
 
-/// `type` is not the null datatype. Predefined types are remembered; for others MPI is asked each time, since their handles
-/// come back for other types.
+/// `type` is not the null datatype. Predefined types are remembered; for others MPI is asked each time, since their
+/// handles come back for other types.
 Layout describe(MPI_Datatype type);
 
-/// Elements at an address, as MPI_Pack and MPI_Unpack will take them: MPICH's refuse address 0, which is MPI_BOTTOM, although
-/// the standard allows it. Those are described from another address instead, by a displaced type that lives as long as this.
+/// Elements at an address, as MPI_Pack and MPI_Unpack will take them: MPICH's refuse address 0, which is MPI_BOTTOM,
+/// although the standard allows it. Those are described from another address instead, by a displaced type that lives as
+/// long as this.
 class Elements {
  public:
   Elements(void* buffer, int count, MPI_Datatype type);

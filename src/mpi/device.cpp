@@ -13,7 +13,8 @@
 namespace espalier::mpi {
 namespace {
 
-constexpr std::string_view runtimes[] = {"libcuda.so", "libcudart.so", "libamdhip64.so", "libze_loader.so", "libsycl.so"};
+constexpr std::string_view runtimes[] = {"libcuda.so", "libcudart.so", "libamdhip64.so", "libze_loader.so",
+                                         "libsycl.so"};
 // Where nvcc and hipcc put device code.
 constexpr std::string_view sections[] = {".nv_fatbin", ".hip_fatbin"};
 
@@ -37,7 +38,8 @@ int note(dl_phdr_info* info, std::size_t, void* data) {
 
 bool is_runtime(const std::string& path) {
   const std::string_view file = std::string_view(path).substr(path.rfind('/') + 1);
-  return std::any_of(std::begin(runtimes), std::end(runtimes), [&](std::string_view name) { return file.starts_with(name); });
+  return std::any_of(std::begin(runtimes), std::end(runtimes),
+                     [&](std::string_view name) { return file.starts_with(name); });
 }
 
 template <class Record>
@@ -52,7 +54,8 @@ bool read_at(std::ifstream& file, std::uint64_t offset, Record* records, std::si
 bool carries_device_code(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   ElfW(Ehdr) header;
-  if (!read_at(file, 0, &header, 1) || std::string_view(reinterpret_cast<char*>(header.e_ident), SELFMAG) != ELFMAG) return false;
+  if (!read_at(file, 0, &header, 1) || std::string_view(reinterpret_cast<char*>(header.e_ident), SELFMAG) != ELFMAG)
+    return false;
   if (header.e_shentsize != sizeof(ElfW(Shdr)) || header.e_shstrndx >= header.e_shnum) return false;
   std::vector<ElfW(Shdr)> table(header.e_shnum);
   if (!read_at(file, header.e_shoff, table.data(), table.size())) return false;
@@ -60,7 +63,7 @@ bool carries_device_code(const std::string& path) {
   const ElfW(Shdr)& strings = table[header.e_shstrndx];
   std::string names(std::min<std::uint64_t>(strings.sh_size, longest_names), '\0');
   if (!read_at(file, strings.sh_offset, names.data(), names.size())) return false;
-  return std::any_of(table.begin(), table.end(), [&](const ElfW(Shdr)& section) {
+  return std::any_of(table.begin(), table.end(), [&](const ElfW(Shdr) & section) {
     if (section.sh_name >= names.size()) return false;
     const std::string_view name = names.c_str() + section.sh_name;
     return std::find(std::begin(sections), std::end(sections), name) != std::end(sections);

@@ -5,10 +5,10 @@
 
 namespace espalier::mpi {
 
-/// True when a device runtime (CUDA, HIP, Level Zero, SYCL) is loaded, or when the program or one of its libraries carries
-/// device code: CUDA's runtime is usually linked in statically and loads its driver only at the first use, which may come
-/// after the first collective. Looks at files again only when something was loaded since the last time. Never fails:
-/// a file that cannot be read carries nothing.
+/// True when a device runtime (CUDA, HIP, Level Zero, SYCL) is loaded, or when the program or one of its libraries
+/// carries device code: CUDA's runtime is usually linked in statically and loads its driver only at the first use,
+/// which may come after the first collective. Looks at files again only when something was loaded since the last time.
+/// Never fails: a file that cannot be read carries nothing.
 bool may_use_devices();
 
 /// Whether an ELF file has a section of device code. False for anything else.

@@ -40,7 +40,8 @@ Entry& Engine::decide(const plan::Problem& problem) {
   } catch (const Error& error) {  // building is pure, so this happens to all ranks alike
     entry.kind = Entry::Kind::native;
     entry.label = error.what();
-    tell(std::string(plan::name(problem.operation)) + " of " + format_bytes(problem.bytes) + " stays native: " + entry.label);
+    tell(std::string(plan::name(problem.operation)) + " of " + format_bytes(problem.bytes) +
+         " stays native: " + entry.label);
   }
   return cache_.add(std::move(entry));
 }
@@ -60,7 +61,8 @@ void Engine::choose(Entry& entry) const {
   if (plan::output_bytes(problem, means_.topology.ranks()) > largest_result)
     throw Error("the result is larger than " + format_bytes(largest_result));
   const plan::Choice choice = forced ? *forced : collectives::choose(means_.topology, problem).choice;
-  if (const std::string why = collectives::why_invalid(means_.topology, problem, choice); !why.empty()) throw Error(why);
+  if (const std::string why = collectives::why_invalid(means_.topology, problem, choice); !why.empty())
+    throw Error(why);
   if (policy_.verify) prove(problem, choice);
   entry.program = collectives::build_program(means_.topology, problem, choice, means_.me);
   entry.kind = Entry::Kind::program;

@@ -1,5 +1,6 @@
 #pragma once
-// One communicator's collectives, in bytes: decides what each call will be, remembers it, runs it. Knows nothing of MPI.
+// One communicator's collectives, in bytes: decides what each call will be, remembers it, runs it. Knows nothing of
+// MPI.
 
 #include <array>
 #include <functional>
@@ -45,16 +46,17 @@ class Engine {
   const topology::Topology& topology() const { return means_.topology; }
   Rank me() const { return means_.me; }
 
-  /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds and
-  /// verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.
+  /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
+  /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.
   Entry& prepare(const plan::Problem& problem) {
     Entry* known = cache_.find(problem);
     return known != nullptr ? *known : decide(problem);
   }
 
   /// Runs what was prepared (anything but `native`); all ranks of the communicator do. `output` is the whole result;
-  /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the message.
-  /// False: a transport broke and the communicator can not be used any more. Throws std::bad_alloc before data move.
+  /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the
+  /// message. False: a transport broke and the communicator can not be used any more. Throws std::bad_alloc before data
+  /// move.
   bool run(Entry& entry, std::byte* input, std::byte* output);
 
   void report() { cache_.report(); }

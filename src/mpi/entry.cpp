@@ -26,7 +26,8 @@ int allgather(const void* send_buffer, int send_count, MPI_Datatype send_type, v
               MPI_Datatype receive_type, MPI_Comm comm) {
   return enter(Allgather{send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type, comm},
                [&](const Native& mpi) {
-                 return mpi.Allgather(send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type, comm);
+                 return mpi.Allgather(send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type,
+                                      comm);
                });
 }
 
@@ -38,8 +39,8 @@ int describe(const char* operation, MPI_Aint bytes, int root, MPI_Comm comm, cha
   if (espalier::mpi::find_native() == nullptr) return MPI_ERR_INTERN;
   if (bytes < 0 || root < 0 || text == nullptr || length < 1) return MPI_ERR_ARG;
   try {
-    const espalier::plan::Problem problem{espalier::plan::parse_operation(operation), static_cast<espalier::Bytes>(bytes),
-                                          espalier::Rank(root)};
+    const espalier::plan::Problem problem{espalier::plan::parse_operation(operation),
+                                          static_cast<espalier::Bytes>(bytes), espalier::Rank(root)};
     std::snprintf(text, static_cast<std::size_t>(length), "%s", espalier::mpi::describe_call(problem, comm).c_str());
     return MPI_SUCCESS;
   } catch (const espalier::Error&) {
@@ -63,7 +64,8 @@ ESPALIER_EXPORT int MPI_Allgather(const void* send_buffer, int send_count, MPI_D
   return allgather(send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type, comm);
 }
 ESPALIER_EXPORT int Espalier_Allgather(const void* send_buffer, int send_count, MPI_Datatype send_type,
-                                       void* receive_buffer, int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
+                                       void* receive_buffer, int receive_count, MPI_Datatype receive_type,
+                                       MPI_Comm comm) {
   return allgather(send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type, comm);
 }
 
@@ -87,7 +89,8 @@ ESPALIER_EXPORT int MPI_Allgather_c(const void* send_buffer, MPI_Count send_coun
                                     MPI_Comm comm) {
   return enter(Allgather{send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type, comm},
                [&](const Native& mpi) {
-                 return mpi.Allgather_c(send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type, comm);
+                 return mpi.Allgather_c(send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type,
+                                        comm);
                });
 }
 #endif

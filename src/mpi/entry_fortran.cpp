@@ -1,7 +1,7 @@
 // Fortran entry points, where the library's own do not pass through the C symbols.
 //   Open MPI: mpif.h and `use mpi` call mpi_bcast_ (in one of four spellings), mpi_f08 calls ompi_bcast_f.
-//   MPICH, Intel MPI: all reach the C symbols, except mpi_f08's barrier, which has no buffer to describe and goes straight
-//   to PMPI_Barrier.
+//   MPICH, Intel MPI: all reach the C symbols, except mpi_f08's barrier, which has no buffer to describe and goes
+//   straight to PMPI_Barrier.
 
 #include "mpi/entry.hpp"
 
@@ -29,8 +29,8 @@ struct Sentinel {
 
 // As C would spell it. The symbols are looked up at the first call, when MPI and its Fortran side are loaded.
 void* to_c(void* buffer) {
-  static const Sentinel in_place = Sentinel::find("mpi_fortran_in_place", "mpi_fortran_in_place_",
-                                                  "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE");
+  static const Sentinel in_place =
+      Sentinel::find("mpi_fortran_in_place", "mpi_fortran_in_place_", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE");
   static const Sentinel bottom =
       Sentinel::find("mpi_fortran_bottom", "mpi_fortran_bottom_", "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM");
   if (in_place.is(buffer)) return MPI_IN_PLACE;
@@ -42,7 +42,8 @@ int broadcast(void* buffer, MPI_Fint count, MPI_Fint type, MPI_Fint root, MPI_Fi
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   const Broadcast call{to_c(buffer), count, mpi->Type_f2c(type), root, mpi->Comm_f2c(comm)};
-  return enter(call, [&](const Native& native) { return native.Bcast(call.buffer, count, call.type, root, call.comm); });
+  return enter(call,
+               [&](const Native& native) { return native.Bcast(call.buffer, count, call.type, root, call.comm); });
 }
 
 int allgather(void* send_buffer, MPI_Fint send_count, MPI_Fint send_type, void* receive_buffer, MPI_Fint receive_count,
@@ -82,7 +83,7 @@ ESPALIER_EXPORT void ompi_bcast_f BCAST_PARAMETERS {
 }
 ESPALIER_SPELLINGS(mpi_bcast, MPI_BCAST, ompi_bcast_f, BCAST_PARAMETERS)
 
-#define ALLGATHER_PARAMETERS                                                                                        \
+#define ALLGATHER_PARAMETERS                                                                                    \
   (void* send_buffer, MPI_Fint* send_count, MPI_Fint* send_type, void* receive_buffer, MPI_Fint* receive_count, \
    MPI_Fint* receive_type, MPI_Fint* comm, MPI_Fint* error)
 ESPALIER_EXPORT void ompi_allgather_f ALLGATHER_PARAMETERS {

@@ -16,7 +16,9 @@
 namespace espalier::mpi {
 namespace {
 
-std::uint64_t hash_text(std::string_view text, std::uint64_t seed) { return hash_bytes(text.data(), text.size(), seed); }
+std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
+  return hash_bytes(text.data(), text.size(), seed);
+}
 
 std::string first_line(const char* file) {
   std::string line;
@@ -34,17 +36,26 @@ std::string namespace_name(const char* kind) {
 std::uint64_t probe_host() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  std::uint64_t hash = hash_text(first_line("/proc/sys/kernel/random/boot_id"), hash_text(host.data(), hash_text("", 1)));
+  std::uint64_t hash =
+      hash_text(first_line("/proc/sys/kernel/random/boot_id"), hash_text(host.data(), hash_text("", 1)));
   for (const char* kind : {"pid", "net", "uts"}) hash = hash_text(namespace_name(kind), hash);
   return hash;
 }
 
+// The folder of this process's control group of version 2; inside a container the root of what is mounted there.
+std::string control_group() {
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);)
+    if (line.starts_with("0::")) return "/sys/fs/cgroup" + line.substr(3);
+  return "/sys/fs/cgroup";
+}
+
 // The cores a control group's quota amounts to, at least 1; no limit: `otherwise`. Version 2 keeps quota and period in
-// one file, version 1 in two. Inside a container the group is the root of what is mounted there.
+// one file, version 1 in two.
 int probe_quota(int otherwise) {
   double quota = 0;
   double period = 0;
-  std::istringstream both(first_line("/sys/fs/cgroup/cpu.max"));
+  std::istringstream both(first_line((control_group() + "/cpu.max").c_str()));
   if (!(both >> quota >> period)) {
     std::istringstream(first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")) >> quota;
     std::istringstream(first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us")) >> period;
@@ -66,8 +77,8 @@ void probe_cores(Facts& facts) {
 // The ranks beside us, whether or not they are in the communicator at hand: Open MPI, MPICH and Intel MPI (hydra),
 // MVAPICH, and Slurm's own start-up in that order.
 int probe_processes_on_host() {
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
-                           "SLURM_NTASKS_PER_NODE"}) {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
     const char* value = std::getenv(name);
     if (value != nullptr && std::atoi(value) > 0) return std::atoi(value);
   }

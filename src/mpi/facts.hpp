@@ -1,5 +1,6 @@
 #pragma once
-// What a rank tells the others about itself when a communicator is set up. No MPI here: probing looks at the system only.
+// What a rank tells the others about itself when a communicator is set up. No MPI here: probing looks at the system
+// only.
 
 #include <cstdint>
 
@@ -17,8 +18,8 @@ struct Facts {
   std::uint64_t host = 0;
   /// Hash of Settings::collective_text.
   std::uint64_t settings = 0;
-  /// Hash of the set of cores this process may run on, their number, and the most that the whole host lets its ranks use
-  /// at once (online cores or the control group's quota).
+  /// Hash of the set of cores this process may run on, their number, and the most that the whole host lets its ranks
+  /// use at once (online cores or the control group's quota).
   std::uint64_t core_set = 0;
   std::int32_t cores = 1;
   std::int32_t host_cores = 1;

@@ -123,8 +123,10 @@ void Library::say_once(const std::string& line) {
     const std::lock_guard lock(mutex_);
     if (!said_.insert(line).second) return;
   }
-  std::fprintf(stderr, "espalier: %s\n", line.c_str());
+  say(line);
 }
+
+void Library::say(const std::string& line) const { std::fprintf(stderr, "espalier: %s\n", line.c_str()); }
 
 void Library::end() {
   if (is_ending_.exchange(true)) return;

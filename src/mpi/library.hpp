@@ -26,8 +26,8 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  /// Joins in once MPI runs: watches for the end, and can poke MPI's progress. False while MPI is not initialised or has been
-  /// finalised, or was started as sessions only: then everything is native. Cheap after the first success.
+  /// Joins in once MPI runs: watches for the end, and can poke MPI's progress. False while MPI is not initialised or
+  /// has been finalised, or was started as sessions only: then everything is native. Cheap after the first success.
   bool is_running();
   /// MPI_Finalize has begun: the report is written, and nothing collective may be started any more.
   bool is_ending() const { return is_ending_.load(std::memory_order_acquire); }
@@ -50,7 +50,9 @@ class Library {
   void enlist(Communicator* communicator);
   void dismiss(Communicator* communicator);
 
-  /// Prints one line on stderr, once per process however often it is asked for.
+  /// Prints one line on stderr.
+  void say(const std::string& line) const;
+  /// The same, once per process however often it is asked for.
   void say_once(const std::string& line);
 
   /// Called by MPI at the beginning of MPI_Finalize: collects and reports.
@@ -75,7 +77,7 @@ class Library {
   std::atomic<bool> is_running_ = false;
   std::atomic<bool> is_ending_ = false;
   std::mutex start_mutex_;
-  std::mutex mutex_;  ///< guards what follows; never held while MPI is called
+  std::mutex mutex_;                                        ///< guards what follows; never held while MPI is called
   std::vector<std::shared_ptr<transports::Arena>> arenas_;  ///< kept to the end: there are no more than processes
   std::set<Communicator*> communicators_;
   std::set<std::string> said_;

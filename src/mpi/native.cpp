@@ -21,7 +21,8 @@ int add_name(dl_phdr_info* info, std::size_t, void* names) {
   return 0;
 }
 
-// Walks the loaded objects for one that has PMPI_Init. The handle is kept, so that MPI stays loaded as long as our table.
+// Walks the loaded objects for one that has PMPI_Init. The handle is kept, so that MPI stays loaded as long as our
+// table.
 void* find_local_library() {
   std::vector<std::string> names;
   dl_iterate_phdr(add_name, &names);  // only names: nothing may be opened under the loader's lock

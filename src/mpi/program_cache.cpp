@@ -11,7 +11,8 @@ ProgramCache::~ProgramCache() {
 
 std::size_t ProgramCache::Hash::operator()(const plan::Problem& problem) const {
   // Sizes are often powers of two: a multiplier with bits everywhere (2^64 over the golden ratio) spreads them.
-  const std::uint64_t rest = (static_cast<std::uint64_t>(problem.operation) << 32) | static_cast<std::uint32_t>(problem.root.value);
+  const std::uint64_t rest =
+      (static_cast<std::uint64_t>(problem.operation) << 32) | static_cast<std::uint32_t>(problem.root.value);
   return std::hash<std::uint64_t>{}((problem.bytes + (rest << 20)) * 0x9e37'79b9'7f4a'7c15);
 }
 

@@ -5,8 +5,8 @@
 
 namespace espalier::mpi {
 
-/// A receive that nothing will ever match, on a communicator of this process alone: asking whether it has come makes every
-/// MPI library progress. MPI_Iprobe would need no receive, but MPICH 4.0 looks at that communicator's queue only.
+/// A receive that nothing will ever match, on a communicator of this process alone: asking whether it has come makes
+/// every MPI library progress. MPI_Iprobe would need no receive, but MPICH 4.0 looks at that communicator's queue only.
 class Progress {
  public:
   /// Local. If MPI refuses, poke() does nothing.

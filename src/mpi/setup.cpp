@@ -65,7 +65,8 @@ class SetUp {
     gather_offers();
     for (const Offer& offer : offers_)
       if (offer.state > Offer::ready) return withdraw(why_none(offer));
-    if (!map_board()) return refuse("a node's shared memory cannot be mapped by all its ranks (are they different users?)");
+    if (!map_board())
+      return refuse("a node's shared memory cannot be mapped by all its ranks (are they different users?)");
     return serve();
   }
 
@@ -109,7 +110,8 @@ class SetUp {
     return offer;
   }
 
-  // Some node has no memory: those that have give it back. Nobody else has opened it yet, so the leader does it for all.
+  // Some node has no memory: those that have give it back. Nobody else has opened it yet, so the leader does it for
+  // all.
   std::unique_ptr<Communicator> withdraw(const std::string& reason) {
     const Offer& mine = offers_[static_cast<std::size_t>(rank_)];
     for (int user = 0; mine.state == Offer::ready && user < shape_.ranks; ++user) arena_->release(mine.offset);
@@ -146,7 +148,8 @@ class SetUp {
 
   bool can_reach(Rank neighbour) const {
     const Facts& theirs = facts_[static_cast<std::size_t>(neighbour.value)];
-    return transports::CrossMemory::is_allowed(theirs.pid, reinterpret_cast<std::uint64_t*>(theirs.word_address), theirs.word);
+    return transports::CrossMemory::is_allowed(theirs.pid, reinterpret_cast<std::uint64_t*>(theirs.word_address),
+                                               theirs.word);
   }
 
   std::unique_ptr<Communicator> serve() {
@@ -158,7 +161,17 @@ class SetUp {
     if (capabilities_.single_copy) means.single_copy = std::make_unique<transports::CrossMemory>(neighbour_pids());
     const int spin = capabilities_.oversubscribed ? 0 : library_.settings().wait_spin;
     means.waiter = std::make_unique<MpiWaiter>(static_cast<std::uint32_t>(spin), library_.progress());
+    report();
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
+  }
+
+  void report() const {
+    if (rank_ != 0 || library_.settings().verbose < 2) return;
+    library_.say("a communicator of " + std::to_string(size_) + " ranks on " + std::to_string(topology_->nodes()) +
+                 " nodes, at most " + std::to_string(topology_->largest_node()) + " ranks on one; single copy " +
+                 (capabilities_.single_copy ? "allowed" : "off") + ", " +
+                 (capabilities_.oversubscribed ? "more ranks than cores" : "a core for every rank") + ", windows of " +
+                 format_bytes(capabilities_.window_bytes));
   }
 
   std::vector<pid_t> neighbour_pids() const {
@@ -167,8 +180,8 @@ class SetUp {
     return pids;
   }
 
-  // MPI_Comm_create, unlike MPI_Comm_dup, does not run the copy functions of the program's own attributes. Errors on it are
-  // ours to see.
+  // MPI_Comm_create, unlike MPI_Comm_dup, does not run the copy functions of the program's own attributes. Errors on it
+  // are ours to see.
   MPI_Comm make_private_comm() {
     MPI_Group group;
     MPI_Comm own = mpi_.comm_null;

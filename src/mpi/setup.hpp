@@ -7,8 +7,8 @@
 
 namespace espalier::mpi {
 
-/// A collective operation over `comm`, called by all its ranks at its first collective. Never null: what cannot be handled
-/// gives a communicator that stays native, on every rank alike. Nothing of the caller's has moved yet.
+/// A collective operation over `comm`, called by all its ranks at its first collective. Never null: what cannot be
+/// handled gives a communicator that stays native, on every rank alike. Nothing of the caller's has moved yet.
 ///
 ///   1. gather the facts of all ranks           -> topology, or a refusal
 ///   2. on each node the lowest rank allocates  -> gather where the memory is, or why there is none

@@ -76,7 +76,8 @@ std::string Statistics::to_json() const {
     const Counts& counts = counts_[i];
     out += std::string(i == 0 ? "" : ",") + "\n  " + quoted(mpi_name(operation_at(i))) +
            ": {\"handled\": " + std::to_string(counts.handled) + ", \"native\": " + std::to_string(counts.native) +
-           ", \"reasons\": " + to_json_object(counts.reasons) + ", \"choices\": " + to_json_object(counts.choices) + "}";
+           ", \"reasons\": " + to_json_object(counts.reasons) + ", \"choices\": " + to_json_object(counts.choices) +
+           "}";
   }
   return out + "\n}\n";
 }

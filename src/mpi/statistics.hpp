@@ -11,8 +11,8 @@
 
 namespace espalier::mpi {
 
-/// The calls of this process. Thread safe and not fast: communicators count for themselves (one plain increment per call)
-/// and hand their sums in when they are freed, drop a program, or at the end.
+/// The calls of this process. Thread safe and not fast: communicators count for themselves (one plain increment per
+/// call) and hand their sums in when they are freed, drop a program, or at the end.
 class Statistics {
  public:
   void add_handled(plan::Operation operation, const std::string& choice, std::uint64_t calls);

@@ -5,7 +5,7 @@
 namespace espalier::mpi {
 namespace {
 
-// A poke costs 50 to 300 ns, a look at a flag a few: one in 256 is lost in the noise, and still comes every 10 us or so.
+// A poke costs 50 to 300 ns, a look at a flag a few: one in 256 is lost in the noise, and still comes every 10 us.
 constexpr std::uint32_t looks_per_poke = 256;
 // A yield costs about a microsecond, more when it does hand the core over.
 constexpr std::uint32_t yields_per_poke = 8;

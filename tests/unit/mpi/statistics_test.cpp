@@ -17,12 +17,13 @@ TEST(Statistics, AddUpPerOperationReasonAndChoice) {
   statistics.add_handled(Operation::broadcast, "chain", 1);
   statistics.add_handled(Operation::broadcast, "tiny", 3);
   statistics.add_native(Operation::barrier, "a \"reason\"", 4);
-  EXPECT_EQ(statistics.to_json(),
-            "{\n"
-            "  \"MPI_Bcast\": {\"handled\": 6, \"native\": 0, \"reasons\": {}, \"choices\": {\"chain\": 1, \"tiny\": 5}},\n"
-            "  \"MPI_Allgather\": {\"handled\": 0, \"native\": 0, \"reasons\": {}, \"choices\": {}},\n"
-            "  \"MPI_Barrier\": {\"handled\": 0, \"native\": 4, \"reasons\": {\"a \\\"reason\\\"\": 4}, \"choices\": {}}\n"
-            "}\n");
+  EXPECT_EQ(
+      statistics.to_json(),
+      "{\n"
+      "  \"MPI_Bcast\": {\"handled\": 6, \"native\": 0, \"reasons\": {}, \"choices\": {\"chain\": 1, \"tiny\": 5}},\n"
+      "  \"MPI_Allgather\": {\"handled\": 0, \"native\": 0, \"reasons\": {}, \"choices\": {}},\n"
+      "  \"MPI_Barrier\": {\"handled\": 0, \"native\": 4, \"reasons\": {\"a \\\"reason\\\"\": 4}, \"choices\": {}}\n"
+      "}\n");
 }
 
 TEST(Statistics, TextNamesOnlyWhatWasCalled) {
