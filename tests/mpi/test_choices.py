@@ -1,0 +1,68 @@
+"""Every algorithm, forced, with real bytes: whatever the built-in choice would rather take on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from launch import TestMpi
+from stats import assert_handled, read_stats
+from test_conformance import assert_passed
+
+GetMpi = Callable[[str], TestMpi]
+
+
+@dataclass(frozen=True)
+class Forced:
+    """One choice for each of the two operations that have several."""
+
+    broadcast: str
+    allgather: str
+
+    def __str__(self) -> str:
+        return f"{self.broadcast}+{self.allgather}".replace(",", "-")
+
+
+# Small cells and segments bring all edges within reach of the sizes that the theme goes through.
+FORCED = (
+    Forced("knomial,radix=2,segment=0,within=cells,cell=4K,cells=2", "ring,within=cells,cell=4K,cells=2"),
+    Forced("knomial,radix=5,segment=8K,within=single_copy", "recursive_doubling,within=single_copy"),
+    Forced("chain,segment=16K,within=cells,cell=1K,cells=3", "bruck,within=cells,cell=1K,cells=3"),
+    Forced("chain,segment=0,within=single_copy", "ring,within=single_copy"),
+    Forced("knomial,radix=3,segment=64K,within=cells,cell=64K,cells=1", "recursive_doubling,within=cells"),
+)
+PLACES = (("mpich-5", 6, "cyclic:3"), ("mpich-5", 7, "1,4,2"), ("openmpi-5", 5, "2,2,1"), ("mpich-5", 3, "1"))
+
+
+@pytest.mark.parametrize(("name", "ranks", "nodes"), PLACES)
+@pytest.mark.parametrize("forced", FORCED, ids=str)
+def test_a_forced_choice_is_taken_and_right(
+    forced: Forced, name: str, ranks: int, nodes: str, get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi, file = get_mpi(name), tmp_path / "stats.json"
+    settings = {
+        "ESPALIER_CHOICE_BROADCAST": forced.broadcast,
+        "ESPALIER_CHOICE_ALLGATHER": forced.allgather,
+        "ESPALIER_VIRTUAL_NODES": nodes,
+        "ESPALIER_STATS": str(file),
+    }
+    outcome = mpi.run([mpi.program("conformance"), "sizes", "skew"], ranks, settings=settings)
+    assert_passed(outcome)
+    assert "ESPALIER_CHOICE" not in outcome.err, outcome.err
+    stats = read_stats(file)
+    assert_handled(stats, 0.9)
+    for operation, text in (("MPI_Bcast", forced.broadcast), ("MPI_Allgather", forced.allgather)):
+        algorithm = text.split(",")[0]
+        taken = [choice for choice in stats[operation].choices if algorithm in choice]
+        assert taken, f"{operation}: {algorithm} was asked for, taken was {stats[operation].choices}"
+
+
+def test_single_copy_can_be_switched_off(get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
+    settings = {"ESPALIER_SINGLE_COPY": "off", "ESPALIER_STATS": str(file)}
+    assert_passed(mpi.run([mpi.program("conformance"), "sizes"], 3, settings=settings))
+    choices = {choice for counts in read_stats(file).values() for choice in counts.choices}
+    assert not any("single_copy" in choice for choice in choices), choices
