@@ -23,7 +23,7 @@ class Forced:
     allgather: str
 
     def __str__(self) -> str:
-        return f"{self.broadcast}+{self.allgather}".replace(",", "-")
+        return f"{self.broadcast}+{self.allgather}".translate({ord(","): "-", ord("="): None})
 
 
 # Small cells and segments bring all edges within reach of the sizes that the theme goes through.
