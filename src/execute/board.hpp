@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/ids.hpp"
+#include "execute/ring.hpp"
 #include "plan/step.hpp"
 
 namespace espalier::execute {
@@ -30,12 +31,6 @@ struct alignas(line_bytes) Exposure {
   std::byte* address[3];  ///< by plan::Buffer: input, output, scratch
 };
 
-/// Lines that one tiny message may take: 4 KiB and a bit. Beyond, single copy is faster (bench_node: 2 ranks, 4K 0.95 µs
-/// through lines, 1.5 µs through cells; 8K 1.5 µs through lines, 1.3 µs by single copy).
-inline constexpr std::uint64_t tiny_lines = 74;
-/// Tiny messages per rank: a broadcast root runs this many calls ahead of its slowest reader.
-inline constexpr std::uint64_t ring_messages = 8;
-
 struct BoardShape {
   int ranks = 0;           ///< ranks of the communicator on this node
   Bytes window_bytes = 0;  ///< one bank of one rank's window; a multiple of 4096
@@ -57,8 +52,7 @@ class Board {
     return desk(rank).flags[static_cast<int>(flag)].value;
   }
   Exposure& exposure(LocalRank rank) const { return desk(rank).exposure; }
-  /// The first of the `tiny_lines` lines that carry a rank's tiny message in a call.
-  Line* lines(LocalRank rank, std::uint64_t call) const { return desk(rank).ring[call % ring_messages]; }
+  Line* ring(LocalRank rank) const { return desk(rank).ring; }
 
   std::byte* window(LocalRank rank, std::uint64_t call) const {
     const Bytes bank = call % plan::window_banks;
@@ -71,7 +65,7 @@ class Board {
   struct Desk {
     FlagLine flags[plan::flag_count];
     Exposure exposure;
-    Line ring[ring_messages][tiny_lines];
+    Line ring[ring_lines];
   };
 
   static Bytes windows_begin(BoardShape shape) {

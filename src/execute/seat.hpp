@@ -18,7 +18,10 @@ class Seat {
  public:
   Seat() = default;
   Seat(Board board, LocalRank me)
-      : board_(board), me_(me), seen_(static_cast<std::size_t>(board.shape().ranks) * plan::flag_count, 0) {}
+      : board_(board),
+        me_(me),
+        seen_(static_cast<std::size_t>(board.shape().ranks) * plan::flag_count, 0),
+        cursors_(static_cast<std::size_t>(board.shape().ranks)) {}
 
   const Board& board() const { return board_; }
   LocalRank me() const { return me_; }
@@ -49,11 +52,28 @@ class Seat {
     return true;
   }
 
+  /// Where `owner`'s short message of this call lies. Called once per message by its writer and by all its readers.
+  Line* next_message(LocalRank owner, std::uint32_t lines) noexcept {
+    return board_.ring(owner) + cursors_[static_cast<std::size_t>(owner.value)].place(lines);
+  }
+
+  /// Whether this rank may write the message it has just placed: true inside a block of the ring, and at a block's
+  /// beginning when all neighbours have left the last call that used it.
+  bool may_write(const Line* message) noexcept {
+    const auto begin = static_cast<std::uint32_t>(message - board_.ring(me_));
+    std::uint64_t& last_call = block_calls_[begin / ring_block_lines];
+    if (begin % ring_block_lines == 0 && !all_reached(plan::Flag::done, 1, call_ - last_call)) return false;
+    last_call = call_;
+    return true;
+  }
+
  private:
   Board board_;
   LocalRank me_{};
   std::uint64_t call_ = 0;
   std::vector<std::uint64_t> seen_;
+  std::vector<RingCursor> cursors_;
+  std::uint64_t block_calls_[ring_blocks] = {};  ///< the call that last wrote each block of the own ring
 };
 
 }  // namespace espalier::execute

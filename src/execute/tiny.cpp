@@ -32,7 +32,12 @@ inline void wait_until(Ready is_ready, Waiter& waiter) noexcept {
   for (std::uint32_t attempt = 0; !is_ready(); ++attempt) waiter.pause(attempt);
 }
 
-/// Calls `part(line, offset, bytes)` for each line of a message; a message of no bytes takes one line, as a mere signal.
+/// A message of no bytes takes one line, as a mere signal.
+inline std::uint32_t count_lines(Bytes bytes) noexcept {
+  return bytes <= Line::payload_bytes ? 1 : static_cast<std::uint32_t>((bytes + Line::payload_bytes - 1) / Line::payload_bytes);
+}
+
+/// Calls `part(line, offset, bytes)` for each line of a message.
 template <class Part>
 inline void for_each_line(Line* line, Bytes bytes, Part part) noexcept {
   Bytes offset = 0;
@@ -40,24 +45,20 @@ inline void for_each_line(Line* line, Bytes bytes, Part part) noexcept {
   part(*line, offset, bytes - offset);
 }
 
-inline void write_message(const Seat& seat, const std::byte* data, Bytes bytes) noexcept {
-  for_each_line(seat.board().lines(seat.me(), seat.call()), bytes, [&](Line& line, Bytes offset, Bytes part) {
+inline void write_message(Seat& seat, const std::byte* data, Bytes bytes, Waiter& waiter) noexcept {
+  Line* const message = seat.next_message(seat.me(), count_lines(bytes));
+  wait_until([&] { return seat.may_write(message); }, waiter);
+  for_each_line(message, bytes, [&](Line& line, Bytes offset, Bytes part) {
     copy_tiny(line.payload, data + offset, part);
     line.call.store(seat.call(), std::memory_order_release);
   });
 }
 
-inline void read_message(const Seat& seat, LocalRank owner, std::byte* data, Bytes bytes, Waiter& waiter) noexcept {
-  for_each_line(seat.board().lines(owner, seat.call()), bytes, [&](const Line& line, Bytes offset, Bytes part) {
+inline void read_message(Seat& seat, LocalRank owner, std::byte* data, Bytes bytes, Waiter& waiter) noexcept {
+  for_each_line(seat.next_message(owner, count_lines(bytes)), bytes, [&](const Line& line, Bytes offset, Bytes part) {
     wait_until([&] { return line.call.load(std::memory_order_acquire) == seat.call(); }, waiter);
     copy_tiny(data + offset, line.payload, part);
   });
-}
-
-// Before lines of the ring are written again, every neighbour must have left the call that used them last. Neighbours'
-// progress is remembered, so shared memory is looked at only once in a while.
-inline void await_ring(Seat& seat, Waiter& waiter) noexcept {
-  wait_until([&] { return seat.all_reached(plan::Flag::done, 1, ring_messages); }, waiter);
 }
 
 }  // namespace
@@ -65,8 +66,7 @@ inline void await_ring(Seat& seat, Waiter& waiter) noexcept {
 void run_tiny_broadcast(Seat& seat, LocalRank root, std::byte* data, Bytes bytes, Waiter& waiter) noexcept {
   seat.begin_call();
   if (root == seat.me()) {
-    await_ring(seat, waiter);
-    write_message(seat, data, bytes);
+    write_message(seat, data, bytes, waiter);
   } else {
     read_message(seat, root, data, bytes, waiter);
   }
@@ -75,8 +75,7 @@ void run_tiny_broadcast(Seat& seat, LocalRank root, std::byte* data, Bytes bytes
 
 void run_tiny_allgather(Seat& seat, const std::byte* input, std::byte* output, Bytes bytes, Waiter& waiter) noexcept {
   seat.begin_call();
-  await_ring(seat, waiter);
-  write_message(seat, input, bytes);
+  write_message(seat, input, bytes, waiter);
   for (int i = 0; i < seat.ranks(); ++i) {
     const int r = (seat.me().value + i) % seat.ranks();  // not all at the same line at once
     std::byte* block = output + static_cast<Bytes>(r) * bytes;
