@@ -2,10 +2,10 @@
  *
  *   espalier_bench_<abi> --ops bcast,allgather,barrier --sizes 4,1024,65536 --rounds 5 --budget-ms 40 [--cold]
  *
- * Prints on rank 0 one JSON object per operation, size and round. Method (METHOD.md): in every round the arms take turns
- * in small batches; each call is preceded by a native barrier outside the time; one clock for all ranks; a call lasts from
- * the last entry (with more ranks than cores: the first) to the last exit; buffers rotate; a third arm repeats native as a
- * control. Before measuring, the data of both arms are compared. */
+ * Prints on rank 0 one JSON object per operation, size and round. Method (METHOD.md): in every round the arms take
+ * turns in small batches; each call is preceded by a native barrier outside the time; one clock for all ranks; a call
+ * lasts from the last entry (with more ranks than cores: the first) to the last exit; buffers rotate; a third arm
+ * repeats native as a control. Before measuring, the data of both arms are compared. */
 
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -59,7 +59,8 @@ static void fail(const char* what, const char* detail) {
   PMPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-/* ---- the calls ------------------------------------------------------------------------------------------------------ */
+/* ---- the calls ------------------------------------------------------------------------------------------------------
+ */
 
 static void run_native(const struct call* c) {
   int n = (int)c->bytes;
@@ -83,20 +84,24 @@ static void run_espalier(const struct call* c) {
 
 static void run_arm(int arm, const struct call* c) { arm == ESPALIER ? run_espalier(c) : run_native(c); }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------------
+ */
 
 static long out_bytes(int operation, long bytes) { return operation == ALLGATHER ? bytes * ranks : bytes; }
 
 /* ROTATIONS pairs of buffers, page aligned and touched. */
 static void make_buffers(int operation, long bytes, char** in, char** out) {
-  size_t in_size = (size_t)ROTATIONS * (size_t)(bytes + 64), out_size = (size_t)ROTATIONS * (size_t)(out_bytes(operation, bytes) + 64);
-  if (posix_memalign((void**)in, 4096, in_size) || posix_memalign((void**)out, 4096, out_size)) fail("out of memory", "");
+  size_t in_size = (size_t)ROTATIONS * (size_t)(bytes + 64),
+         out_size = (size_t)ROTATIONS * (size_t)(out_bytes(operation, bytes) + 64);
+  if (posix_memalign((void**)in, 4096, in_size) || posix_memalign((void**)out, 4096, out_size))
+    fail("out of memory", "");
   memset(*in, rank + 1, in_size);
   memset(*out, rank + 1, out_size);
 }
 
 static struct call rotated(int operation, long bytes, char* in, char* out, int turn) {
-  struct call c = {operation, bytes, in + (turn % ROTATIONS) * bytes, out + (turn % ROTATIONS) * out_bytes(operation, bytes)};
+  struct call c = {operation, bytes, in + (turn % ROTATIONS) * bytes,
+                   out + (turn % ROTATIONS) * out_bytes(operation, bytes)};
   return c;
 }
 
@@ -121,11 +126,14 @@ static void check_data(int operation, long bytes, char* in, char* out) {
       wrong |= out[i] != (char)(at * 7 + from * 13 + at / 255);
     }
     PMPI_Allreduce(&wrong, &any_wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (any_wrong) fail(arm == NATIVE ? "native delivered wrong data: " : "Espalier delivered wrong data: ", operation_names[operation]);
+    if (any_wrong)
+      fail(arm == NATIVE ? "native delivered wrong data: " : "Espalier delivered wrong data: ",
+           operation_names[operation]);
   }
 }
 
-/* ---- one round ------------------------------------------------------------------------------------------------------ */
+/* ---- one round ------------------------------------------------------------------------------------------------------
+ */
 
 static void time_call(int arm, const struct call* c, struct samples* samples) {
   if (options.cold) purge_cache();
@@ -152,7 +160,8 @@ static void reduce_samples(const struct samples* samples, double* p50, double* p
   *p10 = last[samples->count / 10];
 }
 
-/* BATCH calls of one arm, after one that is not timed: it takes the blame for what the arm before left in the caches. */
+/* BATCH calls of one arm, after one that is not timed: it takes the blame for what the arm before left in the caches.
+ */
 static void run_batch(int arm, int operation, long bytes, char* in, char* out, struct samples* samples) {
   static int turn;
   struct call warm = rotated(operation, bytes, in, out, turn);
@@ -191,17 +200,21 @@ static void measure(int operation, long bytes) {
     for (int arm = 0; arm < ARMS; ++arm) reduce_samples(&samples[arm], &p50[arm], &p10[arm]);
     describe(operation, bytes, choice, sizeof(choice));
     if (rank == 0)
-      printf("{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, \"calls\": %d, \"native_p50_us\": %.3f, "
-             "\"espalier_p50_us\": %.3f, \"control_p50_us\": %.3f, \"native_p10_us\": %.3f, \"espalier_p10_us\": %.3f, \"choice\": \"%s\"}\n",
-             operation_names[operation], bytes, round, ranks, nodes, samples[0].count, p50[NATIVE], p50[ESPALIER], p50[CONTROL],
-             p10[NATIVE], p10[ESPALIER], choice);
+      printf(
+          "{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, \"calls\": %d, "
+          "\"native_p50_us\": %.3f, "
+          "\"espalier_p50_us\": %.3f, \"control_p50_us\": %.3f, \"native_p10_us\": %.3f, \"espalier_p10_us\": %.3f, "
+          "\"choice\": \"%s\"}\n",
+          operation_names[operation], bytes, round, ranks, nodes, samples[0].count, p50[NATIVE], p50[ESPALIER],
+          p50[CONTROL], p10[NATIVE], p10[ESPALIER], choice);
     fflush(stdout);
   }
   free(in);
   free(out);
 }
 
-/* ---- command line --------------------------------------------------------------------------------------------------- */
+/* ---- command line ---------------------------------------------------------------------------------------------------
+ */
 
 static void parse_ops(char* text) {
   memset(options.wanted, 0, sizeof(options.wanted));
@@ -218,7 +231,8 @@ static void parse_sizes(char* text) {
   for (char* size = strtok(text, ","); size != NULL; size = strtok(NULL, ",")) {
     char* end;
     long bytes = strtol(size, &end, 10);
-    if (*end != '\0' || bytes < 1 || bytes > (1L << 30) || options.size_count == MAX_SIZES) fail("not a size in bytes: ", size);
+    if (*end != '\0' || bytes < 1 || bytes > (1L << 30) || options.size_count == MAX_SIZES)
+      fail("not a size in bytes: ", size);
     options.sizes[options.size_count++] = bytes;
   }
 }
@@ -245,7 +259,8 @@ static void parse_arguments(int argc, char** argv) {
   if (options.rounds < 1 || options.budget_us <= 0) fail("--rounds and --budget-ms must be positive", "");
 }
 
-/* Cores that this machine's ranks may use together; machines of real nodes are counted by their shared-memory groups. */
+/* Cores that this machine's ranks may use together; machines of real nodes are counted by their shared-memory groups.
+ */
 static void learn_machine(void) {
   MPI_Comm node;
   int leads, position;

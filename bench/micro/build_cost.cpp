@@ -58,16 +58,19 @@ void report_build(int nodes, int per_node, plan::Operation operation, Bytes byte
     const Cost cost = build_cost(topology, problem, choice, Rank(r));
     if (cost.microseconds > worst.microseconds) worst = cost;
   }
-  std::printf("{\"measure\": \"build\", \"operation\": \"%s\", \"bytes\": %llu, \"ranks\": %d, \"nodes\": %d, \"choice\": \"%s\", "
-              "\"microseconds\": %.2f, \"steps\": %zu}\n",
-              name(operation), static_cast<unsigned long long>(bytes), topology.ranks(), nodes, to_string(choice).c_str(),
-              worst.microseconds, worst.steps);
+  std::printf(
+      "{\"measure\": \"build\", \"operation\": \"%s\", \"bytes\": %llu, \"ranks\": %d, \"nodes\": %d, \"choice\": "
+      "\"%s\", "
+      "\"microseconds\": %.2f, \"steps\": %zu}\n",
+      name(operation), static_cast<unsigned long long>(bytes), topology.ranks(), nodes, to_string(choice).c_str(),
+      worst.microseconds, worst.steps);
 }
 
 // A single rank that copies eight bytes again and again: the cost of dispatching a step.
 void report_step() {
   plan::Program program;
-  for (int i = 0; i < 1000; ++i) program.steps.push_back(plan::Step::copy(plan::Buffer::input, 0, plan::Buffer::output, 0, 8));
+  for (int i = 0; i < 1000; ++i)
+    program.steps.push_back(plan::Step::copy(plan::Buffer::input, 0, plan::Buffer::output, 0, 8));
   std::byte input[8]{}, output[8]{};
   std::vector<double> times;
   for (int i = 0; i < 1001; ++i) {
@@ -83,8 +86,10 @@ void report_step() {
 
 int main() {
   for (const auto& [nodes, per_node] : {std::pair{64, 16}, std::pair{4096, 16}}) {
-    for (const Bytes bytes : {Bytes{64}, Bytes{64} << 10, Bytes{4} << 20}) report_build(nodes, per_node, plan::Operation::broadcast, bytes);
-    for (const Bytes bytes : {Bytes{64}, Bytes{4} << 10}) report_build(nodes, per_node, plan::Operation::allgather, bytes);
+    for (const Bytes bytes : {Bytes{64}, Bytes{64} << 10, Bytes{4} << 20})
+      report_build(nodes, per_node, plan::Operation::broadcast, bytes);
+    for (const Bytes bytes : {Bytes{64}, Bytes{4} << 10})
+      report_build(nodes, per_node, plan::Operation::allgather, bytes);
     report_build(nodes, per_node, plan::Operation::barrier, 0);
   }
   report_step();

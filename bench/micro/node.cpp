@@ -3,9 +3,9 @@
 //   build/release/bench/bench_node RANKS OPERATION BYTES CHOICE [CALLS]
 //   build/release/bench/bench_node 2 broadcast 64K knomial,within=single_copy
 //
-// CHOICE may be "tiny" (payload in the flag's line), "auto", or what espalier explain prints. Ranks are pinned round robin.
-// Prints p10 and p50 over calls of (last exit - last entry) in microseconds; one clock, buffers rotated, all ranks
-// synchronised before each call by a barrier that is not part of the time.
+// CHOICE may be "tiny" (payload in the flag's line), "auto", or what espalier explain prints. Ranks are pinned round
+// robin. Prints p10 and p50 over calls of (last exit - last entry) in microseconds; one clock, buffers rotated, all
+// ranks synchronised before each call by a barrier that is not part of the time.
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -70,11 +70,18 @@ struct Job {
 class RankRun {
  public:
   RankRun(const Job& job, Shared& shared, execute::Board board, execute::Board barrier_board, int me)
-      : job_(job), shared_(shared), me_(me), seat_(board, LocalRank(me)), barrier_(barrier_board, LocalRank(me)),
-        waiter_(job.ranks > cores() ? 0 : 2000), memory_(std::vector<pid_t>(shared.pid, shared.pid + job.ranks)) {
-    const auto topology = topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(job.ranks), 0), {true, job.ranks > cores()});
-    choice_ = job.choice == "auto" || job.choice == "tiny" ? collectives::choose(topology, job.problem).choice
-                                                            : collectives::parse_choice(job.problem.operation, job.choice);
+      : job_(job),
+        shared_(shared),
+        me_(me),
+        seat_(board, LocalRank(me)),
+        barrier_(barrier_board, LocalRank(me)),
+        waiter_(job.ranks > cores() ? 0 : 2000),
+        memory_(std::vector<pid_t>(shared.pid, shared.pid + job.ranks)) {
+    const auto topology = topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(job.ranks), 0),
+                                                         {true, job.ranks > cores()});
+    choice_ = job.choice == "auto" || job.choice == "tiny"
+                  ? collectives::choose(topology, job.problem).choice
+                  : collectives::parse_choice(job.problem.operation, job.choice);
     program_ = collectives::build_program(topology, job.problem, choice_, Rank(me));
   }
 
@@ -82,13 +89,15 @@ class RankRun {
 
   void run() {
     constexpr int rotations = 4;
-    const Bytes in = std::max<Bytes>(64, input_bytes(job_.problem)), out = std::max<Bytes>(64, output_bytes(job_.problem, job_.ranks));
+    const Bytes in = std::max<Bytes>(64, input_bytes(job_.problem)),
+                out = std::max<Bytes>(64, output_bytes(job_.problem, job_.ranks));
     std::vector<std::byte> input(in * rotations), output(out * rotations);
     execute::run_tiny_barrier(barrier_, waiter_);
     for (int call = 0; call < job_.calls; ++call) {
       execute::run_tiny_barrier(barrier_, waiter_);
       shared_.entry[me_][call] = now_us();
-      run_call(input.data() + in * static_cast<Bytes>(call % rotations), output.data() + out * static_cast<Bytes>(call % rotations));
+      run_call(input.data() + in * static_cast<Bytes>(call % rotations),
+               output.data() + out * static_cast<Bytes>(call % rotations));
       shared_.exit[me_][call] = now_us();
     }
   }
@@ -137,7 +146,8 @@ void report(const Job& job, const Shared& shared) {
   }
   std::sort(times.begin(), times.end());
   std::printf("%2d %-10s %8s %-50s p10 %9.3f  p50 %9.3f us\n", job.ranks, name(job.problem.operation),
-              format_bytes(job.problem.bytes).c_str(), job.choice.c_str(), times[times.size() / 10], times[times.size() / 2]);
+              format_bytes(job.problem.bytes).c_str(), job.choice.c_str(), times[times.size() / 10],
+              times[times.size() / 2]);
 }
 
 int run_job(const Job& job) {
@@ -145,7 +155,8 @@ int run_job(const Job& job) {
   const execute::BoardShape shape{job.ranks, Bytes{4} << 20};
   const auto offset = arena->allocate(execute::Board::bytes(shape), job.ranks);
   const auto barrier_offset = arena->allocate(execute::Board::bytes({job.ranks, 4096}), job.ranks);
-  auto* shared = static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* shared =
+      static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   const pid_t self = getpid();
   for (int r = 0; r < job.ranks; ++r) {
     const pid_t pid = r == 0 ? self : fork();

@@ -50,9 +50,11 @@ constexpr Setting table[] = {
      [](Settings& s, std::string_view v) { s.verbose = parse_int(v, 0, 2); }},
     {{"ESPALIER_STATS", "", "File that rank 0 writes the report to, as JSON.", local},
      [](Settings& s, std::string_view v) { s.stats_file = v; }},
-    {{"ESPALIER_VERIFY", "0", "1 proves every plan before it runs for the first time (slow with many ranks).", collective},
+    {{"ESPALIER_VERIFY", "0", "1 proves every plan before it runs for the first time (slow with many ranks).",
+      collective},
      [](Settings& s, std::string_view v) { s.verify = parse_switch(v); }},
-    {{"ESPALIER_VIRTUAL_NODES", "", "Splits the ranks of one machine into nodes: 4, or 3,1,4, or cyclic:4.", collective},
+    {{"ESPALIER_VIRTUAL_NODES", "", "Splits the ranks of one machine into nodes: 4, or 3,1,4, or cyclic:4.",
+      collective},
      [](Settings& s, std::string_view v) { s.virtual_nodes = v; }},
     {{"ESPALIER_CHOICE_BROADCAST", "", "Forces algorithm and knobs, as printed by espalier explain.", collective},
      [](Settings& s, std::string_view v) { s.choice_broadcast = v; }},
@@ -60,7 +62,8 @@ constexpr Setting table[] = {
      [](Settings& s, std::string_view v) { s.choice_allgather = v; }},
     {{"ESPALIER_CHOICE_BARRIER", "", "The same for barrier.", collective},
      [](Settings& s, std::string_view v) { s.choice_barrier = v; }},
-    {{"ESPALIER_SHM_LIMIT", "1G", "Most shared memory one node's ranks may hold for all communicators together.", local},
+    {{"ESPALIER_SHM_LIMIT", "1G", "Most shared memory one node's ranks may hold for all communicators together.",
+      local},
      [](Settings& s, std::string_view v) { s.shm_limit = parse_bytes(v); }},
     {{"ESPALIER_SHM_WINDOW", "256K", "Shared memory of one rank for one communicator and bank (there are two banks).",
       collective},
@@ -91,15 +94,15 @@ void apply(const Setting& setting, std::string_view value, Settings& settings) {
     if (setting.info.is_collective && value != setting.info.default_value)
       settings.collective_text += std::string(setting.info.name) + "=" + std::string(value) + ";";
   } catch (const Error& error) {
-    settings.complaints.push_back(std::string(setting.info.name) + "=" + std::string(value) + ": " + error.what() +
-                                  "; the default " + (*setting.info.default_value ? setting.info.default_value : "(none)") +
-                                  " stays in force");
+    settings.complaints.push_back(
+        std::string(setting.info.name) + "=" + std::string(value) + ": " + error.what() + "; the default " +
+        (*setting.info.default_value ? setting.info.default_value : "(none)") + " stays in force");
   }
 }
 
 void complain_unknown(std::string_view name, Settings& settings) {
-  settings.complaints.push_back(std::string(name) +
-                                " is not a setting of Espalier and has no effect: `espalier doctor` lists the settings");
+  settings.complaints.push_back(
+      std::string(name) + " is not a setting of Espalier and has no effect: `espalier doctor` lists the settings");
 }
 
 }  // namespace

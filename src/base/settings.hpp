@@ -38,8 +38,8 @@ struct Settings {
   /// Texts of the collective settings that differ from their default, "NAME=value;…": equal on all ranks or the library
   /// stands aside.
   std::string collective_text;
-  /// What was wrong with the environment: one sentence each, naming variable, value and remedy. A wrong value leaves its
-  /// default in force.
+  /// What was wrong with the environment: one sentence each, naming variable, value and remedy. A wrong value leaves
+  /// its default in force.
   std::vector<std::string> complaints;
 };
 

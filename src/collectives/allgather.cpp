@@ -49,7 +49,9 @@ class NodeMajor {
     return begin(last) + static_cast<Bytes>(topology_.size_of(NodeId(last))) * block_ - begin(nodes.first);
   }
   Bytes total() const { return static_cast<Bytes>(topology_.ranks()) * block_; }
-  smp::Placement placement() const { return topology_.is_blocked() ? smp::Placement{} : smp::Placement{topology_, block_}; }
+  smp::Placement placement() const {
+    return topology_.is_blocked() ? smp::Placement{} : smp::Placement{topology_, block_};
+  }
 
  private:
   const topology::Topology& topology_;
@@ -63,7 +65,9 @@ class LeaderExchange {
 
   void start(const Round& round) {
     for (const Nodes& nodes : round.incoming)
-      if (nodes.count > 0) receives_.push_back(builder_.recv(leader_of(round.from), data_.buffer(), data_.begin(nodes.first), data_.bytes(nodes)));
+      if (nodes.count > 0)
+        receives_.push_back(
+            builder_.recv(leader_of(round.from), data_.buffer(), data_.begin(nodes.first), data_.bytes(nodes)));
     for (const Nodes& nodes : round.outgoing)
       if (nodes.count > 0) send(leader_of(round.to), nodes);
   }
@@ -78,7 +82,9 @@ class LeaderExchange {
   }
 
  private:
-  Rank leader_of(int node) const { return builder_.topology().ranks_on(NodeId(node))[static_cast<std::size_t>(leader.value)]; }
+  Rank leader_of(int node) const {
+    return builder_.topology().ranks_on(NodeId(node))[static_cast<std::size_t>(leader.value)];
+  }
 
   void send(Rank to, const Nodes& nodes) {
     if (sends_.size() == sends_ahead) {

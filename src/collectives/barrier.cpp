@@ -1,6 +1,6 @@
 // Barrier: on one node everyone tells everyone. On several, each node reports to its leader, leaders disseminate
-// (Hensgen, Finkel and Manber 1988): in round k they signal the leader 2^k nodes to the right and wait for the one 2^k to
-// the left, ceil(log2(nodes)) rounds for any count; then each leader releases its node.
+// (Hensgen, Finkel and Manber 1988): in round k they signal the leader 2^k nodes to the right and wait for the one 2^k
+// to the left, ceil(log2(nodes)) rounds for any count; then each leader releases its node.
 
 #include "collectives/barrier.hpp"
 

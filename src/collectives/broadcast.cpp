@@ -44,7 +44,7 @@ Speakers derive_speakers(const Builder& builder, const Problem& problem, const C
   const int first = topology.node_of(problem.root).value;
   const int position = (builder.node().value - first + count) % count;
   const trees::Branch branch = choice.between == Between::chain ? trees::derive_chain(position, count)
-                                                               : trees::derive_knomial(position, count, choice.radix);
+                                                                : trees::derive_knomial(position, count, choice.radix);
   const auto speaker_at = [&](int p) { return speaker_of(topology, NodeId((p + first) % count), problem.root); };
   Speakers speakers;
   if (branch.parent >= 0) speakers.parent = speaker_at(branch.parent);

@@ -11,13 +11,14 @@ void require_valid(const topology::Topology& topology, const plan::Problem& prob
   const std::string why = why_invalid(topology, problem, choice);
   if (!why.empty()) throw Error(to_string(choice) + " does not apply: " + why);
   if (problem.root.value < 0 || problem.root.value >= topology.ranks())
-    throw Error("root " + std::to_string(problem.root.value) + " is not one of " + std::to_string(topology.ranks()) + " ranks");
+    throw Error("root " + std::to_string(problem.root.value) + " is not one of " + std::to_string(topology.ranks()) +
+                " ranks");
 }
 
 }  // namespace
 
-plan::Program build_program(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
-                            Rank me) {
+plan::Program build_program(const topology::Topology& topology, const plan::Problem& problem,
+                            const plan::Choice& choice, Rank me) {
   require_valid(topology, problem, choice);
   plan::Builder builder(topology, me);
   find_algorithm(problem.operation, choice.between).build(builder, problem, choice);

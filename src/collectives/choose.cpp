@@ -16,8 +16,8 @@ using topology::Topology;
 
 namespace {
 
-/// Latency of a message, expressed as the bytes that the wire would have moved meanwhile: 10 µs at 1 GB/s. Only its order
-/// of magnitude matters; it decides where a chain's many small hops stop paying.
+/// Latency of a message, expressed as the bytes that the wire would have moved meanwhile: 10 µs at 1 GB/s. Only its
+/// order of magnitude matters; it decides where a chain's many small hops stop paying.
 constexpr double latency_bytes = 10e3;
 
 /// From here on one copy by the kernel beats two through cells (measured, bench/micro: 2 ranks, warm caches).
@@ -25,8 +25,8 @@ constexpr Bytes single_copy_from = 8 << 10;
 
 Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// `bytes` is what one writer passes to its node. Small data take one stage; larger ones a pipeline of a few cells, small
-/// enough to stay in the second-level cache.
+/// `bytes` is what one writer passes to its node. Small data take one stage; larger ones a pipeline of a few cells,
+/// small enough to stay in the second-level cache.
 void choose_cells(const Topology& topology, Bytes bytes, Choice& choice) {
   const topology::Capabilities& can = topology.capabilities();
   const Bytes one_stage = std::min<Bytes>(can.window_bytes, 16 << 10);
@@ -68,8 +68,9 @@ Decision choose_broadcast(const Topology& topology, Bytes bytes) {
   Choice& choice = decision.choice;
   choose_within(topology, bytes, bytes, choice);
   if (topology.nodes() == 1) {
-    decision.reason = choice.within == Within::single_copy ? "one node, large: every core copies its share, once"
-                                                           : "one node: through cells, pipelined when they are too small";
+    decision.reason = choice.within == Within::single_copy
+                          ? "one node, large: every core copies its share, once"
+                          : "one node: through cells, pipelined when they are too small";
     return decision;
   }
   const Bytes segment = chain_segment(bytes, topology.nodes());
@@ -91,8 +92,9 @@ Decision choose_allgather(const Topology& topology, Bytes bytes) {
   const Bytes result = bytes * static_cast<Bytes>(topology.ranks());
   choose_within(topology, bytes, topology.nodes() == 1 ? bytes : result, choice);
   if (topology.nodes() == 1) {
-    decision.reason = choice.within == Within::single_copy ? "one node, large: everyone pulls from everyone"
-                                                           : "one node: through cells, pipelined when they are too small";
+    decision.reason = choice.within == Within::single_copy
+                          ? "one node, large: everyone pulls from everyone"
+                          : "one node: through cells, pipelined when they are too small";
     return decision;
   }
   const Bytes per_node = bytes * static_cast<Bytes>(topology.largest_node());

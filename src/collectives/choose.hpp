@@ -13,8 +13,8 @@ struct Decision {
   const char* reason = "";
 };
 
-/// Pure function of agreed facts; equal on every rank. Valid (registry.hpp: why_invalid) unless the result is so large that
-/// it does not fit the network underneath or the ticks of a call: more than 1G, or half a million cells.
+/// Pure function of agreed facts; equal on every rank. Valid (registry.hpp: why_invalid) unless the result is so large
+/// that it does not fit the network underneath or the ticks of a call: more than 1G, or half a million cells.
 Decision choose(const topology::Topology& topology, const plan::Problem& problem);
 
 }  // namespace espalier::collectives

@@ -23,19 +23,24 @@ constexpr const char* chain_knobs = "segment=0|1K..1G within=cells|single_copy c
 constexpr const char* exchange_knobs = "within=cells|single_copy cell=64..64M cells=1..1024";
 
 constexpr Algorithm table[] = {
-    {"broadcast_knomial", Operation::broadcast, Between::knomial, "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
-     "k-nomial tree of nodes, ceil(log_k N) rounds; the root sends (k - 1) ceil(log_k N) M", tree_knobs, build_broadcast},
+    {"broadcast_knomial", Operation::broadcast, Between::knomial,
+     "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
+     "k-nomial tree of nodes, ceil(log_k N) rounds; the root sends (k - 1) ceil(log_k N) M", tree_knobs,
+     build_broadcast},
     {"broadcast_chain", Operation::broadcast, Between::chain, "Barnett et al. 1994 (pipelined chain)",
-     "each node hands segments to the next, N - 1 + segments rounds; every leader sends M", chain_knobs, build_broadcast},
-    {"allgather_ring", Operation::allgather, Between::ring, "Qian, Rashti, Afsahi 2010, section 4 (single group, single connection)",
-     "leaders pass on one node's data per round, N - 1 rounds; every leader sends (N - 1)/N of the result", exchange_knobs,
-     build_allgather},
+     "each node hands segments to the next, N - 1 + segments rounds; every leader sends M", chain_knobs,
+     build_broadcast},
+    {"allgather_ring", Operation::allgather, Between::ring,
+     "Qian, Rashti, Afsahi 2010, section 4 (single group, single connection)",
+     "leaders pass on one node's data per round, N - 1 rounds; every leader sends (N - 1)/N of the result",
+     exchange_knobs, build_allgather},
     {"allgather_recursive_doubling", Operation::allgather, Between::recursive_doubling,
      "Thakur, Rabenseifner, Gropp 2005, section 4.1",
      "leaders swap all they have at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two)",
      exchange_knobs, build_allgather},
     {"allgather_bruck", Operation::allgather, Between::bruck, "Bruck et al. 1997",
-     "leaders send all they have 2^k nodes to the left, ceil(log2 N) rounds for any N", exchange_knobs, build_allgather},
+     "leaders send all they have 2^k nodes to the left, ceil(log2 N) rounds for any N", exchange_knobs,
+     build_allgather},
     {"barrier_dissemination", Operation::barrier, Between::dissemination, "Hensgen, Finkel, Manber 1988",
      "leaders signal 2^k nodes to the right, ceil(log2 N) rounds", "", build_barrier},
 };
@@ -49,8 +54,10 @@ std::string names_of(Operation operation) {
 
 const Algorithm& find_by_name(Operation operation, std::string_view text) {
   for (const Algorithm& algorithm : table)
-    if (algorithm.operation == operation && (text == algorithm.name || text == name(algorithm.between))) return algorithm;
-  throw Error("unknown algorithm '" + std::string(text) + "' for " + name(operation) + ": one of " + names_of(operation));
+    if (algorithm.operation == operation && (text == algorithm.name || text == name(algorithm.between)))
+      return algorithm;
+  throw Error("unknown algorithm '" + std::string(text) + "' for " + name(operation) + ": one of " +
+              names_of(operation));
 }
 
 int parse_count(std::string_view knob, std::string_view value, int least, int most) {
@@ -109,9 +116,7 @@ Bytes count_pieces(const topology::Topology& topology, const plan::Problem& prob
 
 std::span<const Algorithm> algorithms() { return table; }
 
-const Algorithm& find_algorithm(Operation operation, Between between) {
-  return find_by_name(operation, name(between));
-}
+const Algorithm& find_algorithm(Operation operation, Between between) { return find_by_name(operation, name(between)); }
 
 Choice parse_choice(Operation operation, std::string_view text) {
   Choice choice;
@@ -137,7 +142,8 @@ std::string why_invalid(const topology::Topology& topology, const plan::Problem&
            format_bytes(can.window_bytes) + " (ESPALIER_SHM_WINDOW)";
   if (largest_message(topology, problem, choice) > (Bytes{1} << 30))
     return "a message between nodes would exceed 1G: set segment";
-  if (2 * count_pieces(topology, problem, choice) >= plan::max_tick) return "too many pieces: use larger cells or segments";
+  if (2 * count_pieces(topology, problem, choice) >= plan::max_tick)
+    return "too many pieces: use larger cells or segments";
   return "";
 }
 

@@ -23,7 +23,8 @@ Interpreter::Interpreter(const plan::Program& program, const Buffers& buffers, c
 
 bool Interpreter::reach(const Step& step) const noexcept {
   const LocalRank owner = step.neighbour();
-  std::byte* theirs = environment_.seat->board().exposure(owner).address[static_cast<int>(step.far_buffer())] + step.far_offset();
+  std::byte* theirs =
+      environment_.seat->board().exposure(owner).address[static_cast<int>(step.far_buffer())] + step.far_offset();
   std::byte* mine = address(step.buffer(), step.offset());
   if (step.op() == Op::pull) return environment_.single_copy->read(owner, theirs, mine, step.bytes());
   return environment_.single_copy->write(owner, theirs, mine, step.bytes());
@@ -34,7 +35,8 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
   const auto verdict = [](bool is_fine) { return is_fine ? Outcome::next : Outcome::broken; };
   switch (step.op()) {
     case Op::await:
-      return seat->reached(step.neighbour(), step.flag(), step.tick(), step.calls_back()) ? Outcome::next : Outcome::wait;
+      return seat->reached(step.neighbour(), step.flag(), step.tick(), step.calls_back()) ? Outcome::next
+                                                                                          : Outcome::wait;
     case Op::await_all:
       return seat->all_reached(step.flag(), step.tick(), step.calls_back()) ? Outcome::next : Outcome::wait;
     case Op::post: seat->post(step.flag(), step.tick()); return Outcome::next;
@@ -54,9 +56,11 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
     case Op::pull:
     case Op::push: return verdict(reach(step));
     case Op::send:
-      return verdict(environment_.network->start_send(step.slot(), step.peer(), address(step.buffer(), step.offset()), step.bytes()));
+      return verdict(environment_.network->start_send(step.slot(), step.peer(), address(step.buffer(), step.offset()),
+                                                      step.bytes()));
     case Op::recv:
-      return verdict(environment_.network->start_recv(step.slot(), step.peer(), address(step.buffer(), step.offset()), step.bytes()));
+      return verdict(environment_.network->start_recv(step.slot(), step.peer(), address(step.buffer(), step.offset()),
+                                                      step.bytes()));
     case Op::finish:
       switch (environment_.network->test(step.slot())) {
         case Network::Progress::complete: return Outcome::next;

@@ -1,5 +1,6 @@
 #pragma once
-// Runs one rank's program. Flat, allocation free, and resumable: it stops at an unmet wait and goes on where it stopped.
+// Runs one rank's program. Flat, allocation free, and resumable: it stops at an unmet wait and goes on where it
+// stopped.
 
 #include <cstddef>
 
@@ -41,7 +42,9 @@ class Interpreter {
   std::size_t position() const noexcept { return static_cast<std::size_t>(next_ - program_.steps.data()); }
 
  private:
-  std::byte* address(plan::Buffer buffer, Bytes offset) const noexcept { return bases_[static_cast<int>(buffer)] + offset; }
+  std::byte* address(plan::Buffer buffer, Bytes offset) const noexcept {
+    return bases_[static_cast<int>(buffer)] + offset;
+  }
   bool reach(const plan::Step& step) const noexcept;
   enum class Outcome { next, wait, broken };
   Outcome execute(const plan::Step& step) noexcept;

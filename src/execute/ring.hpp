@@ -6,13 +6,14 @@
 
 namespace espalier::execute {
 
-/// Lines that one short message may take: 4 KiB and a bit. Beyond, single copy is faster (bench_node: 2 ranks, 4K 0.95 µs
-/// through lines, 1.5 µs through cells; 8K 1.5 µs through lines, 1.3 µs by single copy).
+/// Lines that one short message may take: 4 KiB and a bit. Beyond, single copy is faster (bench_node: 2 ranks, 4K 0.95
+/// µs through lines, 1.5 µs through cells; 8K 1.5 µs through lines, 1.3 µs by single copy).
 inline constexpr std::uint32_t tiny_lines = 74;
 
-/// A ring is made of blocks; a message lies within one. Whoever enters a block waits until all readers have left the last
-/// call that used it. With two blocks a root can be one block ahead of its slowest reader, 148 broadcasts of up to 56
-/// bytes: where ranks share cores, that many calls share one context switch. More blocks would leave the first-level cache.
+/// A ring is made of blocks; a message lies within one. Whoever enters a block waits until all readers have left the
+/// last call that used it. With two blocks a root can be one block ahead of its slowest reader, 148 broadcasts of up to
+/// 56 bytes: where ranks share cores, that many calls share one context switch. More blocks would leave the first-level
+/// cache.
 inline constexpr std::uint32_t ring_blocks = 2;
 inline constexpr std::uint32_t ring_block_lines = 2 * tiny_lines;
 inline constexpr std::uint32_t ring_lines = ring_blocks * ring_block_lines;

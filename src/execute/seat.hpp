@@ -13,6 +13,16 @@ inline constexpr std::uint64_t stamp(std::uint64_t call, std::uint64_t tick) {
   return (call << plan::tick_bits) | tick;
 }
 
+/// Asks for a cache line of our own. The compiler would ask for a shared copy unless it may assume a newer processor;
+/// the instruction does nothing on those that lack it.
+inline void prefetch_for_writing(const void* line) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 /// Belongs to one communicator and one rank. Not thread safe: MPI allows one collective at a time on a communicator.
 class Seat {
  public:
@@ -40,7 +50,8 @@ class Seat {
   bool reached(LocalRank owner, plan::Flag flag, std::uint64_t tick, std::uint64_t calls_back) noexcept {
     if (call_ <= calls_back) return true;
     const std::uint64_t wanted = stamp(call_ - calls_back, tick);
-    std::uint64_t& seen = seen_[static_cast<std::size_t>(owner.value) * plan::flag_count + static_cast<std::size_t>(flag)];
+    std::uint64_t& seen =
+        seen_[static_cast<std::size_t>(owner.value) * plan::flag_count + static_cast<std::size_t>(flag)];
     if (seen >= wanted) return true;
     seen = board_.flag(owner, flag).load(std::memory_order_acquire);
     return seen >= wanted;
@@ -55,6 +66,14 @@ class Seat {
   /// Where `owner`'s short message of this call lies. Called once per message by its writer and by all its readers.
   Line* next_message(LocalRank owner, std::uint32_t lines) noexcept {
     return board_.ring(owner) + cursors_[static_cast<std::size_t>(owner.value)].place(lines);
+  }
+
+  /// Fetches the lines of the own ring that another message like the last would take, for writing: readers had copies
+  /// of them, and taking those away would otherwise be the first thing the next call waits for.
+  void prefetch_next(std::uint32_t lines) const noexcept {
+    const Line* const ring = board_.ring(me_);
+    const std::uint32_t begin = RingCursor(cursors_[static_cast<std::size_t>(me_.value)]).place(lines);
+    for (std::uint32_t i = begin; i < begin + lines; ++i) prefetch_for_writing(ring + i);
   }
 
   /// Whether this rank may write the message it has just placed: true inside a block of the ring, and at a block's

@@ -34,14 +34,17 @@ inline void wait_until(Ready is_ready, Waiter& waiter) noexcept {
 
 /// A message of no bytes takes one line, as a mere signal.
 inline std::uint32_t count_lines(Bytes bytes) noexcept {
-  return bytes <= Line::payload_bytes ? 1 : static_cast<std::uint32_t>((bytes + Line::payload_bytes - 1) / Line::payload_bytes);
+  return bytes <= Line::payload_bytes
+             ? 1
+             : static_cast<std::uint32_t>((bytes + Line::payload_bytes - 1) / Line::payload_bytes);
 }
 
 /// Calls `part(line, offset, bytes)` for each line of a message.
 template <class Part>
 inline void for_each_line(Line* line, Bytes bytes, Part part) noexcept {
   Bytes offset = 0;
-  for (; bytes - offset > Line::payload_bytes; offset += Line::payload_bytes) part(*line++, offset, Line::payload_bytes);
+  for (; bytes - offset > Line::payload_bytes; offset += Line::payload_bytes)
+    part(*line++, offset, Line::payload_bytes);
   part(*line, offset, bytes - offset);
 }
 
@@ -67,6 +70,7 @@ void run_tiny_broadcast(Seat& seat, LocalRank root, std::byte* data, Bytes bytes
   seat.begin_call();
   if (root == seat.me()) {
     write_message(seat, data, bytes, waiter);
+    seat.prefetch_next(count_lines(bytes));
   } else {
     read_message(seat, root, data, bytes, waiter);
   }
@@ -85,6 +89,7 @@ void run_tiny_allgather(Seat& seat, const std::byte* input, std::byte* output, B
       std::memcpy(block, input, bytes);
   }
   seat.post(plan::Flag::done, 1);
+  seat.prefetch_next(count_lines(bytes));
 }
 
 void run_tiny_barrier(Seat& seat, Waiter& waiter) noexcept { run_tiny_allgather(seat, nullptr, nullptr, 0, waiter); }

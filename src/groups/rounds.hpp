@@ -14,7 +14,8 @@ struct Nodes {
   bool operator==(const Nodes&) const = default;
 };
 
-/// What a leader does at once. A set of nodes may wrap around the last node, or leave out one: then it comes in two parts.
+/// What a leader does at once. A set of nodes may wrap around the last node, or leave out one: then it comes in two
+/// parts.
 struct Round {
   int to = -1;  ///< -1: sends nothing
   int from = -1;
@@ -28,12 +29,12 @@ struct Round {
 /// count - 1 rounds; one node's data to the right-hand neighbour per round.
 std::vector<Round> derive_ring(int node, int count);
 
-/// ceil(log2(count)) rounds: in round k a leader has 2^k nodes' data, starting with its own, and sends them 2^k nodes to
-/// the left (Bruck et al. 1997); the last round sends only what is still missing.
+/// ceil(log2(count)) rounds: in round k a leader has 2^k nodes' data, starting with its own, and sends them 2^k nodes
+/// to the left (Bruck et al. 1997); the last round sends only what is still missing.
 std::vector<Round> derive_bruck(int node, int count);
 
-/// log2(count) rounds with partners at distance 1, 2, 4, … When count is not a power of two, the nodes beyond the largest
-/// one lend their data to a partner before and receive the result after: two rounds more (Thakur et al. 2005).
+/// log2(count) rounds with partners at distance 1, 2, 4, … When count is not a power of two, the nodes beyond the
+/// largest one lend their data to a partner before and receive the result after: two rounds more (Thakur et al. 2005).
 std::vector<Round> derive_recursive_doubling(int node, int count);
 
 }  // namespace espalier::groups

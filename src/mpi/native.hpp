@@ -4,14 +4,14 @@
 #include "mpi/abi.hpp"
 
 // Every function of the native library that we use, once. Those of the second list may be missing (MPI 3 libraries).
-// clang-format off: a list, not code
-#define ESPALIER_NATIVE_FUNCTIONS(X)                                                                                 \
-  X(Allgather)                                                                                                       \
-  X(Barrier) X(Bcast) X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free)            \
-      X(Comm_get_attr) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size)               \
-          X(Comm_test_inter) X(Finalized) X(Group_free) X(Iallgather) X(Iallreduce) X(Initialized) X(Irecv) X(Isend) \
-              X(Pack) X(Request_get_status) X(Test) X(Type_commit) X(Type_create_hindexed) X(Type_free)              \
-                  X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_size_x) X(Unpack) X(Wait)
+// A list, not code.
+// clang-format off
+#define ESPALIER_NATIVE_FUNCTIONS(X) \
+  X(Allgather) X(Barrier) X(Bcast) X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) \
+  X(Comm_free) X(Comm_get_attr) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) \
+  X(Comm_test_inter) X(Finalized) X(Group_free) X(Iallgather) X(Iallreduce) X(Initialized) X(Irecv) X(Isend) \
+  X(Pack) X(Request_get_status) X(Test) X(Type_commit) X(Type_create_hindexed) X(Type_free) \
+  X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_size_x) X(Unpack) X(Wait)
 // clang-format on
 #if ESPALIER_HAS_LARGE_COUNTS
 #define ESPALIER_NATIVE_LARGE_FUNCTIONS(X) X(Allgather_c) X(Bcast_c) X(Type_get_envelope_c)

@@ -1,5 +1,6 @@
 #pragma once
-// Which algorithm, with which knobs. Small, comparable, and spelled the same way everywhere (settings, tables, reports).
+// Which algorithm, with which knobs. Small, comparable, and spelled the same way everywhere (settings, tables,
+// reports).
 
 #include <string>
 #include <string_view>
@@ -11,7 +12,7 @@ namespace espalier::plan {
 
 /// How data travel inside a node.
 enum class Within : std::uint8_t {
-  cells,  ///< through shared-memory cells: one stage when they fit, pipelined when not
+  cells,        ///< through shared-memory cells: one stage when they fit, pipelined when not
   single_copy,  ///< straight from buffer to buffer (needs Capabilities::single_copy)
 };
 

@@ -9,7 +9,8 @@
 namespace espalier::plan {
 
 const char* name(Op op) {
-  static constexpr const char* names[] = {"send", "recv", "finish", "put", "get", "pull", "push", "post", "await", "await_all", "copy"};
+  static constexpr const char* names[] = {"send", "recv", "finish", "put",       "get", "pull",
+                                          "push", "post", "await",  "await_all", "copy"};
   return names[static_cast<int>(op)];
 }
 
@@ -45,9 +46,7 @@ Operation parse_operation(std::string_view text) {
   throw Error("unknown operation '" + std::string(text) + "': one of broadcast (bcast), allgather, barrier");
 }
 
-Bytes input_bytes(const Problem& problem) {
-  return problem.operation == Operation::allgather ? problem.bytes : 0;
-}
+Bytes input_bytes(const Problem& problem) { return problem.operation == Operation::allgather ? problem.bytes : 0; }
 
 Bytes output_bytes(const Problem& problem, int ranks) {
   switch (problem.operation) {
@@ -83,7 +82,8 @@ std::string to_string(const Step& step) {
     case Op::recv: return "recv " + here + " from rank " + std::to_string(step.peer().value);
     case Op::finish: return "finish slot " + std::to_string(step.slot());
     case Op::put: return "put " + here + " into window at " + std::to_string(step.window_offset());
-    case Op::get: return "get " + here + " from " + neighbour(step) + "'s window at " + std::to_string(step.window_offset());
+    case Op::get:
+      return "get " + here + " from " + neighbour(step) + "'s window at " + std::to_string(step.window_offset());
     case Op::pull: return "pull " + here + " from " + neighbour(step) + "'s " + far();
     case Op::push: return "push " + here + " into " + neighbour(step) + "'s " + far();
     case Op::post: return std::string("post ") + name(step.flag()) + " = " + std::to_string(step.tick());

@@ -9,17 +9,17 @@
 namespace espalier::plan {
 
 enum class Op : std::uint8_t {
-  send,    ///< start sending `bytes` of a buffer to a rank; the slot is busy until `finish`
-  recv,    ///< start receiving `bytes` into a buffer from a rank; the slot is busy until `finish`
-  finish,  ///< wait until the message in a slot is complete
-  put,     ///< copy from a private buffer into this rank's own window
-  get,     ///< copy from a node neighbour's window into a private buffer
-  pull,    ///< single copy: from a neighbour's private buffer into one of ours
-  push,    ///< single copy: from a private buffer of ours into a neighbour's
-  post,    ///< raise one of our flags to a tick (release: what we did before is visible to who sees it)
-  await,   ///< wait until a neighbour's flag has reached a tick (acquire)
+  send,       ///< start sending `bytes` of a buffer to a rank; the slot is busy until `finish`
+  recv,       ///< start receiving `bytes` into a buffer from a rank; the slot is busy until `finish`
+  finish,     ///< wait until the message in a slot is complete
+  put,        ///< copy from a private buffer into this rank's own window
+  get,        ///< copy from a node neighbour's window into a private buffer
+  pull,       ///< single copy: from a neighbour's private buffer into one of ours
+  push,       ///< single copy: from a private buffer of ours into a neighbour's
+  post,       ///< raise one of our flags to a tick (release: what we did before is visible to who sees it)
+  await,      ///< wait until a neighbour's flag has reached a tick (acquire)
   await_all,  ///< wait until all node neighbours' flags (not our own) have reached a tick (acquire)
-  copy,    ///< copy between two private buffers of this rank
+  copy,       ///< copy between two private buffers of this rank
 };
 
 /// Memory that a step names; pointers are bound when the program runs.
@@ -64,10 +64,12 @@ class Step {
   static constexpr Step get(LocalRank owner, Bytes window_offset, Buffer into, Bytes offset, Bytes bytes) {
     return {Op::get, into, 0, owner.value, offset, bytes, window_offset};
   }
-  static constexpr Step pull(LocalRank owner, Buffer theirs, Bytes their_offset, Buffer into, Bytes offset, Bytes bytes) {
+  static constexpr Step pull(LocalRank owner, Buffer theirs, Bytes their_offset, Buffer into, Bytes offset,
+                             Bytes bytes) {
     return {Op::pull, into, static_cast<std::uint8_t>(theirs), owner.value, offset, bytes, their_offset};
   }
-  static constexpr Step push(LocalRank owner, Buffer theirs, Bytes their_offset, Buffer from, Bytes offset, Bytes bytes) {
+  static constexpr Step push(LocalRank owner, Buffer theirs, Bytes their_offset, Buffer from, Bytes offset,
+                             Bytes bytes) {
     return {Op::push, from, static_cast<std::uint8_t>(theirs), owner.value, offset, bytes, their_offset};
   }
   static constexpr Step post(Flag flag, std::uint64_t tick) {
@@ -90,20 +92,21 @@ class Step {
   constexpr Buffer buffer() const { return buffer_; }
   constexpr Bytes offset() const { return offset_; }
   constexpr Bytes bytes() const { return bytes_; }
-  constexpr Rank peer() const { return Rank(peer_); }             ///< send, recv
-  constexpr LocalRank neighbour() const { return LocalRank(peer_); }  ///< get, pull, push, await
+  constexpr Rank peer() const { return Rank(peer_); }                                ///< send, recv
+  constexpr LocalRank neighbour() const { return LocalRank(peer_); }                 ///< get, pull, push, await
   constexpr std::uint32_t slot() const { return static_cast<std::uint32_t>(far_); }  ///< send, recv, finish
-  constexpr Bytes window_offset() const { return far_; }          ///< put (own window), get (the neighbour's)
+  constexpr Bytes window_offset() const { return far_; }  ///< put (own window), get (the neighbour's)
   constexpr Buffer far_buffer() const { return static_cast<Buffer>(other_); }  ///< pull, push: theirs; copy: the source
-  constexpr Bytes far_offset() const { return far_; }             ///< pull, push, copy
-  constexpr Flag flag() const { return static_cast<Flag>(other_); }  ///< post, await, await_all
-  constexpr std::uint64_t tick() const { return far_; }           ///< post, await, await_all
-  constexpr Bytes calls_back() const { return offset_; }          ///< await, await_all
+  constexpr Bytes far_offset() const { return far_; }                          ///< pull, push, copy
+  constexpr Flag flag() const { return static_cast<Flag>(other_); }            ///< post, await, await_all
+  constexpr std::uint64_t tick() const { return far_; }                        ///< post, await, await_all
+  constexpr Bytes calls_back() const { return offset_; }                       ///< await, await_all
 
   constexpr bool operator==(const Step&) const = default;
 
  private:
-  constexpr Step(Op op, Buffer buffer, std::uint8_t other, std::int32_t peer, Bytes offset, Bytes bytes, std::uint64_t far)
+  constexpr Step(Op op, Buffer buffer, std::uint8_t other, std::int32_t peer, Bytes offset, Bytes bytes,
+                 std::uint64_t far)
       : op_(op), buffer_(buffer), other_(other), peer_(peer), offset_(offset), bytes_(bytes), far_(far) {}
 
   Op op_;

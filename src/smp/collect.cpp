@@ -45,7 +45,8 @@ void push_block(plan::Builder& builder, LocalRank leader, Bytes block, Buffer in
 
 }  // namespace
 
-void collect_blocks(plan::Builder& builder, const plan::Choice& choice, LocalRank leader, Bytes block, Buffer into, Bytes offset) {
+void collect_blocks(plan::Builder& builder, const plan::Choice& choice, LocalRank leader, Bytes block, Buffer into,
+                    Bytes offset) {
   const Cells cells{choice.cell, choice.cells};
   const bool is_leader = builder.local() == leader;
   const bool is_single_copy = choice.within == plan::Within::single_copy;

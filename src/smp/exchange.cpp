@@ -28,7 +28,8 @@ void exchange_through_cells(plan::Builder& builder, const Cells& cells, Bytes bl
     for (int distance = 1; distance < builder.node_size(); ++distance) {
       const LocalRank owner = neighbour_at(builder, distance);
       pair_sync_await(builder, owner, piece);
-      receiver_get(builder, cells, owner, piece, 0, {Buffer::output, static_cast<Bytes>(owner.value) * block + done, bytes});
+      receiver_get(builder, cells, owner, piece, 0,
+                   {Buffer::output, static_cast<Bytes>(owner.value) * block + done, bytes});
     }
     taken_post(builder, piece);
     done += bytes;

@@ -14,7 +14,8 @@ void sender_put(plan::Builder& builder, const Cells& cells, int piece, const Ran
   builder.put(from.buffer, from.offset, from.bytes, cells.offset(piece));
 }
 
-void receiver_get(plan::Builder& builder, const Cells& cells, LocalRank owner, int piece, Bytes skip, const Range& into) {
+void receiver_get(plan::Builder& builder, const Cells& cells, LocalRank owner, int piece, Bytes skip,
+                  const Range& into) {
   builder.get(owner, cells.offset(piece) + skip, into.buffer, into.offset, into.bytes);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The shared-memory operations of Wu, Kendall and Aluru (section 5), as builders of plan steps. Each call emits what the
-// calling rank does in the operation; `piece` counts from 0 and `cell` says which of the writer's cells carries it.
+// The shared-memory operations of Wu, Kendall and Aluru (section 5), as builders of plan steps. Each call emits what
+// the calling rank does in the operation; `piece` counts from 0 and `cell` says which of the writer's cells carries it.
 
 #include "plan/builder.hpp"
 
@@ -25,8 +25,10 @@ struct Range {
 /// (1) Sender_put: this rank copies one piece (at most a cell) into its cell.
 void sender_put(plan::Builder& builder, const Cells& cells, int piece, const Range& from);
 
-/// (2) Receiver_get: this rank copies one piece, or the part of it that starts `skip` bytes in, out of the owner's cell.
-void receiver_get(plan::Builder& builder, const Cells& cells, LocalRank owner, int piece, Bytes skip, const Range& into);
+/// (2) Receiver_get: this rank copies one piece, or the part of it that starts `skip` bytes in, out of the owner's
+/// cell.
+void receiver_get(plan::Builder& builder, const Cells& cells, LocalRank owner, int piece, Bytes skip,
+                  const Range& into);
 
 /// (3) Pair_sync, in its two halves: the writer says that pieces up to and including this one are there, the reader
 /// waits for it.

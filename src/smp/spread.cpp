@@ -9,8 +9,8 @@ using plan::Flag;
 
 namespace {
 
-/// Below this, a second system call costs more than the copying it takes over (docs/adr/0004: 2 ranks, 16K 2.1 µs with an
-/// 8K share pushed, 1.8 µs without).
+/// Below this, a second system call costs more than the copying it takes over (docs/adr/0004: 2 ranks, 16K 2.1 µs with
+/// an 8K share pushed, 1.8 µs without).
 constexpr Bytes least_pushed = 16 << 10;
 
 /// What the writer pushes of a piece to each reader: the last p-th, in whole pages of 4 KiB.
@@ -21,7 +21,8 @@ Bytes pushed_share(Bytes bytes, int ranks) {
 
 }  // namespace
 
-Spread::Spread(plan::Builder& builder, const plan::Choice& choice, LocalRank writer, Buffer source, const Placement& placement)
+Spread::Spread(plan::Builder& builder, const plan::Choice& choice, LocalRank writer, Buffer source,
+               const Placement& placement)
     : builder_(builder),
       cells_{choice.cell, choice.cells},
       is_single_copy_(choice.within == plan::Within::single_copy),

@@ -7,14 +7,15 @@
 
 namespace espalier::smp {
 
-/// Writer and readers feed it the same ranges in the same order. Through cells it is the paper's Sender_put, Group_sync,
-/// Group_get, pipelined (table 1, row 1). Under single copy the readers pull straight out of the writer's buffer while
-/// the writer, whose hands are free, pushes the last p-th of every piece to each of its p - 1 readers: all p cores copy
-/// an equal share.
+/// Writer and readers feed it the same ranges in the same order. Through cells it is the paper's Sender_put,
+/// Group_sync, Group_get, pipelined (table 1, row 1). Under single copy the readers pull straight out of the writer's
+/// buffer while the writer, whose hands are free, pushes the last p-th of every piece to each of its p - 1 readers: all
+/// p cores copy an equal share.
 class Spread {
  public:
   /// `source` is the writer's buffer that holds the data; readers get them into `output` as `placement` says.
-  Spread(plan::Builder& builder, const plan::Choice& choice, LocalRank writer, plan::Buffer source, const Placement& placement);
+  Spread(plan::Builder& builder, const plan::Choice& choice, LocalRank writer, plan::Buffer source,
+         const Placement& placement);
 
   /// Passes on one stretch of the source, which the writer has at this point of its program.
   void pass(Bytes offset, Bytes bytes);

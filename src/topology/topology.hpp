@@ -23,8 +23,8 @@ struct Capabilities {
 /// Ranks x nodes. Every query is O(1), so that a rank of a huge job builds its own program without walking the job.
 class Topology {
  public:
-  /// `node_of[r]` is any label of the node that rank r sits on; labels are renumbered by first appearance in rank order.
-  /// Placement is arbitrary: unequal nodes, cyclic and shuffled mappings. Throws Error when `node_of` is empty.
+  /// `node_of[r]` is any label of the node that rank r sits on; labels are renumbered by first appearance in rank
+  /// order. Placement is arbitrary: unequal nodes, cyclic and shuffled mappings. Throws Error when `node_of` is empty.
   static Topology from_nodes(std::span<const int> node_of, Capabilities capabilities = {});
 
   int ranks() const { return static_cast<int>(node_of_.size()); }

@@ -12,7 +12,8 @@ int parse_positive(std::string_view number, std::string_view whole) {
   int value = 0;
   const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (status != std::errc{} || end != number.data() + number.size() || value < 1)
-    throw Error("'" + std::string(whole) + "' does not say how to split ranks into virtual nodes: write 4, 3,1,4 or cyclic:4");
+    throw Error("'" + std::string(whole) +
+                "' does not say how to split ranks into virtual nodes: write 4, 3,1,4 or cyclic:4");
   return value;
 }
 

@@ -158,7 +158,8 @@ class MemfdArena final : public Arena {
 
   // Punching a hole returns the pages and makes them read as zero for the next block.
   void give_back(Bytes offset, Bytes bytes) const noexcept {
-    (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                    static_cast<off_t>(bytes));
   }
 
   int fd_;

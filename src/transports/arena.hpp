@@ -1,5 +1,6 @@
 #pragma once
-// Shared memory of a node. One file without a name (memfd): when its last process is gone, so is it, whatever killed them.
+// Shared memory of a node. One file without a name (memfd): when its last process is gone, so is it, whatever killed
+// them.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,8 +31,8 @@ class Arena {
   virtual ~Arena() = default;
   virtual ArenaName name() const = 0;
 
-  /// A zero-filled, page-aligned block that `users` processes will release; its pages are really there (no later SIGBUS).
-  /// Empty when the limit, or the system's memory, does not allow it. Any process may call it.
+  /// A zero-filled, page-aligned block that `users` processes will release; its pages are really there (no later
+  /// SIGBUS). Empty when the limit, or the system's memory, does not allow it. Any process may call it.
   virtual std::optional<Bytes> allocate(Bytes bytes, int users) = 0;
   /// Called once by each user; the last one gives the memory back to the system.
   virtual void release(Bytes offset) noexcept = 0;

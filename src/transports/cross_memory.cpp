@@ -8,7 +8,8 @@
 namespace espalier::transports {
 namespace {
 
-// Linux moves at most 2^31 - 4096 bytes per call; a round smaller number keeps every piece page aligned when its start is.
+// Linux moves at most 2^31 - 4096 bytes per call; a round smaller number keeps every piece page aligned when its start
+// is.
 constexpr Bytes most_per_call = Bytes{1} << 30;
 
 template <class Call>

@@ -96,7 +96,9 @@ class ThreadNetwork final : public Network {
     slots_[slot] = {mailbox_.recv(from, me_, data, bytes), false};
     return true;
   }
-  Progress test(std::uint32_t slot) noexcept override { return mailbox_.test(*slots_[slot].message, slots_[slot].is_send); }
+  Progress test(std::uint32_t slot) noexcept override {
+    return mailbox_.test(*slots_[slot].message, slots_[slot].is_send);
+  }
 
  private:
   struct Slot {
@@ -147,7 +149,8 @@ ThreadWorld::ThreadWorld(const topology::Topology& topology, Bytes window_bytes)
   }
   for (int r = 0; r < topology.ranks(); ++r) {
     const NodeId node = topology.node_of(Rank(r));
-    const execute::Board board(state_->boards[static_cast<std::size_t>(node.value)].get(), {topology.size_of(node), window_bytes});
+    const execute::Board board(state_->boards[static_cast<std::size_t>(node.value)].get(),
+                               {topology.size_of(node), window_bytes});
     state_->seats.emplace_back(board, topology.local_rank(Rank(r)));
   }
 }

@@ -13,8 +13,8 @@ struct Branch {
   std::vector<int> children;
 };
 
-/// k-nomial tree. In each of ceil(log_k(count)) rounds every position that has the message sends it to up to k - 1 others,
-/// so the number of holders grows k-fold. Radix 2 is the binomial tree:
+/// k-nomial tree. In each of ceil(log_k(count)) rounds every position that has the message sends it to up to k - 1
+/// others, so the number of holders grows k-fold. Radix 2 is the binomial tree:
 ///
 ///          0
 ///        / | \        count = 8, radix 2: position p hangs from p with its lowest

@@ -45,7 +45,8 @@ TEST(Settings, HaveTheirDocumentedDefaults) {
 // The table shown to people and the structure used by the code must not drift apart.
 TEST(Settings, DefaultsInTheTableParseToTheDefaultsInTheStructure) {
   std::vector<std::string> variables;
-  for (const SettingInfo& info : setting_infos()) variables.push_back(std::string(info.name) + "=" + info.default_value);
+  for (const SettingInfo& info : setting_infos())
+    variables.push_back(std::string(info.name) + "=" + info.default_value);
   const Settings from_table = read(variables);
   const Settings built_in;
   EXPECT_TRUE(from_table.complaints.empty());

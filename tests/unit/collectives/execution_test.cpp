@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "collectives/build.hpp"
 #include "collectives/registry.hpp"
 #include "placements.hpp"
@@ -22,7 +21,8 @@ using transports::ThreadWorld;
 constexpr Bytes window_bytes = 16 << 10;
 
 std::byte pattern(int call, int rank, Bytes position) {
-  return static_cast<std::byte>((static_cast<Bytes>(call) * 131 + static_cast<Bytes>(rank) * 31 + position * 7 + position / 251) & 0xff);
+  return static_cast<std::byte>(
+      (static_cast<Bytes>(call) * 131 + static_cast<Bytes>(rank) * 31 + position * 7 + position / 251) & 0xff);
 }
 
 /// What a rank has after the call.
@@ -44,22 +44,25 @@ struct Memory {
 Memory prepare(const Problem& problem, int ranks, int call, Rank me) {
   Memory memory{std::vector<std::byte>(input_bytes(problem)), std::vector<std::byte>(output_bytes(problem, ranks))};
   for (Bytes i = 0; i < memory.input.size(); ++i) memory.input[i] = pattern(call, me.value, i);
-  if (problem.operation == Operation::broadcast && me == problem.root) memory.output = expected_output(problem, ranks, call);
+  if (problem.operation == Operation::broadcast && me == problem.root)
+    memory.output = expected_output(problem, ranks, call);
   return memory;
 }
 
 /// Several calls in a row on one communicator, so that windows and flags are used again.
-void expect_right_bytes(const Topology& topology, const std::vector<Problem>& calls, const Choice& choice, bool is_synchronous) {
+void expect_right_bytes(const Topology& topology, const std::vector<Problem>& calls, const Choice& choice,
+                        bool is_synchronous) {
   ThreadWorld world(topology, window_bytes);
   world.set_synchronous(is_synchronous);
   transports::for_each_rank(topology.ranks(), [&](Rank me) {
     for (int call = 0; call < static_cast<int>(calls.size()); ++call) {
       const Problem& problem = calls[static_cast<std::size_t>(call)];
       Memory memory = prepare(problem, topology.ranks(), call, me);
-      ASSERT_TRUE(world.run(me, build_program(topology, problem, choice, me), memory.input.data(), memory.output.data()));
+      ASSERT_TRUE(
+          world.run(me, build_program(topology, problem, choice, me), memory.input.data(), memory.output.data()));
       EXPECT_EQ(memory.output, expected_output(problem, topology.ranks(), call))
-          << "rank " << me.value << " of " << topology.ranks() << ", call " << call << ", " << problem.bytes << " bytes, "
-          << to_string(choice);
+          << "rank " << me.value << " of " << topology.ranks() << ", call " << call << ", " << problem.bytes
+          << " bytes, " << to_string(choice);
     }
   });
 }
@@ -99,7 +102,8 @@ INSTANTIATE_TEST_SUITE_P(AllAlgorithms, Execution,
                          ::testing::Combine(::testing::Range(0, static_cast<int>(testing::placements().size())),
                                             ::testing::Range(0, static_cast<int>(algorithms().size()))),
                          [](const auto& info) {
-                           return std::string(algorithms()[static_cast<std::size_t>(std::get<1>(info.param))].name) + "_on_" +
+                           return std::string(algorithms()[static_cast<std::size_t>(std::get<1>(info.param))].name) +
+                                  "_on_" +
                                   testing::placements()[static_cast<std::size_t>(std::get<0>(info.param))].name;
                          });
 

@@ -22,7 +22,9 @@ topology::Topology one_node(int ranks) {
   return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));
 }
 
-std::byte pattern(int call, int rank, Bytes i) { return static_cast<std::byte>(call * 37 + rank * 11 + static_cast<int>(i)); }
+std::byte pattern(int call, int rank, Bytes i) {
+  return static_cast<std::byte>(call * 37 + rank * 11 + static_cast<int>(i));
+}
 
 class Tiny : public ::testing::TestWithParam<int> {};
 
@@ -32,7 +34,8 @@ TEST_P(Tiny, BroadcastFromEveryRootAtEverySize) {
     Yield waiter;
     for (int call = 0; call < 500; ++call) {
       const int root = call / 20 % GetParam();  // long runs of one root fill its ring of lines
-      const Bytes bytes = static_cast<Bytes>(call) * 61 % (tiny_bytes + 1);  // all residues of lines, all lengths of tails
+      const Bytes bytes =
+          static_cast<Bytes>(call) * 61 % (tiny_bytes + 1);  // all residues of lines, all lengths of tails
       std::array<std::byte, tiny_bytes + 1> data{};
       for (Bytes i = 0; me.value == root && i < bytes; ++i) data[i] = pattern(call, root, i);
       run_tiny_broadcast(world.seat(me), LocalRank(root), data.data(), bytes, waiter);

@@ -22,14 +22,16 @@ std::set<int> members(const Nodes (&parts)[2]) {
 /// Runs all leaders' rounds as messages in order per pair and checks the promises of the header.
 class Exchange {
  public:
-  Exchange(const Derive& derive, int count) : next_(static_cast<std::size_t>(count)), have_(static_cast<std::size_t>(count)) {
+  Exchange(const Derive& derive, int count)
+      : next_(static_cast<std::size_t>(count)), have_(static_cast<std::size_t>(count)) {
     for (int node = 0; node < count; ++node) {
       rounds_.push_back(derive(node, count));
       have_[static_cast<std::size_t>(node)] = {node};
     }
   }
 
-  // Every leader goes on as far as it can: sends first, then waits for what comes in. True when all have come to the end.
+  // Every leader goes on as far as it can: sends first, then waits for what comes in. True when all have come to the
+  // end.
   bool run() {
     for (bool moved = true; moved;) {
       moved = false;

@@ -24,7 +24,8 @@ TEST(Builder, ReusesSlotsThatAreFree) {
 }
 
 TEST(Choice, IsReadAsItIsWritten) {
-  for (const char* text : {"knomial,radix=4,segment=64K,within=cells,cell=32K,cells=4", "chain,segment=1M,within=single_copy"})
+  for (const char* text :
+       {"knomial,radix=4,segment=64K,within=cells,cell=32K,cells=4", "chain,segment=1M,within=single_copy"})
     EXPECT_EQ(to_string(parse_choice(Operation::broadcast, text)), text);
   EXPECT_EQ(parse_choice(Operation::allgather, "allgather_bruck").between, Between::bruck);
 }
@@ -52,26 +53,36 @@ TEST(BuiltInChoice, IsValidEverywhere) {
         for (const Bytes window : {Bytes{4} << 10, Bytes{256} << 10})
           for (Bytes bytes = 1; bytes <= Bytes{16} << 20; bytes = bytes * 3 + 1)
             for (int operation = 0; operation < operation_count; ++operation) {
-              const auto topology = topology::Topology::from_nodes(placement.node_of, {single_copy, oversubscribed, window});
+              const auto topology =
+                  topology::Topology::from_nodes(placement.node_of, {single_copy, oversubscribed, window});
               const Problem problem{static_cast<Operation>(operation), operation == 2 ? 0 : bytes, Rank(0)};
               const Choice choice = collectives::choose(topology, problem).choice;
-              EXPECT_EQ(collectives::why_invalid(topology, problem, choice), "") << placement.name << " " << to_string(choice);
+              EXPECT_EQ(collectives::why_invalid(topology, problem, choice), "")
+                  << placement.name << " " << to_string(choice);
             }
 }
 
 TEST(Validity, IsRefusedWithAReason) {
   const auto topology = topology::Topology::from_nodes(std::vector<int>{0, 0, 1}, {false, false, 4096});
   const Problem problem{Operation::broadcast, 100, Rank(0)};
-  EXPECT_NE(collectives::why_invalid(topology, problem, parse_choice(Operation::broadcast, "chain,within=single_copy")), "");
-  EXPECT_NE(collectives::why_invalid(topology, problem, parse_choice(Operation::broadcast, "chain,cell=4K,cells=2")), "");
-  EXPECT_THROW(collectives::build_program(topology, problem, parse_choice(Operation::broadcast, "chain,cell=4K,cells=2"), Rank(0)), Error);
-  EXPECT_THROW(collectives::build_program(topology, {Operation::broadcast, 1, Rank(3)}, parse_choice(Operation::broadcast, "chain,cell=4K,cells=1"), Rank(0)), Error);
+  EXPECT_NE(collectives::why_invalid(topology, problem, parse_choice(Operation::broadcast, "chain,within=single_copy")),
+            "");
+  EXPECT_NE(collectives::why_invalid(topology, problem, parse_choice(Operation::broadcast, "chain,cell=4K,cells=2")),
+            "");
+  EXPECT_THROW(collectives::build_program(topology, problem,
+                                          parse_choice(Operation::broadcast, "chain,cell=4K,cells=2"), Rank(0)),
+               Error);
+  EXPECT_THROW(collectives::build_program(topology, {Operation::broadcast, 1, Rank(3)},
+                                          parse_choice(Operation::broadcast, "chain,cell=4K,cells=1"), Rank(0)),
+               Error);
 }
 
 // A ring among 4 leaders of 4 ranks each: every node sends and receives 3 node blocks over one connection each way.
 TEST(Traffic, OfARingIsWhatThePaperCounts) {
-  const auto topology = topology::Topology::from_nodes(std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3});
-  const auto plan = collectives::build_plan(topology, {Operation::allgather, 1000, Rank(0)}, parse_choice(Operation::allgather, "ring"));
+  const auto topology =
+      topology::Topology::from_nodes(std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3});
+  const auto plan = collectives::build_plan(topology, {Operation::allgather, 1000, Rank(0)},
+                                            parse_choice(Operation::allgather, "ring"));
   for (const Traffic& node : count_traffic(plan)) {
     EXPECT_EQ(node.bytes_out, 3u * 4000);
     EXPECT_EQ(node.bytes_in, 3u * 4000);

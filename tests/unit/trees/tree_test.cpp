@@ -45,7 +45,8 @@ TEST(Knomial, IsAsDeepAsTheLogarithm) {
 }
 
 TEST(Chain, HandsOnToTheNext) {
-  for (int count = 1; count <= 9; ++count) expect_tree(count, [&](int position) { return derive_chain(position, count); });
+  for (int count = 1; count <= 9; ++count)
+    expect_tree(count, [&](int position) { return derive_chain(position, count); });
   EXPECT_EQ(derive_chain(3, 9).children, std::vector<int>{4});
 }
 
