@@ -73,7 +73,7 @@ class SetUp {
  private:
   std::unique_ptr<Communicator> refuse(const std::string& reason) {
     if (rank_ == 0 && library_.settings().verbose >= 1)
-      library_.say_once("a communicator of " + std::to_string(size_) + " ranks stays native: " + reason);
+      library_.say_once("communicators stay native: " + reason);  // one line per cause, however many they are
     return std::make_unique<Communicator>(reason);
   }
 
