@@ -108,15 +108,31 @@ Decision choose_allgather(const Topology& topology, Bytes bytes) {
   return decision;
 }
 
-}  // namespace
-
-Decision choose(const Topology& topology, const plan::Problem& problem) {
-  if (problem.operation == Operation::broadcast) return choose_broadcast(topology, problem.bytes);
-  if (problem.operation == Operation::allgather) return choose_allgather(topology, problem.bytes);
+Decision choose_barrier(const Topology& topology) {
   Decision decision;
   decision.choice.between = Between::dissemination;
   choose_cells(topology, 0, decision.choice);
   decision.reason = "flags on the node, dissemination between leaders";
+  return decision;
+}
+
+Decision choose_program(const Topology& topology, const plan::Problem& problem) {
+  switch (problem.operation) {
+    case Operation::broadcast: return choose_broadcast(topology, problem.bytes);
+    case Operation::allgather: return choose_allgather(topology, problem.bytes);
+    case Operation::barrier: break;
+  }
+  return choose_barrier(topology);
+}
+
+}  // namespace
+
+Decision choose(const Topology& topology, const plan::Problem& problem) {
+  Decision decision = choose_program(topology, problem);
+  if (topology.nodes() == 1 && problem.bytes <= plan::tiny_bytes)
+    decision.reason =
+        "one node, short: an MPI job takes the dedicated path, payload and sequence number in one line; "
+        "when that is overruled, this plan";
   return decision;
 }
 

@@ -25,11 +25,12 @@ constexpr const char* exchange_knobs = "within=cells|single_copy cell=64..64M ce
 constexpr Algorithm table[] = {
     {"broadcast_knomial", Operation::broadcast, Between::knomial,
      "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
-     "k-nomial tree of nodes, ceil(log_k N) rounds; the root sends (k - 1) ceil(log_k N) M", tree_knobs,
-     build_broadcast},
+     "k-nomial tree of N nodes, ceil(log_k N) rounds; the root sends the message up to (k - 1) ceil(log_k N) times",
+     tree_knobs, build_broadcast},
     {"broadcast_chain", Operation::broadcast, Between::chain, "Barnett et al. 1994 (pipelined chain)",
-     "each node hands segments to the next, N - 1 + segments rounds; every leader sends M", chain_knobs,
-     build_broadcast},
+     "each of N nodes hands segments to the next, N - 1 + segments rounds; every leader but the last sends the message "
+     "once",
+     chain_knobs, build_broadcast},
     {"allgather_ring", Operation::allgather, Between::ring,
      "Qian, Rashti, Afsahi 2010, section 4 (single group, single connection)",
      "leaders pass on one node's data per round, N - 1 rounds; every leader sends (N - 1)/N of the result",

@@ -21,7 +21,7 @@ struct Algorithm {
   plan::Between between;
   /// Where it is described.
   const char* source;
-  /// What it does, its rounds and the bytes one leader sends, for N nodes and M bytes.
+  /// What it does, its rounds and what one leader sends, for N nodes.
   const char* summary;
   /// The knobs that change it, as in Choice's spelling.
   const char* knobs;

@@ -7,11 +7,13 @@
 
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
+#include "plan/problem.hpp"
 
 namespace espalier::execute {
 
 /// Largest message (broadcast) or block (allgather) that takes this path.
-inline constexpr Bytes tiny_bytes = tiny_lines * Line::payload_bytes;
+inline constexpr Bytes tiny_bytes = plan::tiny_bytes;
+static_assert(tiny_bytes == tiny_lines * Line::payload_bytes, "the longest message fills its lines");
 
 /// Each of these is one call on the seat's communicator, made by all ranks of the node, with equal `bytes` and `root`;
 /// they begin the call themselves. All ranks of the communicator must sit on this node. `bytes` <= tiny_bytes.

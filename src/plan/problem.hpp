@@ -22,6 +22,10 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
+/// Largest message (broadcast) or block (allgather) that on one node takes the dedicated path of execute/tiny.hpp
+/// instead of a program; so does the barrier.
+inline constexpr Bytes tiny_bytes = 4144;
+
 const char* name(Operation operation);
 
 /// Accepts the names ("broadcast") and MPI's short forms ("bcast"). Throws Error listing them.
