@@ -47,15 +47,16 @@ bench: setup           ## native against Espalier, 2 ranks, every size
 # ---- sanitizers ------------------------------------------------------------------------------------------------------
 
 .PHONY: asan tsan
-asan: build/asan/.tested     ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
-tsan: build/tsan/.tested     ## unit tests under ThreadSanitizer
-build/asan/.tested: SANITIZER := address
-build/tsan/.tested: SANITIZER := thread
-.PHONY: build/asan/.tested build/tsan/.tested
-build/%/.tested: mpi
-	cmake -S . -B build/$* -G Ninja -DESPALIER_TESTS=ON -DESPALIER_SANITIZE=$(SANITIZER) >/dev/null
-	cmake --build build/$*
-	ctest --test-dir build/$* --output-on-failure --parallel $(JOBS)
+asan: SANITIZER := address
+tsan: SANITIZER := thread
+asan: sanitized  ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+tsan: sanitized  ## unit tests under ThreadSanitizer
+
+.PHONY: sanitized
+sanitized: mpi
+	cmake -S . -B build/$(SANITIZER) -G Ninja -DESPALIER_TESTS=ON -DESPALIER_SANITIZE=$(SANITIZER) >/dev/null
+	cmake --build build/$(SANITIZER)
+	ctest --test-dir build/$(SANITIZER) --output-on-failure --parallel $(JOBS)
 
 # ---- set-up ----------------------------------------------------------------------------------------------------------
 
