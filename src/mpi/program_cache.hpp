@@ -16,7 +16,7 @@ namespace espalier::mpi {
 struct Entry {
   enum class Kind : std::uint8_t {
     nothing,  ///< no bytes: there is nothing to do
-    tiny,     ///< the one-cache-line path
+    tiny,     ///< the dedicated path of short messages
     program,  ///< run the program
     native,   ///< leave it to the MPI underneath
   };
