@@ -4,6 +4,8 @@
 
 #include "collectives/barrier.hpp"
 
+#include "smp/operations.hpp"
+
 namespace espalier::collectives {
 
 using plan::Buffer;
@@ -32,8 +34,7 @@ void build_barrier(Builder& builder, const plan::Problem&, const plan::Choice&) 
   const bool has_neighbours = builder.node_size() > 1;
   if (builder.topology().nodes() == 1) {
     if (!has_neighbours) return;
-    builder.post(Flag::ready, 1);
-    builder.await_neighbours(Flag::ready, 1);
+    smp::group_sync(builder, 0);
   } else if (builder.local() == leader) {
     builder.await_neighbours(Flag::ready, 1);
     disseminate(builder);
