@@ -1,0 +1,86 @@
+#pragma once
+// What was measured to be best, and on which machine: an immutable value, read from a file that `espalier tune` writes.
+// The file's format is docs/reference/table-schema.json.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/problem.hpp"
+#include "topology/topology.hpp"
+#include "tune/signature.hpp"
+
+namespace espalier::tune {
+
+/// A closed range.
+template <class Number>
+struct Range {
+  Number first{};
+  Number last{};
+
+  constexpr bool holds(Number value) const { return first <= value && value <= last; }
+  bool operator==(const Range&) const = default;
+};
+
+/// What one size was measured to take. Medians over the rounds of the duel that decided; microseconds.
+struct Measured {
+  /// As Problem::bytes.
+  Bytes bytes = 0;
+  double native_us = 0;
+  /// Of the selection; native's own when native was selected.
+  double chosen_us = 0;
+  /// Native ÷ selection, smallest and largest of all rounds.
+  double lowest_ratio = 1;
+  double highest_ratio = 1;
+  /// Timed calls of each of the two.
+  std::int64_t calls = 0;
+};
+
+/// One line of a table: where it applies, what it says, what was measured.
+struct Row {
+  plan::Operation operation = plan::Operation::barrier;
+  /// Of the communicator: its nodes, and the ranks on its largest node.
+  Range<int> nodes;
+  Range<int> ppn;
+  /// As Problem::bytes.
+  Range<Bytes> bytes;
+  /// "native", "tiny", or a choice as collectives::parse_choice reads it; nothing else passes read_table.
+  std::string selection;
+  Measured measured;
+
+  bool matches(const topology::Topology& topology, const plan::Problem& problem) const;
+};
+
+class Table {
+ public:
+  /// The newest format this build reads; also the one it writes.
+  static constexpr int current_version = 1;
+
+  /// Reads the file at `path` and checks that it was made for `here`. Throws Error with the reason, fit for a person:
+  /// not readable, truncated or corrupt, a newer version, another machine, another MPI.
+  static Table load(const std::string& path, const Signature& here);
+  /// The same for whatever machine.
+  static Table load(const std::string& path);
+  /// Parses a file's text. Pure. Throws Error whose text begins with `name`.
+  static Table parse(std::string_view text, std::string_view name);
+
+  const Signature& signature() const { return signature_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  /// Of the file's text, byte by byte (64-bit FNV-1a): equal hashes on all ranks mean equal tables.
+  std::uint64_t hash() const { return hash_; }
+
+  /// The first row that matches; null when none does, which leaves the problem to the built-in choice. Valid as long as
+  /// the table. Equal on all ranks that hold equal tables.
+  const Row* find(const topology::Topology& topology, const plan::Problem& problem) const;
+
+ private:
+  Signature signature_;
+  std::vector<Row> rows_;
+  std::uint64_t hash_ = 0;
+};
+
+/// Why a table made for `made_for` must not be used `here`; empty when it may.
+std::string why_foreign(const Signature& made_for, const Signature& here);
+
+}  // namespace espalier::tune
