@@ -5,7 +5,7 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-build=(g++ cmake make ninja-build pkg-config libhwloc-dev libucx-dev)
+build=(g++ cmake make ninja-build pkg-config libhwloc-dev libucx-dev nlohmann-json3-dev)
 tests=(libgtest-dev mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
 lint=(clang-format-14)
 needed=("${build[@]}" "${tests[@]}" "${lint[@]}")

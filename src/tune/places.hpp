@@ -12,8 +12,8 @@ namespace espalier::tune {
 std::vector<std::string> table_places(std::string_view xdg_config_home, std::string_view home);
 
 /// The table this process is to use: `setting` (ESPALIER_TABLE) when it names one, whether the file exists or not; else
-/// the first of the places with a readable file; empty when there is none or when `setting` is "off". Reads XDG_CONFIG_HOME
-/// and HOME of the environment, which are not Espalier's settings, and looks at the files.
+/// the first of the places with a readable file; empty when there is none or when `setting` is "off". Reads
+/// XDG_CONFIG_HOME and HOME of the environment, which are not Espalier's settings, and looks at the files.
 std::string probe_table_path(std::string_view setting);
 
 }  // namespace espalier::tune

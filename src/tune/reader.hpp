@@ -1,0 +1,20 @@
+#pragma once
+// From the text of a table's file to values. The only place that knows JSON.
+
+#include <string_view>
+#include <vector>
+
+#include "tune/table.hpp"
+
+namespace espalier::tune {
+
+struct Contents {
+  Signature signature;
+  std::vector<Row> rows;
+};
+
+/// Reads and checks a whole file. Pure. Members it does not know are passed over: they are for people and for reports.
+/// Throws Error naming `name`, the row and the member, and what was expected there.
+Contents read_contents(std::string_view text, std::string_view name);
+
+}  // namespace espalier::tune

@@ -1,0 +1,82 @@
+#include "tune/signature.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+namespace espalier::tune {
+namespace {
+
+std::string read_text(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string single_blanks(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  std::string line, word;
+  while (words >> word) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+/// As the kernel names it ("model name" on x86, "Processor" or "CPU part" elsewhere); the same on all kernels.
+std::string processor_model() {
+  const std::string text = read_text("/proc/cpuinfo");
+  for (const char* key : {"model name", "Processor", "cpu\t", "CPU part"}) {
+    const std::size_t at = text.find(key);
+    if (at == std::string::npos) continue;
+    const std::size_t colon = text.find(':', at), end = std::min(text.find('\n', at), text.size());
+    if (colon < end) return single_blanks(text.substr(colon + 1, end - colon - 1));
+  }
+  return "unknown processor";
+}
+
+/// The numbers named by a list as the kernel writes them: "0-3,8" are five; none when it cannot be read.
+int count_list(const std::string& text) {
+  int count = 0;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    int first = 0, last = 0;
+    char dash = 0;
+    std::istringstream range(part);
+    if (!(range >> first)) return 0;
+    count += range >> dash >> last ? last - first + 1 : 1;
+  }
+  return count;
+}
+
+std::string counted(long count, const std::string& thing) {
+  return count < 1 ? "" : ", " + std::to_string(count) + " " + thing + (count > 1 ? "s" : "");
+}
+
+/// Rounded up to two leading binary digits (1, 1.5, 2, 3, 4, 6, 8 … GiB): kernels keep different shares for themselves.
+long memory_gib() {
+  const double pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
+  const double gib = pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30);
+  long rounded = 1;
+  while (static_cast<double>(rounded) < gib)
+    rounded = rounded % 3 == 0 ? rounded / 3 * 4 : std::max(rounded + 1, rounded * 3 / 2);
+  return rounded;
+}
+
+}  // namespace
+
+std::string shorten_version(std::string_view library_version) {
+  return single_blanks(
+      library_version.substr(0, std::min(library_version.find_first_of(",\n"), library_version.size())));
+}
+
+Signature probe_signature(std::string_view library_version) {
+  // Online, not allowed: an affinity mask or a quota is a job's, not the machine's.
+  return {processor_model() + counted(sysconf(_SC_NPROCESSORS_ONLN), "processor") +
+              counted(count_list(read_text("/sys/devices/system/node/online")), "NUMA node") + ", " +
+              std::to_string(memory_gib()) + " GiB",
+          shorten_version(library_version)};
+}
+
+}  // namespace espalier::tune

@@ -1,0 +1,74 @@
+#include "tune/table.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "base/error.hpp"
+#include "tune/reader.hpp"
+
+namespace espalier::tune {
+namespace {
+
+std::uint64_t hash_text(std::string_view text) {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x0000'0100'0000'01b3;
+  return hash;
+}
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+std::string read_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
+  std::string text;
+  char block[4096];
+  for (std::size_t got = 1; file != nullptr && got > 0; text.append(block, got))
+    got = std::fread(block, 1, sizeof(block), file.get());
+  // A folder can be opened; reading it fails.
+  if (file == nullptr || std::ferror(file.get()) != 0)
+    throw Error(path + ": cannot be read (" + std::strerror(errno) + ")");
+  return text;
+}
+
+}  // namespace
+
+bool Row::matches(const topology::Topology& topology, const plan::Problem& problem) const {
+  return operation == problem.operation && bytes.holds(problem.bytes) && nodes.holds(topology.nodes()) &&
+         ppn.holds(topology.largest_node());
+}
+
+Table Table::parse(std::string_view text, std::string_view name) {
+  Contents contents = read_contents(text, name);
+  Table table;
+  table.signature_ = std::move(contents.signature);
+  table.rows_ = std::move(contents.rows);
+  table.hash_ = hash_text(text);
+  return table;
+}
+
+Table Table::load(const std::string& path) { return parse(read_file(path), path); }
+
+Table Table::load(const std::string& path, const Signature& here) {
+  Table table = load(path);
+  if (const std::string reason = why_foreign(table.signature(), here); !reason.empty())
+    throw Error(path + ": " + reason);
+  return table;
+}
+
+const Row* Table::find(const topology::Topology& topology, const plan::Problem& problem) const {
+  for (const Row& row : rows_)
+    if (row.matches(topology, problem)) return &row;
+  return nullptr;
+}
+
+std::string why_foreign(const Signature& made_for, const Signature& here) {
+  if (made_for.machine != here.machine)
+    return "made for another machine (" + made_for.machine + "), this is " + here.machine;
+  if (made_for.mpi != here.mpi) return "made for another MPI (" + made_for.mpi + "), this is " + here.mpi;
+  return "";
+}
+
+}  // namespace espalier::tune

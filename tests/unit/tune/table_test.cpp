@@ -1,0 +1,155 @@
+#include "tune/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "base/error.hpp"
+
+using namespace espalier;
+using namespace espalier::tune;
+using plan::Operation;
+using plan::Problem;
+using topology::Topology;
+
+namespace {
+
+constexpr const char* tail =
+    R"("measured":{"bytes":64,"native_us":2.0,"chosen_us":1.0,"lowest_ratio":1.9,"highest_ratio":2.2,"calls":400}})";
+
+std::string row(const std::string& head) { return "{" + head + "," + tail; }
+
+std::string file(const std::string& rows, const std::string& version = "1") {
+  return R"({"espalier_table":)" + version + R"(,"machine":"a box","mpi":"an MPI","rows":[)" + rows + "]}";
+}
+
+const std::string small =
+    row(R"("operation":"broadcast","nodes":[1,1],"ppn":[2,4],"bytes":[0,255],"selection":"tiny")");
+const std::string large =
+    row(R"("operation":"broadcast","nodes":[1,1],"ppn":[2,4],"bytes":[0,65535],"selection":"knomial,radix=4,cell=8K")");
+
+std::string complaint(const std::string& text) {
+  try {
+    Table::parse(text, "it");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+Topology one_node(int ranks) { return Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0)); }
+
+Problem broadcast(Bytes bytes) { return {Operation::broadcast, bytes, Rank(0)}; }
+
+class TableFile : public testing::Test {
+ protected:
+  void write(const std::string& text) { std::ofstream(path_) << text; }
+  void TearDown() override { std::remove(path_.c_str()); }
+
+  const std::string path_ = testing::TempDir() + "espalier_table_test.json";
+};
+
+}  // namespace
+
+TEST(Table, gives_back_what_its_rows_say) {
+  const Table table = Table::parse(file(small), "it");
+  ASSERT_EQ(table.rows().size(), 1u);
+  const Row& row = table.rows()[0];
+  EXPECT_EQ(row.operation, Operation::broadcast);
+  EXPECT_EQ(row.ppn, (Range<int>{2, 4}));
+  EXPECT_EQ(row.bytes, (Range<Bytes>{0, 255}));
+  EXPECT_EQ(row.selection, "tiny");
+  EXPECT_EQ(row.measured.bytes, 64u);
+  EXPECT_DOUBLE_EQ(row.measured.highest_ratio, 2.2);
+  EXPECT_EQ(row.measured.calls, 400);
+  EXPECT_EQ(table.signature(), (Signature{"a box", "an MPI"}));
+}
+
+TEST(Table, the_first_row_that_matches_wins) {
+  const Table table = Table::parse(file(small + "," + large), "it");
+  EXPECT_EQ(table.find(one_node(2), broadcast(255)), &table.rows()[0]);
+  EXPECT_EQ(table.find(one_node(2), broadcast(256)), &table.rows()[1]);
+}
+
+TEST(Table, has_no_answer_outside_what_was_measured) {
+  const Table table = Table::parse(file(small + "," + large), "it");
+  EXPECT_EQ(table.find(one_node(2), broadcast(65536)), nullptr);
+  EXPECT_EQ(table.find(one_node(5), broadcast(4)), nullptr);
+  EXPECT_EQ(table.find(Topology::from_nodes(std::vector{0, 0, 1, 1}), broadcast(4)), nullptr);
+  EXPECT_EQ(table.find(one_node(2), {Operation::allgather, 4, Rank(0)}), nullptr);
+}
+
+TEST(Table, takes_the_largest_node_for_the_shape_of_unequal_ones) {
+  const Table table = Table::parse(
+      file(row(R"("operation":"barrier","nodes":[3,3],"ppn":[4,4],"bytes":[0,0],"selection":"native")")), "it");
+  EXPECT_NE(table.find(Topology::from_nodes(std::vector{0, 0, 0, 1, 2, 2, 2, 2}), {Operation::barrier, 0, Rank(0)}),
+            nullptr);
+}
+
+TEST(Table, passes_over_members_it_does_not_know) {
+  std::string text = file(small);
+  text.insert(1, R"("made":{"when":"today"},)");
+  EXPECT_EQ(complaint(text), "");
+}
+
+TEST(Table, hashes_follow_the_text) {
+  EXPECT_EQ(Table::parse(file(small), "a").hash(), Table::parse(file(small), "b").hash());
+  EXPECT_NE(Table::parse(file(small), "a").hash(), Table::parse(file(small) + "\n", "a").hash());
+}
+
+TEST(Table, every_truncation_is_refused) {
+  const std::string text = file(small + "," + large);
+  for (std::size_t length = 0; length < text.size(); ++length)
+    EXPECT_NE(complaint(text.substr(0, length)), "") << length;
+}
+
+TEST(Table, a_newer_version_is_refused_with_both_numbers) {
+  EXPECT_EQ(complaint(file("", "2")), "it: version 2 of the format is newer than this Espalier reads (1)");
+}
+
+TEST(Table, what_is_no_table_is_refused) {
+  EXPECT_EQ(complaint("[]"), "it: not a table of Espalier");
+  EXPECT_EQ(complaint(R"({"rows":[]})"), "it: not a table of Espalier");
+  EXPECT_NE(complaint("\x80\xff"), "");
+}
+
+TEST(Table, a_wrong_member_is_named_with_its_row) {
+  EXPECT_EQ(complaint(file(small + "," +
+                           row(R"("operation":"bcast","nodes":[1],"ppn":[2,4],"bytes":[0,1],"selection":"tiny")"))),
+            R"(it: row 2: "nodes" must be [first, last], whole numbers from 1)");
+  EXPECT_EQ(complaint(file(row(R"("operation":"bcast","nodes":[1,1],"ppn":[4,2],"bytes":[0,1],"selection":"tiny")"))),
+            R"(it: row 1: "ppn" must be [first, last], whole numbers from 1)");
+  EXPECT_EQ(complaint(file(row(R"("operation":"bcast","nodes":[1,1],"ppn":[2,2],"bytes":[-1,1],"selection":"tiny")"))),
+            R"(it: row 1: "bytes" must be [first, last], whole numbers from 0)");
+  EXPECT_EQ(complaint(file(row(R"("nodes":[1,1])"))), R"(it: row 1: "operation" is missing)");
+}
+
+TEST(Table, a_selection_that_no_algorithm_understands_is_refused) {
+  const std::string text =
+      complaint(file(row(R"("operation":"bcast","nodes":[1,1],"ppn":[2,2],"bytes":[0,1],"selection":"teleport")")));
+  EXPECT_NE(text.find("row 1: unknown algorithm 'teleport'"), std::string::npos) << text;
+}
+
+TEST_F(TableFile, is_read_for_the_machine_it_was_made_for) {
+  write(file(small));
+  EXPECT_EQ(Table::load(path_, {"a box", "an MPI"}).rows().size(), 1u);
+}
+
+TEST_F(TableFile, is_refused_on_another_machine_and_under_another_mpi_with_both_names) {
+  write(file(small));
+  for (const Signature& here : {Signature{"a desk", "an MPI"}, Signature{"a box", "its rival"}}) try {
+      Table::load(path_, here);
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find(here.machine == "a desk" ? "(a box), this is a desk" : "(an MPI), this is its rival"),
+                std::string::npos)
+          << text;
+    }
+}
+
+TEST_F(TableFile, that_is_missing_or_a_folder_is_refused_with_the_systems_reason) {
+  EXPECT_THROW(Table::load(path_), Error);
+  EXPECT_THROW(Table::load(testing::TempDir()), Error);
+}
