@@ -1,8 +1,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <variant>
+#include <vector>
 
 #include "bindings/bindings.hpp"
 #include "collectives/build.hpp"
@@ -21,10 +23,11 @@ using topology::Topology;
 
 namespace {
 
-/// Barriers have no bytes, and only a broadcast has a root.
-Problem make_problem(std::string_view operation, Bytes bytes, int root) {
+/// Barriers have no bytes, and not every operation has a root.
+Problem make_problem(std::string_view operation, Bytes bytes, int root, Bytes element = 1, bool is_commutative = true,
+                     const std::vector<Bytes>& counts = {}) {
   const Operation op = plan::parse_operation(operation);
-  return {op, op == Operation::barrier ? 0 : bytes, Rank(op == Operation::broadcast ? root : 0)};
+  return {op, op == Operation::barrier ? 0 : bytes, Rank(has_root(op) ? root : 0), element, is_commutative, counts};
 }
 
 Choice read_choice(Operation operation, const std::variant<Choice, std::string>& choice) {
@@ -33,8 +36,9 @@ Choice read_choice(Operation operation, const std::variant<Choice, std::string>&
 }
 
 plan::Plan build(const Topology& topology, std::string_view operation, Bytes bytes, int root,
-                 const std::variant<Choice, std::string>& choice) {
-  const Problem problem = make_problem(operation, bytes, root);
+                 const std::variant<Choice, std::string>& choice, Bytes element, bool is_commutative,
+                 const std::vector<Bytes>& counts) {
+  const Problem problem = make_problem(operation, bytes, root, element, is_commutative, counts);
   return collectives::build_plan(topology, problem, read_choice(problem.operation, choice));
 }
 
@@ -76,7 +80,8 @@ void bind_collectives(nb::module_& module) {
   module.def("why_invalid", &why_invalid, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"),
              nb::arg("choice"));
   module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
-             nb::arg("choice"));
+             nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
+             nb::arg("counts") = std::vector<Bytes>{});
 }
 
 }  // namespace espalier::bindings

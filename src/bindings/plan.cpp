@@ -36,20 +36,20 @@ auto only_for(std::initializer_list<Op> ops, Get get) {
 void bind_step(nb::module_& module) {
   nb::class_<Step>(module, "Step")
       .def_prop_ro("op", [](const Step& s) { return plan::name(s.op()); })
-      .def_prop_ro("buffer", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy},
+      .def_prop_ro("buffer", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy, Op::reduce},
                                       [](const Step& s) { return std::string(plan::name(s.buffer())); }))
-      .def_prop_ro("offset", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy},
+      .def_prop_ro("offset", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy, Op::reduce},
                                       [](const Step& s) { return s.offset(); }))
-      .def_prop_ro("bytes", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy},
+      .def_prop_ro("bytes", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy, Op::reduce},
                                      [](const Step& s) { return s.bytes(); }))
       .def_prop_ro("peer", only_for({Op::send, Op::recv}, [](const Step& s) { return s.peer().value; }))
       .def_prop_ro("slot", only_for({Op::send, Op::recv, Op::finish}, [](const Step& s) { return s.slot(); }))
-      .def_prop_ro("neighbour", only_for({Op::get, Op::pull, Op::push, Op::await},
+      .def_prop_ro("neighbour", only_for({Op::get, Op::pull, Op::push, Op::await, Op::reduce},
                                          [](const Step& s) { return s.neighbour().value; }))
       .def_prop_ro("window_offset", only_for({Op::put, Op::get}, [](const Step& s) { return s.window_offset(); }))
-      .def_prop_ro("far_buffer", only_for({Op::pull, Op::push, Op::copy},
+      .def_prop_ro("far_buffer", only_for({Op::pull, Op::push, Op::copy, Op::reduce},
                                           [](const Step& s) { return std::string(plan::name(s.far_buffer())); }))
-      .def_prop_ro("far_offset", only_for({Op::pull, Op::push, Op::copy}, [](const Step& s) { return s.far_offset(); }))
+      .def_prop_ro("far_offset", only_for({Op::pull, Op::push, Op::copy, Op::reduce}, [](const Step& s) { return s.far_offset(); }))
       .def_prop_ro("flag", only_for({Op::post, Op::await, Op::await_all},
                                     [](const Step& s) { return std::string(plan::name(s.flag())); }))
       .def_prop_ro("tick", only_for({Op::post, Op::await, Op::await_all}, [](const Step& s) { return s.tick(); }))

@@ -120,16 +120,17 @@ Decision choose_program(const Topology& topology, const plan::Problem& problem) 
   switch (problem.operation) {
     case Operation::broadcast: return choose_broadcast(topology, problem.bytes);
     case Operation::allgather: return choose_allgather(topology, problem.bytes);
-    case Operation::barrier: break;
+    case Operation::barrier: return choose_barrier(topology);
+    default: break;
   }
-  return choose_barrier(topology);
+  return {};
 }
 
 }  // namespace
 
 Decision choose(const Topology& topology, const plan::Problem& problem) {
   Decision decision = choose_program(topology, problem);
-  if (topology.nodes() == 1 && problem.bytes <= plan::tiny_bytes)
+  if (topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks()))
     decision.reason =
         "one node, short: an MPI job takes the dedicated path, payload and sequence number in one line; "
         "when that is overruled, this plan";

@@ -99,18 +99,30 @@ void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
     throw Error("unknown knob '" + std::string(knob) + "': one of radix, segment, within, cell, cells");
 }
 
-/// The largest single message between leaders, for limits of the network underneath.
+/// The larger of the two buffers of the rank that has most.
+Bytes largest_buffer(const topology::Topology& topology, const plan::Problem& problem) {
+  Bytes most = 0;
+  const int ranks = problem.counts.empty() ? 1 : topology.ranks();  // without counts the root has most
+  for (int i = 0; i < ranks; ++i) {
+    const Rank rank((problem.root.value + i) % topology.ranks());
+    most = std::max({most, input_bytes(problem, topology.ranks(), rank), output_bytes(problem, topology.ranks(), rank)});
+  }
+  return most;
+}
+
+/// The largest single message between nodes, at most, for limits of the network underneath.
 Bytes largest_message(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
   if (topology.nodes() == 1) return 0;
-  if (problem.operation == Operation::allgather) return problem.bytes * static_cast<Bytes>(topology.ranks());
-  return choice.segment == 0 ? problem.bytes : std::min(choice.segment, problem.bytes);
+  const Bytes whole = largest_buffer(topology, problem);
+  const bool is_segmented = problem.operation == Operation::broadcast && choice.segment > 0;
+  return is_segmented ? std::min(choice.segment, whole) : whole;
 }
 
 /// Pieces that the busiest writer of a node passes on, at most: each takes up to two ticks of its flag.
 Bytes count_pieces(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
-  const Bytes result = output_bytes(problem, topology.ranks());
+  const Bytes result = largest_buffer(topology, problem);
   const Bytes unit = choice.within == Within::cells ? choice.cell : choice.segment == 0 ? result + 1 : choice.segment;
-  return result / unit + 2 * static_cast<Bytes>(topology.nodes());  // each node's data may end in a piece of its own
+  return result / unit + 2 * static_cast<Bytes>(topology.ranks());  // each block may end in a piece of its own
 }
 
 }  // namespace
@@ -145,7 +157,8 @@ std::string why_invalid(const topology::Topology& topology, const plan::Problem&
     return "a message between nodes would exceed 1G: set segment";
   if (2 * count_pieces(topology, problem, choice) >= plan::max_tick)
     return "too many pieces: use larger cells or segments";
-  return "";
+  const Algorithm& algorithm = find_algorithm(problem.operation, choice.between);
+  return algorithm.why_invalid == nullptr ? "" : algorithm.why_invalid(topology, problem, choice);
 }
 
 }  // namespace espalier::collectives

@@ -26,6 +26,8 @@ struct Algorithm {
   /// The knobs that change it, as in Choice's spelling.
   const char* knobs;
   void (*build)(plan::Builder&, const plan::Problem&, const plan::Choice&);
+  /// What this algorithm asks for beyond what why_invalid() asks of all; null: nothing. Same result.
+  std::string (*why_invalid)(const topology::Topology&, const plan::Problem&, const plan::Choice&) = nullptr;
 };
 
 std::span<const Algorithm> algorithms();

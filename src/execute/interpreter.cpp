@@ -30,6 +30,14 @@ bool Interpreter::reach(const Step& step) const noexcept {
   return environment_.single_copy->write(owner, theirs, mine, step.bytes());
 }
 
+void Interpreter::combine(const Step& step) const noexcept {
+  Seat* seat = environment_.seat;
+  const std::byte* far = step.far_buffer() == Buffer::window
+                             ? seat->board().window(step.neighbour(), seat->call()) + step.far_offset()
+                             : address(step.far_buffer(), step.far_offset());
+  environment_.reducer->combine(far, address(step.buffer(), step.offset()), step.bytes());
+}
+
 Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
   Seat* seat = environment_.seat;
   const auto verdict = [](bool is_fine) { return is_fine ? Outcome::next : Outcome::broken; };
@@ -53,6 +61,7 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
       if (into != from) std::memcpy(into, from, step.bytes());  // equal under MPI_IN_PLACE
       return Outcome::next;
     }
+    case Op::reduce: combine(step); return Outcome::next;
     case Op::pull:
     case Op::push: return verdict(reach(step));
     case Op::send:

@@ -10,7 +10,7 @@
 
 namespace espalier::execute {
 
-/// The caller's memory for one run. `input` is `output + rank * bytes` under MPI_IN_PLACE.
+/// The caller's memory for one run. Input and output overlap as plan::alias_of says under MPI_IN_PLACE.
 struct Buffers {
   std::byte* input = nullptr;
   std::byte* output = nullptr;
@@ -22,6 +22,7 @@ struct Environment {
   Seat* seat = nullptr;
   Network* network = nullptr;
   SingleCopy* single_copy = nullptr;
+  const Reducer* reducer = nullptr;
 };
 
 enum class Status {
@@ -46,6 +47,7 @@ class Interpreter {
     return bases_[static_cast<int>(buffer)] + offset;
   }
   bool reach(const plan::Step& step) const noexcept;
+  void combine(const plan::Step& step) const noexcept;
   enum class Outcome { next, wait, broken };
   Outcome execute(const plan::Step& step) noexcept;
 

@@ -1,5 +1,5 @@
 #pragma once
-// The three seams through which a running program touches the outside: network, neighbours' memory, waiting.
+// The seams through which a running program touches the outside: network, neighbours' memory, arithmetic, waiting.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +29,15 @@ class SingleCopy {
   /// False: the system refused.
   virtual bool read(LocalRank owner, const std::byte* theirs, std::byte* mine, Bytes bytes) noexcept = 0;
   virtual bool write(LocalRank owner, std::byte* theirs, const std::byte* mine, Bytes bytes) noexcept = 0;
+};
+
+/// The operation of a reduction, bound to its data type for one call.
+class Reducer {
+ public:
+  virtual ~Reducer() = default;
+  /// into[i] = left[i] o into[i] for `bytes` of whole elements; the operands do not overlap. Must not fail: what could go
+  /// wrong has been looked at before data moved.
+  virtual void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept = 0;
 };
 
 /// What to do while a step is not ready. The one place that decides between spinning, yielding and poking MPI.

@@ -40,58 +40,176 @@ inline std::uint32_t count_lines(Bytes bytes) noexcept {
 }
 
 /// Calls `part(line, offset, bytes)` for each line of a message.
-template <class Part>
-inline void for_each_line(Line* line, Bytes bytes, Part part) noexcept {
+template <class AnyLine, class Part>
+inline void for_each_line(AnyLine* line, Bytes bytes, Part part) noexcept {
   Bytes offset = 0;
   for (; bytes - offset > Line::payload_bytes; offset += Line::payload_bytes)
     part(*line++, offset, Line::payload_bytes);
   part(*line, offset, bytes - offset);
 }
 
-inline void write_message(Seat& seat, const std::byte* data, Bytes bytes, Waiter& waiter) noexcept {
-  Line* const message = seat.next_message(seat.me(), count_lines(bytes));
-  wait_until([&] { return seat.may_write(message); }, waiter);
-  for_each_line(message, bytes, [&](Line& line, Bytes offset, Bytes part) {
-    copy_tiny(line.payload, data + offset, part);
-    line.call.store(seat.call(), std::memory_order_release);
-  });
+/// One call of one rank: what it writes and what it reads, in lines.
+class TinyCall {
+ public:
+  TinyCall(Seat& seat, const plan::Problem& problem, const Reducer* reducer, Waiter& waiter) noexcept
+      : seat_(seat), waiter_(waiter), reducer_(reducer), bytes_(problem.bytes), lines_(count_lines(problem.bytes)) {
+    seat.begin_call();
+  }
+  ~TinyCall() { seat_.post(plan::Flag::done, 1); }
+  TinyCall(const TinyCall&) = delete;
+  TinyCall& operator=(const TinyCall&) = delete;
+
+  int ranks() const noexcept { return seat_.ranks(); }
+  LocalRank me() const noexcept { return seat_.me(); }
+
+  /// Writes this rank's message: `blocks` blocks, each from a line of its own.
+  const Line* write(const std::byte* data, int blocks) noexcept {
+    Line* const message = place(me(), blocks);
+    Line* line = message;
+    wait_until([&] { return seat_.may_write(message); }, waiter_);
+    for (int b = 0; b < blocks; ++b, line += lines_, data += bytes_)
+      for_each_line(line, bytes_, [&](Line& at, Bytes offset, Bytes part) {
+        copy_tiny(at.payload, data + offset, part);
+        at.call.store(seat_.call(), std::memory_order_release);
+      });
+    return message;
+  }
+
+  /// Where the owner's message of `blocks` blocks lies. Every rank asks once for every message of the call, read or not:
+  /// that keeps the cursors together.
+  Line* place(LocalRank owner, int blocks) noexcept {
+    return seat_.next_message(owner, lines_ * static_cast<std::uint32_t>(blocks));
+  }
+
+  void read(const Line* message, int block, std::byte* into) noexcept {
+    for_each_line(message + block * static_cast<int>(lines_), bytes_, [&](const Line& line, Bytes offset, Bytes part) {
+      wait_until([&] { return line.call.load(std::memory_order_acquire) == seat_.call(); }, waiter_);
+      copy_tiny(into + offset, line.payload, part);
+    });
+  }
+
+  /// into = block o into. The block is made contiguous first: elements may straddle lines.
+  void fold(const Line* message, int block, std::byte* into) noexcept {
+    alignas(line_bytes) std::byte left[tiny_bytes];
+    read(message, block, left);
+    combine(left, into);
+  }
+  void combine(const std::byte* left, std::byte* into) const noexcept { reducer_->combine(left, into, bytes_); }
+
+  void prefetch_next(int blocks) const noexcept { seat_.prefetch_next(lines_ * static_cast<std::uint32_t>(blocks)); }
+
+  Bytes bytes() const noexcept { return bytes_; }
+  /// Block of rank `r` in a buffer of equal blocks.
+  std::byte* block(std::byte* buffer, int r) const noexcept { return buffer + static_cast<Bytes>(r) * bytes_; }
+  void copy_own(const std::byte* from, std::byte* into) const noexcept {
+    if (from != into) std::memcpy(into, from, bytes_);
+  }
+
+ private:
+  Seat& seat_;
+  Waiter& waiter_;
+  const Reducer* reducer_;
+  Bytes bytes_;
+  std::uint32_t lines_;
+};
+
+void broadcast(TinyCall& call, LocalRank root, std::byte* data) noexcept {
+  if (call.me() != root) return call.read(call.place(root, 1), 0, data);
+  call.write(data, 1);
+  call.prefetch_next(1);
 }
 
-inline void read_message(Seat& seat, LocalRank owner, std::byte* data, Bytes bytes, Waiter& waiter) noexcept {
-  for_each_line(seat.next_message(owner, count_lines(bytes)), bytes, [&](const Line& line, Bytes offset, Bytes part) {
-    wait_until([&] { return line.call.load(std::memory_order_acquire) == seat.call(); }, waiter);
-    copy_tiny(data + offset, line.payload, part);
-  });
+void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) noexcept {
+  if (call.me() != root) return call.read(call.place(root, call.ranks()), call.me().value, output);
+  call.write(input, call.ranks());
+  call.copy_own(input + static_cast<Bytes>(root.value) * call.bytes(), output);
+}
+
+void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) noexcept {
+  for (int r = 0; r < call.ranks(); ++r) {
+    const LocalRank owner(r);
+    if (owner == root && call.me() == root) call.copy_own(input, call.block(output, r));
+    if (owner == root) continue;
+    if (owner == call.me())
+      call.write(input, 1);
+    else if (const Line* message = call.place(owner, 1); call.me() == root)
+      call.read(message, 0, call.block(output, r));
+  }
+}
+
+void allgather(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
+  call.write(input, 1);
+  for (int i = 1; i < call.ranks(); ++i) {
+    const int r = (call.me().value + i) % call.ranks();  // not all at the same line at once
+    call.read(call.place(LocalRank(r), 1), 0, call.block(output, r));
+  }
+  if (call.bytes() > 0) call.copy_own(input, call.block(output, call.me().value));
+  call.prefetch_next(1);
+}
+
+void alltoall(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
+  const int me = call.me().value;
+  call.write(input, call.ranks());
+  call.copy_own(input + static_cast<Bytes>(me) * call.bytes(), call.block(output, me));
+  for (int i = 1; i < call.ranks(); ++i) {
+    const int r = (me + i) % call.ranks();
+    call.read(call.place(LocalRank(r), call.ranks()), me, call.block(output, r));
+  }
+  call.prefetch_next(call.ranks());
+}
+
+/// output = v(first) o … o v(last), where v(r) is block `block` of rank r's message of `blocks` blocks; `own` is this
+/// rank's v, which may lie in `output`. Also finds the place of every other rank's message, wanted or not.
+void fold_ranks(TinyCall& call, const Line* own_message, int blocks, int block, int last, const std::byte* own,
+                std::byte* output) noexcept {
+  for (int r = call.ranks() - 1; r >= 0; --r) {
+    const bool is_own = LocalRank(r) == call.me();
+    const Line* message = is_own ? own_message : call.place(LocalRank(r), blocks);
+    if (r == last && is_own)
+      call.copy_own(own, output);
+    else if (r == last)
+      call.read(message, block, output);
+    else if (r < last && is_own && own != output)
+      call.combine(own, output);
+    else if (r < last)
+      call.fold(message, block, output);
+  }
+  call.prefetch_next(blocks);
+}
+
+/// Reductions of one vector per rank: `last` is the last rank to take part in this rank's result, -1 for no result.
+void reduce_vectors(TinyCall& call, int last, const std::byte* input, std::byte* output) noexcept {
+  const Line* own = call.write(input, 1);
+  fold_ranks(call, own, 1, 0, last, input, output);
+}
+
+void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
+  const int me = call.me().value;
+  const Line* own = call.write(input, call.ranks());
+  fold_ranks(call, own, call.ranks(), me, call.ranks() - 1, input + static_cast<Bytes>(me) * call.bytes(), output);
 }
 
 }  // namespace
 
-void run_tiny_broadcast(Seat& seat, LocalRank root, std::byte* data, Bytes bytes, Waiter& waiter) noexcept {
-  seat.begin_call();
-  if (root == seat.me()) {
-    write_message(seat, data, bytes, waiter);
-    seat.prefetch_next(count_lines(bytes));
-  } else {
-    read_message(seat, root, data, bytes, waiter);
+void run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+              const Reducer* reducer, Waiter& waiter) noexcept {
+  TinyCall call(seat, problem, reducer, waiter);
+  const LocalRank root(problem.root.value);  // one node: ranks are local ranks
+  const int me = seat.me().value;
+  const int all = seat.ranks() - 1;
+  switch (problem.operation) {
+    case plan::Operation::broadcast: return broadcast(call, root, output);
+    case plan::Operation::scatter: return scatter(call, root, input, output);
+    case plan::Operation::gather: return gather(call, root, input, output);
+    case plan::Operation::barrier:
+    case plan::Operation::allgather: return allgather(call, input, output);
+    case plan::Operation::alltoall: return alltoall(call, input, output);
+    case plan::Operation::reduce: return reduce_vectors(call, seat.me() == root ? all : -1, input, output);
+    case plan::Operation::allreduce: return reduce_vectors(call, all, input, output);
+    case plan::Operation::reduce_scatter: return reduce_scatter(call, input, output);
+    case plan::Operation::scan: return reduce_vectors(call, me, input, output);
+    case plan::Operation::exscan: return reduce_vectors(call, me - 1, input, output);
   }
-  seat.post(plan::Flag::done, 1);
 }
-
-void run_tiny_allgather(Seat& seat, const std::byte* input, std::byte* output, Bytes bytes, Waiter& waiter) noexcept {
-  seat.begin_call();
-  write_message(seat, input, bytes, waiter);
-  for (int i = 0; i < seat.ranks(); ++i) {
-    const int r = (seat.me().value + i) % seat.ranks();  // not all at the same line at once
-    std::byte* block = output + static_cast<Bytes>(r) * bytes;
-    if (i > 0)
-      read_message(seat, LocalRank(r), block, bytes, waiter);
-    else if (block != input)
-      std::memcpy(block, input, bytes);
-  }
-  seat.post(plan::Flag::done, 1);
-  seat.prefetch_next(count_lines(bytes));
-}
-
-void run_tiny_barrier(Seat& seat, Waiter& waiter) noexcept { run_tiny_allgather(seat, nullptr, nullptr, 0, waiter); }
 
 }  // namespace espalier::execute

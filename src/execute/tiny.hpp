@@ -11,17 +11,15 @@
 
 namespace espalier::execute {
 
-/// Largest message (broadcast) or block (allgather) that takes this path.
+/// Largest message of one writer that takes this path.
 inline constexpr Bytes tiny_bytes = plan::tiny_bytes;
 static_assert(tiny_bytes == tiny_lines * Line::payload_bytes, "the longest message fills its lines");
 
-/// Each of these is one call on the seat's communicator, made by all ranks of the node, with equal `bytes` and `root`;
-/// they begin the call themselves. All ranks of the communicator must sit on this node. `bytes` <= tiny_bytes.
-void run_tiny_broadcast(Seat& seat, LocalRank root, std::byte* data, Bytes bytes, Waiter& waiter) noexcept;
-
-/// `input` (this rank's block) may lie in `output` (ranks * bytes), at its own place.
-void run_tiny_allgather(Seat& seat, const std::byte* input, std::byte* output, Bytes bytes, Waiter& waiter) noexcept;
-
-void run_tiny_barrier(Seat& seat, Waiter& waiter) noexcept;
+/// One call of a problem with plan::is_tiny, made by all ranks of the seat's communicator, which all sit on this node.
+/// Begins the call itself. Buffers as plan::input_bytes and output_bytes say; they may overlap as under MPI_IN_PLACE
+/// (alltoall and reduce_scatter, too). `reducer` is needed by reductions only. Results of reductions fold from the
+/// highest rank to rank 0, the same on all ranks.
+void run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+              const Reducer* reducer, Waiter& waiter) noexcept;
 
 }  // namespace espalier::execute

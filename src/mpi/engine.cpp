@@ -1,5 +1,6 @@
 #include "mpi/engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -17,7 +18,7 @@ namespace {
 constexpr Bytes largest_result = Bytes{1} << 30;
 
 bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
-  return topology.nodes() == 1 && problem.bytes <= execute::tiny_bytes;
+  return topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks());
 }
 
 bool is_nothing(const plan::Problem& problem) {
@@ -58,7 +59,8 @@ void Engine::choose(Entry& entry) const {
     entry.label = "tiny";
     return;
   }
-  if (plan::output_bytes(problem, means_.topology.ranks()) > largest_result)
+  if (std::max(plan::input_bytes(problem, means_.topology.ranks(), problem.root),
+               plan::output_bytes(problem, means_.topology.ranks(), problem.root)) > largest_result)
     throw Error("the result is larger than " + format_bytes(largest_result));
   const plan::Choice choice = forced ? *forced : collectives::choose(means_.topology, problem).choice;
   if (const std::string why = collectives::why_invalid(means_.topology, problem, choice); !why.empty())
@@ -95,15 +97,7 @@ bool Engine::run(Entry& entry, std::byte* input, std::byte* output) {
 }
 
 void Engine::run_tiny(const plan::Problem& problem, std::byte* input, std::byte* output) noexcept {
-  execute::Waiter& waiter = *means_.waiter;
-  switch (problem.operation) {
-    case plan::Operation::broadcast: {
-      const LocalRank root = means_.topology.local_rank(problem.root);
-      return execute::run_tiny_broadcast(seat_, root, output, problem.bytes, waiter);
-    }
-    case plan::Operation::allgather: return execute::run_tiny_allgather(seat_, input, output, problem.bytes, waiter);
-    case plan::Operation::barrier: return execute::run_tiny_barrier(seat_, waiter);
-  }
+  execute::run_tiny(seat_, problem, input, output, nullptr, *means_.waiter);
 }
 
 bool Engine::run_program(const plan::Program& program, std::byte* input, std::byte* output) {

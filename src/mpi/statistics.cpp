@@ -47,7 +47,15 @@ plan::Operation operation_at(std::size_t index) { return static_cast<plan::Opera
 const char* mpi_name(plan::Operation operation) {
   switch (operation) {
     case plan::Operation::broadcast: return "MPI_Bcast";
+    case plan::Operation::scatter: return "MPI_Scatter";
+    case plan::Operation::gather: return "MPI_Gather";
     case plan::Operation::allgather: return "MPI_Allgather";
+    case plan::Operation::alltoall: return "MPI_Alltoall";
+    case plan::Operation::reduce: return "MPI_Reduce";
+    case plan::Operation::allreduce: return "MPI_Allreduce";
+    case plan::Operation::reduce_scatter: return "MPI_Reduce_scatter";
+    case plan::Operation::scan: return "MPI_Scan";
+    case plan::Operation::exscan: return "MPI_Exscan";
     case plan::Operation::barrier: return "MPI_Barrier";
   }
   return "";

@@ -51,6 +51,16 @@ void Builder::copy(Buffer from, Bytes from_offset, Buffer into, Bytes into_offse
   if (bytes > 0) emit(Step::copy(from, from_offset, into, into_offset, bytes));
 }
 
+void Builder::reduce(Buffer far, Bytes far_offset, Buffer into, Bytes offset, Bytes bytes) {
+  if (into == Buffer::window) note_window(offset + bytes);
+  if (bytes > 0) emit(Step::reduce(local_, far, far_offset, into, offset, bytes));
+}
+
+void Builder::reduce(LocalRank owner, Bytes window_offset, Buffer into, Bytes offset, Bytes bytes) {
+  if (into == Buffer::window) note_window(offset + bytes);
+  if (bytes > 0) emit(Step::reduce(owner, Buffer::window, window_offset, into, offset, bytes));
+}
+
 void Builder::await_neighbours(Flag flag, std::uint64_t tick, Bytes calls_back) {
   if (node_size() > 1) emit(Step::await_all(flag, tick, calls_back));
 }

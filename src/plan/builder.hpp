@@ -34,6 +34,10 @@ class Builder {
   void await(LocalRank owner, Flag flag, std::uint64_t tick) { emit(Step::await(owner, flag, tick)); }
   void copy(Buffer from, Bytes from_offset, Buffer into, Bytes into_offset, Bytes bytes);
 
+  /// into = far o into: `far` a private buffer of this rank, or the window of `owner`.
+  void reduce(Buffer far, Bytes far_offset, Buffer into, Bytes offset, Bytes bytes);
+  void reduce(LocalRank owner, Bytes window_offset, Buffer into, Bytes offset, Bytes bytes);
+
   /// Waits until all node neighbours have posted `flag` up to `tick` in this call.
   void await_neighbours(Flag flag, std::uint64_t tick, Bytes calls_back = 0);
 

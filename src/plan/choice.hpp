@@ -17,7 +17,19 @@ enum class Within : std::uint8_t {
 };
 
 /// How leaders exchange between nodes. Each operation allows some (see the registry).
-enum class Between : std::uint8_t { knomial, chain, ring, recursive_doubling, bruck, dissemination };
+enum class Between : std::uint8_t {
+  knomial,
+  chain,
+  flat,
+  scatter_allgather,
+  pairwise,
+  ring,
+  recursive_doubling,
+  rabenseifner,
+  bruck,
+  dissemination,
+  gather_reduce,
+};
 
 struct Choice {
   Between between = Between::knomial;

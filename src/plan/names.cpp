@@ -10,7 +10,7 @@ namespace espalier::plan {
 
 const char* name(Op op) {
   static constexpr const char* names[] = {"send", "recv", "finish", "put",       "get", "pull",
-                                          "push", "post", "await",  "await_all", "copy"};
+                                          "push", "post", "await",  "await_all", "copy", "reduce"};
   return names[static_cast<int>(op)];
 }
 
@@ -25,7 +25,8 @@ const char* name(Flag flag) {
 }
 
 const char* name(Operation operation) {
-  static constexpr const char* names[] = {"broadcast", "allgather", "barrier"};
+  static constexpr const char* names[] = {"broadcast", "scatter",        "gather", "allgather", "alltoall", "reduce",
+                                          "allreduce", "reduce_scatter", "scan",   "exscan",    "barrier"};
   return names[static_cast<int>(operation)];
 }
 
@@ -35,26 +36,21 @@ const char* name(Within within) {
 }
 
 const char* name(Between between) {
-  static constexpr const char* names[] = {"knomial", "chain", "ring", "recursive_doubling", "bruck", "dissemination"};
+  static constexpr const char* names[] = {"knomial",      "chain", "flat",          "scatter_allgather", "pairwise", "ring", "recursive_doubling",
+                                          "rabenseifner", "bruck", "dissemination", "gather_reduce"};
   return names[static_cast<int>(between)];
 }
 
 Operation parse_operation(std::string_view text) {
   if (text == "bcast") return Operation::broadcast;
-  for (int i = 0; i < operation_count; ++i)
-    if (text == name(static_cast<Operation>(i))) return static_cast<Operation>(i);
-  throw Error("unknown operation '" + std::string(text) + "': one of broadcast (bcast), allgather, barrier");
-}
-
-Bytes input_bytes(const Problem& problem) { return problem.operation == Operation::allgather ? problem.bytes : 0; }
-
-Bytes output_bytes(const Problem& problem, int ranks) {
-  switch (problem.operation) {
-    case Operation::broadcast: return problem.bytes;
-    case Operation::allgather: return problem.bytes * static_cast<Bytes>(ranks);
-    case Operation::barrier: return 0;
+  if (text == "reduce_scatter_block") return Operation::reduce_scatter;
+  std::string known;
+  for (int i = 0; i < operation_count; ++i) {
+    const char* candidate = name(static_cast<Operation>(i));
+    if (text == candidate) return static_cast<Operation>(i);
+    known += (i > 0 ? ", " : "") + std::string(candidate);
   }
-  return 0;
+  throw Error("unknown operation '" + std::string(text) + "': one of " + known);
 }
 
 namespace {
@@ -90,6 +86,8 @@ std::string to_string(const Step& step) {
     case Op::await:
     case Op::await_all: return await_text(step);
     case Op::copy: return "copy " + here + " from " + far();
+    case Op::reduce:
+      return "reduce " + here + " with " + (step.far_buffer() == Buffer::window ? neighbour(step) + "'s " : "") + far();
   }
   return "";
 }

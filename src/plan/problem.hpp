@@ -3,36 +3,81 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.hpp"
 
 namespace espalier::plan {
 
-enum class Operation : std::uint8_t { broadcast, allgather, barrier };
-inline constexpr int operation_count = 3;
+enum class Operation : std::uint8_t {
+  broadcast,
+  scatter,
+  gather,
+  allgather,
+  alltoall,
+  reduce,
+  allreduce,
+  reduce_scatter,
+  scan,
+  exscan,
+  barrier,
+};
+inline constexpr int operation_count = 11;
 
-/// One collective call, free of MPI: data are bytes, already packed.
+/// One collective call, free of MPI: data are bytes, already packed. Equal on all ranks.
 struct Problem {
   Operation operation = Operation::barrier;
-  /// Broadcast: size of the message. Allgather: size of one rank's block (all equal). Barrier: 0.
+  /// What one rank brings to or takes from one other: the message (broadcast), the vector (reduce, allreduce, scan,
+  /// exscan), or the block of one rank (scatter, gather, allgather, reduce_scatter) or of one pair of ranks (alltoall).
+  /// With `counts` their mean, rounded up: a size for tables. Barrier: 0.
   Bytes bytes = 0;
-  /// Broadcast: who has the message. Otherwise rank 0.
+  /// Broadcast, scatter, gather, reduce. Otherwise rank 0.
   Rank root{0};
+  /// Reductions: size of one element; all sizes are multiples of it.
+  Bytes element = 1;
+  /// Reductions: operands may change places. They are always associative (MPI 4.0, section 6.9.1).
+  bool is_commutative = true;
+  /// The v-forms of scatter, gather, allgather, reduce_scatter: bytes of each rank's block. Alltoall: bytes from rank i
+  /// to rank j at [i * ranks + j]. Empty: all are `bytes`.
+  std::vector<Bytes> counts = {};
 
   bool operator==(const Problem&) const = default;
 };
 
-/// Largest message (broadcast) or block (allgather) that on one node takes the dedicated path of execute/tiny.hpp
-/// instead of a program; so does the barrier.
+constexpr bool has_root(Operation operation) {
+  return operation == Operation::broadcast || operation == Operation::scatter || operation == Operation::gather ||
+         operation == Operation::reduce;
+}
+constexpr bool is_reduction(Operation operation) {
+  return operation >= Operation::reduce && operation <= Operation::exscan;
+}
+
+/// Payload of one short message at most (execute/tiny.hpp): 74 cache lines of 56 bytes.
 inline constexpr Bytes tiny_bytes = 4144;
+
+/// Whether the problem, on one node of `ranks`, may take the dedicated path of execute/tiny.hpp instead of a program:
+/// all that one rank writes fits one short message. Blocks for single readers take whole lines each. No v-forms.
+bool is_tiny(const Problem& problem, int ranks);
 
 const char* name(Operation operation);
 
-/// Accepts the names ("broadcast") and MPI's short forms ("bcast"). Throws Error listing them.
+/// Accepts the names ("broadcast") and MPI's short forms ("bcast", "reduce_scatter_block"). Throws Error listing them.
 Operation parse_operation(std::string_view text);
 
-/// Sizes of the two buffers a rank brings to a problem, in bytes.
-Bytes input_bytes(const Problem& problem);
-Bytes output_bytes(const Problem& problem, int ranks);
+/// Sizes of the two buffers that a rank brings to a problem, in bytes. Buffers that MPI ignores have none: the input of
+/// a scatter and the output of a gather or reduce elsewhere than at the root, the output of an exscan at rank 0.
+Bytes input_bytes(const Problem& problem, int ranks, Rank rank);
+Bytes output_bytes(const Problem& problem, int ranks, Rank rank);
+
+/// Where the buffers of a rank overlap under MPI_IN_PLACE.
+struct Alias {
+  enum Kind : std::uint8_t { none, input_in_output, output_in_input };
+  Kind kind = none;
+  /// Where in the larger buffer the other one begins.
+  Bytes offset = 0;
+};
+
+/// Programs must allow for this. Alltoall and reduce_scatter have none: whoever calls them in place copies first.
+Alias alias_of(const Problem& problem, int ranks, Rank rank);
 
 }  // namespace espalier::plan

@@ -20,6 +20,7 @@ enum class Op : std::uint8_t {
   await,      ///< wait until a neighbour's flag has reached a tick (acquire)
   await_all,  ///< wait until all node neighbours' flags (not our own) have reached a tick (acquire)
   copy,       ///< copy between two private buffers of this rank
+  reduce,     ///< combine: into = far o into, element by element, with the far operand on the left, as MPI_Reduce_local
 };
 
 /// Memory that a step names; pointers are bound when the program runs.
@@ -47,6 +48,9 @@ inline constexpr std::uint64_t max_tick = (std::uint64_t{1} << tick_bits) - 1;
 /// A rank's window exists twice: calls with even and odd numbers use different banks, so that a writer waits for its
 /// readers' call before last (nearly always over) and not for the last one.
 inline constexpr int window_banks = 2;
+
+/// Operands of a reduction that lie in a window are as aligned as any predefined type needs.
+inline constexpr Bytes reduce_alignment = 16;
 
 /// One step of a rank's program: 32 bytes, no pointers. Build it with the functions below; read it with the accessors.
 class Step {
@@ -86,18 +90,24 @@ class Step {
   static constexpr Step copy(Buffer from, Bytes from_offset, Buffer into, Bytes into_offset, Bytes bytes) {
     return {Op::copy, into, static_cast<std::uint8_t>(from), 0, into_offset, bytes, from_offset};
   }
+  /// `far` is a private buffer of this rank, or the window of `owner` (who may be this rank itself); `into` a private
+  /// buffer or the own window. Both are whole elements, in a window at a multiple of `reduce_alignment`.
+  static constexpr Step reduce(LocalRank owner, Buffer far, Bytes far_offset, Buffer into, Bytes offset, Bytes bytes) {
+    return {Op::reduce, into, static_cast<std::uint8_t>(far), owner.value, offset, bytes, far_offset};
+  }
 
   constexpr Op op() const { return op_; }
-  /// The private buffer read (send, put, push) or written (recv, get, pull, copy); may be the window for send and recv.
+  /// The private buffer read (send, put, push) or written (recv, get, pull, copy, reduce); may be the own window for
+  /// send, recv and reduce.
   constexpr Buffer buffer() const { return buffer_; }
   constexpr Bytes offset() const { return offset_; }
   constexpr Bytes bytes() const { return bytes_; }
   constexpr Rank peer() const { return Rank(peer_); }                                ///< send, recv
-  constexpr LocalRank neighbour() const { return LocalRank(peer_); }                 ///< get, pull, push, await
+  constexpr LocalRank neighbour() const { return LocalRank(peer_); }                 ///< get, pull, push, await, reduce
   constexpr std::uint32_t slot() const { return static_cast<std::uint32_t>(far_); }  ///< send, recv, finish
   constexpr Bytes window_offset() const { return far_; }  ///< put (own window), get (the neighbour's)
-  constexpr Buffer far_buffer() const { return static_cast<Buffer>(other_); }  ///< pull, push: theirs; copy: the source
-  constexpr Bytes far_offset() const { return far_; }                          ///< pull, push, copy
+  constexpr Buffer far_buffer() const { return static_cast<Buffer>(other_); }  ///< pull, push: theirs; copy, reduce: the source
+  constexpr Bytes far_offset() const { return far_; }                          ///< pull, push, copy, reduce
   constexpr Flag flag() const { return static_cast<Flag>(other_); }            ///< post, await, await_all
   constexpr std::uint64_t tick() const { return far_; }                        ///< post, await, await_all
   constexpr Bytes calls_back() const { return offset_; }                       ///< await, await_all

@@ -163,14 +163,16 @@ execute::Seat& ThreadWorld::seat(Rank rank) { return state_->seats[static_cast<s
 
 void ThreadWorld::set_synchronous(bool is_synchronous) { state_->mailbox.is_synchronous = is_synchronous; }
 
-bool ThreadWorld::run(Rank rank, const plan::Program& program, std::byte* input, std::byte* output) {
+bool ThreadWorld::run(Rank rank, const plan::Program& program, std::byte* input, std::byte* output,
+                      const execute::Reducer* reducer) {
   ThreadNetwork network(state_->mailbox, rank);
   network.reserve(program.slots);
   ThreadCopy single_copy;
   Yield yield;
   std::vector<std::byte> scratch(program.scratch_bytes);
   seat(rank).begin_call();
-  return execute::run_program(program, {input, output, scratch.data()}, {&seat(rank), &network, &single_copy}, yield);
+  return execute::run_program(program, {input, output, scratch.data()}, {&seat(rank), &network, &single_copy, reducer},
+                              yield);
 }
 
 void for_each_rank(int ranks, const std::function<void(Rank)>& body) {

@@ -23,7 +23,9 @@ class ThreadWorld {
   execute::Seat& seat(Rank rank);
 
   /// Runs `program` as rank's next call, on the calling thread. False when a transport broke.
-  bool run(Rank rank, const plan::Program& program, std::byte* input, std::byte* output);
+  /// Reductions need a `reducer`.
+  bool run(Rank rank, const plan::Program& program, std::byte* input, std::byte* output,
+           const execute::Reducer* reducer = nullptr);
 
   /// Makes every send wait for its receiver, as MPI may: a program that needs buffering hangs.
   void set_synchronous(bool is_synchronous);

@@ -2,18 +2,64 @@
 
 #include <algorithm>
 
+#include "plan/blocks.hpp"
+
 namespace espalier::verify {
 namespace {
 
+using plan::Blocks;
 using plan::Operation;
+using plan::PairBlocks;
 
-/// What all ranks bring, one after the other, is one expression: what neighbours in rank order bring together is one
-/// piece.
-constexpr std::uint32_t brought = 1;
+/// Where, in what all ranks bring one behind the other, the contribution of one begins.
+Bytes brought_before(const plan::Plan& plan, Rank rank) {
+  const int ranks = plan.topology.ranks();
+  switch (plan.problem.operation) {
+    case Operation::gather:
+    case Operation::allgather: return Blocks(plan.problem, ranks).begin(rank);
+    case Operation::alltoall: {
+      Bytes before = 0;
+      for (int r = 0; r < rank.value; ++r) before += plan::input_bytes(plan.problem, ranks, Rank(r));
+      return before;
+    }
+    default: return 0;  // only the root brings anything
+  }
+}
 
 Value origin(const plan::Plan& plan, Rank rank) {
-  const bool is_one_of_many = plan.problem.operation == Operation::allgather;
-  return {brought, is_one_of_many ? static_cast<Bytes>(rank.value) * plan.problem.bytes : 0};
+  if (is_reduction(plan.problem.operation)) return {Expressions::leaf(rank), 0};
+  return {Expressions::brought, brought_before(plan, rank)};
+}
+
+/// Calls `part(bytes, left value, right value)` for each run in which neither of two contents changes.
+template <class Part>
+void for_each_common_part(const Contents& left, const Contents& right, Part part) {
+  Bytes left_used = 0, right_used = 0;
+  for (auto l = left.begin(), r = right.begin(); l != left.end() && r != right.end();) {
+    const Bytes both = std::min(l->bytes - left_used, r->bytes - right_used);
+    part(both, l->value.after(left_used), r->value.after(right_used));
+    left_used += both, right_used += both;
+    if (left_used == l->bytes) ++l, left_used = 0;
+    if (right_used == r->bytes) ++r, right_used = 0;
+  }
+}
+
+Contents wanted_alltoall(const plan::Plan& plan, Rank me) {
+  const PairBlocks blocks(plan.problem, plan.topology.ranks());
+  Contents contents;
+  Bytes before = 0;  // what ranks before `from` bring: asking origin() for each would be quadratic
+  for (int r = 0; r < plan.topology.ranks(); ++r) {
+    const Rank from(r);
+    append(contents, {blocks.bytes(from, me), {Expressions::brought, before + blocks.input_begin(from, me)}});
+    before += plan::input_bytes(plan.problem, plan.topology.ranks(), from);
+  }
+  return contents;
+}
+
+std::string to_string(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i > 0 ? " o " : "") + std::to_string(ranks[i]);
+  return text;
 }
 
 }  // namespace
@@ -26,57 +72,85 @@ Contents nothing(Bytes bytes) {
 
 Contents brought_input(const plan::Plan& plan, Rank me) {
   Contents contents;
-  append(contents, {plan::input_bytes(plan.problem), origin(plan, me)});
+  append(contents, {plan::input_bytes(plan.problem, plan.topology.ranks(), me), origin(plan, me)});
   return contents;
 }
 
 Contents brought_output(const plan::Plan& plan, Rank me) {
-  const Bytes bytes = plan::output_bytes(plan.problem, plan.topology.ranks());
+  const Bytes bytes = plan::output_bytes(plan.problem, plan.topology.ranks(), me);
   const bool brings = plan.problem.operation == Operation::broadcast && plan.problem.root == me;
   Contents contents;
   append(contents, {bytes, brings ? origin(plan, me) : Value{}});
   return contents;
 }
 
-Contents brought_in_place(const plan::Plan& plan, Rank me) {
-  const Bytes block = plan.problem.bytes;
-  const auto before = static_cast<Bytes>(me.value);
-  Contents contents = nothing(before * block);
-  append(contents, {block, origin(plan, me)});
-  append(contents, {(static_cast<Bytes>(plan.topology.ranks()) - before - 1) * block, {}});
+Contents embedded(const Contents& part, Bytes offset, Bytes bytes) {
+  Contents contents = nothing(offset);
+  for (const Piece& piece : part) append(contents, piece), offset += piece.bytes;
+  append(contents, {bytes - offset, {}});
   return contents;
 }
 
-Contents wanted_output(const plan::Plan& plan) {
+Contents wanted_output(const plan::Plan& plan, Rank me) {
+  const int ranks = plan.topology.ranks();
+  const Bytes bytes = plan::output_bytes(plan.problem, ranks, me);
+  if (plan.problem.operation == Operation::alltoall) return wanted_alltoall(plan, me);
+  const bool is_part = plan.problem.operation == Operation::scatter;
   Contents contents;
-  if (plan.problem.operation == Operation::broadcast)
-    append(contents, {plan.problem.bytes, origin(plan, plan.problem.root)});
-  if (plan.problem.operation == Operation::allgather)
-    for (int r = 0; r < plan.topology.ranks(); ++r) append(contents, {plan.problem.bytes, origin(plan, Rank(r))});
+  append(contents, {bytes, {Expressions::brought, is_part ? Blocks(plan.problem, ranks).begin(me) : 0}});
   return contents;
+}
+
+Wanted wanted_reduction(const plan::Plan& plan, Rank me) {
+  const int last = plan.topology.ranks() - 1;
+  switch (plan.problem.operation) {
+    case Operation::scan: return {0, me.value, 0};
+    case Operation::exscan: return {0, me.value - 1, 0};
+    case Operation::reduce_scatter: return {0, last, Blocks(plan.problem, last + 1).begin(me)};
+    default: return {0, last, 0};
+  }
+}
+
+bool is_wanted(const Expressions& expressions, std::uint32_t expression, const Wanted& wanted, bool is_commutative) {
+  std::vector<int> operands = expressions.operands(expression);
+  if (is_commutative) std::sort(operands.begin(), operands.end());
+  if (static_cast<int>(operands.size()) != wanted.last - wanted.first + 1) return false;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands[i] != wanted.first + static_cast<int>(i)) return false;
+  return true;
 }
 
 std::vector<Difference> compare(const Contents& found, const Contents& wanted) {
   std::vector<Difference> differences;
-  Bytes at = 0, used = 0, wanted_used = 0;
-  for (auto f = found.begin(), w = wanted.begin(); f != found.end() && w != wanted.end();) {
-    const Bytes both = std::min(f->bytes - used, w->bytes - wanted_used);
-    const Value here = f->value.after(used);
-    const Value there = w->value.after(wanted_used);
-    if (here != there) differences.push_back({{at, at + both}, here, there});
-    at += both, used += both, wanted_used += both;
-    if (used == f->bytes) ++f, used = 0;
-    if (wanted_used == w->bytes) ++w, wanted_used = 0;
-  }
+  Bytes at = 0;
+  for_each_common_part(found, wanted, [&](Bytes bytes, const Value& here, const Value& there) {
+    if (here != there) differences.push_back({{at, at + bytes}, here, there});
+    at += bytes;
+  });
   return differences;
 }
 
-std::string to_string(const Value& value, const plan::Plan& plan) {
+Contents combine(const Contents& left, const Contents& right, Expressions& expressions) {
+  Contents contents;
+  for_each_common_part(left, right, [&](Bytes bytes, const Value& l, const Value& r) {
+    append(contents, {bytes, expressions.combine(l, r)});
+  });
+  return contents;
+}
+
+std::string to_string(const Value& value, const plan::Plan& plan, const Expressions& expressions) {
   if (value.expression == Value::undefined) return "nothing that was written in this call";
-  const bool is_one_of_many = plan.problem.operation == Operation::allgather;
-  const Bytes rank = is_one_of_many ? value.offset / plan.problem.bytes : static_cast<Bytes>(plan.problem.root.value);
-  const Bytes offset = is_one_of_many ? value.offset % plan.problem.bytes : value.offset;
-  return "byte " + std::to_string(offset) + " of what rank " + std::to_string(rank) + " brought";
+  if (value.expression == Expressions::nonsense) return "a reduction of operands that do not belong together";
+  if (value.expression != Expressions::brought)
+    return "byte " + std::to_string(value.offset) + " of " + to_string(expressions.operands(value.expression));
+  const bool comes_from_root = plan.problem.operation == Operation::broadcast ||
+                               plan.problem.operation == Operation::scatter;
+  Rank rank = comes_from_root ? plan.problem.root : Rank(0);
+  if (!comes_from_root)
+    while (rank.value + 1 < plan.topology.ranks() && brought_before(plan, Rank(rank.value + 1)) <= value.offset)
+      ++rank.value;
+  return "byte " + std::to_string(value.offset - brought_before(plan, rank)) + " of what rank " +
+         std::to_string(rank.value) + " brought";
 }
 
 }  // namespace espalier::verify

@@ -5,20 +5,34 @@
 #include <vector>
 
 #include "plan/program.hpp"
-#include "verify/memory.hpp"
+#include "verify/expressions.hpp"
 
 namespace espalier::verify {
 
 /// Bytes that hold nothing yet.
 Contents nothing(Bytes bytes);
 
-/// What rank `me` brings in its input, in its output (the root of a broadcast), and in its output under MPI_IN_PLACE.
+/// What rank `me` brings in its input, and in its output (the root of a broadcast).
 Contents brought_input(const plan::Plan& plan, Rank me);
 Contents brought_output(const plan::Plan& plan, Rank me);
-Contents brought_in_place(const plan::Plan& plan, Rank me);
 
-/// What every rank must find in its output.
-Contents wanted_output(const plan::Plan& plan);
+/// A smaller buffer inside a larger one of `bytes`.
+Contents embedded(const Contents& part, Bytes offset, Bytes bytes);
+
+/// What rank `me` must find in its output, as long as that is no reduction.
+Contents wanted_output(const plan::Plan& plan, Rank me);
+
+/// The ranks whose contributions rank `me` must find combined in its output, first to last, and where in those
+/// contributions the output begins.
+struct Wanted {
+  int first = 0;
+  int last = 0;
+  Bytes offset = 0;
+};
+Wanted wanted_reduction(const plan::Plan& plan, Rank me);
+
+/// Whether an expression combines each of these ranks once, in rank order unless the operation is commutative.
+bool is_wanted(const Expressions& expressions, std::uint32_t expression, const Wanted& wanted, bool is_commutative);
 
 /// A run of bytes in which two contents differ.
 struct Difference {
@@ -29,7 +43,10 @@ struct Difference {
 /// Both must be equally long.
 std::vector<Difference> compare(const Contents& found, const Contents& wanted);
 
-/// "byte 128 of what rank 3 brought".
-std::string to_string(const Value& value, const plan::Plan& plan);
+/// Both operands of a reduction, as one. Both must be equally long.
+Contents combine(const Contents& left, const Contents& right, Expressions& expressions);
+
+/// "byte 128 of what rank 3 brought", "byte 0 of ranks 0 o 1 o 2".
+std::string to_string(const Value& value, const plan::Plan& plan, const Expressions& expressions);
 
 }  // namespace espalier::verify

@@ -40,14 +40,40 @@ std::vector<Choice> choices(const collectives::Algorithm& algorithm) {
   return all;
 }
 
-/// More than a cell, than all cells, than a segment; and not a multiple of any of them.
+/// More than a cell, than all cells, than a segment; and not a multiple of any of them. For operations with a block for
+/// every rank, blocks that differ, one of them empty.
 constexpr Bytes uneven_bytes = 2101;
 
+std::vector<Bytes> uneven_counts(Operation operation, int ranks) {
+  if (operation != Operation::scatter && operation != Operation::gather && operation != Operation::allgather &&
+      operation != Operation::alltoall && operation != Operation::reduce_scatter)
+    return {};
+  std::vector<Bytes> counts(static_cast<std::size_t>(operation == Operation::alltoall ? ranks * ranks : ranks));
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = i % 3 * 707;
+  return counts;
+}
+
+void prove_if_valid(const Specimen& specimen, Outcome& outcome) {
+  if (!outcome.is_hopeless() &&
+      collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty())
+    prove(specimen, outcome);
+}
+
 void prove_all_roots(const Topology& topology, Operation operation, const Choice& choice, Outcome& outcome) {
-  const int roots = operation == Operation::broadcast ? topology.ranks() : 1;
-  const Bytes bytes = operation == Operation::barrier ? 0 : uneven_bytes;
-  for (int root = 0; root < roots && !outcome.is_hopeless(); ++root)
-    prove({topology, {operation, bytes, Rank(root)}, choice}, outcome);
+  const int roots = has_root(operation) ? topology.ranks() : 1;
+  const std::vector<Bytes> counts = uneven_counts(operation, topology.ranks());
+  for (int root = 0; root < roots; ++root) {
+    Problem problem{operation, operation == Operation::barrier ? 0 : uneven_bytes, Rank(root)};
+    prove_if_valid({topology, problem, choice}, outcome);
+    if (!counts.empty()) {
+      problem.counts = counts;
+      prove_if_valid({topology, problem, choice}, outcome);
+    }
+    if (is_reduction(operation)) {
+      problem.is_commutative = false;
+      prove_if_valid({topology, problem, choice}, outcome);
+    }
+  }
 }
 
 }  // namespace

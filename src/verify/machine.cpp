@@ -90,6 +90,7 @@ void Machine::transfer(const Step& step, const Actor& by) {
     case Op::put: return world_.transfer(by, here, {me, plan::Buffer::window, step.window_offset(), step.bytes()});
     case Op::get: return world_.transfer(by, {owner(), plan::Buffer::window, step.window_offset(), step.bytes()}, here);
     case Op::copy: return world_.transfer(by, {me, step.far_buffer(), step.far_offset(), step.bytes()}, here);
+    case Op::reduce: return world_.reduce(by, {owner(), step.far_buffer(), step.far_offset(), step.bytes()}, here);
     default: break;
   }
   const Place there{owner(), step.far_buffer(), step.far_offset(), step.bytes()};

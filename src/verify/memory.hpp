@@ -10,8 +10,7 @@
 
 namespace espalier::verify {
 
-/// The contents of a run of bytes: those of an expression, from `offset` on. An expression is a number that its owner
-/// interns: today what a caller brought (see origin()), later also the sum of two others.
+/// The contents of a run of bytes: those of an expression (verify/expressions.hpp), from `offset` on.
 struct Value {
   static constexpr std::uint32_t undefined = 0;
   std::uint32_t expression = undefined;

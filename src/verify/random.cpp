@@ -74,11 +74,44 @@ Bytes draw_bytes(Random& random, const Choice& choice, int largest_node) {
   return shifted > 0 && random.one_in(2) ? shifted - 1 : shifted;
 }
 
+/// Each rank brings or takes one block for every rank.
+bool has_blocks(Operation operation) {
+  return operation == Operation::scatter || operation == Operation::gather || operation == Operation::allgather ||
+         operation == Operation::alltoall || operation == Operation::reduce_scatter;
+}
+
 /// What one rank handles piece by piece.
 Bytes limit_pieces(Bytes bytes, const Problem& problem, const Choice& choice, int ranks) {
   const Bytes unit = choice.within == Within::cells ? choice.cell : std::max<Bytes>(choice.segment, 1 << 10);
-  const Bytes blocks = problem.operation == Operation::allgather ? static_cast<Bytes>(ranks) : 1;
+  const Bytes blocks = has_blocks(problem.operation) ? static_cast<Bytes>(ranks) : 1;
   return std::min(bytes, std::max<Bytes>(1, most_pieces * unit / blocks));
+}
+
+/// Counts that differ from rank to rank, about `bytes` each and some zero; none in most cases.
+std::vector<Bytes> draw_counts(Random& random, const Problem& problem, int ranks) {
+  if (!has_blocks(problem.operation) || !random.one_in(3)) return {};
+  const bool is_pairwise = problem.operation == Operation::alltoall;
+  std::vector<Bytes> counts(static_cast<std::size_t>(is_pairwise ? ranks * ranks : ranks));
+  for (Bytes& count : counts)
+    count = random.one_in(4) ? 0 : random.below(2 * problem.bytes / problem.element + 1) * problem.element;
+  return counts;
+}
+
+/// Everything about the problem but the operation, which the algorithm gives.
+Problem draw_problem(Random& random, Operation operation, const Choice& choice, const topology::Topology& topology) {
+  Problem problem{operation};
+  const int ranks = topology.ranks();
+  if (operation != Operation::barrier)
+    problem.bytes = limit_pieces(draw_bytes(random, choice, topology.largest_node()), problem, choice, ranks);
+  if (is_reduction(operation)) {
+    static constexpr Bytes elements[] = {1, 4, 8, 12, 16};
+    problem.element = elements[random.below(std::size(elements))];
+    problem.is_commutative = !random.one_in(3);
+    problem.bytes = (problem.bytes + problem.element - 1) / problem.element * problem.element;
+  }
+  if (has_root(operation)) problem.root = Rank(random.between(0, ranks - 1));
+  problem.counts = draw_counts(random, problem, ranks);
+  return problem;
 }
 
 }  // namespace
@@ -95,14 +128,11 @@ Specimen draw_specimen(Random& random, int most_ranks) {
   const bool can_single_copy = random.one_in(2);
   Specimen specimen{topology::Topology::from_nodes(node_of, {.single_copy = can_single_copy}), {}, {}};
   const auto algorithms = collectives::algorithms();
-  const collectives::Algorithm& algorithm = algorithms[random.below(algorithms.size())];
-  specimen.choice = draw_choice(random, algorithm, can_single_copy);
-  Problem& problem = specimen.problem;
-  problem.operation = algorithm.operation;
-  if (problem.operation != Operation::barrier)
-    problem.bytes = limit_pieces(draw_bytes(random, specimen.choice, specimen.topology.largest_node()), problem,
-                                 specimen.choice, ranks);
-  if (problem.operation == Operation::broadcast) problem.root = Rank(random.between(0, ranks - 1));
+  do {  // some algorithms do not apply everywhere
+    const collectives::Algorithm& algorithm = algorithms[random.below(algorithms.size())];
+    specimen.choice = draw_choice(random, algorithm, can_single_copy);
+    specimen.problem = draw_problem(random, algorithm.operation, specimen.choice, specimen.topology);
+  } while (!collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty());
   return specimen;
 }
 

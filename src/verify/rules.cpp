@@ -41,6 +41,7 @@ class ProgramCheck {
       case Op::await: return awaits(step);
       case Op::await_all: return static_cast<void>(has_valid_tick(step));
       case Op::copy: return writes(step), copies(step);
+      case Op::reduce: return writes(step), reduces(step);
     }
   }
 
@@ -59,9 +60,21 @@ class ProgramCheck {
     expect_private(step, step.far_buffer());
   }
 
-  /// The window is reached by put, get, send and recv; elsewhere only private buffers make sense.
+  void reduces(const Step& step) {
+    Rank owner;
+    if (!find_neighbour(step, owner)) return;
+    const bool is_shared = step.far_buffer() == Buffer::window;
+    reaches(owner, step.far_buffer(), step.far_offset(), step.bytes());
+    if (!is_shared && owner != me_) add(Kind::bounds, "reduces a private buffer of a neighbour", step);
+    if (step.bytes() % plan_.problem.element != 0) add(Kind::bounds, "reduces a part of an element", step);
+    if ((is_shared && step.far_offset() % plan::reduce_alignment != 0) ||
+        (step.buffer() == Buffer::window && step.offset() % plan::reduce_alignment != 0))
+      add(Kind::bounds, "reduces in a window at no multiple of " + std::to_string(plan::reduce_alignment), step);
+  }
+
+  /// The window is reached by put, get, send, recv and reduce; elsewhere only private buffers make sense.
   void expect_private(const Step& step, Buffer buffer) {
-    const bool may_be_window = step.op() == Op::send || step.op() == Op::recv;
+    const bool may_be_window = step.op() == Op::send || step.op() == Op::recv || step.op() == Op::reduce;
     if (buffer == Buffer::window && !may_be_window)
       add(Kind::bounds, std::string(plan::name(step.op())) + " names a window where it needs a private buffer", step);
   }
@@ -167,8 +180,8 @@ class ProgramCheck {
 Bytes size_of(const plan::Plan& plan, Rank rank, Buffer buffer) {
   const plan::Program& program = plan.programs[static_cast<std::size_t>(rank.value)];
   switch (buffer) {
-    case Buffer::input: return plan::input_bytes(plan.problem);
-    case Buffer::output: return plan::output_bytes(plan.problem, plan.topology.ranks());
+    case Buffer::input: return plan::input_bytes(plan.problem, plan.topology.ranks(), rank);
+    case Buffer::output: return plan::output_bytes(plan.problem, plan.topology.ranks(), rank);
     case Buffer::scratch: return program.scratch_bytes;
     case Buffer::window: return program.window_bytes;
   }
@@ -185,6 +198,11 @@ void check_rules(const plan::Plan& plan, Report& report) {
                      " ranks");
   if (plan.problem.root.value < 0 || plan.problem.root.value >= ranks)
     return misshapen("its root, rank " + std::to_string(plan.problem.root.value) + ", does not exist");
+  const auto blocks = static_cast<std::size_t>(ranks);
+  const bool is_pairwise = plan.problem.operation == plan::Operation::alltoall;
+  if (!plan.problem.counts.empty() && plan.problem.counts.size() != (is_pairwise ? blocks * blocks : blocks))
+    return misshapen("its " + std::to_string(plan.problem.counts.size()) + " counts do not fit " +
+                     std::to_string(ranks) + " ranks");
   for (int r = 0; r < ranks; ++r) ProgramCheck(plan, Rank(r), report).run();
 }
 

@@ -11,7 +11,12 @@ std::string reproducer(const Specimen& specimen) {
     text += (r > 0 ? ", " : "") + std::to_string(topology.node_of(Rank(r)).value);
   text += std::string("], single_copy=") + (topology.capabilities().single_copy ? "True" : "False") + "), \"";
   text += std::string(plan::name(specimen.problem.operation)) + "\", " + std::to_string(specimen.problem.bytes) + ", ";
-  return text + std::to_string(specimen.problem.root.value) + ", \"" + plan::to_string(specimen.choice) + "\")";
+  text += std::to_string(specimen.problem.root.value) + ", \"" + plan::to_string(specimen.choice) + "\"";
+  if (specimen.problem.element != 1) text += ", element=" + std::to_string(specimen.problem.element);
+  if (!specimen.problem.is_commutative) text += ", is_commutative=False";
+  for (std::size_t i = 0; i < specimen.problem.counts.size(); ++i)
+    text += (i == 0 ? ", counts=[" : ", ") + std::to_string(specimen.problem.counts[i]);
+  return text + (specimen.problem.counts.empty() ? ")" : "])");
 }
 
 void prove(const Specimen& specimen, Outcome& outcome) {

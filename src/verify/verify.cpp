@@ -20,6 +20,12 @@ bool is_same_place(const topology::Topology& a, const topology::Topology& b) {
   return true;
 }
 
+bool has_form_in_place(const plan::Plan* plan) {
+  for (int r = 0; r < plan->topology.ranks(); ++r)
+    if (plan::alias_of(plan->problem, plan->topology.ranks(), Rank(r)).kind != plan::Alias::none) return true;
+  return false;
+}
+
 /// Stops at the first stage that finds something: the next one relies on it.
 std::vector<Violation> verify_calls(const Calls& calls) {
   Report report;
@@ -33,10 +39,7 @@ std::vector<Violation> verify_calls(const Calls& calls) {
   std::vector<const Wiring*> wirings;
   for (const plan::Plan* plan : calls) wirings.push_back(&wiring_of[plan]);
   Machine(calls, wirings, Placement::apart, report).run();
-  const bool may_alias = std::any_of(calls.begin(), calls.end(), [](const plan::Plan* plan) {
-    return plan->problem.operation == plan::Operation::allgather;
-  });
-  if (may_alias && report.empty()) Machine(calls, wirings, Placement::in_place, report).run();
+  if (report.empty() && std::any_of(calls.begin(), calls.end(), has_form_in_place)) Machine(calls, wirings, Placement::in_place, report).run();
   return std::move(report).take();
 }
 

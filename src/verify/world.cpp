@@ -21,20 +21,29 @@ World::World(std::span<const plan::Plan* const> calls, Placement placement, cons
       placement_(placement),
       clocks_(clocks),
       report_(report),
-      memories_(static_cast<std::size_t>(calls.front()->topology.ranks() * memories_per_rank)) {}
+      memories_(static_cast<std::size_t>(calls.front()->topology.ranks() * memories_per_rank)),
+      first_results_(calls.size()) {
+  for (const plan::Plan* plan : calls) expressions_.emplace_back(plan->topology.ranks(), plan->problem.is_commutative);
+}
 
 void World::begin(const Actor& by) {
   const plan::Plan& plan = plan_of(by.call);
-  const bool in_place = is_in_place(by.call);
-  if (!in_place) refill(by, Buffer::input, brought_input(plan, by.rank()));
-  refill(by, Buffer::output, in_place ? brought_in_place(plan, by.rank()) : brought_output(plan, by.rank()));
+  const plan::Alias alias = alias_of(by.call, by.rank());
+  Contents input = brought_input(plan, by.rank());
+  Contents output = brought_output(plan, by.rank());
+  if (alias.kind == plan::Alias::input_in_output)
+    output = embedded(input, alias.offset, size_of(plan, by.rank(), Buffer::output));
+  if (alias.kind != plan::Alias::input_in_output) refill(by, Buffer::input, input);
+  if (alias.kind != plan::Alias::output_in_input) refill(by, Buffer::output, output);
   refill(by, Buffer::scratch, nothing(size_of(plan, by.rank(), Buffer::scratch)));
 }
 
 void World::end(const Actor& by) {
   check_output(by);
+  const plan::Alias alias = alias_of(by.call, by.rank());
   for (const Buffer buffer : {Buffer::input, Buffer::output, Buffer::scratch}) {
-    if (buffer == Buffer::input && is_in_place(by.call)) continue;
+    if (buffer == Buffer::input && alias.kind == plan::Alias::input_in_output) continue;
+    if (buffer == Buffer::output && alias.kind == plan::Alias::output_in_input) continue;
     refill(by, buffer, nothing(size_of(plan_of(by.call), by.rank(), buffer)));
   }
 }
@@ -42,14 +51,32 @@ void World::end(const Actor& by) {
 void World::transfer(const Actor& by, const Place& from, const Place& to) {
   const Location source = locate(by, from);
   const Location target = locate(by, to);
-  if (source.memory == target.memory && source.extent.first < target.extent.last &&
-      target.extent.first < source.extent.last) {
-    // In place, a rank's block may already lie where it is copied to: interpreters skip that copy.
-    if (source.extent.first == target.extent.first) return;
-    report_.add({Kind::overlap, by.rank(), by.step, by.call, target.buffer, target.extent.first, target.extent.last,
-                 "copies onto a part of itself, from " + std::to_string(source.extent.first)});
-  }
+  // In place, a rank's block may already lie where it is copied to: interpreters skip that copy.
+  if (overlaps(by, source, target) && source.extent.first == target.extent.first) return;
   store(by, target, load(by, from));
+}
+
+void World::reduce(const Actor& by, const Place& from, const Place& to) {
+  overlaps(by, locate(by, from), locate(by, to));
+  const Contents left = load(by, from);
+  const Contents right = load(by, to);
+  store(by, locate(by, to), combine(left, right, expressions_[static_cast<std::size_t>(by.call - 1)]));
+}
+
+/// Whether a step's operands share bytes. A copy onto itself is nothing; everything else is a fault.
+bool World::overlaps(const Actor& by, const Location& source, const Location& target) {
+  if (source.memory != target.memory || source.extent.first >= target.extent.last ||
+      target.extent.first >= source.extent.last)
+    return false;
+  const bool is_copy = plan_of(by.call)
+                           .programs[static_cast<std::size_t>(by.rank().value)]
+                           .steps[static_cast<std::size_t>(by.step)]
+                           .op() != plan::Op::reduce;
+  if (!is_copy || source.extent.first != target.extent.first)
+    report_.add({Kind::overlap, by.rank(), by.step, by.call, target.buffer, target.extent.first, target.extent.last,
+                 std::string(is_copy ? "copies" : "reduces") + " onto a part of itself, from " +
+                     std::to_string(source.extent.first)});
+  return true;
 }
 
 Contents World::load(const Actor& by, const Place& from) {
@@ -74,9 +101,13 @@ void World::deliver(const Actor& by, const Place& to, const Contents& contents) 
 World::Location World::locate(const Actor& by, const Place& place) {
   Buffer buffer = place.buffer;
   Bytes offset = place.offset;
-  if (buffer == Buffer::input && is_in_place(by.call)) {
+  const plan::Alias alias = alias_of(by.call, place.owner);
+  if (buffer == Buffer::input && alias.kind == plan::Alias::input_in_output) {
     buffer = Buffer::output;
-    offset += static_cast<Bytes>(place.owner.value) * plan_of(by.call).problem.bytes;
+    offset += alias.offset;
+  } else if (buffer == Buffer::output && alias.kind == plan::Alias::output_in_input) {
+    buffer = Buffer::input;
+    offset += alias.offset;
   }
   int memory = place.owner.value * memories_per_rank + static_cast<int>(buffer);
   if (buffer == Buffer::window) memory += by.call % plan::window_banks;
@@ -99,9 +130,40 @@ void World::check_output(const Actor& by) {
   const Location output = locate(by, {by.rank(), Buffer::output, 0, size_of(plan, by.rank(), Buffer::output)});
   Contents found;
   output.memory->peek(output.extent, by.call, found);
-  for (const Difference& difference : compare(found, wanted_output(plan)))
-    report_.add({Kind::data, by.rank(), by.step, by.call, Buffer::output, difference.where.first, difference.where.last,
-                 "holds " + to_string(difference.found, plan) + ", should hold " + to_string(difference.wanted, plan)});
+  if (is_reduction(plan.problem.operation)) return check_reduction(by, found);
+  const Expressions& expressions = expressions_[static_cast<std::size_t>(by.call - 1)];
+  for (const Difference& difference : compare(found, wanted_output(plan, by.rank())))
+    report_data(by, difference.where, difference.found, to_string(difference.wanted, plan, expressions));
+}
+
+void World::check_reduction(const Actor& by, const Contents& found) {
+  const plan::Plan& plan = plan_of(by.call);
+  const Expressions& expressions = expressions_[static_cast<std::size_t>(by.call - 1)];
+  const Wanted wanted = wanted_reduction(plan, by.rank());
+  Bytes at = 0;
+  for (const Piece& piece : found) {
+    if (piece.value.offset != wanted.offset + at ||
+        !is_wanted(expressions, piece.value.expression, wanted, plan.problem.is_commutative))
+      report_data(by, {at, at + piece.bytes}, piece.value,
+                  "byte " + std::to_string(wanted.offset + at) + " of ranks " + std::to_string(wanted.first) + " to " +
+                      std::to_string(wanted.last) + (plan.problem.is_commutative ? "" : " in this order"));
+    at += piece.bytes;
+  }
+  if (plan.problem.operation == plan::Operation::allreduce) check_same_bits(by, found);
+}
+
+/// Floating point is not associative: only the same tree gives the same bits everywhere.
+void World::check_same_bits(const Actor& by, const Contents& found) {
+  Contents& first = first_results_[static_cast<std::size_t>(by.call - 1)];
+  if (first.empty()) first = found;
+  for (const Difference& difference : compare(found, first))
+    report_data(by, difference.where, difference.found, "the same, combined in the same order as on other ranks");
+}
+
+void World::report_data(const Actor& by, Extent where, const Value& found, const std::string& wanted) {
+  const Expressions& expressions = expressions_[static_cast<std::size_t>(by.call - 1)];
+  report_.add({Kind::data, by.rank(), by.step, by.call, Buffer::output, where.first, where.last,
+               "holds " + to_string(found, plan_of(by.call), expressions) + ", should hold " + wanted});
 }
 
 void World::report_undefined(const Actor& by, const Location& from, const Contents& contents) {

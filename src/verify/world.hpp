@@ -6,6 +6,7 @@
 
 #include "plan/program.hpp"
 #include "verify/clocks.hpp"
+#include "verify/contents.hpp"
 #include "verify/memory.hpp"
 #include "verify/violation.hpp"
 
@@ -28,7 +29,7 @@ struct Place {
   Bytes bytes = 0;
 };
 
-/// Where the caller's input lies. Only allgather has a form in place; other calls are the same under both.
+/// Where the caller's buffers lie: apart, or overlapping as under MPI_IN_PLACE (plan::alias_of).
 enum class Placement : bool { apart, in_place };
 
 /// Every access is noted in the memory it touches; what conflicts or reads undefined bytes is reported.
@@ -44,6 +45,8 @@ class World {
 
   /// One copy by the actor.
   void transfer(const Actor& by, const Place& from, const Place& to);
+  /// One reduction by the actor: to = from o to.
+  void reduce(const Actor& by, const Place& from, const Place& to);
   /// The contents of a message that starts now.
   Contents load(const Actor& by, const Place& from);
   /// A receipt starts: the place belongs to the network until deliver().
@@ -61,13 +64,18 @@ class World {
   };
 
   const plan::Plan& plan_of(int call) const { return *calls_[static_cast<std::size_t>(call - 1)]; }
-  bool is_in_place(int call) const {
-    return placement_ == Placement::in_place && plan_of(call).problem.operation == plan::Operation::allgather;
+  plan::Alias alias_of(int call, Rank rank) const {
+    if (placement_ == Placement::apart) return {};
+    return plan::alias_of(plan_of(call).problem, plan_of(call).topology.ranks(), rank);
   }
   Location locate(const Actor& by, const Place& place);
   void store(const Actor& by, const Location& to, const Contents& contents);
   void refill(const Actor& by, plan::Buffer buffer, const Contents& contents);
   void check_output(const Actor& by);
+  void check_reduction(const Actor& by, const Contents& found);
+  void check_same_bits(const Actor& by, const Contents& found);
+  void report_data(const Actor& by, Extent where, const Value& found, const std::string& wanted);
+  bool overlaps(const Actor& by, const Location& source, const Location& target);
   void report_undefined(const Actor& by, const Location& from, const Contents& contents);
   void report_conflicts(const Actor& by, const Location& location, bool writes);
   std::string describe(Event other) const;
@@ -77,6 +85,8 @@ class World {
   const Clocks& clocks_;
   Report& report_;
   std::vector<Memory> memories_;
+  std::vector<Expressions> expressions_;  ///< by call
+  std::vector<Contents> first_results_;   ///< by call: what the first rank to end an allreduce has found
   std::vector<Conflict> conflicts_;  ///< of the access under way
 };
 

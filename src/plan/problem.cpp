@@ -1,0 +1,81 @@
+#include "plan/problem.hpp"
+
+#include "plan/blocks.hpp"
+
+namespace espalier::plan {
+namespace {
+
+constexpr Bytes line_payload = 56;  // execute/board.hpp, which says so too
+constexpr Bytes tiny_lines = tiny_bytes / line_payload;
+
+}  // namespace
+
+bool is_tiny(const Problem& problem, int ranks) {
+  if (!problem.counts.empty()) return false;
+  switch (problem.operation) {
+    case Operation::scatter:
+    case Operation::alltoall:
+    case Operation::reduce_scatter: {
+      const Bytes lines = (problem.bytes + line_payload - 1) / line_payload;
+      return lines <= tiny_lines && lines * static_cast<Bytes>(ranks) <= tiny_lines;
+    }
+    default: return problem.bytes <= tiny_bytes;
+  }
+}
+
+Bytes input_bytes(const Problem& problem, int ranks, Rank rank) {
+  switch (problem.operation) {
+    case Operation::broadcast:
+    case Operation::barrier: return 0;
+    case Operation::scatter: return rank == problem.root ? Blocks(problem, ranks).total() : 0;
+    case Operation::gather:
+    case Operation::allgather: return Blocks(problem, ranks).bytes(rank);
+    case Operation::alltoall: return PairBlocks(problem, ranks).input_begin(rank, Rank(ranks));
+    case Operation::reduce_scatter: return Blocks(problem, ranks).total();
+    case Operation::reduce:
+    case Operation::allreduce:
+    case Operation::scan:
+    case Operation::exscan: return problem.bytes;
+  }
+  return 0;
+}
+
+Bytes output_bytes(const Problem& problem, int ranks, Rank rank) {
+  switch (problem.operation) {
+    case Operation::barrier: return 0;
+    case Operation::gather: return rank == problem.root ? Blocks(problem, ranks).total() : 0;
+    case Operation::allgather: return Blocks(problem, ranks).total();
+    case Operation::alltoall: return PairBlocks(problem, ranks).output_begin(Rank(ranks), rank);
+    case Operation::scatter:
+    case Operation::reduce_scatter: return Blocks(problem, ranks).bytes(rank);
+    case Operation::reduce: return rank == problem.root ? problem.bytes : 0;
+    case Operation::exscan: return rank == Rank(0) ? 0 : problem.bytes;
+    case Operation::broadcast:
+    case Operation::allreduce:
+    case Operation::scan: return problem.bytes;
+  }
+  return 0;
+}
+
+Alias alias_of(const Problem& problem, int ranks, Rank rank) {
+  switch (problem.operation) {
+    case Operation::allgather: return {Alias::input_in_output, Blocks(problem, ranks).begin(rank)};
+    case Operation::gather:
+      if (rank == problem.root) return {Alias::input_in_output, Blocks(problem, ranks).begin(rank)};
+      return {};
+    case Operation::scatter:
+      if (rank == problem.root) return {Alias::output_in_input, Blocks(problem, ranks).begin(rank)};
+      return {};
+    case Operation::reduce:
+      if (rank == problem.root) return {Alias::input_in_output, 0};
+      return {};
+    case Operation::exscan:
+      if (rank != Rank(0)) return {Alias::input_in_output, 0};
+      return {};
+    case Operation::allreduce:
+    case Operation::scan: return {Alias::input_in_output, 0};
+    default: return {};
+  }
+}
+
+}  // namespace espalier::plan
