@@ -1,13 +1,16 @@
 /* The measuring half of `espalier bench`: native and Espalier's collectives side by side in one job.
  *
- *   espalier_bench_<abi> --ops bcast,allgather,barrier --sizes 4,1024,65536 --rounds 5 --budget-ms 40 [--cold]
+ *   espalier_bench_<abi> --ops bcast,allreduce --sizes 4,1024,65536 --rounds 5 --budget-ms 40 [--type int] [--cold]
  *
- * Prints on rank 0 one JSON object per operation, size and round. Method (METHOD.md): in every round the arms take
- * turns in small batches; each call is preceded by a native barrier outside the time; one clock for all ranks; a call
- * lasts from the last entry (with more ranks than cores: the first) to the last exit; buffers rotate; a third arm
- * repeats native as a control. Before measuring, the data of both arms are compared. */
+ * A size is one rank's block (bcast: the message; reductions: the vector, rounded up to whole elements). Espalier must
+ * be preloaded: its arm calls MPI_..., native calls PMPI_.... Prints on rank 0 one JSON object per operation, size and
+ * round. Method (METHOD.md): in every round the arms take turns in small batches; each call is preceded by a native
+ * barrier outside the time; one clock for all ranks; a call lasts from the last entry (with more ranks than cores: the
+ * first) to the last exit; buffers rotate; a third arm repeats native as a control. Before measuring, the data of both
+ * arms are checked. */
 
 #define _GNU_SOURCE
+#include <limits.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -17,28 +20,28 @@
 
 #include <espalier/espalier.h>
 
-enum { NATIVE, ESPALIER, CONTROL, ARMS };
-enum { BCAST, ALLGATHER, BARRIER, OPERATIONS };
-enum { ROTATIONS = 4, BATCH = 8, MAX_CALLS = 20000, MAX_SIZES = 64 };
+#include "operations.h"
 
-static const char* const operation_names[OPERATIONS] = {"bcast", "allgather", "barrier"};
+enum { NATIVE, ESPALIER, CONTROL, ARMS };
+enum { BATCH = 8, MAX_CALLS = 20000, MAX_SIZES = 64, MAX_OPERATIONS = 64 };
 
 static struct {
-  int wanted[OPERATIONS];
+  const struct operation* operations[MAX_OPERATIONS];
+  int operation_count;
   long sizes[MAX_SIZES];
   int size_count;
   int rounds;
   double budget_us; /* for one operation, size and round, all arms together */
   int cold;
-} options = {{1, 1, 1}, {4, 64, 1024, 16384, 65536, 1048576}, 6, 5, 40e3, 0};
+} options = {{NULL}, 0, {4, 64, 1024, 16384, 65536, 1048576}, 6, 5, 40e3, 0};
 
 static int rank, ranks, nodes, cores;
 
-struct call {
-  int operation;
-  long bytes;
-  char* in;
-  char* out;
+/* The inputs and outputs of one problem, to be used in turn. */
+struct buffers {
+  char *in, *out;
+  long in_bytes, out_bytes; /* of one of them */
+  int count;
 };
 
 /* Times of one arm's calls, as this rank saw them. */
@@ -57,52 +60,32 @@ static double now_us(void) {
 static void fail(const char* what, const char* detail) {
   if (rank == 0) fprintf(stderr, "espalier_bench: %s%s\n", what, detail);
   PMPI_Abort(MPI_COMM_WORLD, 2);
+  exit(2); /* Some MPIs come back. */
 }
 
-/* ---- the calls ------------------------------------------------------------------------------------------------------
- */
-
-static void run_native(const struct call* c) {
-  int n = (int)c->bytes;
-  if (c->operation == BCAST)
-    PMPI_Bcast(c->out, n, MPI_BYTE, 0, MPI_COMM_WORLD);
-  else if (c->operation == ALLGATHER)
-    PMPI_Allgather(c->in, n, MPI_BYTE, c->out, n, MPI_BYTE, MPI_COMM_WORLD);
-  else
-    PMPI_Barrier(MPI_COMM_WORLD);
+static void run_arm(int arm, const struct problem* problem, const struct buffers* buffers, int turn) {
+  int which = turn % buffers->count;
+  run_call* call = arm == ESPALIER ? problem->operation->preloaded : problem->operation->native;
+  call(problem, buffers->in + which * buffers->in_bytes, buffers->out + which * buffers->out_bytes);
 }
-
-static void run_espalier(const struct call* c) {
-  int n = (int)c->bytes;
-  if (c->operation == BCAST)
-    Espalier_Bcast(c->out, n, MPI_BYTE, 0, MPI_COMM_WORLD);
-  else if (c->operation == ALLGATHER)
-    Espalier_Allgather(c->in, n, MPI_BYTE, c->out, n, MPI_BYTE, MPI_COMM_WORLD);
-  else
-    Espalier_Barrier(MPI_COMM_WORLD);
-}
-
-static void run_arm(int arm, const struct call* c) { arm == ESPALIER ? run_espalier(c) : run_native(c); }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------
  */
 
-static long out_bytes(int operation, long bytes) { return operation == ALLGATHER ? bytes * ranks : bytes; }
-
-/* ROTATIONS pairs of buffers, page aligned and touched. */
-static void make_buffers(int operation, long bytes, char** in, char** out) {
-  size_t in_size = (size_t)ROTATIONS * (size_t)(bytes + 64),
-         out_size = (size_t)ROTATIONS * (size_t)(out_bytes(operation, bytes) + 64);
-  if (posix_memalign((void**)in, 4096, in_size) || posix_memalign((void**)out, 4096, out_size))
+/* Four pairs of buffers, page aligned and touched; fewer when four would take more than a quarter of a GiB. */
+static struct buffers make_buffers(const struct problem* problem) {
+  enum { ROTATIONS = 4, SLACK = 64, LIMIT = 256 << 20 };
+  struct buffers made = {NULL, NULL, extent_bytes(problem, problem->operation->in),
+                         extent_bytes(problem, problem->operation->out), ROTATIONS};
+  long larger = made.in_bytes > made.out_bytes ? made.in_bytes : made.out_bytes;
+  while (made.count > 1 && made.count * larger > LIMIT) --made.count;
+  size_t in_size = (size_t)(made.count * made.in_bytes + SLACK),
+         out_size = (size_t)(made.count * made.out_bytes + SLACK);
+  if (posix_memalign((void**)&made.in, 4096, in_size) || posix_memalign((void**)&made.out, 4096, out_size))
     fail("out of memory", "");
-  memset(*in, rank + 1, in_size);
-  memset(*out, rank + 1, out_size);
-}
-
-static struct call rotated(int operation, long bytes, char* in, char* out, int turn) {
-  struct call c = {operation, bytes, in + (turn % ROTATIONS) * bytes,
-                   out + (turn % ROTATIONS) * out_bytes(operation, bytes)};
-  return c;
+  memset(made.in, rank + 1, in_size);
+  memset(made.out, rank + 1, out_size);
+  return made;
 }
 
 /* Leaves nothing of the buffers in the first and second cache levels (Wu, Kendall, Aluru, section 7). */
@@ -113,33 +96,28 @@ static void purge_cache(void) {
   memset(sweep, 1, SWEEP);
 }
 
-/* Both arms must deliver the same bytes before their times mean anything. */
-static void check_data(int operation, long bytes, char* in, char* out) {
-  int wrong = 0, any_wrong = 0;
-  for (long i = 0; i < bytes; ++i) in[i] = (char)(i * 7 + rank * 13 + i / 255);
+/* Both arms must deliver the right data before their times mean anything. */
+static void check_data(const struct problem* problem, const struct buffers* buffers) {
   for (int arm = NATIVE; arm <= ESPALIER; ++arm) {
-    struct call c = {operation, bytes, in, out};
-    for (long i = 0; i < bytes; ++i) out[i] = rank == 0 ? in[i] : 0;
-    run_arm(arm, &c);
-    for (long i = 0; i < out_bytes(operation, bytes); ++i) {
-      long from = operation == ALLGATHER ? i / bytes : 0, at = operation == ALLGATHER ? i % bytes : i;
-      wrong |= out[i] != (char)(at * 7 + from * 13 + at / 255);
-    }
+    fill_input(problem, buffers->in, buffers->out);
+    run_arm(arm, problem, buffers, 0);
+    int wrong = problem->operation->is_wrong(problem, buffers->out), any_wrong = 0;
     PMPI_Allreduce(&wrong, &any_wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (any_wrong)
       fail(arm == NATIVE ? "native delivered wrong data: " : "Espalier delivered wrong data: ",
-           operation_names[operation]);
+           problem->operation->name);
   }
 }
 
 /* ---- one round ------------------------------------------------------------------------------------------------------
  */
 
-static void time_call(int arm, const struct call* c, struct samples* samples) {
+static void time_call(int arm, const struct problem* problem, const struct buffers* buffers, int turn,
+                      struct samples* samples) {
   if (options.cold) purge_cache();
   PMPI_Barrier(MPI_COMM_WORLD);
   samples->entry[samples->count] = now_us();
-  run_arm(arm, c);
+  run_arm(arm, problem, buffers, turn);
   samples->exit[samples->count++] = now_us();
 }
 
@@ -162,67 +140,92 @@ static void reduce_samples(const struct samples* samples, double* p50, double* p
 
 /* BATCH calls of one arm, after one that is not timed: it takes the blame for what the arm before left in the caches.
  */
-static void run_batch(int arm, int operation, long bytes, char* in, char* out, struct samples* samples) {
+static void run_batch(int arm, const struct problem* problem, const struct buffers* buffers, struct samples* samples) {
   static int turn;
-  struct call warm = rotated(operation, bytes, in, out, turn);
-  run_arm(arm, &warm);
-  for (int i = 0; i < BATCH; ++i) {
-    struct call c = rotated(operation, bytes, in, out, ++turn);
-    time_call(arm, &c, samples);
-  }
+  run_arm(arm, problem, buffers, turn);
+  for (int i = 0; i < BATCH; ++i) time_call(arm, problem, buffers, ++turn, samples);
 }
 
 /* Batches of each arm in turn until the budget is spent; rank 0 says when, so that all ranks make the same calls. */
-static void run_round(int operation, long bytes, char* in, char* out, struct samples samples[ARMS]) {
+static void run_round(const struct problem* problem, const struct buffers* buffers, struct samples samples[ARMS]) {
   double begin = now_us();
   int go_on = 1;
   for (int arm = 0; arm < ARMS; ++arm) samples[arm].count = 0;
   while (go_on) {
-    for (int arm = 0; arm < ARMS; ++arm) run_batch(arm, operation, bytes, in, out, &samples[arm]);
+    for (int arm = 0; arm < ARMS; ++arm) run_batch(arm, problem, buffers, &samples[arm]);
     go_on = now_us() - begin < options.budget_us && samples[0].count + BATCH <= MAX_CALLS;
     PMPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
 }
 
-static void describe(int operation, long bytes, char* text, int length) {
-  if (Espalier_Describe(operation_names[operation], bytes, 0, MPI_COMM_WORLD, text, length) != MPI_SUCCESS)
-    snprintf(text, (size_t)length, "unknown");
+static void print_round(const struct problem* problem, int round, int calls, const double p50[ARMS],
+                        const double p10[ARMS]) {
+  char choice[256];
+  if (Espalier_Describe(problem->operation->described, problem->bytes, 0, MPI_COMM_WORLD, choice, sizeof(choice)) !=
+      MPI_SUCCESS)
+    snprintf(choice, sizeof(choice), "unknown");
+  printf(
+      "{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, \"calls\": %d, "
+      "\"native_p50_us\": %.3f, \"espalier_p50_us\": %.3f, \"control_p50_us\": %.3f, "
+      "\"native_p10_us\": %.3f, \"espalier_p10_us\": %.3f, \"choice\": \"%s\"}\n",
+      problem->operation->name, problem->bytes, round, ranks, nodes, calls, p50[NATIVE], p50[ESPALIER], p50[CONTROL],
+      p10[NATIVE], p10[ESPALIER], choice);
+  fflush(stdout);
 }
 
-static void measure(int operation, long bytes) {
+static void measure(const struct operation* operation, long bytes) {
   static struct samples samples[ARMS];
-  char *in, *out, choice[256];
-  make_buffers(operation, bytes, &in, &out);
-  check_data(operation, bytes, in, out);
+  struct problem problem;
+  if (!make_problem(operation, bytes, &problem)) fail("out of memory", "");
+  struct buffers buffers = make_buffers(&problem);
+  check_data(&problem, &buffers);
   for (int round = 0; round < options.rounds; ++round) {
     double p50[ARMS] = {0}, p10[ARMS] = {0};
-    run_round(operation, bytes, in, out, samples);
+    run_round(&problem, &buffers, samples);
     for (int arm = 0; arm < ARMS; ++arm) reduce_samples(&samples[arm], &p50[arm], &p10[arm]);
-    describe(operation, bytes, choice, sizeof(choice));
-    if (rank == 0)
-      printf(
-          "{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, \"calls\": %d, "
-          "\"native_p50_us\": %.3f, "
-          "\"espalier_p50_us\": %.3f, \"control_p50_us\": %.3f, \"native_p10_us\": %.3f, \"espalier_p10_us\": %.3f, "
-          "\"choice\": \"%s\"}\n",
-          operation_names[operation], bytes, round, ranks, nodes, samples[0].count, p50[NATIVE], p50[ESPALIER],
-          p50[CONTROL], p10[NATIVE], p10[ESPALIER], choice);
-    fflush(stdout);
+    if (rank == 0) print_round(&problem, round, samples[0].count, p50, p10);
   }
-  free(in);
-  free(out);
+  free(buffers.in);
+  free(buffers.out);
+  release_problem(&problem);
+}
+
+/* Whether MPI's int counts and displacements can say where all blocks lie. */
+static int is_countable(const struct operation* operation, long bytes) {
+  if (operation->in != ALL_BLOCKS && operation->out != ALL_BLOCKS) return 1;
+  if (bytes * ranks <= INT_MAX) return 1;
+  if (rank == 0)
+    fprintf(stderr, "espalier_bench: %s of %ld bytes left out: %d blocks exceed 2 GiB\n", operation->name, bytes,
+            ranks);
+  return 0;
+}
+
+/* Sizes that become the same number of elements are measured once. */
+static void measure_sizes(const struct operation* operation) {
+  int has_size = operation->in != NOTHING || operation->out != NOTHING;
+  long last = -1;
+  for (int i = 0; i < (has_size ? options.size_count : 1); ++i) {
+    long bytes = has_size ? whole_elements(operation, options.sizes[i]) : 0;
+    if (bytes != last && is_countable(operation, bytes)) measure(operation, bytes);
+    last = bytes;
+  }
 }
 
 /* ---- command line ---------------------------------------------------------------------------------------------------
  */
 
+static void add_operation(const struct operation* operation) {
+  if (options.operation_count == MAX_OPERATIONS) fail("too many operations", "");
+  options.operations[options.operation_count++] = operation;
+}
+
 static void parse_ops(char* text) {
-  memset(options.wanted, 0, sizeof(options.wanted));
-  for (char* op = strtok(text, ","); op != NULL; op = strtok(NULL, ",")) {
-    int known = 0;
-    for (int i = 0; i < OPERATIONS; ++i)
-      if (strcmp(op, operation_names[i]) == 0) options.wanted[i] = known = 1;
-    if (!known) fail("unknown operation (bcast, allgather, barrier): ", op);
+  options.operation_count = 0;
+  for (char* name = strtok(text, ","); name != NULL; name = strtok(NULL, ",")) {
+    int known = 0, all = strcmp(name, "all") == 0;
+    for (const struct operation* it = operations; it->name != NULL; ++it)
+      if (all ? !it->is_baseline : strcmp(name, it->name) == 0) add_operation(it), known = 1;
+    if (!known) fail("unknown operation: ", name);
   }
 }
 
@@ -237,6 +240,10 @@ static void parse_sizes(char* text) {
   }
 }
 
+static void parse_type(const char* name) {
+  if (!set_reduction_type(name)) fail("--type is double, int or float, not ", name);
+}
+
 static void parse_arguments(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "--cold") == 0) {
@@ -247,6 +254,8 @@ static void parse_arguments(int argc, char** argv) {
     char* value = argv[++i];
     if (strcmp(argv[i - 1], "--ops") == 0)
       parse_ops(value);
+    else if (strcmp(argv[i - 1], "--type") == 0)
+      parse_type(value);
     else if (strcmp(argv[i - 1], "--sizes") == 0)
       parse_sizes(value);
     else if (strcmp(argv[i - 1], "--rounds") == 0)
@@ -281,11 +290,11 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  set_reduction_type("double");
   parse_arguments(argc, argv);
+  if (options.operation_count == 0) fail("--ops names no operation", "");
   learn_machine();
-  for (int operation = 0; operation < OPERATIONS; ++operation)
-    for (int i = 0; options.wanted[operation] && i < (operation == BARRIER ? 1 : options.size_count); ++i)
-      measure(operation, operation == BARRIER ? 0 : options.sizes[i]);
+  for (int i = 0; i < options.operation_count; ++i) measure_sizes(options.operations[i]);
   MPI_Finalize();
   return 0;
 }

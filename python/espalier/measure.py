@@ -18,6 +18,28 @@ from espalier.launch import Job, Target, build_command
 from espalier.libraries import find_bench_worker
 from espalier.mpis import Mpi
 
+# What the worker can measure. Sizes are one rank's block: the message for bcast, the whole vector for reductions
+# (rounded up to whole elements), the block of one pair for alltoall. The v-forms and reduce_scatter deal the same sum
+# unevenly.
+OPERATIONS = (
+    "bcast",
+    "scatter",
+    "scatterv",
+    "gather",
+    "gatherv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
+    "barrier",
+)
+TYPES = ("double", "int", "float")  # of reductions
 DEFAULT_SIZES = (4, 64, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20)
 
 
@@ -68,6 +90,7 @@ class Plan:
     ranks: int = 2
     rounds: int = 5
     budget_ms: int | None = None  # time for one size of one arm; None: the worker's own
+    type: str = "double"  # of reductions, which are sums
     cold: bool = False  # a fresh buffer for every call, as applications with large working sets see it
     settings: dict[str, str] = field(default_factory=dict)
 
@@ -77,6 +100,7 @@ def measure(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sa
     worker = [str(find_bench_worker(mpi.abi)), "--ops", ",".join(plan.ops)]
     worker += ["--sizes", ",".join(str(size) for size in plan.sizes), "--rounds", str(plan.rounds)]
     worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
+    worker += ["--type", plan.type]
     worker += ["--cold"] if plan.cold else []
     # The worker is linked with no MPI: it runs under every one of its ABI, which therefore has to be preloaded.
     job = Job(Target(mpi, True, "benchmark"), plan.ranks, worker, settings=plan.settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from espalier.errors import UserError
-from espalier.measure import Sample, condense, parse_sample
+from espalier.measure import OPERATIONS, Sample, condense, parse_sample
 from workshop import MPI_TEXT, Command, make_mpi
+
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def a_sample(op: str = "bcast", size: int = 4, number: int = 0, native: float = 2.0, own: float = 1.0) -> Sample:
@@ -79,7 +82,7 @@ def test_bench_prints_rows_with_every_promised_field(command: Command, worker, t
     promised = "op bytes ranks nodes mpi native_p50_us espalier_p50_us ratio_median ratio_min ratio_max choice"
     assert set(row) == {*promised.split(), "control_min", "control_max"}
     called = (tmp_path / "mpich" / "called").read_text()
-    assert "--ops bcast --sizes 4,1024 --rounds 3 --cold" in called
+    assert "--ops bcast --sizes 4,1024 --rounds 3 --type double --cold" in called
     assert "libmpi.so.12" in called
 
 
@@ -100,9 +103,34 @@ def test_against_several_mpis_the_best_native_is_the_bar(command: Command, worke
 
 
 @pytest.mark.parametrize(
+    ("wanted", "passed"),
+    [
+        ("all", ",".join(OPERATIONS)),
+        ("Broadcast, MPI_Alltoallv,reduce_scatter_block", "bcast,alltoallv,reduce_scatter_block"),
+    ],
+)
+def test_operations_are_named_as_people_name_them(
+    command: Command, worker, tmp_path: Path, wanted: str, passed: str
+) -> None:
+    worker("mpich", [as_line(a_sample())])
+    assert command("bench", "--ops", wanted, "--type", "int").code == 0
+    called = (tmp_path / "mpich" / "called").read_text()
+    assert f"--ops {passed} --sizes" in called
+    assert "--type int" in called
+
+
+def test_the_worker_has_every_operation_that_the_command_names() -> None:
+    table = (CHECKOUT / "bench" / "collectives" / "operations.c").read_text()
+    entries = re.findall(r"^ *(?:ENTRY\(|\{\")(\w+)[,\"]", table, re.MULTILINE)
+    assert entries == list(OPERATIONS)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--ops", "scatter"], "'scatter' is no operation"),
+        (["--ops", "scatters"], "'scatters' is no operation"),
+        (["--ops", "all,scatter"], "'all' is no operation"),
+        (["--type", "quad"], "'quad' is no type"),
         (["--ops", ","], "names no operation"),
         (["--sizes", "4,big"], "'big' is no number of bytes"),
         (["--mpi", "mpich", "--against", "mpich"], "exclude each other"),

@@ -13,18 +13,23 @@ from rich.table import Table
 
 from espalier import console
 from espalier.errors import UserError
-from espalier.measure import DEFAULT_SIZES, Plan, Row, Sample, measure
+from espalier.measure import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, Sample, measure
 from espalier.mpis import Mpi, find_default_mpi, select_mpi
 from espalier.settings import parse_settings
 from espalier.units import format_bytes, parse_bytes
 
-OPERATIONS = ("bcast", "allgather", "barrier")
-
 
 def bench(
-    ops: Annotated[str, typer.Option(help="Operations, separated by commas.")] = "bcast,allgather,barrier",
+    ops: Annotated[str, typer.Option(help=f"`all`, or some of: {', '.join(OPERATIONS)}.")] = "bcast,allgather,barrier",
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
-    sizes: Annotated[str | None, typer.Option(help="Message sizes, separated by commas: 4,1K,1M.")] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            help="Sizes of one rank's block (bcast: the message; reductions: the vector; alltoall: one pair's block), "
+            "separated by commas: 4,1K,1M."
+        ),
+    ] = None,
+    type_: Annotated[str, typer.Option("--type", help=f"Elements of reductions: {', '.join(TYPES)}.")] = "double",
     mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
     against: Annotated[
         str | None, typer.Option(help="Several MPIs, separated by commas: measure all, compare with the best.")
@@ -44,7 +49,9 @@ def bench(
     variables = parse_settings(settings or [])
     if virtual_nodes is not None:
         variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
-    plan = Plan(_parse_ops(ops), _parse_sizes(sizes), ranks, rounds, budget_ms, cold, variables)
+    if type_ not in TYPES:
+        raise UserError(f"--type: '{type_}' is no type of elements", f"known: {', '.join(TYPES)}")
+    plan = Plan(_parse_ops(ops), _parse_sizes(sizes), ranks, rounds, budget_ms, type_, cold, variables)
     mpis = [select_mpi(name) for name in against.split(",")] if against else [_one_mpi(mpi)]
     rows = [row for one in mpis for row in _measure_with_progress(one, plan)]
     if json:
@@ -76,11 +83,13 @@ def _one_mpi(wanted: str | None) -> Mpi:
 def _parse_ops(text: str) -> list[str]:
     ops = [op.strip().removeprefix("MPI_").lower() for op in text.split(",") if op.strip()]
     ops = ["bcast" if op == "broadcast" else op for op in ops]
+    if ops == ["all"]:
+        return list(OPERATIONS)
     for op in ops:
         if op not in OPERATIONS:
-            raise UserError(f"--ops: '{op}' is no operation of Espalier", f"known: {', '.join(OPERATIONS)}")
+            raise UserError(f"--ops: '{op}' is no operation of Espalier", f"known: all, {', '.join(OPERATIONS)}")
     if not ops:
-        raise UserError("--ops names no operation", f"known: {', '.join(OPERATIONS)}")
+        raise UserError("--ops names no operation", f"known: all, {', '.join(OPERATIONS)}")
     return ops
 
 

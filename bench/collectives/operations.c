@@ -1,0 +1,283 @@
+#include "operations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORLD MPI_COMM_WORLD
+
+/* ---- the calls ------------------------------------------------------------------------------------------------------
+ * CALL(name, Function, arguments…) makes native_name and preloaded_name: the same call of PMPI_Function and of
+ * MPI_Function. */
+
+#define ONE_CALL(title, ...)                                              \
+  static void title(const struct problem* p, const void* in, void* out) { \
+    (void)p, (void)in, (void)out;                                         \
+    __VA_ARGS__;                                                          \
+  }
+#define CALL(name, Function, ...)                       \
+  ONE_CALL(native_##name, PMPI_##Function(__VA_ARGS__)) \
+  ONE_CALL(preloaded_##name, MPI_##Function(__VA_ARGS__))
+
+CALL(bcast, Bcast, out, p->count, p->type, 0, WORLD)
+CALL(scatter, Scatter, in, p->count, p->type, out, p->count, p->type, 0, WORLD)
+CALL(gather, Gather, in, p->count, p->type, out, p->count, p->type, 0, WORLD)
+CALL(allgather, Allgather, in, p->count, p->type, out, p->count, p->type, WORLD)
+CALL(alltoall, Alltoall, in, p->count, p->type, out, p->count, p->type, WORLD)
+CALL(scatterv, Scatterv, in, p->counts, p->offsets, p->type, out, p->counts[p->rank], p->type, 0, WORLD)
+CALL(gatherv, Gatherv, in, p->counts[p->rank], p->type, out, p->counts, p->offsets, p->type, 0, WORLD)
+CALL(allgatherv, Allgatherv, in, p->counts[p->rank], p->type, out, p->counts, p->offsets, p->type, WORLD)
+CALL(alltoallv, Alltoallv, in, p->send_counts, p->send_offsets, p->type, out, p->receive_counts, p->receive_offsets,
+     p->type, WORLD)
+CALL(reduce, Reduce, in, out, p->count, p->type, MPI_SUM, 0, WORLD)
+CALL(allreduce, Allreduce, in, out, p->count, p->type, MPI_SUM, WORLD)
+CALL(reduce_scatter, Reduce_scatter, in, out, p->counts, p->type, MPI_SUM, WORLD)
+CALL(reduce_scatter_block, Reduce_scatter_block, in, out, p->count, p->type, MPI_SUM, WORLD)
+CALL(scan, Scan, in, out, p->count, p->type, MPI_SUM, WORLD)
+CALL(exscan, Exscan, in, out, p->count, p->type, MPI_SUM, WORLD)
+CALL(barrier, Barrier, WORLD)
+
+/* The binomial tree of sends and receives that Wu, Kendall and Aluru compare a group operation with (figure 1). */
+static void native_bcast_by_stages(const struct problem* p, const void* in, void* out) {
+  int distance = 1;
+  (void)in;
+  while (distance < p->ranks && (p->rank & distance) == 0) distance <<= 1;
+  if (p->rank != 0) PMPI_Recv(out, p->count, p->type, p->rank - distance, 0, WORLD, MPI_STATUS_IGNORE);
+  while ((distance >>= 1) > 0)
+    if (p->rank + distance < p->ranks) PMPI_Send(out, p->count, p->type, p->rank + distance, 0, WORLD);
+}
+
+/* Scatter, then allgather, among all ranks (van de Geijn; their figure 7). */
+static void native_bcast_two_stage(const struct problem* p, const void* in, void* out) {
+  char* share = (char*)out + p->share_offsets[p->rank];
+  (void)in;
+  PMPI_Scatterv(out, p->shares, p->share_offsets, p->type, p->rank == 0 ? MPI_IN_PLACE : share, p->shares[p->rank],
+                p->type, 0, WORLD);
+  PMPI_Allgatherv(MPI_IN_PLACE, 0, p->type, out, p->shares, p->share_offsets, p->type, WORLD);
+}
+
+/* ---- the data -------------------------------------------------------------------------------------------------------
+ * Element i of rank r's input. Bytes take it as it is; summed up over some thousand ranks it is exact in every type. */
+
+static long value(int rank, long i) { return (i * 7 + rank * 13L + i / 61) % 61; }
+
+static int element_bytes; /* of reductions */
+static MPI_Datatype reduction_type;
+static enum { DOUBLE, INT, FLOAT } representation;
+
+static void store(char* at, long i, long number) {
+  if (representation == DOUBLE) ((double*)at)[i] = (double)number;
+  if (representation == INT) ((int*)at)[i] = (int)number;
+  if (representation == FLOAT) ((float*)at)[i] = (float)number;
+}
+
+static long load(const char* at, long i) {
+  if (representation == DOUBLE) return (long)((const double*)at)[i];
+  return representation == INT ? ((const int*)at)[i] : (long)((const float*)at)[i];
+}
+
+/* Whether `count` bytes at `at` differ from those at `offset` of `from`'s input. */
+static int moved_wrong(const char* at, int from, long offset, long count) {
+  for (long i = 0; i < count; ++i)
+    if (at[i] != (char)value(from, offset + i)) return 1;
+  return 0;
+}
+
+/* Whether `count` elements at `at` differ from the sums over the ranks before `ranks` at `offset` of their inputs. */
+static int summed_wrong(const char* at, int ranks, long offset, long count) {
+  for (long i = 0; i < count; ++i) {
+    long sum = 0;
+    for (int r = 0; r < ranks; ++r) sum += value(r, offset + i);
+    if (load(at, i) != sum) return 1;
+  }
+  return 0;
+}
+
+static int nothing_wrong(const struct problem* p, const char* out) { return (void)p, (void)out, 0; }
+
+static int bcast_wrong(const struct problem* p, const char* out) { return moved_wrong(out, 0, 0, p->count); }
+
+static int scatter_wrong(const struct problem* p, const char* out) {
+  return moved_wrong(out, 0, (long)p->rank * p->count, p->count);
+}
+
+static int scatterv_wrong(const struct problem* p, const char* out) {
+  return moved_wrong(out, 0, p->offsets[p->rank], p->counts[p->rank]);
+}
+
+static int allgather_wrong(const struct problem* p, const char* out) {
+  int wrong = 0;
+  for (int r = 0; r < p->ranks; ++r) wrong |= moved_wrong(out + (long)r * p->count, r, 0, p->count);
+  return wrong;
+}
+
+static int allgatherv_wrong(const struct problem* p, const char* out) {
+  int wrong = 0;
+  for (int r = 0; r < p->ranks; ++r) wrong |= moved_wrong(out + p->offsets[r], r, 0, p->counts[r]);
+  return wrong;
+}
+
+static int gather_wrong(const struct problem* p, const char* out) { return p->rank == 0 && allgather_wrong(p, out); }
+
+static int gatherv_wrong(const struct problem* p, const char* out) { return p->rank == 0 && allgatherv_wrong(p, out); }
+
+static int alltoall_wrong(const struct problem* p, const char* out) {
+  int wrong = 0;
+  for (int r = 0; r < p->ranks; ++r)
+    wrong |= moved_wrong(out + (long)r * p->count, r, (long)p->rank * p->count, p->count);
+  return wrong;
+}
+
+static int pair_offset(const struct problem* p, int from, int to);
+
+static int alltoallv_wrong(const struct problem* p, const char* out) {
+  int wrong = 0;
+  for (int r = 0; r < p->ranks; ++r)
+    wrong |= moved_wrong(out + p->receive_offsets[r], r, pair_offset(p, r, p->rank), p->receive_counts[r]);
+  return wrong;
+}
+
+static int allreduce_wrong(const struct problem* p, const char* out) {
+  return summed_wrong(out, p->ranks, 0, p->count);
+}
+
+static int reduce_wrong(const struct problem* p, const char* out) { return p->rank == 0 && allreduce_wrong(p, out); }
+
+static int reduce_scatter_wrong(const struct problem* p, const char* out) {
+  return summed_wrong(out, p->ranks, p->offsets[p->rank], p->counts[p->rank]);
+}
+
+static int reduce_scatter_block_wrong(const struct problem* p, const char* out) {
+  return summed_wrong(out, p->ranks, (long)p->rank * p->count, p->count);
+}
+
+static int scan_wrong(const struct problem* p, const char* out) { return summed_wrong(out, p->rank + 1, 0, p->count); }
+
+/* MPI leaves the output of rank 0 undefined. */
+static int exscan_wrong(const struct problem* p, const char* out) {
+  return p->rank > 0 && summed_wrong(out, p->rank, 0, p->count);
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------------
+ */
+
+enum { MOVES, REDUCES };
+
+/* A rank's own block of a v-form may be one and a half: it gets the room of all. */
+#define ENTRY(name, described, in, out, reduces) \
+  { #name, described, in, out, reduces, 0, native_##name, preloaded_##name, name##_wrong }
+#define BASELINE(name) \
+  { #name, "broadcast", NOTHING, ONE_BLOCK, MOVES, 1, native_##name, preloaded_bcast, bcast_wrong }
+
+const struct operation operations[] = {
+    ENTRY(bcast, "broadcast", NOTHING, ONE_BLOCK, MOVES),
+    ENTRY(scatter, "scatter", ALL_BLOCKS, ONE_BLOCK, MOVES),
+    ENTRY(scatterv, "scatter", ALL_BLOCKS, ALL_BLOCKS, MOVES),
+    ENTRY(gather, "gather", ONE_BLOCK, ALL_BLOCKS, MOVES),
+    ENTRY(gatherv, "gather", ALL_BLOCKS, ALL_BLOCKS, MOVES),
+    ENTRY(allgather, "allgather", ONE_BLOCK, ALL_BLOCKS, MOVES),
+    ENTRY(allgatherv, "allgather", ALL_BLOCKS, ALL_BLOCKS, MOVES),
+    ENTRY(alltoall, "alltoall", ALL_BLOCKS, ALL_BLOCKS, MOVES),
+    ENTRY(alltoallv, "alltoall", ALL_BLOCKS, ALL_BLOCKS, MOVES),
+    ENTRY(reduce, "reduce", ONE_BLOCK, ONE_BLOCK, REDUCES),
+    ENTRY(allreduce, "allreduce", ONE_BLOCK, ONE_BLOCK, REDUCES),
+    ENTRY(reduce_scatter, "reduce_scatter", ALL_BLOCKS, ALL_BLOCKS, REDUCES),
+    ENTRY(reduce_scatter_block, "reduce_scatter", ALL_BLOCKS, ONE_BLOCK, REDUCES),
+    ENTRY(scan, "scan", ONE_BLOCK, ONE_BLOCK, REDUCES),
+    ENTRY(exscan, "exscan", ONE_BLOCK, ONE_BLOCK, REDUCES),
+    {"barrier", "barrier", NOTHING, NOTHING, MOVES, 0, native_barrier, preloaded_barrier, nothing_wrong},
+    BASELINE(bcast_by_stages),
+    BASELINE(bcast_two_stage),
+    {NULL, NULL, NOTHING, NOTHING, MOVES, 0, NULL, NULL, NULL},
+};
+
+/* ---- problems -------------------------------------------------------------------------------------------------------
+ */
+
+int set_reduction_type(const char* name) {
+  static const char* const names[] = {"double", "int", "float"};
+  static const int sizes[] = {sizeof(double), sizeof(int), sizeof(float)};
+  /* Handles of some MPIs are no constants. */
+  const MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT, MPI_FLOAT};
+  for (int i = DOUBLE; i <= FLOAT; ++i) {
+    if (strcmp(name, names[i]) != 0) continue;
+    representation = i;
+    element_bytes = sizes[i];
+    reduction_type = types[i];
+    return 1;
+  }
+  return 0;
+}
+
+static int element_of(const struct operation* operation) { return operation->is_reduction ? element_bytes : 1; }
+
+long whole_elements(const struct operation* operation, long bytes) {
+  int element = element_of(operation);
+  return (bytes + element - 1) / element * element;
+}
+
+/* The k-th of `ranks` uneven blocks: halves and one-and-a-halves in turn; a last one without a partner is whole. */
+static int uneven_count(const struct problem* p, int k) {
+  if (k % 2 == 1) return p->count + (p->count + 1) / 2;
+  return k + 1 < p->ranks ? p->count / 2 : p->count;
+}
+
+/* From rank to rank the blocks of alltoallv are turned by one, so that all ranks send and receive the same amount. */
+static int pair_count(const struct problem* p, int from, int to) {
+  return uneven_count(p, (to - from + p->ranks) % p->ranks);
+}
+
+static int pair_offset(const struct problem* p, int from, int to) {
+  int offset = 0;
+  for (int r = 0; r < to; ++r) offset += pair_count(p, from, r);
+  return offset;
+}
+
+static void fill_layouts(struct problem* p) {
+  int offset = 0, received = 0;
+  for (int r = 0; r < p->ranks; ++r) {
+    p->counts[r] = uneven_count(p, r);
+    p->offsets[r] = offset;
+    p->send_counts[r] = pair_count(p, p->rank, r);
+    p->send_offsets[r] = pair_offset(p, p->rank, r);
+    p->receive_counts[r] = pair_count(p, r, p->rank);
+    p->receive_offsets[r] = received;
+    p->share_offsets[r] = (int)((long)p->count * r / p->ranks);
+    p->shares[r] = (int)((long)p->count * (r + 1) / p->ranks) - p->share_offsets[r];
+    offset += p->counts[r];
+    received += p->receive_counts[r];
+  }
+}
+
+int make_problem(const struct operation* operation, long bytes, struct problem* p) {
+  enum { ARRAYS = 8 };
+  p->operation = operation;
+  p->bytes = bytes;
+  p->count = (int)(bytes / element_of(operation));
+  p->type = operation->is_reduction ? reduction_type : MPI_BYTE;
+  PMPI_Comm_rank(WORLD, &p->rank);
+  PMPI_Comm_size(WORLD, &p->ranks);
+  int** arrays[ARRAYS] = {&p->counts,         &p->offsets,         &p->send_counts, &p->send_offsets,
+                          &p->receive_counts, &p->receive_offsets, &p->shares,      &p->share_offsets};
+  int* memory = malloc(sizeof(int) * ARRAYS * (size_t)p->ranks);
+  if (memory == NULL) return 0;
+  for (int i = 0; i < ARRAYS; ++i) *arrays[i] = memory + (long)i * p->ranks;
+  fill_layouts(p);
+  return 1;
+}
+
+void release_problem(struct problem* p) { free(p->counts); /* the first of all arrays */ }
+
+long extent_bytes(const struct problem* p, enum extent extent) {
+  return extent == NOTHING ? 0 : extent == ONE_BLOCK ? p->bytes : p->bytes * p->ranks;
+}
+
+void fill_input(const struct problem* p, char* in, char* out) {
+  long count = extent_bytes(p, p->operation->in) / element_of(p->operation);
+  for (long i = 0; i < count; ++i)
+    if (p->operation->is_reduction)
+      store(in, i, value(p->rank, i));
+    else
+      in[i] = (char)value(p->rank, i);
+  memset(out, 0xEE, (size_t)extent_bytes(p, p->operation->out));
+  for (long i = 0; p->operation->in == NOTHING && p->rank == 0 && i < p->count; ++i) out[i] = (char)value(0, i);
+}
