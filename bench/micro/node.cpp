@@ -89,12 +89,12 @@ class RankRun {
 
   void run() {
     constexpr int rotations = 4;
-    const Bytes in = std::max<Bytes>(64, input_bytes(job_.problem)),
-                out = std::max<Bytes>(64, output_bytes(job_.problem, job_.ranks));
+    const Bytes in = std::max<Bytes>(64, input_bytes(job_.problem, job_.ranks, Rank(me_))),
+                out = std::max<Bytes>(64, output_bytes(job_.problem, job_.ranks, Rank(me_)));
     std::vector<std::byte> input(in * rotations), output(out * rotations);
-    execute::run_tiny_barrier(barrier_, waiter_);
+    wait_for_all();
     for (int call = 0; call < job_.calls; ++call) {
-      execute::run_tiny_barrier(barrier_, waiter_);
+      wait_for_all();
       shared_.entry[me_][call] = now_us();
       run_call(input.data() + in * static_cast<Bytes>(call % rotations),
                output.data() + out * static_cast<Bytes>(call % rotations));
@@ -107,14 +107,12 @@ class RankRun {
     if (job_.choice != "tiny") {
       seat_.begin_call();
       execute::run_program(program_, {input, output, nullptr}, {&seat_, nullptr, &memory_}, waiter_);
-    } else if (job_.problem.operation == plan::Operation::broadcast) {
-      execute::run_tiny_broadcast(seat_, LocalRank(0), output, job_.problem.bytes, waiter_);
-    } else if (job_.problem.operation == plan::Operation::allgather) {
-      execute::run_tiny_allgather(seat_, input, output, job_.problem.bytes, waiter_);
     } else {
-      execute::run_tiny_barrier(seat_, waiter_);
+      execute::run_tiny(seat_, job_.problem, input, output, nullptr, waiter_);
     }
   }
+
+  void wait_for_all() { execute::run_tiny(barrier_, plan::Problem{}, nullptr, nullptr, nullptr, waiter_); }
 
   const Job& job_;
   Shared& shared_;

@@ -4,14 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstring>
+#include <algorithm>
 #include <thread>
 
+#include "reference.hpp"
 #include "transports/threads.hpp"
 
 namespace espalier::execute {
 namespace {
+
+using plan::Operation;
+using plan::Problem;
 
 class Yield final : public Waiter {
  public:
@@ -22,61 +25,78 @@ topology::Topology one_node(int ranks) {
   return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));
 }
 
-std::byte pattern(int call, int rank, Bytes i) {
-  return static_cast<std::byte>(call * 37 + rank * 11 + static_cast<int>(i));
+/// Call `number` of a run: all residues of lines and lengths of tails come up, and long runs of one root fill its ring.
+Problem problem_of(Operation operation, int ranks, int number) {
+  Problem problem{operation};
+  problem.element = is_reduction(operation) ? 2 : 1;
+  problem.is_commutative = !is_reduction(operation) || number % 3 == 0;
+  if (has_root(operation)) problem.root = Rank(number / 20 % ranks);
+  problem.bytes = static_cast<Bytes>(number) * 61 % (tiny_bytes + 1) / problem.element * problem.element;
+  while (!plan::is_tiny(problem, ranks)) problem.bytes = problem.bytes / 2 / problem.element * problem.element;
+  return problem;
 }
 
-class Tiny : public ::testing::TestWithParam<int> {};
+class Tiny : public ::testing::TestWithParam<std::tuple<int, Operation>> {};
 
-TEST_P(Tiny, BroadcastFromEveryRootAtEverySize) {
-  transports::ThreadWorld world(one_node(GetParam()), 4096);
-  transports::for_each_rank(GetParam(), [&](Rank me) {
+TEST_P(Tiny, EveryRootAndSizeAlsoInPlace) {
+  const auto [ranks, operation] = GetParam();
+  transports::ThreadWorld world(one_node(ranks), 4096);
+  transports::for_each_rank(ranks, [&, ranks = ranks, operation = operation](Rank me) {
     Yield waiter;
-    for (int call = 0; call < 500; ++call) {
-      const int root = call / 20 % GetParam();  // long runs of one root fill its ring of lines
-      const Bytes bytes =
-          static_cast<Bytes>(call) * 61 % (tiny_bytes + 1);  // all residues of lines, all lengths of tails
-      std::array<std::byte, tiny_bytes + 1> data{};
-      for (Bytes i = 0; me.value == root && i < bytes; ++i) data[i] = pattern(call, root, i);
-      run_tiny_broadcast(world.seat(me), LocalRank(root), data.data(), bytes, waiter);
-      for (Bytes i = 0; i < bytes; ++i) ASSERT_EQ(data[i], pattern(call, root, i));
-      ASSERT_EQ(data[bytes], std::byte{0}) << "wrote beyond the message";
+    for (int call = 0; call < 400; ++call) {
+      const Problem problem = problem_of(operation, ranks, call);
+      const testing::ReferenceReducer reducer(problem.is_commutative);
+      testing::CallerBuffers buffers(problem, ranks, me, call, call % 2 == 1);
+      run_tiny(world.seat(me), problem, buffers.input(), buffers.output(), &reducer, waiter);
+      ASSERT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, call))
+          << name(operation) << " of " << problem.bytes << " bytes, call " << call << ", rank " << me.value;
     }
   });
 }
 
-TEST_P(Tiny, AllgatherAtEverySizeAlsoInPlace) {
-  const int ranks = GetParam();
+INSTANTIATE_TEST_SUITE_P(Ranks, Tiny,
+                         ::testing::Combine(::testing::Values(2, 3, 8),
+                                            ::testing::Values(Operation::broadcast, Operation::scatter,
+                                                              Operation::gather, Operation::allgather,
+                                                              Operation::alltoall, Operation::reduce,
+                                                              Operation::allreduce, Operation::reduce_scatter,
+                                                              Operation::scan, Operation::exscan)),
+                         [](const auto& info) {
+                           return std::string(name(std::get<1>(info.param))) + "_on_" +
+                                  std::to_string(std::get<0>(info.param));
+                         });
+
+// Operations share rings and cursors: a communicator mixes them in any order.
+TEST(TinyTest, OperationsFollowEachOtherInAnyOrder) {
+  constexpr int ranks = 3;
   transports::ThreadWorld world(one_node(ranks), 4096);
   transports::for_each_rank(ranks, [&](Rank me) {
     Yield waiter;
-    for (int call = 0; call < 300; ++call) {
-      const Bytes bytes = static_cast<Bytes>(call) * 61 % (tiny_bytes + 1);
-      std::vector<std::byte> output(bytes * static_cast<Bytes>(ranks) + 1), own(bytes + 1);
-      std::byte* input = call % 2 ? own.data() : output.data() + bytes * static_cast<Bytes>(me.value);
-      for (Bytes i = 0; i < bytes; ++i) input[i] = pattern(call, me.value, i);
-      run_tiny_allgather(world.seat(me), input, output.data(), bytes, waiter);
-      for (int r = 0; r < ranks; ++r)
-        for (Bytes i = 0; i < bytes; ++i) ASSERT_EQ(output[static_cast<Bytes>(r) * bytes + i], pattern(call, r, i));
+    for (int call = 0; call < 2000; ++call) {
+      const auto operation = static_cast<Operation>(call * 7 % plan::operation_count);
+      const Problem problem = operation == Operation::barrier ? Problem{} : problem_of(operation, ranks, call);
+      const testing::ReferenceReducer reducer(problem.is_commutative);
+      testing::CallerBuffers buffers(problem, ranks, me, call, false);
+      run_tiny(world.seat(me), problem, buffers.input(), buffers.output(), &reducer, waiter);
+      ASSERT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, call)) << name(operation);
     }
   });
 }
 
 // Nobody leaves a barrier before everyone has come: the slowest rank's counter is never behind.
-TEST_P(Tiny, BarrierHoldsEveryoneBack) {
-  transports::ThreadWorld world(one_node(GetParam()), 4096);
-  std::vector<std::atomic<int>> entered(static_cast<std::size_t>(GetParam()));
-  transports::for_each_rank(GetParam(), [&](Rank me) {
+TEST(TinyTest, BarrierHoldsEveryoneBack) {
+  constexpr int ranks = 8;
+  transports::ThreadWorld world(one_node(ranks), 4096);
+  std::vector<std::atomic<int>> entered(ranks);
+  transports::for_each_rank(ranks, [&](Rank me) {
     Yield waiter;
     for (int call = 1; call <= 300; ++call) {
       entered[static_cast<std::size_t>(me.value)].store(call);
-      run_tiny_barrier(world.seat(me), waiter);
+      run_tiny(world.seat(me), Problem{}, nullptr, nullptr, nullptr, waiter);
       for (const std::atomic<int>& other : entered) ASSERT_GE(other.load(), call);
     }
   });
 }
-
-INSTANTIATE_TEST_SUITE_P(Ranks, Tiny, ::testing::Values(2, 3, 8));
 
 }  // namespace
 }  // namespace espalier::execute

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "reference.hpp"
+
 namespace espalier::verify {
 
 using plan::Buffer;
@@ -17,8 +19,8 @@ constexpr std::byte garbage{0xa5};
 Simulator::Simulator(const plan::Plan& plan, int calls, Random& random)
     : plan_(plan), calls_(calls), random_(random), ranks_(static_cast<std::size_t>(plan.topology.ranks())) {
   for (int r = 0; r < plan.topology.ranks(); ++r) {
-    at(r).memories[0].resize(input_bytes(plan.problem));
-    at(r).memories[1].resize(output_bytes(plan.problem, plan.topology.ranks()));
+    at(r).memories[0].resize(input_bytes(plan.problem, plan.topology.ranks(), Rank(r)));
+    at(r).memories[1].resize(output_bytes(plan.problem, plan.topology.ranks(), Rank(r)));
     at(r).memories[2].resize(program(r).scratch_bytes);
     for (int bank = 0; bank < plan::window_banks; ++bank) at(r).memories[3 + bank].resize(program(r).window_bytes);
     enter(r);
@@ -67,29 +69,21 @@ std::byte* Simulator::memory(int rank, int call, Buffer buffer, Bytes offset) {
   return at(rank).memories[number].data() + offset;
 }
 
-std::byte Simulator::pattern(int call, int rank, Bytes offset) const {
-  return static_cast<std::byte>(
-      (static_cast<Bytes>(call) * 59 + static_cast<Bytes>(rank) * 101 + offset * 7 + offset / 256) % 251);
-}
-
 void Simulator::enter(int rank) {
   Process& me = at(rank);
   for (int i = 0; i < 3; ++i) std::fill(me.memories[i].begin(), me.memories[i].end(), garbage);
-  const bool is_root = plan_.problem.operation == Operation::broadcast && plan_.problem.root == Rank(rank);
-  std::vector<std::byte>& brought = me.memories[is_root ? 1 : 0];
-  for (Bytes i = 0; i < brought.size(); ++i) brought[i] = pattern(me.call, rank, i);
+  const auto mine = testing::brought_by(plan_.problem, plan_.topology.ranks(), Rank(rank), me.call);
+  const bool is_broadcast = plan_.problem.operation == Operation::broadcast;
+  std::copy(mine.begin(), mine.end(), me.memories[is_broadcast ? 1 : 0].begin());
 }
 
 bool Simulator::leave(int rank) {
   Process& me = at(rank);
-  const bool is_broadcast = plan_.problem.operation == Operation::broadcast;
   const bool has_everyone_entered =
       std::all_of(ranks_.begin(), ranks_.end(), [&](const Process& p) { return p.call >= me.call; });
-  bool is_right = plan_.problem.operation != Operation::barrier || has_everyone_entered;
-  for (Bytes i = 0; i < me.memories[1].size(); ++i) {
-    const int origin = is_broadcast ? plan_.problem.root.value : static_cast<int>(i / plan_.problem.bytes);
-    is_right = is_right && me.memories[1][i] == pattern(me.call, origin, is_broadcast ? i : i % plan_.problem.bytes);
-  }
+  const bool is_right =
+      (plan_.problem.operation != Operation::barrier || has_everyone_entered) &&
+      me.memories[1] == testing::expected_by(plan_.problem, plan_.topology.ranks(), Rank(rank), me.call);
   for (int i = 0; i < 3; ++i) std::fill(me.memories[i].begin(), me.memories[i].end(), garbage);
   return is_right;
 }
@@ -128,6 +122,8 @@ void Simulator::execute(int rank, const Step& step) {
     case Op::pull: return copy(here(), there(), step.bytes());
     case Op::push: return copy(there(), here(), step.bytes());
     case Op::copy: return copy(here(), memory(rank, call, step.far_buffer(), step.far_offset()), step.bytes());
+    case Op::reduce:
+      return testing::ReferenceReducer(plan_.problem.is_commutative).combine(there(), here(), step.bytes());
     case Op::post: at(rank).flags[static_cast<int>(step.flag())] = {call, step.tick()}; return;
     case Op::finish:
     case Op::await:

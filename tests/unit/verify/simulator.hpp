@@ -53,7 +53,6 @@ class Simulator {
   Process& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   int neighbour(int rank, LocalRank local) const;
   std::byte* memory(int rank, int call, plan::Buffer buffer, Bytes offset);
-  std::byte pattern(int call, int rank, Bytes offset) const;
   void enter(int rank);
   bool leave(int rank);
   bool is_ready(int rank, const plan::Step& step);
