@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that the Debian packages Espalier is built and tested with are installed.
+# system-packages.sh [apps]: makes sure that the Debian packages Espalier is built and tested with are installed; with
+# `apps` also the programs that only `make apps` runs.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail
@@ -8,7 +9,9 @@ set -euo pipefail
 build=(g++ cmake make ninja-build pkg-config libhwloc-dev libucx-dev nlohmann-json3-dev)
 tests=(libgtest-dev mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
 lint=(clang-format-14)
+apps=(lammps hpcc examl)
 needed=("${build[@]}" "${tests[@]}" "${lint[@]}")
+[ "${1:-}" != apps ] || needed+=("${apps[@]}")
 
 # Only a Python that cannot do the job pulls in the distribution's own.
 find_python >/dev/null || needed+=(python3 python3-venv python3-dev)
