@@ -42,8 +42,10 @@ plan::Plan build(const Topology& topology, std::string_view operation, Bytes byt
   return collectives::build_plan(topology, problem, read_choice(problem.operation, choice));
 }
 
-std::string why_invalid(const Topology& topology, std::string_view operation, Bytes bytes, const Choice& choice) {
-  return collectives::why_invalid(topology, make_problem(operation, bytes, 0), choice);
+std::string why_invalid(const Topology& topology, std::string_view operation, Bytes bytes, const Choice& choice,
+                        Bytes element, bool is_commutative, const std::vector<Bytes>& counts) {
+  const Problem problem = make_problem(operation, bytes, 0, element, is_commutative, counts);
+  return collectives::why_invalid(topology, problem, choice);
 }
 
 }  // namespace
@@ -78,7 +80,8 @@ void bind_collectives(nb::module_& module) {
       },
       nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0);
   module.def("why_invalid", &why_invalid, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"),
-             nb::arg("choice"));
+             nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
+             nb::arg("counts") = std::vector<Bytes>{});
   module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
              nb::arg("counts") = std::vector<Bytes>{});

@@ -12,6 +12,10 @@ from espalier import _core
 # Bounds the steps of one plan; a pipeline shows all it does within a few rounds.
 MOST_PIECES = 200
 
+ROOTED = ("broadcast", "scatter", "gather", "reduce")
+REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "scan", "exscan")
+BLOCKED = ("scatter", "gather", "allgather", "alltoall", "reduce_scatter")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -23,10 +27,20 @@ class Case:
     bytes: int
     root: int
     choice: str
+    element: int = 1
+    is_commutative: bool = True
+    counts: tuple[int, ...] = ()
 
     def build(self) -> _core.Plan:
         topology = _core.Topology(self.node_of, self.single_copy)
-        return _core.build(topology, self.operation, self.bytes, self.root, self.choice)
+        details = self.element, self.is_commutative, list(self.counts)
+        return _core.build(topology, self.operation, self.bytes, self.root, self.choice, *details)
+
+    def why_invalid(self) -> str:
+        topology = _core.Topology(self.node_of, self.single_copy)
+        choice = _core.parse_choice(self.operation, self.choice)
+        details = self.element, self.is_commutative, list(self.counts)
+        return _core.why_invalid(topology, self.operation, self.bytes, choice, *details)
 
 
 @st.composite
@@ -76,7 +90,28 @@ def cases(draw: st.DrawFn) -> Case:
     text = draw(choices(algorithm, single_copy))
     choice = _core.parse_choice(algorithm.operation, text)
     size = draw(sizes(algorithm.operation, choice))
-    blocks = len(node_of) if algorithm.operation == "allgather" else 1
+    ranks = len(node_of)
+    blocks = ranks if algorithm.operation in BLOCKED else 1
     assume(choice.within == "single_copy" or size * blocks <= MOST_PIECES * choice.cell)
-    root = draw(st.integers(0, len(node_of) - 1)) if algorithm.operation == "broadcast" else 0
-    return Case(node_of, single_copy, algorithm.operation, size, root, text)
+    root = draw(st.integers(0, ranks - 1)) if algorithm.operation in ROOTED else 0
+    element, is_commutative = draw(reductions()) if algorithm.operation in REDUCTIONS else (1, True)
+    size -= size % element
+    counts = draw(uneven(algorithm.operation, ranks, size, element)) if algorithm.operation in BLOCKED else ()
+    case = Case(node_of, single_copy, algorithm.operation, size, root, text, element, is_commutative, counts)
+    assume(not case.why_invalid())  # some algorithms do not apply everywhere
+    return case
+
+
+def reductions() -> st.SearchStrategy[tuple[int, bool]]:
+    """Size of an element, and whether operands may change places."""
+    return st.tuples(st.sampled_from([1, 4, 8, 12, 16]), st.booleans())
+
+
+@st.composite
+def uneven(draw: st.DrawFn, operation: str, ranks: int, size: int, element: int) -> tuple[int, ...]:
+    """Blocks that differ, some of them empty; none in most cases."""
+    if draw(st.integers(0, 2)) > 0:
+        return ()
+    blocks = ranks * ranks if operation == "alltoall" else ranks
+    pattern = draw(st.lists(st.sampled_from([0, 1, 2, 3]), min_size=1, max_size=7))
+    return tuple(pattern[i % len(pattern)] * (size // 2 // element * element) for i in range(blocks))

@@ -1,0 +1,38 @@
+#include <nanobind/stl/vector.h>
+
+#include "bindings/bindings.hpp"
+#include "cost/estimate.hpp"
+
+namespace espalier::bindings {
+
+namespace nb = nanobind;
+using cost::Line;
+using cost::Parameters;
+
+void bind_cost(nb::module_& module) {
+  nb::class_<Line>(module, "CostLine")
+      .def(nb::init<double, double>(), nb::arg("fixed"), nb::arg("rate"))
+      .def_rw("fixed", &Line::fixed)
+      .def_rw("rate", &Line::rate);
+  nb::class_<Parameters>(module, "CostParameters")
+      .def(nb::init<>())
+      .def_rw("flag", &Parameters::flag)
+      .def_rw("step", &Parameters::step)
+      .def_rw("put", &Parameters::put)
+      .def_rw("get", &Parameters::get)
+      .def_rw("copy", &Parameters::copy)
+      .def_rw("reduce", &Parameters::reduce)
+      .def_rw("single_copy", &Parameters::single_copy)
+      .def_rw("latency", &Parameters::latency)
+      .def_rw("overhead", &Parameters::overhead)
+      .def_rw("gap", &Parameters::gap)
+      .def_rw("link_rate", &Parameters::link_rate)
+      .def_rw("cores", &Parameters::cores)
+      .def_rw("yield_cost", &Parameters::yield);
+  module.def(
+      "estimate",
+      [](const plan::Plan& plan, const Parameters& parameters) { return cost::estimate_time(plan, parameters).total; },
+      nb::arg("plan"), nb::arg("parameters") = Parameters{});
+}
+
+}  // namespace espalier::bindings

@@ -1,0 +1,41 @@
+#pragma once
+// What things cost on a machine. Times in microseconds, rates in bytes per microsecond (1000 = 1 GB/s).
+
+namespace espalier::cost {
+
+/// A fixed part and a part per byte.
+struct Line {
+  double fixed = 0;
+  double rate = 1;
+
+  double of(double bytes) const { return bytes > 0 ? fixed + bytes / rate : 0; }
+};
+
+/// One node's memory and processors, and one network: LogGP (Alexandrov et al. 1995) for messages between nodes, a fixed
+/// and a per-byte cost for each kind of copy, one cache line's way for flags. The defaults are those of a current x86
+/// server on a fast network, measured where a number says so and rounded; `espalier tune` measures them.
+struct Parameters {
+  /// A flag's way from one core's cache to another's (two cores of one socket: 0.19 us).
+  double flag = 0.2;
+  /// What a step costs by itself in the interpreter (callgrind: 25 to 60 instructions).
+  double step = 0.01;
+  /// Writing cells that readers have in their caches, and reading cells that another core has written.
+  Line put{0.05, 12000};
+  Line get{0.05, 12000};
+  /// Private memory to private memory, in the second-level cache.
+  Line copy{0.02, 25000};
+  /// Combining two operands, the left one from a neighbour's cell or private.
+  Line reduce{0.05, 9000};
+  /// Through the kernel: 0.7 us at 4 KB, 22 GB/s from 64 KB on (process_vm_readv, two cores of one socket).
+  Line single_copy{0.5, 20000};
+  /// LogGP: latency, processor's overhead at each end, least gap between messages of one node, and bytes per time.
+  double latency = 1.5;
+  double overhead = 0.4;
+  double gap = 0.2;
+  double link_rate = 10000;
+  /// Cores that the ranks of a node share, where they are fewer than ranks; and what handing one over costs (a yield).
+  int cores = 2;
+  double yield = 1.0;
+};
+
+}  // namespace espalier::cost

@@ -1,0 +1,104 @@
+// Estimates order plans as machines do.
+
+#include "cost/estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "collectives/build.hpp"
+#include "collectives/registry.hpp"
+#include "placements.hpp"
+
+namespace espalier::cost {
+namespace {
+
+using plan::Operation;
+using topology::Topology;
+
+double time_of(const std::vector<int>& node_of, Operation operation, Bytes bytes, const std::string& choice,
+               topology::Capabilities can = {.single_copy = true}, const Parameters& parameters = {}) {
+  const Topology topology = Topology::from_nodes(node_of, can);
+  const plan::Plan plan = collectives::build_plan(topology, {operation, bytes, Rank(0)},
+                                                  collectives::parse_choice(operation, choice));
+  return estimate_time(plan, parameters).total;
+}
+
+std::vector<int> one_per_node(int nodes) {
+  std::vector<int> node_of;
+  for (int n = 0; n < nodes; ++n) node_of.push_back(n);
+  return node_of;
+}
+
+TEST(Estimate, ABarrierOfTwoIsAFlagsWay) {
+  const Parameters is;
+  const double time = time_of({0, 0}, Operation::barrier, 0, "dissemination");
+  EXPECT_GE(time, is.flag);
+  EXPECT_LE(time, is.flag + 10 * is.step);
+}
+
+TEST(Estimate, AMessageTakesLatencyOverheadsAndBytes) {
+  const Parameters is;
+  const double time = time_of({0, 1}, Operation::broadcast, 100000, "knomial");
+  EXPECT_NEAR(time, 2 * is.overhead + is.latency + 100000 / is.link_rate, 10 * is.step);
+}
+
+TEST(Estimate, ShortBroadcastsWantFewRoundsLongOnesSegments) {
+  const std::vector<int> nodes = one_per_node(16);
+  EXPECT_LT(time_of(nodes, Operation::broadcast, 64, "knomial"), time_of(nodes, Operation::broadcast, 64, "chain"));
+  EXPECT_LT(time_of(nodes, Operation::broadcast, 4 << 20, "chain,segment=64K"),
+            time_of(nodes, Operation::broadcast, 4 << 20, "knomial"));
+}
+
+TEST(Estimate, ShortAllgathersWantFewRounds) {
+  const std::vector<int> nodes = one_per_node(16);
+  EXPECT_LT(time_of(nodes, Operation::allgather, 8, "recursive_doubling"),
+            time_of(nodes, Operation::allgather, 8, "ring"));
+}
+
+TEST(Estimate, MessagesOfANodeShareItsLink) {
+  // Two nodes of one rank each, and a third: the root sends twice, one behind the other.
+  const Parameters is;
+  const double one = time_of(one_per_node(2), Operation::broadcast, 1 << 20, "knomial");
+  const double two = time_of(one_per_node(3), Operation::broadcast, 1 << 20, "knomial,radix=3");
+  EXPECT_NEAR(two - one, (1 << 20) / is.link_rate, 2 * is.overhead + 10 * is.step);
+}
+
+TEST(Estimate, LargeMessagesOnANodeWantSingleCopyOrAPipeline) {
+  const std::vector<int> node(4, 0);
+  const double one_cell = time_of(node, Operation::broadcast, 256 << 10, "knomial,cell=32K,cells=1");
+  EXPECT_LT(time_of(node, Operation::broadcast, 256 << 10, "knomial,cell=32K,cells=8"), one_cell);
+  EXPECT_LT(time_of(node, Operation::broadcast, 256 << 10, "knomial,within=single_copy"), one_cell);
+}
+
+TEST(Estimate, CoresAreSharedWhereTheyAreFew) {
+  const std::vector<int> node(8, 0);
+  const topology::Capabilities crowded{.single_copy = true, .oversubscribed = true};
+  const double alone = time_of(node, Operation::allgather, 32 << 10, "ring");
+  EXPECT_GT(time_of(node, Operation::allgather, 32 << 10, "ring", crowded), 2 * alone);
+}
+
+class OnPlacement : public ::testing::TestWithParam<int> {};
+
+TEST_P(OnPlacement, EveryPlanEndsAndMoreBytesTakeNoLess) {
+  const testing::Placement& placement = testing::placements()[static_cast<std::size_t>(GetParam())];
+  const Topology topology = Topology::from_nodes(placement.node_of, {.single_copy = true});
+  for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
+    double before = 0;
+    for (const Bytes bytes : {Bytes{64}, Bytes{64} << 10}) {
+      const plan::Choice choice = collectives::parse_choice(algorithm.operation, algorithm.name);
+      const plan::Problem problem{algorithm.operation, algorithm.operation == Operation::barrier ? 0 : bytes};
+      if (!collectives::why_invalid(topology, problem, choice).empty()) continue;
+      const Estimate estimate = estimate_time(collectives::build_plan(topology, problem, choice));
+      EXPECT_EQ(estimate.ends.size(), static_cast<std::size_t>(topology.ranks()));
+      EXPECT_GE(estimate.total, before) << algorithm.name;
+      before = estimate.total;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cost, OnPlacement, ::testing::Range(0, static_cast<int>(testing::placements().size())),
+                         [](const auto& info) {
+                           return testing::placements()[static_cast<std::size_t>(info.param)].name;
+                         });
+
+}  // namespace
+}  // namespace espalier::cost
