@@ -175,11 +175,128 @@ def parse_choice(operation: str, text: str) -> Choice:
 def choose(topology: Topology, operation: str, bytes: int, root: int = 0) -> Decision:
     """The built-in choice. `bytes`: of the message, or of one rank's block of an allgather."""
 
-def why_invalid(topology: Topology, operation: str, bytes: int, choice: Choice) -> str:
-    """Why the choice does not apply here; empty when it does."""
+def why_invalid(
+    topology: Topology,
+    operation: str,
+    bytes: int,
+    choice: Choice,
+    element: int = 1,
+    is_commutative: bool = True,
+    counts: list[int] = [],
+) -> str:
+    """Why the choice does not apply here; empty when it does. The last three as in build()."""
 
-def build(topology: Topology, operation: str, bytes: int, root: int, choice: Choice | str) -> Plan:
-    """All ranks' programs. Only a broadcast looks at `root`."""
+def build(
+    topology: Topology,
+    operation: str,
+    bytes: int,
+    root: int,
+    choice: Choice | str,
+    element: int = 1,
+    is_commutative: bool = True,
+    counts: list[int] = [],
+) -> Plan:
+    """All ranks' programs. Only broadcast, scatter, gather and reduce look at `root`.
+
+    `element` (bytes) and `is_commutative` belong to reductions; `counts` are the blocks' sizes of the v-forms, for
+    alltoall row by row.
+    """
+
+class Signature:
+    """For which machine and MPI a table holds, as two lines of text."""
+
+    def __init__(self, machine: str, mpi: str) -> None: ...
+    @property
+    def machine(self) -> str: ...
+    @property
+    def mpi(self) -> str: ...
+
+class TableRow:
+    """One line of a tuned table. Ranges are closed; times are in microseconds."""
+
+    @property
+    def operation(self) -> str: ...
+    @property
+    def nodes(self) -> tuple[int, int]: ...
+    @property
+    def ppn(self) -> tuple[int, int]:
+        """Ranks on the largest node."""
+    @property
+    def bytes(self) -> tuple[int, int]: ...
+    @property
+    def selection(self) -> str:
+        """"native", "tiny", or what parse_choice reads."""
+    @property
+    def measured_bytes(self) -> int: ...
+    @property
+    def native_us(self) -> float: ...
+    @property
+    def chosen_us(self) -> float: ...
+    @property
+    def lowest_ratio(self) -> float:
+        """Native ÷ selection, of all rounds."""
+    @property
+    def highest_ratio(self) -> float: ...
+    @property
+    def calls(self) -> int: ...
+
+class Table:
+    """A tuned table."""
+
+    @staticmethod
+    def load(path: str) -> Table:
+        """Raises Error when the file cannot be read, is torn or corrupt, or has a newer format."""
+    @staticmethod
+    def parse(text: str, name: str) -> Table:
+        """The same for a text; errors begin with `name`."""
+    @property
+    def signature(self) -> Signature: ...
+    @property
+    def rows(self) -> list[TableRow]: ...
+    def find(self, topology: Topology, operation: str, bytes: int) -> TableRow | None:
+        """The first row that matches."""
+
+table_version: int
+
+def probe_signature(library_version: str) -> Signature:
+    """This machine's, with the MPI whose MPI_Get_library_version says this."""
+
+def why_foreign(made_for: Signature, here: Signature) -> str:
+    """Why a table must not be used here; empty when it may."""
+
+def probe_table_path(setting: str = "") -> str:
+    """The table that a process with this ESPALIER_TABLE uses; empty when there is none."""
+
+def is_tiny(operation: str, bytes: int, ranks: int) -> bool:
+    """Whether one node's ranks may take the dedicated path for short messages."""
+
+class CostLine:
+    """A fixed cost (µs) and a rate (bytes per µs)."""
+
+    fixed: float
+    rate: float
+    def __init__(self, fixed: float, rate: float) -> None: ...
+
+class CostParameters:
+    """What things cost on a machine: src/cost/parameters.hpp. Times in µs, rates in bytes per µs."""
+
+    flag: float
+    step: float
+    put: CostLine
+    get: CostLine
+    copy: CostLine
+    reduce: CostLine
+    single_copy: CostLine
+    latency: float
+    overhead: float
+    gap: float
+    link_rate: float
+    cores: int
+    yield_cost: float
+    def __init__(self) -> None: ...
+
+def estimate(plan: Plan, parameters: CostParameters = ...) -> float:
+    """Microseconds from the common start to the last rank's end. Orders choices rather than predicts times."""
 
 class Violation:
     """One fault of a plan: at `step` of `rank`'s program in the `call`-th of the verified calls."""

@@ -9,6 +9,8 @@ void bind_base(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_collectives(nanobind::module_& module);
+void bind_cost(nanobind::module_& module);
+void bind_tune(nanobind::module_& module);
 void bind_verify(nanobind::module_& module);
 
 }  // namespace espalier::bindings
