@@ -33,6 +33,11 @@ def find_bench_worker(abi: Abi) -> Path:
     return _find(f"espalier_bench_{abi}")
 
 
+def find_tune_worker(abi: Abi) -> Path:
+    """The program that `espalier tune` measures with under an MPI of this ABI. Raises UserError where it is missing."""
+    return _find(f"espalier_tune_{abi}")
+
+
 def _find(name: str) -> Path:
     # An editable installation has two roots: the sources and, for what is compiled, the environment.
     folders = [Path(root) for root in espalier.__path__]

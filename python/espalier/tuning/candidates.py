@@ -1,0 +1,157 @@
+"""What could be selected for a problem: the registry's algorithms with their knobs on a grid, as far as they apply.
+
+The registry says which knobs an algorithm has and their ranges ("radix=2..64 segment=0|1K..1G within=cells|single_copy");
+here are the values worth trying. The library itself says what applies (why_invalid) and which spellings mean the same
+(parse_choice, str), so that nothing is measured twice.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from espalier.tuning.problems import Problem, Shape, element_of
+from espalier.units import format_bytes, parse_bytes
+
+# Powers of four, and of two where the paper (Wu, Kendall, Aluru, section 6) found the optimum to be narrow.
+_GRID: Mapping[str, Sequence[str]] = {
+    "radix": ("2", "4", "8", "16"),
+    "segment": ("0", "8K", "32K", "128K", "512K"),
+    "cell": ("4K", "8K", "16K", "32K", "64K", "128K"),
+    "cells": ("2", "4", "8", "16"),
+}
+# What a search starts from: one value in the middle each; the search varies the winner's knobs afterwards.
+_SEEDS: Mapping[str, Sequence[str]] = {
+    "radix": ("2", "4"),
+    "segment": ("0", "32K", "128K"),
+    "cell": ("8K", "32K"),
+    "cells": ("4",),
+}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What decides which candidates apply: Espalier's topology, and the compiled core that knows."""
+
+    core: Any
+    shape: Shape
+    topology: Any
+
+
+def seeds(machine: Machine, problem: Problem) -> list[str]:
+    """Where the search starts: the built-in choice, the dedicated path, and every algorithm with middling knobs."""
+    return _distinct(machine, problem, _texts(machine, problem, _SEEDS))
+
+
+def exhaustive(machine: Machine, problem: Problem) -> list[str]:
+    """Everything on the grid."""
+    return _distinct(machine, problem, _texts(machine, problem, _GRID))
+
+
+def neighbours(machine: Machine, problem: Problem, winner: str) -> list[str]:
+    """The winner with each knob in turn set to every other value of the grid."""
+    if winner in ("native", "tiny"):
+        return []
+    name, *knobs = winner.split(",")
+    now = dict(knob.split("=", 1) for knob in knobs)
+    options = _knobs_of(machine, problem.operation, name)
+    texts = [
+        ",".join([name, *(f"{knob}={value}" for knob, value in {**now, turned: value}.items())])
+        for turned, values in options.items()
+        for value in _values(turned, values, _GRID)
+    ]
+    return [text for text in _distinct(machine, problem, texts) if text != winner]
+
+
+def normal_form(machine: Machine, problem: Problem, text: str) -> str:
+    """The one spelling of a selection."""
+    return text if text in ("native", "tiny") else str(machine.core.parse_choice(problem.operation, text))
+
+
+def is_valid(machine: Machine, problem: Problem, selection: str) -> bool:
+    """Whether the library would run the problem as selected."""
+    if selection == "native":
+        return True
+    if selection == "tiny":
+        one_node = machine.shape.nodes == 1
+        return one_node and bool(machine.core.is_tiny(problem.operation, problem.bytes, machine.shape.ranks))
+    choice = machine.core.parse_choice(problem.operation, selection)
+    reason = machine.core.why_invalid(
+        machine.topology, problem.operation, problem.bytes, choice, element=element_of(problem)
+    )
+    return not reason
+
+
+def _texts(machine: Machine, problem: Problem, grid: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    yield "tiny"
+    yield str(machine.core.choose(machine.topology, problem.operation, problem.bytes).choice)
+    for algorithm in machine.core.algorithms():
+        if algorithm.operation != problem.operation:
+            continue
+        options = _parse_knobs(algorithm.knobs)
+        for values in itertools.product(*(_values(knob, words, grid) for knob, words in options.items())):
+            yield ",".join([algorithm.between, *(f"{k}={v}" for k, v in zip(options, values, strict=True))])
+
+
+def _distinct(machine: Machine, problem: Problem, texts: Iterable[str]) -> list[str]:
+    """Those that apply, each once; what differs only in knobs that change no program here counts as the same."""
+    found: dict[str, None] = {}
+    for text in texts:
+        if is_valid(machine, problem, text):
+            found.setdefault(normal_form(machine, problem, text))
+    return _different_plans(machine, problem, list(found))
+
+
+def _different_plans(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str]:
+    """The first of those whose plans are the same, step by step on all ranks."""
+    kept: list[str] = []
+    plans: list[Any] = []
+    for text in texts:
+        programs = None
+        if text != "tiny":
+            plan = machine.core.build(
+                machine.topology, problem.operation, problem.bytes, 0, text, element=element_of(problem)
+            )
+            programs = plan.programs
+            if any(programs == other for other in plans):
+                continue
+            plans.append(programs)
+        kept.append(text)
+    return kept
+
+
+def _knobs_of(machine: Machine, operation: str, between: str) -> dict[str, list[str]]:
+    for algorithm in machine.core.algorithms():
+        if (algorithm.operation, algorithm.between) == (operation, between):
+            return _parse_knobs(algorithm.knobs)
+    return {}
+
+
+def _parse_knobs(text: str) -> dict[str, list[str]]:
+    """ "radix=2..64 within=cells|single_copy" by knob: its alternatives, each a value or a range."""
+    return {knob: values.split("|") for knob, _, values in (word.partition("=") for word in text.split())}
+
+
+def _values(knob: str, alternatives: Sequence[str], grid: Mapping[str, Sequence[str]]) -> list[str]:
+    """The values to try: words as they are; of ranges what the grid names, or four steps over it."""
+    values: list[str] = []
+    for alternative in alternatives:
+        first, dots, last = alternative.partition("..")
+        if not dots:
+            values.append(alternative)
+            continue
+        low, high = parse_bytes(first), parse_bytes(last)
+        known = grid.get(knob)
+        numbers = [parse_bytes(value) for value in known] if known else _steps(low, high)
+        values += [format_bytes(number) for number in numbers if low <= number <= high]
+    fixed = grid.get(knob)
+    # A word such as segment's 0 is tried only where the grid has it.
+    return [value for value in dict.fromkeys(values) if fixed is None or value in fixed]
+
+
+def _steps(low: int, high: int) -> list[int]:
+    """Four values over a range that nobody has thought about yet, evenly on a logarithmic scale."""
+    low = max(low, 1)
+    return sorted({round(low * (high / low) ** (step / 3)) for step in range(4)})

@@ -1,0 +1,102 @@
+"""What there is to decide: operations, sizes, and where the ranks sit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+OPERATIONS = (
+    "broadcast",
+    "scatter",
+    "gather",
+    "allgather",
+    "alltoall",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "scan",
+    "exscan",
+    "barrier",
+)
+REDUCTIONS = frozenset(("reduce", "allreduce", "reduce_scatter", "scan", "exscan"))
+
+# Between two neighbours the faster selection may change once or twice; a factor of four finds where to within one step.
+DEFAULT_SIZES = tuple(4**power for power in range(1, 12))  # 4 B … 4 MiB
+
+# What one rank's buffers may take together; alltoall's result is `ranks` times its block.
+_MOST_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One line of the table to be: an operation and what Espalier calls its size (one rank's vector or block)."""
+
+    operation: str
+    bytes: int
+
+    def __str__(self) -> str:
+        return self.operation if self.operation == "barrier" else f"{self.operation} {self.bytes} B"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Where the ranks of a job sit: the node of each rank."""
+
+    node_of: tuple[int, ...]
+
+    @property
+    def ranks(self) -> int:
+        return len(self.node_of)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Ranks per node, in the order of the nodes' first ranks."""
+        return list(Counter(self.node_of).values())
+
+    @property
+    def nodes(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def ppn(self) -> int:
+        """Ranks on the largest node."""
+        return max(self.sizes)
+
+    def __str__(self) -> str:
+        same = len(set(self.sizes)) == 1
+        return f"{self.nodes}x{self.ppn}" if same else "+".join(str(size) for size in self.sizes)
+
+
+def element_of(problem: Problem) -> int:
+    """Size of one element as the worker sums them; 1 where nothing is reduced."""
+    if problem.operation not in REDUCTIONS:
+        return 1
+    return next(size for size in (8, 4, 1) if problem.bytes % size == 0)
+
+
+def list_problems(operations: Sequence[str], sizes: Sequence[int], ranks: int) -> list[Problem]:
+    """All of them, coarse before fine: every operation at a few sizes first, then at those between.
+
+    So that whoever stops early has a table of everything in outline, not of half the operations.
+    """
+    problems = [Problem("barrier", 0)] if "barrier" in operations else []
+    for size in _coarse_to_fine(sorted(set(sizes))):
+        problems += [Problem(op, size) for op in operations if op != "barrier" and _fits(op, size, ranks)]
+    return problems
+
+
+def _coarse_to_fine(sizes: Sequence[int]) -> Iterator[int]:
+    seen: set[int] = set()
+    for step in (4, 2, 1):
+        for size in sizes[::step]:
+            if size not in seen:
+                seen.add(size)
+                yield size
+
+
+def _fits(operation: str, size: int, ranks: int) -> bool:
+    blocks = ranks if operation in ("scatter", "gather", "allgather", "reduce_scatter") else 1
+    blocks = 2 * ranks if operation == "alltoall" else blocks
+    return size * (blocks + 1) <= _MOST_BYTES

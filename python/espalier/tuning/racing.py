@@ -1,0 +1,127 @@
+"""Who is fastest? Arms race in rounds; whoever certainly can't win leaves; in the end the winner fights a duel with native.
+
+A time by itself means little on a machine that does other things, too: all comparisons are between times of the same
+round, measured next to each other. An arm that is as fast as the leader loses a round with probability one half, so losing
+each of n rounds happens to it by chance once in 2^n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from espalier.tuning.worker import ArmTimes
+
+NATIVE = "native"
+
+# Rounds of one block, after each of which losers leave: once in eight an arm as good as the leader is among them, whose
+# loss costs nothing.
+BLOCK_ROUNDS = 3
+MOST_BLOCKS = 3
+# Losing by less does not count: such an arm may as well win.
+_CLEARLY = 1.01
+
+# The duel decides what a program will run, so it is longer: all but one of seven rounds must agree (by chance 1 in 16).
+DUEL_ROUNDS = 7
+_DISSENTERS = 1
+
+# Measures these arms for so many rounds.
+Measure = Callable[[Sequence[str], int], list[ArmTimes]]
+
+
+@dataclass
+class Race:
+    """What a race has found out."""
+
+    times: dict[str, list[float]]  # p50 per round of those still in, in microseconds
+    refused: dict[str, str] = field(default_factory=dict)  # arms that the library did not run as asked, and why
+    said: dict[str, str] = field(default_factory=dict)
+    rounds_run: int = 0  # arms × rounds
+    seen: dict[str, float] = field(default_factory=dict)  # every arm's median, also of those that left
+
+    @property
+    def leader(self) -> str | None:
+        """The fastest so far by its median; None when nobody is left."""
+        return min(self.times, key=lambda arm: median(self.times[arm]), default=None)
+
+
+def race(arms: Sequence[str], measure: Measure) -> Race:
+    """Races the arms until one is left or nothing more can be told apart. Arms that are refused take no part."""
+    state = Race({arm: [] for arm in arms})
+    for _ in range(MOST_BLOCKS):
+        if len(state.times) <= 1 and state.rounds_run:
+            break
+        _run_block(state, measure)
+        _drop_losers(state)
+    return state
+
+
+def _run_block(state: Race, measure: Measure) -> None:
+    for times in measure(list(state.times), BLOCK_ROUNDS):
+        state.said[times.arm] = times.said
+        if times.refused:
+            state.refused[times.arm] = times.refused
+            state.times.pop(times.arm, None)
+            continue
+        state.rounds_run += len(times.p50)
+        state.times[times.arm] += times.p50
+        state.seen[times.arm] = median(state.times[times.arm])
+    _merge_equals(state)
+
+
+def _merge_equals(state: Race) -> None:
+    """Arms of which the library says the same are the same: the first of them stays."""
+    known: set[str] = set()
+    for arm in list(state.times):
+        said = state.said[arm]
+        if said and said in known:
+            del state.times[arm]
+        known.add(said)
+
+
+def _drop_losers(state: Race) -> None:
+    leader = state.leader
+    if leader is None:
+        return
+    best = state.times[leader]
+    for arm, times in list(state.times.items()):
+        if arm != leader and all(one > other * _CLEARLY for one, other in zip(times, best, strict=True)):
+            del state.times[arm]
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Native against one selection, interleaved. Times are medians over the rounds, in microseconds."""
+
+    native_us: float
+    chosen_us: float
+    ratios: tuple[float, ...]  # native ÷ selection, round by round
+    noise: tuple[float, float]  # range of native ÷ native measured again
+    calls: int
+
+    @property
+    def ratio(self) -> float:
+        return median(self.ratios)
+
+    def is_won(self, margin: float) -> bool:
+        """Whether the selection is faster by the margin, and nearly all rounds say that it is faster at all."""
+        against = sum(ratio <= 1 for ratio in self.ratios)
+        return self.ratio >= 1 + margin and against <= _DISSENTERS
+
+
+def duel(challenger: str, measure: Measure) -> Duel | None:
+    """Measures native, the challenger and native again. None when the challenger is refused."""
+    native, other, control = measure([NATIVE, challenger, NATIVE], DUEL_ROUNDS)
+    if other.refused or native.refused:
+        return None
+    noise = [one / two for one, two in zip(native.p50, control.p50, strict=True)]
+    # The better of native's two runs is the bar: in doubt for native.
+    bar = [min(one, two) for one, two in zip(native.p50, control.p50, strict=True)]
+    return Duel(
+        native_us=median(bar),
+        chosen_us=median(other.p50),
+        ratios=tuple(one / two for one, two in zip(bar, other.p50, strict=True)),
+        noise=(min(noise), max(noise)),
+        calls=other.calls,
+    )
