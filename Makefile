@@ -22,7 +22,7 @@ help:
 
 # ---- what people come for --------------------------------------------------------------------------------------------
 
-.PHONY: demo test lint bench setup format
+.PHONY: demo test apps lint bench figures setup format
 demo: setup            ## set up, then real programs with and without Espalier, side by side: table and report page
 	$(BIN)/espalier demo
 
@@ -30,19 +30,27 @@ test: setup lint       ## set up, then every test
 	ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests
 
+apps: setup            ## set up, then LAMMPS, HPCC and ExaML from Debian's packages: the same results with Espalier
+	scripts/system-packages.sh apps
+	$(BIN)/python -m pytest -m long tests/apps
+
 lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	scripts/check-format.sh $(SOURCES)
-	$(BIN)/ruff check --quiet python tests
-	$(BIN)/ruff format --check python tests || { echo "run: make format" >&2; exit 1; }
+	$(BIN)/ruff check --quiet python tests bench
+	$(BIN)/ruff format --check python tests bench || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
+	$(BIN)/mypy bench/papers
 
 format: .venv/.complete  ## put sources into the form that lint wants
 	clang-format-14 -i $(SOURCES)
-	$(BIN)/ruff check --quiet --fix python tests
-	$(BIN)/ruff format --quiet python tests
+	$(BIN)/ruff check --quiet --fix python tests bench
+	$(BIN)/ruff format --quiet python tests bench
 
-bench: setup           ## native against Espalier, 2 ranks, every size
-	$(BIN)/espalier bench --ops bcast,allgather,barrier -n 2
+bench: setup           ## native against Espalier, every collective, 2 ranks, every size
+	$(BIN)/espalier bench --ops all -n 2
+
+figures: setup         ## the papers' figures, drawn for this machine: a page and the numbers in build/figures
+	$(BIN)/python bench/papers/smp.py --output build/figures
 
 # ---- sanitizers ------------------------------------------------------------------------------------------------------
 
