@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
-from typing import IO, Any
 
 from espalier import measure
 from espalier.errors import UserError
-from espalier.launch import Job, Target, build_command
-from espalier.libraries import find_bench_worker
 from espalier.measure import Row
 from espalier.mpis import Mpi
+from espalier.tuning.worker import Worker, WorkerLostError
 
-_BATCH_US = 4000  # one arm's turn within a round
+_BATCH_US = 4000.0  # one arm's turn within a round
 
 
 @dataclass(frozen=True)
@@ -48,6 +44,14 @@ class Place:
         return f"{self.nodes} × {self.per_node}"  # as the paper writes it
 
 
+@dataclass(frozen=True)
+class Arm:
+    """One choice's time for one operation and size; None where it could not run, and why."""
+
+    us: float | None
+    refused: str
+
+
 def compare(
     mpi: Mpi, place: Place, effort: Effort, ops: Sequence[str], sizes: Sequence[int], choice: str = ""
 ) -> dict[tuple[str, int], Row]:
@@ -57,61 +61,19 @@ def compare(
     return {(row.op, row.bytes): row for row in measure.measure(mpi, plan)}
 
 
-@dataclass(frozen=True)
-class Arm:
-    """One choice's time for one operation and size; None where it could not run, and why."""
-
-    us: float | None
-    refused: str
-
-
-class ChoiceJob:
-    """A running job that measures the choices it is told, taking turns (bench/tune/worker.c)."""
-
-    def __init__(self, asks: IO[str], answers: IO[str], effort: Effort) -> None:
-        self._asks, self._answers, self._effort = asks, answers, effort
-
-    def measure(self, op: str, size: int, choices: Sequence[str]) -> dict[str, Arm]:
-        """Times choices of `op` side by side; "native" and "auto" are choices, too."""
-        answer = self._ask(f"measure {op} {size} {self._effort.rounds} {_BATCH_US} 0 {';'.join(choices)}")
-        return {
-            arm["arm"]: Arm(median(arm["p50_us"]) if arm["p50_us"] else None, arm["refused"]) for arm in answer["arms"]
-        }
-
-    def copy_curve(self) -> list[dict[str, float]]:
-        """Cost of copying `bytes` through a buffer of `cell` bytes, in `us`."""
-        points: list[dict[str, float]] = self._ask("curve copy")["points"]
-        return points
-
-    def _ask(self, line: str) -> Any:
-        self._asks.write(f"{line}\n")
-        self._asks.flush()
-        return read_answer(self._answers)
-
-
 @contextmanager
-def choice_job(mpi: Mpi, ranks: int, effort: Effort, settings: Mapping[str, str]) -> Iterator[ChoiceJob]:
-    """Starts a ChoiceJob under `mpi` and ends it with the block."""
-    worker = find_bench_worker(mpi.abi).with_name(f"espalier_tune_{mpi.abi}")
-    argv, environment = build_command(Job(Target(mpi, True, "figures"), ranks, [str(worker)], settings=settings))
-    with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            read_answer(process.stdout)  # its greeting
-            yield ChoiceJob(process.stdin, process.stdout, effort)
-            process.stdin.write("quit\n")
-            process.stdin.flush()
-        except BaseException:
-            process.terminate()
-            raise
+def choice_job(mpi: Mpi, ranks: int, settings: Mapping[str, str]) -> Iterator[Worker]:
+    """A job that measures the choices it is told side by side. Raises UserError when it dies or hangs."""
+    # Tuning switches the user's table off; "auto" in a figure is what a program of the user would get.
+    table = {"ESPALIER_TABLE": os.environ.get("ESPALIER_TABLE", "")}
+    try:
+        with Worker(mpi, ranks, {**table, **settings}) as worker:
+            yield worker
+    except WorkerLostError as error:
+        raise UserError(str(error), "see the job's messages above; try: espalier doctor") from error
 
 
-def read_answer(lines: IO[str]) -> Any:
-    """The next line that is JSON; launchers may have chattered before it."""
-    for line in lines:
-        if line.startswith("{"):
-            return json.loads(line)
-    raise UserError("the measuring job ended without an answer", "see its messages above; try: espalier doctor")
+def time_choices(worker: Worker, op: str, size: int, choices: Sequence[str], effort: Effort) -> dict[str, Arm]:
+    """Times choices of `op` side by side; "native" and "auto" are choices, too."""
+    arms = worker.measure(op, size, choices, effort.rounds, _BATCH_US)
+    return {arm.arm: Arm(median(arm.p50) if arm.p50 else None, arm.refused) for arm in arms}

@@ -1,6 +1,6 @@
 """Draws figures 1 to 7 of Wu, Kendall and Aluru's paper on tunable collectives for this machine and its MPIs.
 
-    python bench/papers/smp.py --output build/figures --mpi mpich,openmpi,intel --on-node 2,8 --nodes 4 --per-node 4
+    python bench/papers/smp.py --output build/figures --mpi mpich-5,openmpi-5,intel --on-node 2,8 --nodes 4 --per-node 4
 
 The paper's nodes had 16 processors. Here several nodes are virtual: the ranks of one machine told apart by setting.
 Messages between them take the MPI's own way, so they show the algorithms' copies and messages, not a wire.
@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 from figures import NATIVE, OWN, Curve, Figure, Panel, style_of, write_figures
-from jobs import Effort, Place, choice_job, compare
+from jobs import Effort, Place, choice_job, compare, time_choices
 
 from espalier import console
 from espalier.errors import UserError
@@ -72,8 +72,8 @@ def access_cost(it: Setup) -> Figure:
 
 def copy_cost(it: Setup) -> Figure:
     """Figure 2."""
-    with choice_job(it.mpi, 2, it.effort, {}) as job:
-        points = job.copy_curve()
+    with choice_job(it.mpi, 2, {}) as worker:
+        points = worker.curve("copy")
     totals = sorted({int(point["bytes"]) for point in points})
     every = sorted({int(point["cell"]) for point in points if point["cell"] <= totals[0]})
     cells = every[::2]  # room for their labels
@@ -111,8 +111,8 @@ def _depths(it: Setup, ranks: int) -> tuple[Panel, str]:
         for cell in cells
         for depth in depths
     }
-    with choice_job(it.mpi, ranks, it.effort, {"ESPALIER_SHM_WINDOW": "2M"}) as job:
-        arms = job.measure("broadcast", size, list(names.values()))
+    with choice_job(it.mpi, ranks, {"ESPALIER_SHM_WINDOW": "2M"}) as worker:
+        arms = time_choices(worker, "broadcast", size, list(names.values()), it.effort)
     times = {key: arms[name].us for key, name in names.items()}
     reasons = {arm.refused for arm in arms.values() if arm.us is None}
     known = {key: us for key, us in times.items() if us is not None}
@@ -223,8 +223,8 @@ def _native_and_own(it: Setup, place: Place, op: str) -> Panel:
 
 def _side_by_side(it: Setup, place: Place, op: str, arms: dict[str, str], settings: dict[str, str]) -> Panel:
     """All arms in one job. An arm that can not serve every size is left out, with the reason."""
-    with choice_job(it.mpi, place.ranks, it.effort, {**place.settings, **settings}) as job:
-        results = [job.measure(op, size, list(arms.values())) for size in it.sizes]
+    with choice_job(it.mpi, place.ranks, {**place.settings, **settings}) as worker:
+        results = [time_choices(worker, op, size, list(arms.values()), it.effort) for size in it.sizes]
     curves, notes = [], []
     styles = {"native": NATIVE, "Espalier": OWN}
     for i, (name, choice) in enumerate(arms.items()):
@@ -253,7 +253,7 @@ COPY_FIGURE = 2  # has nothing to do with the MPI
 def main(
     output: Annotated[Path, typer.Option(help="Folder for smp.html and smp.json.")] = Path("build/figures"),
     mpi: Annotated[str, typer.Option(help="MPIs, separated by commas, as espalier run takes them.")] = (
-        "mpich,openmpi,intel"
+        "mpich-5,openmpi-5,intel"
     ),
     only: Annotated[str, typer.Option(help="Numbers of the figures to draw.")] = "1,2,3,4,5,6,7",
     on_node: Annotated[str, typer.Option(help="Numbers of ranks on one node.")] = "2,8",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from espalier.errors import UserError
+from espalier.tuning.worker import ArmTimes, WorkerLostError
 
 FOLDER = Path(__file__).resolve().parents[2] / "bench" / "papers"
 
@@ -31,15 +31,19 @@ def papers(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         del sys.modules[name]
 
 
-def an_answer(**times: float | str) -> str:
-    """A line of the measuring job: arms with their times, or with why they were refused."""
-    arms = [
-        {"arm": name, "refused": value, "p50_us": []}
-        if isinstance(value, str)
-        else {"arm": name, "refused": "", "p50_us": [value, value, 9 * value]}
-        for name, value in times.items()
-    ]
-    return json.dumps({"arms": arms}) + "\n"
+def a_worker(*answers: dict[str, float | str]) -> Any:
+    """A measuring job that gives these answers in turn: arms with their time, or with why they were refused."""
+    rest = iter(answers)
+
+    def measure(*_: Any) -> list[ArmTimes]:
+        return [
+            ArmTimes(name, "", value, 0, (), ())
+            if isinstance(value, str)
+            else ArmTimes(name, "", "", 9, (value, value, 9 * value), ())
+            for name, value in next(rest).items()
+        ]
+
+    return SimpleNamespace(measure=measure)
 
 
 def a_setup(papers: SimpleNamespace) -> Any:
@@ -63,29 +67,31 @@ def test_a_page_needs_nothing_outside_itself_and_json_has_its_numbers(papers: Si
     assert not list((tmp_path / "new").glob("*.part"))
 
 
-def test_a_choice_job_asks_by_the_line_and_passes_over_chatter(papers: SimpleNamespace) -> None:
-    asks, answers = io.StringIO(), io.StringIO(f"[mpiexec] chatter\n{an_answer(native=2.0, ring='too large')}")
-    arms = papers.jobs.ChoiceJob(asks, answers, papers.jobs.Effort(3, 40)).measure("allgather", 64, ["native", "ring"])
-    assert asks.getvalue() == "measure allgather 64 3 4000 0 native;ring\n"
+def test_the_median_round_counts_and_a_refusal_keeps_its_reason(papers: SimpleNamespace) -> None:
+    worker = a_worker({"native": 2.0, "ring": "too large"})
+    arms = papers.jobs.time_choices(worker, "allgather", 64, ["native", "ring"], papers.jobs.Effort(3, 40))
     assert arms["native"] == papers.jobs.Arm(2.0, "")
     assert arms["ring"] == papers.jobs.Arm(None, "too large")
 
 
-def test_a_job_that_ends_early_is_an_error(papers: SimpleNamespace) -> None:
-    with pytest.raises(UserError):
-        papers.jobs.read_answer(io.StringIO("Abort(2) on node 0\n"))
+def test_a_job_that_is_lost_is_an_error_with_its_last_command(
+    papers: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def lost(*_: Any) -> Iterator[Any]:
+        raise WorkerLostError("the job ended during: curve copy")
+        yield
+
+    monkeypatch.setattr(papers.jobs, "Worker", lost)
+    with pytest.raises(UserError, match="curve copy"), papers.jobs.choice_job("mpich 5", 2, {}):
+        pass
 
 
 def test_a_choice_that_can_not_serve_every_size_is_left_out_with_its_reason(
     papers: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = io.StringIO(an_answer(native=2.0, ring=1.0) + an_answer(native=3.0, ring="too large"))
-
-    @contextmanager
-    def job(*_: Any) -> Iterator[Any]:
-        yield papers.jobs.ChoiceJob(io.StringIO(), answers, papers.jobs.Effort(3, 40))
-
-    monkeypatch.setattr(papers.smp, "choice_job", job)
+    worker = a_worker({"native": 2.0, "ring": 1.0}, {"native": 3.0, "ring": "too large"})
+    monkeypatch.setattr(papers.smp, "choice_job", lambda *_: nullcontext(worker))
     arms = {"native": "native", "a ring": "ring"}
     panel = papers.smp._side_by_side(a_setup(papers), papers.jobs.Place(1, 2), "allgather", arms, {})
     assert [(curve.name, curve.values) for curve in panel.curves] == [("native", [2.0, 3.0])]
