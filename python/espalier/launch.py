@@ -31,6 +31,22 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Hosts:
+    """Several hosts reached through an agent instead of ssh, `ppn` ranks on each, in blocks."""
+
+    addresses: tuple[str, ...]
+    ppn: int
+    agent: Path  # AGENT ADDRESS COMMAND…
+    front: str  # the address at which the launcher's own host is reached
+    interface: str  # of every host, for MPIs that would try others
+    enter: tuple[str, ...] = ()  # words before the launcher's command line
+
+    @property
+    def ranks(self) -> int:
+        return len(self.addresses) * self.ppn
+
+
+@dataclass(frozen=True)
 class Job:
     """One job: `command` on `ranks` ranks under `target`."""
 
@@ -40,6 +56,7 @@ class Job:
     native: bool = False  # True: without Espalier
     settings: Mapping[str, str] = field(default_factory=dict)  # ESPALIER_* variables to set for the ranks
     launcher_flags: Sequence[str] = ()
+    hosts: Hosts | None = None  # None: this machine
 
 
 def choose_target(command: str, wanted: str | None) -> Target:
@@ -74,10 +91,11 @@ def build_command(job: Job) -> tuple[list[str], dict[str, str]]:
             f"found no launcher for {mpi} ({mpi.library})",
             "put its mpiexec on PATH, or start the job yourself with LD_PRELOAD=$(espalier lib --for PROGRAM)",
         )
-    ranks = {**_rank_environment(job), **_fit_environment(job)}
+    ranks = {**_rank_environment(job), **_fit_environment(job), **_host_environment(job)}
+    enter = job.hosts.enter if job.hosts else ()
     if mpi.family is Family.OPENMPI:
-        return [str(mpi.launcher), *_open_mpi_flags(job, ranks), *job.command], {}
-    return [str(mpi.launcher), *_hydra_flags(job, ranks), *job.command], _intel_environment(mpi)
+        return [*enter, str(mpi.launcher), *_open_mpi_flags(job, ranks), *job.command], {}
+    return [*enter, str(mpi.launcher), *_hydra_flags(job, ranks), *job.command], _intel_environment(mpi)
 
 
 def _check_abi(program: Program, mpi: Mpi, wanted: str) -> None:
@@ -124,16 +142,58 @@ def _oversubscribed(job: Job, processors: int) -> bool:
     return not batch and job.ranks > processors
 
 
+def _host_environment(job: Job) -> dict[str, str]:
+    """Keeps messages between hosts on their interface: some transports would find a way through shared memory."""
+    if job.hosts is None:
+        return {}
+    wishes = {
+        "UCX_TLS": "tcp,self",
+        "UCX_NET_DEVICES": job.hosts.interface,
+        "FI_PROVIDER": "tcp",
+        "FI_TCP_IFACE": job.hosts.interface,
+    }
+    return {name: value for name, value in wishes.items() if name not in os.environ}
+
+
+def _hydra_hosts(hosts: Hosts, family: Family) -> list[str]:
+    placed = (
+        ",".join(hosts.addresses) if family is Family.INTEL else ",".join(f"{a}:{hosts.ppn}" for a in hosts.addresses)
+    )
+    agent = ["-launcher", "ssh", "-launcher-exec", str(hosts.agent)]
+    return [*agent, "-localhost", hosts.front, "-hosts", placed, "-ppn", str(hosts.ppn)]
+
+
+def _open_mpi_hosts(hosts: Hosts, is_old: bool) -> list[str]:
+    placed = ",".join(f"{address}:{hosts.ppn}" for address in hosts.addresses)
+    run_time, launch = ("--mca", "plm_rsh") if is_old else ("--prtemca", "plm_ssh")
+    return [
+        "--host", placed, run_time, f"{launch}_agent", str(hosts.agent), run_time, f"{launch}_no_tree_spawn", "1",
+        run_time, "oob_tcp_if_include", hosts.interface,
+        "--mca", "pml", "ob1", "--mca", "btl", f"self,{'vader' if is_old else 'sm'},tcp",
+        "--mca", "btl_tcp_if_include", hosts.interface,
+    ]  # fmt: skip
+
+
+def _open_mpi_mapping(job: Job, is_old: bool) -> list[str]:
+    crowded = _oversubscribed(job, count_cores())  # its slots are cores, not hardware threads
+    if job.hosts is None:
+        return [] if not crowded else ["--oversubscribe"] if is_old else ["--map-by", ":OVERSUBSCRIBE"]
+    # Told to oversubscribe, version 5 would put all ranks on the first host.
+    mapping = f"ppr:{job.hosts.ppn}:node"
+    flags = ["--map-by", mapping, "--oversubscribe"] if is_old else ["--map-by", f"{mapping}:OVERSUBSCRIBE"]
+    return flags + _open_mpi_hosts(job.hosts, is_old)
+
+
 def _hydra_flags(job: Job, ranks: Mapping[str, str]) -> list[str]:
     flags = [word for name, value in ranks.items() for word in ("-genv", name, value)]
+    flags += _hydra_hosts(job.hosts, job.target.mpi.family) if job.hosts else []
     return [*flags, *job.launcher_flags, "-n", str(job.ranks)]
 
 
 def _open_mpi_flags(job: Job, ranks: Mapping[str, str]) -> list[str]:
+    is_old = job.target.mpi.version.startswith(("1.", "2.", "3.", "4."))
     flags = [word for name, value in ranks.items() for word in ("-x", f"{name}={value}")]
-    if _oversubscribed(job, count_cores()):  # its slots are cores, not hardware threads
-        old = job.target.mpi.version.startswith(("1.", "2.", "3.", "4."))
-        flags += ["--oversubscribe"] if old else ["--map-by", ":OVERSUBSCRIBE"]
+    flags += _open_mpi_mapping(job, is_old)
     if os.geteuid() == 0:
         flags.append("--allow-run-as-root")
     return [*flags, *job.launcher_flags, "-n", str(job.ranks)]

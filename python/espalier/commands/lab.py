@@ -1,0 +1,80 @@
+"""espalier lab: an emulated cluster on this machine, network namespaces as nodes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from espalier import console
+from espalier.lab import cluster, network
+from espalier.launch import Job, build_command, choose_target
+from espalier.settings import parse_settings
+from espalier.units import approximate_bytes
+
+app = typer.Typer(
+    no_args_is_help=True, help="An emulated cluster: network namespaces as nodes, links at a rate. Root only."
+)
+
+
+@app.command()
+def up(
+    nodes: Annotated[int, typer.Option(min=1, help="How many nodes.")] = 4,
+    rate: Annotated[
+        str, typer.Option(help="Each link, both ways: 200mbit; one per node: 200mbit,100mbit.")
+    ] = "200mbit",
+    delay: Annotated[str | None, typer.Option(help="Added on each node's way out: 50us.")] = None,
+) -> None:
+    """Put the cluster up."""
+    spec = network.parse_spec(nodes, rate, delay)
+    cluster.up(spec)
+    console.note(f"{spec.nodes} nodes are up; run on them with: espalier lab run --ppn 2 -- PROGRAM")
+
+
+@app.command()
+def down() -> None:
+    """Take it down, with everything that still runs on it."""
+    count = cluster.down()
+    console.note(f"{count} nodes taken down" if count else "no cluster was up; nothing is left")
+
+
+@app.command()
+def status(json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False) -> None:
+    """Show the nodes and what has passed their links."""
+    counters = cluster.counters(cluster.load())
+    if json:
+        console.print_json({"nodes": [asdict(counter) for counter in counters]})
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("node", "address", "rate", "sent", "received"):
+        table.add_column(name, justify="right")
+    for counter in counters:
+        sent, received = approximate_bytes(counter.sent), approximate_bytes(counter.received)
+        table.add_row(str(counter.node), network.address(counter.node), counter.rate, sent, received)
+    console.out.print(table)
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]...", show_default=False)],
+    ppn: Annotated[int, typer.Option(min=1, help="Ranks per node.")] = 1,
+    mpi: Annotated[str | None, typer.Option(help="mpich, openmpi-5, intel … Default: the program's own.")] = None,
+    native: Annotated[bool, typer.Option("--native", help="Without Espalier.")] = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
+    ] = None,
+    launcher_flags: Annotated[str, typer.Option("--launcher-flags", metavar="FLAGS", help="More for mpiexec.")] = "",
+) -> None:
+    """Run PROGRAM on all nodes. The exit code is the job's."""
+    hosts = cluster.hosts(cluster.load(), ppn)
+    target = choose_target(command[0], mpi)
+    flags = shlex.split(launcher_flags)
+    job = Job(target, hosts.ranks, command, native, parse_settings(settings or []), flags, hosts)
+    argv, environment = build_command(job)
+    os.execvpe(argv[0], argv, {**os.environ, **environment})
+
+
+app.command(context_settings={"allow_interspersed_args": False})(run)

@@ -1,0 +1,153 @@
+"""Puts the emulated cluster up and takes it down, and says how jobs get onto it. Needs root."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from espalier.errors import UserError
+from espalier.lab import network
+from espalier.lab.network import Command, Spec
+from espalier.launch import Hosts
+
+STATE = Path("/run/espalier-lab")
+_TOOLS = ("ip", "tc", "nsenter", "unshare")
+
+
+@dataclass(frozen=True)
+class Counter:
+    """What has passed a node's link since it was put up, in bytes: proof that nothing went past it."""
+
+    node: int
+    rate: str
+    sent: int
+    received: int
+
+
+def up(spec: Spec) -> None:
+    """Builds the cluster. Raises UserError; then nothing is left behind."""
+    _check_means()
+    if _namespaces():
+        raise UserError("a cluster is up already", "see it with `espalier lab status`, end it with `espalier lab down`")
+    try:
+        for command in network.up_commands(spec):
+            _run(command)
+        _name_hosts(spec)
+        _write_agent(spec)
+        (STATE / "spec.json").write_text(json.dumps(asdict(spec)))
+    except BaseException:
+        down()
+        raise
+
+
+def down() -> int:
+    """Ends what runs on the nodes and removes every trace, whoever put it there. The number of nodes that were up."""
+    _check_means()
+    namespaces = _namespaces()
+    for name in namespaces:
+        _kill_all(name)
+    for command in network.down_commands(namespaces, _links()):
+        _run(command)
+    for host in STATE.glob("*.uts"):
+        subprocess.run(["umount", str(host)], capture_output=True, check=False)
+    shutil.rmtree(STATE, ignore_errors=True)
+    return sum(name != network.FRONT for name in namespaces)
+
+
+def load() -> Spec:
+    """The cluster that is up. Raises UserError when there is none."""
+    try:
+        fields = json.loads((STATE / "spec.json").read_text())
+    except OSError:
+        raise UserError("no cluster is up", "espalier lab up --nodes 4 --rate 200mbit") from None
+    return Spec(tuple(fields["rates"]), fields["delay"])
+
+
+def hosts(spec: Spec, ppn: int) -> Hosts:
+    """How a job reaches the nodes."""
+    addresses = tuple(network.address(node) for node in range(spec.nodes))
+    enter = ("nsenter", f"--net=/run/netns/{network.FRONT}", f"--uts={STATE}/front.uts", "--")
+    return Hosts(addresses, ppn, STATE / "agent", network.FRONT_ADDRESS, network.INTERFACE, enter)
+
+
+def counters(spec: Spec) -> list[Counter]:
+    """One per node, from its own interface."""
+    found = []
+    for node, rate in enumerate(spec.rates):
+        text = _run(["ip", "-n", network.node_name(node), "-j", "-s", "link", "show", network.INTERFACE])
+        stats = json.loads(text)[0]["stats64"]
+        found.append(Counter(node, rate, stats["tx"]["bytes"], stats["rx"]["bytes"]))
+    return found
+
+
+def _check_means() -> None:
+    if os.geteuid() != 0:
+        raise UserError("network namespaces need root", "run it as root: sudo espalier lab …")
+    missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise UserError(f"the lab needs {', '.join(missing)}", "install iproute2 and util-linux")
+
+
+def _run(command: Command) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise UserError(
+            f"`{' '.join(command)}` failed: {done.stderr.strip()}",
+            "the kernel or the container may forbid network namespaces; `espalier lab down` removes what is left",
+        )
+    return done.stdout
+
+
+def _namespaces() -> list[str]:
+    words = [line.split()[0] for line in _run(["ip", "netns", "list"]).splitlines() if line]
+    return [name for name in words if network.is_ours(name)]
+
+
+def _links() -> list[str]:
+    links = [entry["ifname"] for entry in json.loads(_run(["ip", "-j", "link", "show"]) or "[]")]
+    return [link for link in links if network.is_ours(link)]
+
+
+def _kill_all(namespace: str) -> None:
+    for pid in _run(["ip", "netns", "pids", namespace]).split():
+        try:
+            os.kill(int(pid), signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def _name_hosts(spec: Spec) -> None:
+    """A host name for each node: MPIs and Espalier tell nodes apart by it.
+
+    Intel MPI's proxies call back to the launcher's host name, which nobody resolves; so the front is named by its
+    address, as one number: Open MPI takes what comes before a dot for the short name of a host, and all for one host.
+    """
+    front = str(int(ipaddress.ip_address(network.FRONT_ADDRESS)))
+    STATE.mkdir(mode=0o755, parents=True, exist_ok=True)
+    names = {f"node{node}": f"node{node}" for node in range(spec.nodes)} | {"front": front}
+    for file, name in names.items():
+        (STATE / f"{file}.uts").touch()
+        _run(["unshare", f"--uts={STATE / file}.uts", "hostname", name])
+
+
+def _write_agent(spec: Spec) -> None:
+    """What launchers start in place of ssh: AGENT [options] ADDRESS COMMAND…"""
+    cases = "\n".join(
+        f"  {network.address(node)}) net={network.node_name(node)} uts={STATE}/node{node}.uts ;;"
+        for node in range(spec.nodes)
+    )
+    agent = STATE / "agent"
+    agent.write_text(
+        "#!/bin/sh\n"
+        "# Runs a command on an emulated node as ssh would. Options are ssh's; only those with a value matter here.\n"
+        'while :; do case "$1" in -o|-l|-p|-i) shift 2 ;; -*) shift ;; *) break ;; esac; done\n'
+        f'case "$1" in\n{cases}\n  *) echo "no such node: $1" >&2; exit 255 ;;\nesac\nshift\n'
+        'exec nsenter --net=/run/netns/$net --uts=$uts -- /bin/sh -c "$*"\n'
+    )
+    agent.chmod(0o755)

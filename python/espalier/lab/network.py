@@ -1,0 +1,105 @@
+"""The commands that make and remove the emulated network. Pure: lists of words, run by cluster.py."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from espalier.errors import UserError
+
+PREFIX = "esplab"
+BRIDGE = f"{PREFIX}-br"
+FRONT = f"{PREFIX}-front"
+MOST_NODES = 64
+INTERFACE = "eth0"
+
+Command = list[str]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What to build: one rate per node, as tc spells it (200mbit); `delay` (50us) is added on each node's way out."""
+
+    rates: tuple[str, ...]
+    delay: str | None = None
+
+    @property
+    def nodes(self) -> int:
+        return len(self.rates)
+
+
+def parse_spec(nodes: int, rate: str, delay: str | None) -> Spec:
+    """One rate for all nodes, or rates that repeat: "200mbit,100mbit". Raises UserError."""
+    if not 1 <= nodes <= MOST_NODES:
+        raise UserError(f"--nodes {nodes}: this machine stands in for 1 to {MOST_NODES} nodes", "choose fewer")
+    rates = [word.strip().lower() for word in rate.split(",")]
+    for word in rates:
+        if not re.fullmatch(r"[1-9]\d*(k|m|g)bit", word):
+            raise UserError(f"--rate: '{word}' is no rate", "write 200mbit, or 1gbit, or one per node: 200mbit,100mbit")
+    if delay is not None and not re.fullmatch(r"[1-9]\d*(us|ms)", delay):
+        raise UserError(f"--delay: '{delay}' is no time", "write 50us or 1ms")
+    return Spec(tuple(rates[node % len(rates)] for node in range(nodes)), delay)
+
+
+def node_name(node: int) -> str:
+    return f"{PREFIX}-node{node}"
+
+
+def address(node: int) -> str:
+    return f"10.77.0.{10 + node}"
+
+
+FRONT_ADDRESS = "10.77.0.1"
+
+
+def up_commands(spec: Spec) -> list[Command]:
+    """In order; the first that fails leaves something that down_commands() removes."""
+    commands = [["ip", "link", "add", BRIDGE, "type", "bridge"], ["ip", "link", "set", BRIDGE, "up"]]
+    commands += _attach(FRONT, FRONT_ADDRESS, f"{PREFIX}f")
+    for node, rate in enumerate(spec.rates):
+        outside = f"{PREFIX}{node}"
+        commands += _attach(node_name(node), address(node), outside)
+        inside = ["tc", "-n", node_name(node)]
+        commands += _shape(inside, INTERFACE, rate, spec.delay)
+        commands += _shape(["tc"], outside, rate, None)
+    return commands
+
+
+def down_commands(namespaces: list[str], links: list[str]) -> list[Command]:
+    """Removes what there is; veth pairs go with their namespaces."""
+    commands = [["ip", "netns", "del", name] for name in namespaces]
+    return commands + [["ip", "link", "del", link] for link in links if link == BRIDGE]
+
+
+def is_ours(name: str) -> bool:
+    """Whether a namespace or link is part of the lab."""
+    return name.startswith(PREFIX)
+
+
+def _attach(namespace: str, ip: str, outside: str) -> list[Command]:
+    inside = ["ip", "-n", namespace]
+    return [
+        ["ip", "netns", "add", namespace],
+        ["ip", "link", "add", outside, "type", "veth", "peer", "name", INTERFACE, "netns", namespace],
+        ["ip", "link", "set", outside, "master", BRIDGE, "up"],
+        [*inside, "addr", "add", f"{ip}/24", "dev", INTERFACE],
+        [*inside, "link", "set", "lo", "up"],
+        [*inside, "link", "set", INTERFACE, "up"],
+    ]
+
+
+def _shape(tc: Command, interface: str, rate: str, delay: str | None) -> list[Command]:
+    """A rate on the way out of an interface.
+
+    Packets stay small (two segments): one of 64 KB would leave at once, however small the burst, and carry a whole
+    short message past the shaping.
+    """
+    link = ["ip", *tc[1:], "link", "set", interface, "gso_max_segs", "2"]
+    leaf = ["netem", "delay", delay, "limit", "10000"] if delay else ["pfifo", "limit", "1000"]
+    return [
+        link,
+        [*tc, "qdisc", "add", "dev", interface, "root", "handle", "1:", "htb", "default", "10", "r2q", "1000"],
+        [*tc, "class", "add", "dev", interface, "parent", "1:", "classid", "1:10", "htb",
+         "rate", rate, "burst", "4k", "cburst", "4k", "quantum", "3000"],
+        [*tc, "qdisc", "add", "dev", interface, "parent", "1:10", *leaf],
+    ]  # fmt: skip
