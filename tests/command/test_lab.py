@@ -51,7 +51,8 @@ def test_without_a_cluster_status_says_how_to_get_one() -> None:
         pytest.skip("a cluster is up")
     done = lab("status")
     assert done.returncode == 2
-    assert "no cluster is up" in done.stderr and "espalier lab up" in done.stderr
+    assert "no cluster is up" in done.stderr
+    assert "espalier lab up" in done.stderr
 
 
 @pytest.mark.lab
