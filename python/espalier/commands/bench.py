@@ -119,8 +119,9 @@ def ratio_text(ratio: float) -> str:
 def _table(mpi: Mpi, rows: list[Row]) -> Table:
     title = f"{mpi}, {rows[0].ranks} ranks on {rows[0].nodes} node{'s' * (rows[0].nodes > 1)}; µs per call (p50)"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in ("op", "bytes", "native", "Espalier", "native ÷ Espalier", "range", "noise"):
-        table.add_column(name, justify="left" if name == "op" else "right")
+    table.add_column("op", min_width=max(len(row.op) for row in rows))  # the choice gives way on narrow screens
+    for name in ("bytes", "native", "Espalier", "native ÷ Espalier", "range", "noise"):
+        table.add_column(name, justify="right")
     table.add_column("choice", style="dim")
     for row in rows:
         table.add_row(
