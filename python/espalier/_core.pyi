@@ -225,7 +225,7 @@ class TableRow:
     def bytes(self) -> tuple[int, int]: ...
     @property
     def selection(self) -> str:
-        """"native", "tiny", or what parse_choice reads."""
+        """ "native", "tiny", or what parse_choice reads."""
     @property
     def measured_bytes(self) -> int: ...
     @property
@@ -263,6 +263,9 @@ def probe_signature(library_version: str) -> Signature:
 
 def why_foreign(made_for: Signature, here: Signature) -> str:
     """Why a table must not be used here; empty when it may."""
+
+def table_places(xdg_config_home: str, home: str) -> list[str]:
+    """Where tables are looked for, best first: the user's place, then the system's."""
 
 def probe_table_path(setting: str = "") -> str:
     """The table that a process with this ESPALIER_TABLE uses; empty when there is none."""

@@ -96,10 +96,10 @@ def abi_of_name(name: str) -> Abi | None:
 
 
 @cache
-def read_version(library: Path) -> tuple[Family, str]:
+def read_library_version(library: Path) -> str:
     """Asks the library itself (MPI_Get_library_version may be called before MPI_Init) in a process of its own.
 
-    A library that cannot be loaded or asked is `unknown` with an empty version.
+    Empty for a library that cannot be loaded or asked.
     """
     try:
         # A preloaded library (ours or a tool's) would answer or fail in its place.
@@ -113,8 +113,13 @@ def read_version(library: Path) -> tuple[Family, str]:
             env=environment,
         )
     except subprocess.TimeoutExpired:
-        return Family.UNKNOWN, ""
-    return parse_version(done.stdout)
+        return ""
+    return done.stdout
+
+
+def read_version(library: Path) -> tuple[Family, str]:
+    """Family and version of a library; `unknown` with an empty version where it does not say."""
+    return parse_version(read_library_version(library))
 
 
 def parse_version(text: str) -> tuple[Family, str]:

@@ -59,6 +59,7 @@ void bind_tune(nb::module_& module) {
   module.attr("table_version") = Table::current_version;
   module.def("probe_signature", &tune::probe_signature, nb::arg("library_version"));
   module.def("why_foreign", &tune::why_foreign, nb::arg("made_for"), nb::arg("here"));
+  module.def("table_places", &tune::table_places, nb::arg("xdg_config_home"), nb::arg("home"));
   module.def("probe_table_path", &tune::probe_table_path, nb::arg("setting") = "");
   module.def(
       "is_tiny",

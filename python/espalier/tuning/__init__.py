@@ -1,11 +1,11 @@
 """Tuning: which selection is fastest for each operation, size and shape, measured on the user's machine and MPI.
 
-    problems      what there is to decide, in an order that makes a half-finished table useful
-    worker        the job that measures (bench/tune/), and the conversation with it
-    candidates    what could be selected: the registry's algorithms, their knobs on a grid, what applies here
-    racing        who is fastest: losers leave early, and in the end a duel with native decides
-    guidelines    what must hold between operations, MPI's performance guidelines
-    table         from decisions to a file, and back
-    journal       what has been decided so far, so that an interrupted run can go on
-    session       all of it together
+problems      what there is to decide, in an order that makes a half-finished table useful
+worker        the job that measures (bench/tune/), and the conversation with it
+candidates    what could be selected: the registry's algorithms, their knobs on a grid, what applies here
+racing        who is fastest: losers leave early, and in the end a duel with native decides
+guidelines    what must hold between operations, MPI's performance guidelines
+table         from decisions to a file, and back
+journal       what has been decided so far, so that an interrupted run can go on
+session       all of it together
 """

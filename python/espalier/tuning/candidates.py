@@ -1,8 +1,8 @@
 """What could be selected for a problem: the registry's algorithms with their knobs on a grid, as far as they apply.
 
-The registry says which knobs an algorithm has and their ranges ("radix=2..64 segment=0|1K..1G within=cells|single_copy");
-here are the values worth trying. The library itself says what applies (why_invalid) and which spellings mean the same
-(parse_choice, str), so that nothing is measured twice.
+The registry says which knobs an algorithm has and their ranges ("radix=2..64 segment=0|1K..1G within=…"); here are the
+values worth trying. The library itself says what applies (why_invalid) and which spellings mean the same (parse_choice,
+str), so that nothing is measured twice.
 """
 
 from __future__ import annotations
@@ -48,6 +48,14 @@ def seeds(machine: Machine, problem: Problem) -> list[str]:
 def exhaustive(machine: Machine, problem: Problem) -> list[str]:
     """Everything on the grid."""
     return _distinct(machine, problem, _texts(machine, problem, _GRID))
+
+
+def count_exhaustive(machine: Machine, problem: Problem) -> int:
+    """How many selections the grid has that apply; no plans are built, so some of them may be the same."""
+    texts = _texts(
+        machine, problem, {**_GRID, "radix": ("2",), "segment": ("0",)} if machine.shape.nodes == 1 else _GRID
+    )
+    return len({normal_form(machine, problem, text) for text in texts if is_valid(machine, problem, text)})
 
 
 def neighbours(machine: Machine, problem: Problem, winner: str) -> list[str]:

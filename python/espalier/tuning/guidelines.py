@@ -1,7 +1,7 @@
 """MPI's performance guidelines: no operation should be slower than what a program could put together from others.
 
-Source: Träff, Gropp, Thakur, "Self-consistent MPI performance guidelines" (IEEE TPDS 21(5), 2010), for operations and sizes
-as Espalier counts them. A guideline that fails points at a choice that was measured badly or could be better.
+Source: Träff, Gropp, Thakur, "Self-consistent MPI performance guidelines" (IEEE TPDS 21(5), 2010), for operations and
+sizes as Espalier counts them. A guideline that fails points at a choice that was measured badly or could be better.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def check_guidelines(times: Times, ranks: int) -> list[Violation]:
 def _check_monotone(times: Times) -> Iterator[Violation]:
     """A smaller message is not slower than a larger one: it could be padded."""
     for problem, us in times.items():
-        larger = [t for other, t in times.items() if other.operation == problem.operation and other.bytes > problem.bytes]
+        larger = [
+            t for other, t in times.items() if other.operation == problem.operation and other.bytes > problem.bytes
+        ]
         if larger and us > min(larger) * TOLERANCE:
             yield Violation(problem, f"{problem.operation} is monotone in size", us, min(larger))
 

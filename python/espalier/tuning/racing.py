@@ -1,8 +1,8 @@
-"""Who is fastest? Arms race in rounds; whoever certainly can't win leaves; in the end the winner fights a duel with native.
+"""Who is fastest? Arms race in rounds; whoever can't win leaves; in the end the winner fights a duel with native.
 
 A time by itself means little on a machine that does other things, too: all comparisons are between times of the same
-round, measured next to each other. An arm that is as fast as the leader loses a round with probability one half, so losing
-each of n rounds happens to it by chance once in 2^n.
+round, measured next to each other. An arm that is as fast as the leader loses a round with probability one half, so
+losing each of n rounds happens to it by chance once in 2^n.
 """
 
 from __future__ import annotations

@@ -1,0 +1,186 @@
+"""espalier table: look at tuned tables, compare two, check one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from espalier import console
+from espalier.core import load_core
+from espalier.mpis import find_default_mpi, read_library_version, select_mpi
+from espalier.tuning.guidelines import check_guidelines
+from espalier.tuning.problems import Problem
+from espalier.tuning.racing import NATIVE
+from espalier.tuning.table import TableFile, read_table
+from espalier.units import format_bytes
+
+app = typer.Typer(no_args_is_help=True, help="Tuned tables: show, diff, check.")
+
+
+@app.command()
+def show(
+    path: Annotated[Path, typer.Argument(metavar="FILE")],
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
+) -> None:
+    """Print a table: for whom it was made, and each row with what was measured."""
+    file = read_table(load_core(), path)
+    if json:
+        console.print_json(file.raw)
+        return
+    _print_head(file)
+    rows = file.core.rows
+    table = Table(box=None, pad_edge=False)
+    for name in (
+        "row",
+        "operation",
+        "nodes",
+        "ppn",
+        "bytes",
+        "selection",
+        "at",
+        "native µs",
+        "chosen µs",
+        "ratio",
+        "range",
+    ):
+        table.add_column(name, justify="left" if name in ("operation", "selection") else "right")
+    for number, row in enumerate(rows, 1):
+        table.add_row(str(number), row.operation, *_cells(row))
+    console.out.print(table)
+
+
+@app.command()
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="FILE")],
+    second: Annotated[Path, typer.Argument(metavar="OTHER")],
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
+) -> None:
+    """Say where two tables select differently, and what each measured there. Exit code 1 if they differ."""
+    core = load_core()
+    differences = compare(read_table(core, first).core.rows, read_table(core, second).core.rows)
+    if json:
+        console.print_json({"differences": differences})
+    elif not differences:
+        console.out.print("the same selections everywhere")
+    else:
+        table = Table(box=None, pad_edge=False)
+        for name in ("operation", "nodes x ppn", "bytes", str(first), str(second), "µs", "µs"):
+            table.add_column(escape(name), justify="right" if name in ("bytes", "µs") else "left")
+        for it in differences:
+            texts = (it["first"] or "–", it["second"] or "–", _time(it["first_us"]), _time(it["second_us"]))
+            table.add_row(it["operation"], it["shape"], format_bytes(it["bytes"]), *(escape(text) for text in texts))
+        console.out.print(table)
+    raise typer.Exit(1 if differences else 0)
+
+
+@app.command()
+def check(
+    path: Annotated[Path, typer.Argument(metavar="FILE")],
+    mpi: Annotated[str | None, typer.Option(help="The MPI it is to serve. Default: the one that `tune` takes.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
+) -> None:
+    """Say whether a table can be used on this machine with this MPI, and what is odd about it. Exit code 1 if not."""
+    core = load_core()
+    file = read_table(core, path)
+    chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
+    here = core.probe_signature(read_library_version(chosen.library))
+    problems = [reason] if (reason := core.why_foreign(file.core.signature, here)) else []
+    problems += find_faults(file.core.rows)
+    remarks = [str(violation) for violation in _violations(file)]
+    if json:
+        console.print_json({"usable": not problems, "problems": problems, "remarks": remarks})
+    else:
+        for problem in problems:
+            console.out.print(f"[red]not usable:[/] {escape(problem)}", soft_wrap=True)
+        for remark in remarks:
+            console.out.print(f"[yellow]guideline:[/] {escape(remark)}", soft_wrap=True)
+        if not problems:
+            console.out.print(f"[green]usable[/] on this machine with {escape(here.mpi)}: {len(file.core.rows)} rows")
+    raise typer.Exit(1 if problems else 0)
+
+
+def compare(first: Sequence[Any], second: Sequence[Any]) -> list[dict[str, Any]]:
+    """Where the rows of two tables differ, by what was measured: operation, shape and size."""
+    one, two = ({_key(row): row for row in rows} for rows in (first, second))
+    differences = []
+    for key in dict.fromkeys((*one, *two)):
+        left, right = one.get(key), two.get(key)
+        if left is not None and right is not None and left.selection == right.selection:
+            continue
+        differences.append(
+            {
+                "operation": key[0],
+                "shape": f"{key[1]}x{key[2]}",
+                "bytes": key[3],
+                "first": left.selection if left else None,
+                "second": right.selection if right else None,
+                "first_us": left.chosen_us if left else None,
+                "second_us": right.chosen_us if right else None,
+            }
+        )
+    return differences
+
+
+def find_faults(rows: Sequence[Any]) -> list[str]:
+    """Rows that can never fire, and entries that were slower than native when they were measured."""
+    faults = []
+    for number, row in enumerate(rows, 1):
+        hidden = next((at for at, other in enumerate(rows[: number - 1], 1) if _covers(other, row)), None)
+        if hidden is not None:
+            faults.append(f"row {number} can never fire: row {hidden} matches first")
+        if row.selection != NATIVE and row.chosen_us > row.native_us:
+            faults.append(f"row {number} is slower than native: {row.chosen_us:.2f} µs > {row.native_us:.2f} µs")
+    return faults
+
+
+def _covers(one: Any, other: Any) -> bool:
+    inside = all(
+        getattr(one, name)[0] <= getattr(other, name)[0] and getattr(other, name)[1] <= getattr(one, name)[1]
+        for name in ("nodes", "ppn", "bytes")
+    )
+    return one.operation == other.operation and inside
+
+
+def _violations(file: TableFile) -> list[Any]:
+    """The guidelines, shape by shape; only where nodes are full does a row say how many ranks there are."""
+    shapes: dict[tuple[int, int], dict[Problem, float]] = {}
+    for row in file.core.rows:
+        if row.chosen_us > 0:
+            shapes.setdefault((row.nodes[1], row.ppn[1]), {})[Problem(row.operation, row.measured_bytes)] = (
+                row.chosen_us
+            )
+    return [it for (nodes, ppn), times in shapes.items() for it in check_guidelines(times, nodes * ppn)]
+
+
+def _key(row: Any) -> tuple[str, int, int, int]:
+    return row.operation, row.nodes[0], row.ppn[0], row.measured_bytes
+
+
+def _print_head(file: TableFile) -> None:
+    signature, made = file.core.signature, file.raw.get("made", {})
+    console.out.print(f"[bold]machine[/]  {escape(signature.machine)}\n[bold]MPI[/]      {escape(signature.mpi)}")
+    if isinstance(made, dict) and made:
+        words = ", ".join(f"{name} {value}" for name, value in made.items())
+        console.out.print(f"[bold]made[/]     {escape(words)}", soft_wrap=True)
+    console.out.print()
+
+
+def _cells(row: Any) -> list[str]:
+    measured = [format_bytes(row.measured_bytes), f"{row.native_us:.2f}", f"{row.chosen_us:.2f}"]
+    ratio = [f"{row.native_us / row.chosen_us:.2f}" if row.chosen_us else "–"]
+    spread = [f"{row.lowest_ratio:.2f}–{row.highest_ratio:.2f}"]
+    ranges = [_range(row.nodes), _range(row.ppn), _range(row.bytes, format_bytes)]
+    return [*ranges, escape(row.selection), *measured, *ratio, *spread]
+
+
+def _range(values: tuple[int, int], spell: Any = str) -> str:
+    return spell(values[0]) if values[0] == values[1] else f"{spell(values[0])}–{spell(values[1])}"
+
+
+def _time(us: float | None) -> str:
+    return "–" if us is None else f"{us:.2f}"

@@ -1,0 +1,66 @@
+"""What tuning decides for one problem, and what it knows by then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from espalier.tuning.problems import Problem
+from espalier.tuning.racing import NATIVE, Duel
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The selection for one problem. Times in microseconds; ratios are native ÷ selection."""
+
+    problem: Problem
+    selection: str  # "native", "tiny" or a choice
+    native_us: float
+    chosen_us: float
+    lowest_ratio: float
+    highest_ratio: float
+    calls: int
+    best: str  # the fastest candidate that is not native, whether it was selected or not; empty when there was none
+    best_us: float
+    note: str  # why native stays, where there is more to say than that it is faster
+    rounds_run: int = 0  # arms × rounds
+    rounds_exhaustive: int = 0  # what trying everything on the grid would have taken
+    builtin_us: float = 0.0  # of what the library chooses by itself; 0 where it was not measured
+
+    def to_json(self) -> dict[str, Any]:
+        """For the journal and for --json."""
+        fields = asdict(self)
+        return {"operation": fields["problem"]["operation"], "bytes": fields.pop("problem")["bytes"], **fields}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Decision:
+        """What to_json made."""
+        rest = {name: value for name, value in fields.items() if name not in ("operation", "bytes")}
+        return cls(problem=Problem(fields["operation"], fields["bytes"]), **rest)
+
+
+def decide(problem: Problem, winner: str | None, fight: Duel | None, margin: float, note: str = "") -> Decision:
+    """From a duel to a decision: the winner when it has won clearly, native in all other cases."""
+    if winner is None or fight is None:
+        return native_stays(problem, note or "no candidate applies here")
+    won = fight.is_won(margin)
+    return Decision(
+        problem=problem,
+        selection=winner if won else NATIVE,
+        native_us=round(fight.native_us, 3),
+        chosen_us=round(fight.chosen_us if won else fight.native_us, 3),
+        lowest_ratio=round(min(fight.ratios), 3) if won else 1.0,
+        highest_ratio=round(max(fight.ratios), 3) if won else 1.0,
+        calls=fight.calls,
+        best=winner,
+        best_us=round(fight.chosen_us, 3),
+        note=""
+        if won
+        else f"{winner} is {fight.ratio:.2f}x native ({min(fight.ratios):.2f} to {max(fight.ratios):.2f})",
+    )
+
+
+def native_stays(problem: Problem, note: str) -> Decision:
+    """Native without a duel: nothing could be measured against it."""
+    return Decision(problem, NATIVE, 0.0, 0.0, 1.0, 1.0, 0, "", 0.0, note)

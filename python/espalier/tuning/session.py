@@ -1,0 +1,295 @@
+"""One run of the tuner: problem after problem, until all are decided, the time is up or somebody stops it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any
+
+from espalier.tuning import candidates
+from espalier.tuning.candidates import Machine
+from espalier.tuning.decisions import Decision, decide, native_stays
+from espalier.tuning.guidelines import Violation, check_guidelines
+from espalier.tuning.journal import Journal
+from espalier.tuning.problems import Problem
+from espalier.tuning.racing import BLOCK_ROUNDS, DUEL_ROUNDS, MOST_BLOCKS, NATIVE, Race, duel, race
+from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
+
+# The worker takes 32; native twice must fit beside them.
+_MOST_ARMS = 30
+# How often the winner's knobs are varied before it is taken as it is.
+_SEARCH_STEPS = 2
+# After so many lost jobs something is wrong that goes on.
+_MOST_LOSSES = 3
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to tune."""
+
+    margin: float = 0.05  # an entry is active only if it beats native by this share
+    batch_us: float = 2000.0  # time of one arm in one round
+    cold: bool = False
+    samples: int = 2  # problems on which the pick is compared with everything on the grid
+
+
+@dataclass
+class Result:
+    """What a run has found out so far."""
+
+    decisions: dict[Problem, Decision] = field(default_factory=dict)
+    curves: dict[str, Any] = field(default_factory=dict)
+    violations: list[Violation] = field(default_factory=list)  # that are left
+    repaired: list[Violation] = field(default_factory=list)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    is_complete: bool = False
+
+
+class OutOfTimeError(Exception):
+    """The budget is spent."""
+
+
+class Session:
+    """Decides problems by measuring. Every decision is in the journal before the next problem begins."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        start: Callable[[], Worker],
+        options: Options,
+        journal: Journal,
+        deadline: float,
+    ) -> None:
+        """`start` begins a new job; `deadline` is a time of time.monotonic()."""
+        self.result = Result()
+        self.on_progress: Callable[[str], None] = lambda text: None  # told what is being measured
+        self._machine = machine
+        self._start = start
+        self._options = options
+        self._journal = journal
+        self._deadline = deadline
+        self._worker: Worker | None = None
+        self._losses = 0
+        for entry in journal.entries:
+            self._take_up(entry)
+
+    def close(self) -> None:
+        """Ends the job."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def run(self, problems: Sequence[Problem], done: Callable[[], None] = lambda: None) -> None:
+        """Decides all problems, then checks the guidelines and samples. `done` is called after each problem.
+
+        May end at any moment by OutOfTimeError or KeyboardInterrupt; `result` has what was decided until then.
+        """
+        for problem in problems:
+            if problem not in self.result.decisions:
+                self._check_time()
+                self._record(self._decide_safely(problem))
+            done()
+        self._keep_guidelines()
+        self._sample(problems)
+        self.result.is_complete = True
+
+    def draw_curves(self, names: Iterable[str], draw: Callable[[Worker, str], Any]) -> None:
+        """Measures the machine's curves that an earlier run has not."""
+        for name in names:
+            if name in self.result.curves:
+                continue
+            self._check_time()
+            self.on_progress(f"machine: {name}")
+            try:
+                points = draw(self._job(), name)
+            except WorkerLostError as error:
+                self._lose(f"curve {name}", error)
+                points = []
+            self.result.curves[name] = points
+            self._journal.append({"curve": name, "points": points})
+
+    # ---- one problem -------------------------------------------------------------------------------------------------
+
+    def _decide_safely(self, problem: Problem) -> Decision:
+        """A job that dies or hangs over a problem leaves that problem to native."""
+        self.on_progress(str(problem))
+        try:
+            return self._decide(problem, [])
+        except WorkerLostError as error:
+            self._lose(str(problem), error)
+            return native_stays(problem, str(error))
+
+    def _decide(self, problem: Problem, more: Sequence[str]) -> Decision:
+        """Races, varies the winner's knobs, races again, and lets the winner meet native."""
+        machine = self._machine
+        best = self._race(problem, [*candidates.seeds(machine, problem), *more])
+        rounds = best.rounds_run
+        refused = dict(best.refused)
+        builtin = self._builtin_time(problem, best)
+        winner = best.leader
+        for _ in range(_SEARCH_STEPS):
+            around = candidates.neighbours(machine, problem, winner) if winner is not None else []
+            around = [arm for arm in around if arm not in best.seen]
+            if winner is None or not around:
+                break
+            before, best = winner, self._race(problem, [winner, *around])
+            rounds += best.rounds_run
+            refused |= best.refused
+            winner = best.leader
+            if winner == before:
+                break
+        fight = duel(winner, self._measure(problem)) if winner is not None else None
+        self._remark_refusals(problem, refused)
+        decision = decide(problem, winner, fight, self._options.margin, next(iter(refused.values()), ""))
+        grid = candidates.count_exhaustive(machine, problem) * BLOCK_ROUNDS * MOST_BLOCKS
+        return replace(decision, rounds_run=rounds, rounds_exhaustive=max(grid, rounds), builtin_us=builtin)
+
+    def _race(self, problem: Problem, arms: Sequence[str]) -> Race:
+        """A race of any number of arms: in heats where there are too many for one."""
+        measure = self._measure(problem)
+        arms = list(dict.fromkeys(arms))
+        heats = [race(arms[at : at + _MOST_ARMS], measure) for at in range(0, len(arms), _MOST_ARMS)]
+        if len(heats) == 1:
+            return heats[0]
+        final = race([heat.leader for heat in heats if heat.leader is not None], measure)
+        for heat in heats:
+            final.rounds_run += heat.rounds_run
+            final.refused |= heat.refused
+            final.seen = {**heat.seen, **final.seen}
+        return final
+
+    def _builtin_time(self, problem: Problem, best: Race) -> float:
+        machine = self._machine
+        text = str(machine.core.choose(machine.topology, problem.operation, problem.bytes).choice)
+        tiny = candidates.is_valid(machine, problem, "tiny")
+        return round(best.seen.get("tiny" if tiny else text, 0.0), 3)
+
+    def _measure(self, problem: Problem) -> Callable[[Sequence[str], int], list[ArmTimes]]:
+        def measure(arms: Sequence[str], rounds: int) -> list[ArmTimes]:
+            self._check_time()
+            options = self._options
+            return self._job().measure(problem.operation, problem.bytes, arms, rounds, options.batch_us, options.cold)
+
+        return measure
+
+    # ---- afterwards --------------------------------------------------------------------------------------------------
+
+    def _keep_guidelines(self) -> None:
+        """Decides again where a guideline fails, with what won at the neighbouring sizes among the candidates."""
+        ranks = self._machine.shape.ranks
+        before = check_guidelines(self._times(), ranks)
+        for problem in dict.fromkeys(violation.problem for violation in before):
+            self._check_time()
+            self.on_progress(f"guidelines: {problem}")
+            try:
+                again = self._decide(problem, self._selections_nearby(problem))
+            except WorkerLostError as error:
+                self._lose(str(problem), error)
+                continue
+            now = self.result.decisions[problem]
+            # Two honest measurements: the later one counts when it found something faster, or when native must stay.
+            if again.calls and (again.chosen_us < now.chosen_us or again.selection == NATIVE):
+                self._record(again)
+        after = check_guidelines(self._times(), ranks)
+        left = {(violation.problem, violation.rule) for violation in after}
+        self.result.violations = after
+        self.result.repaired = [one for one in before if (one.problem, one.rule) not in left]
+
+    def _times(self) -> dict[Problem, float]:
+        return {problem: it.chosen_us for problem, it in self.result.decisions.items() if it.chosen_us > 0}
+
+    def _selections_nearby(self, problem: Problem) -> list[str]:
+        """What was best at other sizes of the operation and applies here."""
+        found = [
+            candidates.normal_form(self._machine, problem, it.best)
+            for it in self.result.decisions.values()
+            if it.problem.operation == problem.operation and it.best
+        ]
+        return [text for text in dict.fromkeys(found) if candidates.is_valid(self._machine, problem, text)]
+
+    def _sample(self, problems: Sequence[Problem]) -> None:
+        """How far is the pick from the best of everything on the grid? Measured on a few problems, evenly chosen."""
+        tuned = [it for it in (self.result.decisions[problem] for problem in problems) if it.best and it.best != "tiny"]
+        if not tuned or self.result.samples:
+            return
+        step = max(1, len(tuned) // max(1, self._options.samples))
+        for decision in tuned[step // 2 :: step][: self._options.samples]:
+            self._check_time()
+            self.on_progress(f"everything on the grid: {decision.problem}")
+            try:
+                sample = self._compare_with_all(decision)
+            except WorkerLostError as error:
+                self._lose(str(decision.problem), error)
+                continue
+            self.result.samples.append(sample)
+            self._journal.append({"sample": sample})
+
+    def _compare_with_all(self, decision: Decision) -> dict[str, Any]:
+        """Every selection against the pick, round by round; whoever is fastest then meets the pick once more."""
+        problem, pick = decision.problem, decision.best
+        measure = self._measure(problem)
+        arms = [arm for arm in candidates.exhaustive(self._machine, problem) if arm != pick]
+        fastest, least = pick, 1.0
+        for at in range(0, len(arms), _MOST_ARMS - 1):
+            own, *others = measure([pick, *arms[at : at + _MOST_ARMS - 1]], BLOCK_ROUNDS)
+            for other in others:
+                if not other.refused and (share := _share(other, own)) < least:
+                    fastest, least = other.arm, share
+        share = 1.0
+        if fastest != pick:
+            own, other = measure([pick, fastest], DUEL_ROUNDS)
+            share = min(1.0, _share(other, own))
+        return {
+            "operation": problem.operation,
+            "bytes": problem.bytes,
+            "selections": len(arms) + 1,
+            "pick": pick,
+            "best": fastest if share < 1 else pick,
+            "distance": round(1 / share - 1, 3),
+        }
+
+    # ---- the job, the journal, the clock -----------------------------------------------------------------------------
+
+    def _job(self) -> Worker:
+        if self._worker is None:
+            self._worker = self._start()
+        return self._worker
+
+    def _lose(self, what: str, error: WorkerLostError) -> None:
+        self.close()
+        self.result.remarks.append(f"{what}: {error}; native stays there")
+        self._losses += 1
+        if self._losses >= _MOST_LOSSES:
+            self.result.remarks.append(f"gave up after {self._losses} lost jobs")
+            raise OutOfTimeError
+
+    def _remark_refusals(self, problem: Problem, refused: Mapping[str, str]) -> None:
+        for arm, reason in refused.items():
+            if reason == "wrong data":
+                self.result.remarks.append(f"{problem}: {arm} delivered wrong data and is not used; please report this")
+
+    def _record(self, decision: Decision) -> None:
+        self.result.decisions[decision.problem] = decision
+        self._journal.append({"decision": decision.to_json()})
+
+    def _take_up(self, entry: Mapping[str, Any]) -> None:
+        """One line of an earlier run."""
+        if "decision" in entry:
+            decision = Decision.from_json(entry["decision"])
+            self.result.decisions[decision.problem] = decision
+        elif "curve" in entry:
+            self.result.curves[entry["curve"]] = entry["points"]
+        elif "sample" in entry:
+            self.result.samples.append(entry["sample"])
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise OutOfTimeError
+
+
+def _share(one: ArmTimes, other: ArmTimes) -> float:
+    """The median over the rounds of one ÷ other."""
+    return median(a / b for a, b in zip(one.p50, other.p50, strict=True))

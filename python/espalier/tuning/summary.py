@@ -1,0 +1,76 @@
+"""What a run of the tuner amounts to, in a few numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from espalier.tuning.decisions import Decision
+from espalier.tuning.racing import NATIVE
+from espalier.tuning.session import Result
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Ratios are geometric means of native ÷ selection; an entry that stays native counts as 1."""
+
+    problems: int
+    decided: int
+    tuned: int  # not native
+    ratio: float
+    ranks: int
+    seconds: float
+    rounds_run: int  # arms × rounds of all races
+    rounds_exhaustive: int  # of trying everything on the grid as often
+    worst_distance: float | None  # of the samples: by how much the best of everything is faster than the pick
+    violations: int
+    repaired: int
+
+    def lines(self) -> list[str]:
+        """For people."""
+        lines = [
+            f"{self.tuned} of {self.decided} entries beat native; {self.ratio:.2f}x native on average "
+            f"(geometric mean, native where it stays); {self.seconds:.0f} s",
+        ]
+        if self.rounds_exhaustive:
+            saved = 1 - self.rounds_run / self.rounds_exhaustive
+            lines.append(
+                f"races took {self.rounds_run} runs of {self.rounds_exhaustive} on the grid: {saved:.0%} saved"
+            )
+        if self.worst_distance is not None:
+            lines.append(
+                f"where everything was tried, the best was at most {self.worst_distance:.0%} faster than the pick"
+            )
+        if self.violations or self.repaired:
+            lines.append(f"guidelines: {self.repaired} violations repaired, {self.violations} left")
+        return lines
+
+
+def summarize(result: Result, problems: int, ranks: int, seconds: float) -> Summary:
+    """The numbers of a run, complete or not."""
+    measured = [decision for decision in result.decisions.values() if decision.calls]
+    return Summary(
+        problems=problems,
+        decided=len(result.decisions),
+        tuned=sum(decision.selection != NATIVE for decision in measured),
+        ratio=round(geometric_mean(ratio_of(decision) for decision in measured), 3),
+        ranks=ranks,
+        seconds=round(seconds, 1),
+        rounds_run=sum(decision.rounds_run for decision in measured),
+        rounds_exhaustive=sum(decision.rounds_exhaustive for decision in measured),
+        worst_distance=max((sample["distance"] for sample in result.samples), default=None),
+        violations=len(result.violations),
+        repaired=len(result.repaired),
+    )
+
+
+def ratio_of(decision: Decision) -> float:
+    """Native ÷ selection."""
+    return decision.native_us / decision.chosen_us if decision.chosen_us > 0 else 1.0
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """1 for no values."""
+    logarithms = [math.log(value) for value in values if value > 0]
+    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else 1.0

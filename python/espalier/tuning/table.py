@@ -1,0 +1,159 @@
+"""From decisions to the table's file, and back. The format is docs/reference/table-schema.json.
+
+The library's own reader (espalier._core.Table) is the only judge of what a good table is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from espalier.errors import UserError
+from espalier.tuning.candidates import Machine, is_valid
+from espalier.tuning.decisions import Decision
+from espalier.tuning.problems import Problem
+from espalier.tuning.racing import NATIVE
+
+# A measured size speaks for sizes up to this factor away; beyond it the built-in choice is the better guess.
+_REACH = 4
+# Sizes below the smallest measured one behave like it when it is as small as this: latency is all there is.
+_SMALL = 64
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table as it lies on the disk: what the library reads of it, and everything else that is written there."""
+
+    path: Path
+    core: Any  # espalier._core.Table
+    raw: Mapping[str, Any]
+
+
+def read_table(core: Any, path: Path) -> TableFile:
+    """Raises UserError with the library's reason where the table is not usable."""
+    try:
+        table = core.Table.load(str(path))
+        return TableFile(path, table, json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, OSError) as error:
+        raise UserError(str(error), "make a new one with espalier tune -o FILE") from error
+
+
+def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
+    """The table's rows: operations in order, sizes ascending, ranges of bytes that do not overlap."""
+    rows = []
+    by_operation: dict[str, list[Decision]] = {}
+    for decision in sorted(decisions, key=lambda it: it.problem.bytes):
+        if decision.selection != NATIVE or decision.calls:  # without a measurement there is nothing to say
+            by_operation.setdefault(decision.problem.operation, []).append(decision)
+    for group in by_operation.values():
+        rows += [_row(decision, span, machine) for decision, span in zip(group, _ranges(group, machine), strict=True)]
+    return rows
+
+
+def _row(decision: Decision, span: tuple[int, int], machine: Machine) -> dict[str, Any]:
+    return {
+        "operation": decision.problem.operation,
+        "nodes": [machine.shape.nodes] * 2,
+        "ppn": [machine.shape.ppn] * 2,
+        "bytes": list(span),
+        "selection": decision.selection,
+        "measured": {
+            "bytes": decision.problem.bytes,
+            "native_us": decision.native_us,
+            "chosen_us": decision.chosen_us,
+            "ratio": round(decision.native_us / decision.chosen_us, 3) if decision.chosen_us else 1.0,
+            "lowest_ratio": decision.lowest_ratio,
+            "highest_ratio": decision.highest_ratio,
+            "calls": decision.calls,
+            "best": decision.best,
+            "best_us": decision.best_us,
+        },
+    }
+
+
+def _ranges(group: Sequence[Decision], machine: Machine) -> list[tuple[int, int]]:
+    """Each measured size speaks for those nearest to it on a logarithmic scale, as far as its selection applies."""
+    sizes = [decision.problem.bytes for decision in group]
+    if sizes == [0]:
+        return [(0, 0)]
+    spans = []
+    low = 0 if sizes[0] <= _SMALL else sizes[0] // _REACH
+    for at, decision in enumerate(group):
+        size = sizes[at]
+        middle = math.isqrt(size * sizes[at + 1]) if at + 1 < len(group) else 2 * size - 1
+        high = _last_valid(machine, decision, min(middle, size * _REACH - 1))
+        spans.append((low, high))
+        if at + 1 < len(group):
+            low = _first_of_next(machine, group[at + 1], high + 1, middle + 1)
+    return spans
+
+
+def _first_of_next(machine: Machine, decision: Decision, earliest: int, usual: int) -> int:
+    """A row that ends early leaves its rest to the next one where that applies, too."""
+    usual = max(usual, decision.problem.bytes // _REACH)
+    near = max(earliest, decision.problem.bytes // _REACH)
+    return near if _applies(machine, decision, near) else usual
+
+
+def _last_valid(machine: Machine, decision: Decision, high: int) -> int:
+    """The last size up to `high` that the selection applies to; it applies at the size it was measured at."""
+    good, bad = decision.problem.bytes, high + 1
+    if _applies(machine, decision, high):
+        return high
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if _applies(machine, decision, middle) else (good, middle)
+    return good
+
+
+def _applies(machine: Machine, decision: Decision, size: int) -> bool:
+    # Reductions come in whole elements; the next smaller multiple of the largest speaks for a size that is none.
+    whole = size if size < 8 else size - size % 8
+    return is_valid(machine, Problem(decision.problem.operation, whole), decision.selection)
+
+
+def merge_rows(old: Iterable[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The new rows, then the old ones about operations or shapes that the new ones do not speak of."""
+    known = {_subject(row) for row in new}
+    return [*new, *(row for row in old if _subject(row) not in known)]
+
+
+def _subject(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["operation"], tuple(row["nodes"]), tuple(row["ppn"])
+
+
+def format_table(core: Any, signature: Any, made: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
+    """The file's text: head and rows, one row per line."""
+    head = {
+        "espalier_table": core.table_version,
+        "machine": signature.machine,
+        "mpi": signature.mpi,
+        "made": made,
+    }
+    lines = [f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}," for name, value in head.items()]
+    body = ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in rows)
+    return "\n".join(["{", *lines, '  "rows": [', *([body] if body else []), "  ]", "}", ""])
+
+
+def write_table(core: Any, path: Path, text: str) -> None:
+    """Writes the file, complete or not at all; never one that the library would refuse.
+
+    Raises UserError where the place cannot be written.
+    """
+    core.Table.parse(text, str(path))
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UserError(f"cannot write {path}: {error.strerror}", "name another place with -o FILE") from error
