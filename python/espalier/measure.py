@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from espalier.errors import UserError
-from espalier.launch import Job, Target, build_command
+from espalier.launch import Hosts, Job, Target, build_command
 from espalier.libraries import find_bench_worker
 from espalier.mpis import Mpi
 
@@ -93,6 +93,7 @@ class Plan:
     type: str = "double"  # of reductions, which are sums
     cold: bool = False  # a fresh buffer for every call, as applications with large working sets see it
     settings: dict[str, str] = field(default_factory=dict)
+    hosts: Hosts | None = None  # None: this machine; else `ranks` are theirs
 
 
 def measure(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sample: None) -> list[Row]:
@@ -103,7 +104,7 @@ def measure(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sa
     worker += ["--type", plan.type]
     worker += ["--cold"] if plan.cold else []
     # The worker is linked with no MPI: it runs under every one of its ABI, which therefore has to be preloaded.
-    job = Job(Target(mpi, True, "benchmark"), plan.ranks, worker, settings=plan.settings)
+    job = Job(Target(mpi, True, "benchmark"), plan.ranks, worker, settings=plan.settings, hosts=plan.hosts)
     samples = []
     for sample in _run(job):
         progress(sample)

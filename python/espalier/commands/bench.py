@@ -13,6 +13,7 @@ from rich.table import Table
 
 from espalier import console
 from espalier.errors import UserError
+from espalier.lab import cluster
 from espalier.measure import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, Sample, measure
 from espalier.mpis import Mpi, find_default_mpi, select_mpi
 from espalier.settings import parse_settings
@@ -38,6 +39,8 @@ def bench(
     budget_ms: Annotated[int | None, typer.Option(min=1, help="Time for one size of one arm in one round.")] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Buffers that are in no cache.")] = False,
     virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
+    lab: Annotated[bool, typer.Option("--lab", help="On all nodes of the emulated cluster (espalier lab up).")] = False,
+    ppn: Annotated[int, typer.Option(min=1, help="With --lab: ranks per node, in place of --ranks.")] = 1,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
     ] = None,
@@ -51,7 +54,9 @@ def bench(
         variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
     if type_ not in TYPES:
         raise UserError(f"--type: '{type_}' is no type of elements", f"known: {', '.join(TYPES)}")
-    plan = Plan(_parse_ops(ops), _parse_sizes(sizes), ranks, rounds, budget_ms, type_, cold, variables)
+    hosts = cluster.hosts(cluster.load(), ppn) if lab else None
+    ranks = hosts.ranks if hosts else ranks
+    plan = Plan(_parse_ops(ops), _parse_sizes(sizes), ranks, rounds, budget_ms, type_, cold, variables, hosts)
     mpis = [select_mpi(name) for name in against.split(",")] if against else [_one_mpi(mpi)]
     rows = [row for one in mpis for row in _measure_with_progress(one, plan)]
     if json:
