@@ -6,8 +6,7 @@
 
 #include "collectives/allgather.hpp"
 
-#include <deque>
-
+#include "collectives/in_flight.hpp"
 #include "groups/rounds.hpp"
 #include "smp/collect.hpp"
 #include "smp/exchange.hpp"
@@ -38,48 +37,32 @@ std::vector<Round> derive_rounds(Between between, int node, int count) {
 }
 
 /// Where nodes' data lie in the leaders' buffers.
-class NodeMajor {
- public:
-  NodeMajor(const topology::Topology& topology, Bytes block) : topology_(topology), block_(block) {}
+struct LeaderData {
+  smp::NodeMajor order;
 
-  Buffer buffer() const { return topology_.is_blocked() ? Buffer::output : Buffer::scratch; }
-  Bytes begin(int node) const { return static_cast<Bytes>(topology_.ranks_before(NodeId(node))) * block_; }
+  Buffer buffer() const { return order.is_rank_order() ? Buffer::output : Buffer::scratch; }
+  Bytes begin(const Nodes& nodes) const { return order.begin_of(nodes.first); }
   Bytes bytes(const Nodes& nodes) const {
-    const int last = nodes.first + nodes.count - 1;
-    return begin(last) + static_cast<Bytes>(topology_.size_of(NodeId(last))) * block_ - begin(nodes.first);
+    return nodes.count == 0 ? 0 : order.begin_of(nodes.first + nodes.count) - begin(nodes);
   }
-  Bytes total() const { return static_cast<Bytes>(topology_.ranks()) * block_; }
-  smp::Placement placement() const {
-    return topology_.is_blocked() ? smp::Placement{} : smp::Placement{topology_, block_};
-  }
-
- private:
-  const topology::Topology& topology_;
-  Bytes block_;
 };
 
 /// One leader's messages. Receives of a round are waited for at its end, sends as late as possible.
 class LeaderExchange {
  public:
-  LeaderExchange(Builder& builder, const NodeMajor& data) : builder_(builder), data_(data) {}
+  LeaderExchange(Builder& builder, const LeaderData& data)
+      : builder_(builder), data_(data), receives_(builder, 2), sends_(builder, sends_ahead) {}
 
   void start(const Round& round) {
     for (const Nodes& nodes : round.incoming)
-      if (nodes.count > 0)
-        receives_.push_back(
-            builder_.recv(leader_of(round.from), data_.buffer(), data_.begin(nodes.first), data_.bytes(nodes)));
+      if (data_.bytes(nodes) > 0)
+        receives_.add(builder_.recv(leader_of(round.from), data_.buffer(), data_.begin(nodes), data_.bytes(nodes)));
     for (const Nodes& nodes : round.outgoing)
-      if (nodes.count > 0) send(leader_of(round.to), nodes);
+      if (data_.bytes(nodes) > 0) send(leader_of(round.to), nodes);
   }
 
-  void finish_receives() {
-    for (const std::uint32_t slot : receives_) builder_.finish(slot);
-    receives_.clear();
-  }
-
-  void finish_sends() {
-    for (const std::uint32_t slot : sends_) builder_.finish(slot);
-  }
+  void finish_receives() { receives_.finish_all(); }
+  void finish_sends() { sends_.finish_all(); }
 
  private:
   Rank leader_of(int node) const {
@@ -87,38 +70,37 @@ class LeaderExchange {
   }
 
   void send(Rank to, const Nodes& nodes) {
-    if (sends_.size() == sends_ahead) {
-      builder_.finish(sends_.front());
-      sends_.pop_front();
-    }
-    sends_.push_back(builder_.send(to, data_.buffer(), data_.begin(nodes.first), data_.bytes(nodes)));
+    sends_.make_room();
+    sends_.add(builder_.send(to, data_.buffer(), data_.begin(nodes), data_.bytes(nodes)));
   }
 
   Builder& builder_;
-  const NodeMajor& data_;
-  std::vector<std::uint32_t> receives_;
-  std::deque<std::uint32_t> sends_;
+  const LeaderData& data_;
+  InFlight receives_;
+  InFlight sends_;
 };
 
-void copy_to_rank_order(Builder& builder, const NodeMajor& data) {
+void copy_to_rank_order(Builder& builder, const LeaderData& data) {
   if (data.buffer() == Buffer::output) return;
-  data.placement().for_each_part(0, data.total(), [&](Bytes from, Bytes to, Bytes bytes) {
+  data.order.for_each_part(0, data.order.total(), [&](Bytes from, Bytes to, Bytes bytes) {
     builder.copy(Buffer::scratch, from, Buffer::output, to, bytes);
   });
 }
 
 void build_between_nodes(Builder& builder, const Problem& problem, const Choice& choice) {
   const topology::Topology& topology = builder.topology();
-  const NodeMajor data(topology, problem.bytes);
+  const LeaderData data{smp::NodeMajor(topology, problem)};
   const bool is_leader = builder.local() == leader;
-  if (is_leader && data.buffer() == Buffer::scratch) builder.need_scratch(data.total());
+  if (is_leader && data.buffer() == Buffer::scratch) builder.need_scratch(data.order.total());
   const int node = builder.node().value;
-  smp::collect_blocks(builder, choice, leader, problem.bytes, data.buffer(), data.begin(node));
+  smp::collect_blocks(builder, choice, leader,
+                      smp::NodeBlocks::from(data.order.begin_of(node), topology, builder.node(), data.order),
+                      data.buffer());
 
-  smp::Spread spread(builder, choice, leader, data.buffer(), data.placement());
+  smp::Spread spread(builder, choice, leader, data.buffer(), smp::Placement(data.order));
   LeaderExchange exchange(builder, data);
   const auto pass = [&](const Nodes& nodes) {
-    if (nodes.count > 0) spread.pass(data.begin(nodes.first), data.bytes(nodes));
+    if (data.bytes(nodes) > 0) spread.pass(data.begin(nodes), data.bytes(nodes));
   };
   // What a round brought is spread while the next one is under way.
   Nodes arrived[2] = {{node, 1}, {}};
@@ -139,9 +121,8 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
 }  // namespace
 
 void build_allgather(Builder& builder, const Problem& problem, const Choice& choice) {
-  if (problem.bytes == 0) return;
   if (builder.topology().nodes() == 1)
-    smp::exchange_blocks(builder, choice, problem.bytes);
+    smp::exchange_blocks(builder, choice, plan::Blocks(problem, builder.topology().ranks()));
   else
     build_between_nodes(builder, problem, choice);
 }

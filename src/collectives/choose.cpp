@@ -63,6 +63,13 @@ double binomial_cost(Bytes bytes, int nodes) {
   return std::ceil(std::log2(nodes)) * (static_cast<double>(bytes) + latency_bytes);
 }
 
+/// Both stages of van de Geijn's broadcast: the tree moves the message once over the root's link, the ring nearly once
+/// over every other.
+double scatter_allgather_cost(Bytes bytes, int nodes) {
+  const double share = static_cast<double>(nodes - 1) / nodes;
+  return 2 * share * static_cast<double>(bytes) + (std::ceil(std::log2(nodes)) + nodes - 1) * latency_bytes;
+}
+
 Decision choose_broadcast(const Topology& topology, Bytes bytes) {
   Decision decision;
   Choice& choice = decision.choice;
@@ -73,8 +80,14 @@ Decision choose_broadcast(const Topology& topology, Bytes bytes) {
                           : "one node: through cells, pipelined when they are too small";
     return decision;
   }
-  const Bytes segment = chain_segment(bytes, topology.nodes());
-  if (chain_cost(bytes, segment, topology.nodes()) < binomial_cost(bytes, topology.nodes())) {
+  const int nodes = topology.nodes();
+  const Bytes segment = chain_segment(bytes, nodes);
+  const double chain = chain_cost(bytes, segment, nodes), binomial = binomial_cost(bytes, nodes);
+  // Many small rounds deserve less trust than a pipeline: they must promise more to be taken.
+  if (1.25 * scatter_allgather_cost(bytes, nodes) < std::min(chain, binomial)) {
+    choice.between = Between::scatter_allgather;
+    decision.reason = "too large for a tree, too short to fill a chain: scatter, then allgather between leaders";
+  } else if (chain < binomial) {
     choice.between = Between::chain;
     choice.segment = segment;
     decision.reason = "large for this many nodes: a segmented chain keeps every link busy";
@@ -82,6 +95,46 @@ Decision choose_broadcast(const Topology& topology, Bytes bytes) {
     choice.segment = bytes > (Bytes{64} << 10) ? Bytes{64} << 10 : 0;
     decision.reason = "short for this many nodes: a binomial tree has the fewest rounds";
   }
+  return decision;
+}
+
+/// Up to so many nodes a flat tree's root has sent everything before a message has gone down a binomial tree: starting
+/// a message costs about a fifth of its latency.
+constexpr int flat_nodes = 16;
+
+/// Scatter and gather: the root's link carries every block once, whatever the tree.
+Decision choose_rooted_blocks(const Topology& topology, Bytes block) {
+  Decision decision;
+  Choice& choice = decision.choice;
+  const Bytes per_node = block * static_cast<Bytes>(topology.largest_node());
+  choose_within(topology, block, per_node, choice);
+  if (topology.nodes() == 1) {
+    decision.reason = choice.within == Within::single_copy
+                          ? "one node, large: every rank copies its own block"
+                          : "one node: through cells, pipelined when they are too small";
+    return decision;
+  }
+  const bool is_short = static_cast<double>(per_node) < latency_bytes;
+  if (is_short && topology.nodes() > flat_nodes) {
+    decision.reason = "short blocks, many nodes: a binomial tree has the fewest rounds";
+  } else {
+    choice.between = Between::flat;
+    decision.reason = "the root's link carries every block once: a flat tree adds no second hop";
+  }
+  return decision;
+}
+
+Decision choose_alltoall(const Topology& topology, Bytes block) {
+  Decision decision;
+  decision.choice.between = Between::pairwise;
+  choose_within(topology, block, block * static_cast<Bytes>(topology.largest_node()), decision.choice);
+  const bool is_single_copy = decision.choice.within == Within::single_copy;
+  if (topology.nodes() > 1)
+    decision.reason =
+        "every rank exchanges with each of other nodes itself, neighbours through shared memory meanwhile";
+  else
+    decision.reason = is_single_copy ? "one node, large: everyone pulls from everyone"
+                                     : "one node: through cells, pairwise when they are too small";
   return decision;
 }
 
@@ -119,6 +172,9 @@ Decision choose_barrier(const Topology& topology) {
 Decision choose_program(const Topology& topology, const plan::Problem& problem) {
   switch (problem.operation) {
     case Operation::broadcast: return choose_broadcast(topology, problem.bytes);
+    case Operation::scatter:
+    case Operation::gather: return choose_rooted_blocks(topology, problem.bytes);
+    case Operation::alltoall: return choose_alltoall(topology, problem.bytes);
     case Operation::allgather: return choose_allgather(topology, problem.bytes);
     case Operation::barrier: return choose_barrier(topology);
     default: break;

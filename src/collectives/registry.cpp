@@ -6,8 +6,12 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "collectives/allgather.hpp"
+#include "collectives/alltoall.hpp"
 #include "collectives/barrier.hpp"
 #include "collectives/broadcast.hpp"
+#include "collectives/gather.hpp"
+#include "collectives/scatter.hpp"
+#include "collectives/scatter_allgather.hpp"
 
 namespace espalier::collectives {
 
@@ -20,6 +24,7 @@ namespace {
 
 constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* chain_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
+constexpr const char* knomial_knobs = "radix=2..64 within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* exchange_knobs = "within=cells|single_copy cell=64..64M cells=1..1024";
 
 constexpr Algorithm table[] = {
@@ -31,6 +36,27 @@ constexpr Algorithm table[] = {
      "each of N nodes hands segments to the next, N - 1 + segments rounds; every leader but the last sends the message "
      "once",
      chain_knobs, build_broadcast},
+    {"broadcast_flat", Operation::broadcast, Between::flat, "Wu, Kendall, Aluru 2005, section 4 (flat tree)",
+     "the root sends every segment to each of N - 1 leaders itself: one hop, and the message N - 1 times over its link",
+     chain_knobs, build_broadcast},
+    {"broadcast_scatter_allgather", Operation::broadcast, Between::scatter_allgather,
+     "Barnett et al. 1994 (van de Geijn); Wu, Kendall, Aluru 2005, section 8.4: leaders only",
+     "a k-nomial tree of N nodes scatters N chunks, a ring gathers them, ceil(log_k N) + N - 1 rounds; no leader sends "
+     "the message more than about twice",
+     knomial_knobs, build_scatter_allgather},
+    {"scatter_knomial", Operation::scatter, Between::knomial, "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
+     "k-nomial tree of N nodes, ceil(log_k N) rounds; a message holds the blocks of a whole subtree, node by node; the "
+     "root sends each block once",
+     knomial_knobs, build_scatter},
+    {"scatter_flat", Operation::scatter, Between::flat, "Wu, Kendall, Aluru 2005, sections 4 and 8.2 (flat tree)",
+     "the root sends each of N - 1 leaders its node's blocks; every block crosses one link once", exchange_knobs,
+     build_scatter},
+    {"gather_knomial", Operation::gather, Between::knomial, "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
+     "k-nomial tree of N nodes, ceil(log_k N) rounds; a leader sends the blocks of its whole subtree at once",
+     knomial_knobs, build_gather},
+    {"gather_flat", Operation::gather, Between::flat, "Wu, Kendall, Aluru 2005, sections 4 and 8.2 (flat tree)",
+     "each of N - 1 leaders sends the root its node's blocks; every block crosses one link once", exchange_knobs,
+     build_gather},
     {"allgather_ring", Operation::allgather, Between::ring,
      "Qian, Rashti, Afsahi 2010, section 4 (single group, single connection)",
      "leaders pass on one node's data per round, N - 1 rounds; every leader sends (N - 1)/N of the result",
@@ -42,6 +68,10 @@ constexpr Algorithm table[] = {
     {"allgather_bruck", Operation::allgather, Between::bruck, "Bruck et al. 1997",
      "leaders send all they have 2^k nodes to the left, ceil(log2 N) rounds for any N", exchange_knobs,
      build_allgather},
+    {"alltoall_pairwise", Operation::alltoall, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.3",
+     "every rank exchanges with each rank of other nodes itself, at distances 1, 2, 3, …, eight exchanges at a time; "
+     "shared memory serves neighbours meanwhile",
+     exchange_knobs, build_alltoall},
     {"barrier_dissemination", Operation::barrier, Between::dissemination, "Hensgen, Finkel, Manber 1988",
      "leaders signal 2^k nodes to the right, ceil(log2 N) rounds", "", build_barrier},
 };

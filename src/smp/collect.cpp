@@ -9,60 +9,74 @@ using plan::Flag;
 
 namespace {
 
-Bytes place_of(LocalRank rank, Bytes block, Bytes offset) { return offset + static_cast<Bytes>(rank.value) * block; }
+/// The largest block that has to reach the leader.
+Bytes largest_block(const plan::Builder& builder, LocalRank leader, const NodeBlocks& blocks) {
+  Bytes most = 0;
+  for (int i = 0; i < builder.node_size(); ++i)
+    if (LocalRank(i) != leader) most = std::max(most, blocks.bytes(LocalRank(i)));
+  return most;
+}
 
 void send_through_cells(plan::Builder& builder, const Cells& cells, LocalRank leader, Bytes block) {
   int piece = 0;
   for (Bytes done = 0; done < block; ++piece) {
     const Bytes bytes = std::min(cells.bytes, block - done);
-    if (piece >= cells.count) builder.await(leader, Flag::taken, static_cast<std::uint64_t>(piece - cells.count) + 1);
-    sender_put(builder, cells, piece, {Buffer::input, done, bytes});
-    pair_sync_post(builder, piece);
+    if (piece >= cells.count) await_taken(builder, leader, piece - cells.count);
+    group_seg_put(builder, cells, piece, {Buffer::input, done, bytes});
+    pair_sync(builder, builder.local(), piece);
     done += bytes;
   }
 }
 
-// Piece by piece over all ranks, so that every rank's pipeline keeps moving.
-void take_from_cells(plan::Builder& builder, const Cells& cells, Bytes block, Buffer into, Bytes offset) {
+// Piece by piece over all ranks, so that every rank's pipeline keeps moving. Those that use no cell twice do not look
+// at `taken`.
+void take_from_cells(plan::Builder& builder, const Cells& cells, const NodeBlocks& blocks, Buffer into) {
+  const Bytes most = largest_block(builder, builder.local(), blocks);
   int piece = 0;
-  for (Bytes done = 0; done < block; ++piece) {
-    const Bytes bytes = std::min(cells.bytes, block - done);
+  for (Bytes done = 0; done < most; done += cells.bytes, ++piece) {
     for (int i = 0; i < builder.node_size(); ++i) {
-      if (LocalRank(i) == builder.local()) continue;
-      pair_sync_await(builder, LocalRank(i), piece);
-      receiver_get(builder, cells, LocalRank(i), piece, 0, {into, place_of(LocalRank(i), block, offset) + done, bytes});
+      const LocalRank owner(i);
+      if (owner == builder.local() || blocks.bytes(owner) <= done) continue;
+      pair_sync(builder, owner, piece);
+      receiver_get(builder, cells, owner, piece, 0,
+                   {into, blocks.begin(owner) + done, std::min(cells.bytes, blocks.bytes(owner) - done)});
     }
-    taken_post(builder, piece);
-    done += bytes;
+    if (most - done > cells.total()) taken_post(builder, piece);
   }
 }
 
-void push_block(plan::Builder& builder, LocalRank leader, Bytes block, Buffer into, Bytes offset) {
+void push_block(plan::Builder& builder, LocalRank leader, const NodeBlocks& blocks, Buffer into) {
+  const Bytes bytes = blocks.bytes(builder.local());
+  if (bytes == 0) return;
   builder.await(leader, Flag::release, 1);
-  builder.push(leader, into, place_of(builder.local(), block, offset), Buffer::input, 0, block);
-  pair_sync_post(builder, 0);
+  builder.push(leader, into, blocks.begin(builder.local()), Buffer::input, 0, bytes);
+  pair_sync(builder, builder.local(), 0);
+}
+
+void await_pushed(plan::Builder& builder, const NodeBlocks& blocks) {
+  for (int i = 0; i < builder.node_size(); ++i)
+    if (LocalRank(i) != builder.local() && blocks.bytes(LocalRank(i)) > 0) pair_sync(builder, LocalRank(i), 0);
 }
 
 }  // namespace
 
-void collect_blocks(plan::Builder& builder, const plan::Choice& choice, LocalRank leader, Bytes block, Buffer into,
-                    Bytes offset) {
-  const Cells cells{choice.cell, choice.cells};
-  const bool is_leader = builder.local() == leader;
+void collect_blocks(plan::Builder& builder, const plan::Choice& choice, LocalRank leader, const NodeBlocks& blocks,
+                    Buffer into) {
+  const Cells cells{choice};
   const bool is_single_copy = choice.within == plan::Within::single_copy;
-  if (is_leader && is_single_copy && builder.node_size() > 1) {
+  if (builder.local() != leader) {
+    if (is_single_copy) return push_block(builder, leader, blocks, into);
+    return send_through_cells(builder, cells, leader, blocks.bytes(builder.local()));
+  }
+  if (is_single_copy && builder.node_size() > 1) {
     builder.expose();
     builder.post(Flag::release, 1);  // my buffer may be written now
   }
-  if (is_leader) builder.copy(Buffer::input, 0, into, place_of(leader, block, offset), block);
-  if (is_leader && is_single_copy)
-    builder.await_neighbours(Flag::ready, 1);
-  else if (is_leader)
-    take_from_cells(builder, cells, block, into, offset);
-  else if (is_single_copy)
-    push_block(builder, leader, block, into, offset);
+  builder.copy(Buffer::input, 0, into, blocks.begin(leader), blocks.bytes(leader));
+  if (is_single_copy)
+    await_pushed(builder, blocks);
   else
-    send_through_cells(builder, cells, leader, block);
+    take_from_cells(builder, cells, blocks, into);
 }
 
 }  // namespace espalier::smp

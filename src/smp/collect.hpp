@@ -1,15 +1,15 @@
 #pragma once
-// Equal blocks of all ranks of a node to its leader: the node's half of a gather.
+// The blocks of all ranks of a node to its leader: the node's half of a gather.
 
 #include "plan/builder.hpp"
 #include "smp/operations.hpp"
 
 namespace espalier::smp {
 
-/// Called by every rank of the node; emits the caller's part. Block of local rank i (its `input`, `block` bytes) comes
-/// to lie at `offset + i * block` of the leader's buffer `into`. Through cells: Group_seg_put, Group_sync,
-/// Receiver_get, pipelined. Under single copy every rank pushes its block itself, all at once.
-void collect_blocks(plan::Builder& builder, const plan::Choice& choice, LocalRank leader, Bytes block,
-                    plan::Buffer into, Bytes offset);
+/// Called by every rank of the node; emits the caller's part. Each rank's `input` comes to lie where `blocks` says in
+/// the leader's buffer `into`. Through cells: Group_seg_put, Group_sync, Receiver_get in one stage when every block
+/// fits a cell, the same in a pipeline when not. Under single copy every rank pushes its block itself, all at once.
+void collect_blocks(plan::Builder& builder, const plan::Choice& choice, LocalRank leader, const NodeBlocks& blocks,
+                    plan::Buffer into);
 
 }  // namespace espalier::smp

@@ -24,7 +24,7 @@ Bytes pushed_share(Bytes bytes, int ranks) {
 Spread::Spread(plan::Builder& builder, const plan::Choice& choice, LocalRank writer, Buffer source,
                const Placement& placement)
     : builder_(builder),
-      cells_{choice.cell, choice.cells},
+      cells_{choice},
       is_single_copy_(choice.within == plan::Within::single_copy),
       writer_(writer),
       source_(source),
@@ -51,20 +51,18 @@ void Spread::pass(Bytes offset, Bytes bytes) {
 void Spread::put_piece(Bytes offset, Bytes bytes) {
   await_free_cell(builder_, cells_, pieces_);
   sender_put(builder_, cells_, pieces_, {source_, offset, bytes});
-  pair_sync_post(builder_, pieces_);
+  pair_sync(builder_, writer_, pieces_);
 }
 
 void Spread::get_piece(Bytes offset, Bytes bytes) {
-  pair_sync_await(builder_, writer_, pieces_);
-  placement_.for_each_part(offset, bytes, [&](Bytes from, Bytes to, Bytes part) {
-    receiver_get(builder_, cells_, writer_, pieces_, from - offset, {Buffer::output, to, part});
-  });
+  pair_sync(builder_, writer_, pieces_);
+  group_get(builder_, cells_, writer_, pieces_, offset, bytes, placement_);
   taken_post(builder_, pieces_);
 }
 
 // Of each piece's two ticks the first says "pull", the second "my part is in your buffer".
 void Spread::push_share(Bytes offset, Bytes bytes) {
-  pair_sync_post(builder_, pieces_);
+  pair_sync(builder_, writer_, pieces_);
   const Bytes share = pushed_share(bytes, builder_.node_size());
   if (share == 0) return;
   for (int i = 0; i < builder_.node_size(); ++i) {
@@ -76,16 +74,16 @@ void Spread::push_share(Bytes offset, Bytes bytes) {
     });
   }
   are_readers_open_ = true;
-  pair_sync_post(builder_, pieces_ + 1);
+  pair_sync(builder_, writer_, pieces_ + 1);
 }
 
 void Spread::pull_share(Bytes offset, Bytes bytes) {
-  pair_sync_await(builder_, writer_, pieces_);
+  pair_sync(builder_, writer_, pieces_);
   const Bytes share = pushed_share(bytes, builder_.node_size());
   placement_.for_each_part(offset, bytes - share, [&](Bytes from, Bytes to, Bytes part) {
     builder_.pull(writer_, source_, from, Buffer::output, to, part);
   });
-  if (share > 0) pair_sync_await(builder_, writer_, pieces_ + 1);
+  if (share > 0) pair_sync(builder_, writer_, pieces_ + 1);
 }
 
 void Spread::end() {

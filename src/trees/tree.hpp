@@ -11,6 +11,8 @@ struct Branch {
   int parent = -1;
   /// In the order in which they are served: the child with the largest subtree first.
   std::vector<int> children;
+  /// The position's subtree, itself included, is every position from it up to, not including, this one.
+  int end = 0;
 };
 
 /// k-nomial tree. In each of ceil(log_k(count)) rounds every position that has the message sends it to up to k - 1
@@ -30,5 +32,8 @@ Branch derive_knomial(int position, int count, int radix);
 /// Each position hands on to the next: count - 1 hops deep, but every link carries each byte once, so that segments
 /// stream through it at full speed.
 Branch derive_chain(int position, int count);
+
+/// The root hands on to everyone: one hop deep, but the root sends count - 1 times.
+Branch derive_flat(int position, int count);
 
 }  // namespace espalier::trees

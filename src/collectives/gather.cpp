@@ -1,0 +1,135 @@
+// Gather: each speaker collects its node's blocks, waits for those of its subtree and sends all of them to its parent,
+// node by node: a scatter run backwards.
+//
+//     n1 ◄──[n2]── n2   n3            speaker: own node's blocks first, children's behind them
+//      [n1 n2][n3]  ╱                 message: all that a subtree has
+//            root                     root: receives into output, or unpacks when node by node is not rank order
+
+#include "collectives/gather.hpp"
+
+#include <deque>
+
+#include "collectives/node_tree.hpp"
+#include "smp/collect.hpp"
+
+namespace espalier::collectives {
+
+using plan::Buffer;
+using plan::Builder;
+using plan::Choice;
+using plan::Problem;
+using smp::NodeBlocks;
+using smp::NodeMajor;
+
+namespace {
+
+/// Receives posted at once at most: a flat tree's root has one from every node.
+constexpr std::size_t receives_ahead = 32;
+
+/// Receives of the root: posted before it collects its own node, unpacked as they arrive.
+class RootReceives {
+ public:
+  RootReceives(Builder& builder, const NodeTree& tree, const NodeMajor& order)
+      : builder_(builder), order_(order), into_(order.is_rank_order() ? Buffer::output : Buffer::scratch) {
+    if (into_ == Buffer::scratch) builder.need_scratch(order.total());
+    for (const int child : tree.branch().children)
+      tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
+        if (bytes_of(nodes, order) > 0) wanted_.push_back({tree.speaker_at(child), nodes});
+      });
+  }
+
+  void post() {
+    for (; !wanted_.empty() && posted_.size() < receives_ahead; wanted_.pop_front()) {
+      const auto& [from, nodes] = wanted_.front();
+      const std::uint32_t slot = builder_.recv(from, into_, order_.begin_of(nodes.first), bytes_of(nodes, order_));
+      posted_.push_back({slot, nodes});
+    }
+  }
+
+  void finish() {
+    while (!posted_.empty()) {
+      const auto [slot, nodes] = posted_.front();
+      posted_.pop_front();
+      builder_.finish(slot);
+      post();
+      if (into_ == Buffer::scratch) unpack(nodes);
+    }
+  }
+
+ private:
+  struct Wanted {
+    Rank from;
+    Stretch nodes;
+  };
+  struct Posted {
+    std::uint32_t slot;
+    Stretch nodes;
+  };
+
+  void unpack(const Stretch& nodes) {
+    order_.for_each_part(order_.begin_of(nodes.first), bytes_of(nodes, order_), [&](Bytes from, Bytes to, Bytes part) {
+      builder_.copy(Buffer::scratch, from, Buffer::output, to, part);
+    });
+  }
+
+  Builder& builder_;
+  const NodeMajor& order_;
+  Buffer into_;
+  std::deque<Wanted> wanted_;
+  std::deque<Posted> posted_;
+};
+
+std::vector<std::uint32_t> receive_from_children(Builder& builder, const NodeTree& tree, const NodeMajor& order) {
+  std::vector<std::uint32_t> receives;
+  for (const int child : tree.branch().children) {
+    Bytes offset = tree.bytes(order, tree.position(), child);
+    tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
+      const Bytes bytes = bytes_of(nodes, order);
+      if (bytes > 0) receives.push_back(builder.recv(tree.speaker_at(child), Buffer::scratch, offset, bytes));
+      offset += bytes;
+    });
+  }
+  return receives;
+}
+
+void send_to_parent(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer from) {
+  std::vector<std::uint32_t> sends;
+  Bytes offset = 0;
+  tree.for_each_stretch_below(tree.position(), [&](const Stretch& nodes) {
+    const Bytes bytes = bytes_of(nodes, order);
+    if (bytes > 0) sends.push_back(builder.send(tree.speaker_at(tree.branch().parent), from, offset, bytes));
+    offset += bytes;
+  });
+  for (const std::uint32_t slot : sends) builder.finish(slot);
+}
+
+void build_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, const Choice& choice) {
+  const Bytes bytes = tree.bytes(order, tree.position(), tree.branch().end);
+  if (bytes == 0) return;
+  const bool speaks = builder.local() == tree.speaker();
+  const bool is_alone = builder.node_size() == 1 && tree.branch().children.empty();
+  if (is_alone) return send_to_parent(builder, tree, order, Buffer::input);
+  if (speaks) builder.need_scratch(bytes);
+  const auto receives = speaks ? receive_from_children(builder, tree, order) : std::vector<std::uint32_t>{};
+  smp::collect_blocks(builder, choice, tree.speaker(), NodeBlocks::from(0, builder.topology(), builder.node(), order),
+                      Buffer::scratch);
+  for (const std::uint32_t slot : receives) builder.finish(slot);
+  if (speaks) send_to_parent(builder, tree, order, Buffer::scratch);
+}
+
+}  // namespace
+
+void build_gather(Builder& builder, const Problem& problem, const Choice& choice) {
+  const topology::Topology& topology = builder.topology();
+  const NodeMajor order(topology, problem);
+  const NodeTree tree(topology, problem, choice, builder.node());
+  if (!tree.is_root()) return build_below_root(builder, tree, order, choice);
+  const NodeBlocks blocks = NodeBlocks::among_all(topology, builder.node(), order);
+  if (builder.me() != problem.root) return smp::collect_blocks(builder, choice, tree.speaker(), blocks, Buffer::output);
+  RootReceives receives(builder, tree, order);
+  receives.post();
+  smp::collect_blocks(builder, choice, tree.speaker(), blocks, Buffer::output);
+  receives.finish();
+}
+
+}  // namespace espalier::collectives

@@ -1,0 +1,37 @@
+#pragma once
+// Messages that a program has started and not finished yet.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "plan/builder.hpp"
+
+namespace espalier::collectives {
+
+/// At most `limit` messages under way: one more waits for the oldest. Bounds slots, and what a network has to juggle.
+class InFlight {
+ public:
+  InFlight(plan::Builder& builder, std::size_t limit) : builder_(builder), limit_(limit) {}
+
+  /// Call before starting a message.
+  void make_room() {
+    if (slots_.size() >= limit_) finish_oldest();
+  }
+  void add(std::uint32_t slot) { slots_.push_back(slot); }
+  void finish_oldest() {
+    builder_.finish(slots_.front());
+    slots_.pop_front();
+  }
+  void finish_all() {
+    while (!slots_.empty()) finish_oldest();
+  }
+  std::size_t size() const { return slots_.size(); }
+
+ private:
+  plan::Builder& builder_;
+  std::size_t limit_;
+  std::deque<std::uint32_t> slots_;
+};
+
+}  // namespace espalier::collectives

@@ -1,0 +1,108 @@
+// Scatter: down a tree of speakers, to each its subtree's blocks, node by node; then each speaker deals on its node.
+//
+//            root                     root: input in rank order; packed node by node first unless that is the same
+//      [n1 n2][n3]  ╲                 message: all that a subtree needs
+//     n1 ──[n2]──► n2   n3            speaker: own node's blocks come first, children's behind them
+//
+// What fits a speaker's cells is received right there: its neighbours read what the network has written.
+
+#include "collectives/scatter.hpp"
+
+#include "collectives/in_flight.hpp"
+#include "collectives/node_tree.hpp"
+#include "smp/deal.hpp"
+
+namespace espalier::collectives {
+
+using plan::Buffer;
+using plan::Builder;
+using plan::Choice;
+using plan::Problem;
+using smp::NodeBlocks;
+using smp::NodeMajor;
+
+namespace {
+
+/// Sends left unfinished: enough to keep a network busy.
+constexpr std::size_t sends_ahead = 16;
+
+/// The root's half: everything leaves from its input, or from a packed copy of it.
+void send_from_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, InFlight& sends) {
+  const bool is_packed = order.is_rank_order();
+  if (!is_packed) builder.need_scratch(order.total());
+  for (const int child : tree.branch().children)
+    tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
+      const Bytes begin = order.begin_of(nodes.first), bytes = bytes_of(nodes, order);
+      if (bytes == 0) return;
+      if (!is_packed)
+        order.for_each_part(begin, bytes, [&](Bytes to, Bytes from, Bytes part) {
+          builder.copy(Buffer::input, from, Buffer::scratch, to, part);
+        });
+      sends.make_room();
+      sends.add(builder.send(tree.speaker_at(child), is_packed ? Buffer::input : Buffer::scratch, begin, bytes));
+    });
+}
+
+/// Where a speaker keeps what it receives.
+Buffer choose_buffer(const Builder& builder, const NodeTree& tree, const Choice& choice, Bytes bytes) {
+  if (builder.node_size() == 1) return tree.branch().children.empty() ? Buffer::output : Buffer::scratch;
+  const bool fits = bytes <= choice.cell * static_cast<Bytes>(choice.cells);
+  return choice.within == plan::Within::cells && fits ? Buffer::window : Buffer::scratch;
+}
+
+void receive(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer into) {
+  std::vector<std::uint32_t> receives;
+  Bytes offset = 0;
+  if (into == Buffer::window) builder.claim_window();
+  tree.for_each_stretch_below(tree.position(), [&](const Stretch& nodes) {
+    const Bytes bytes = bytes_of(nodes, order);
+    if (bytes > 0) receives.push_back(builder.recv(tree.speaker_at(tree.branch().parent), into, offset, bytes));
+    offset += bytes;
+  });
+  for (const std::uint32_t slot : receives) builder.finish(slot);
+}
+
+void send_to_children(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer from, InFlight& sends) {
+  for (const int child : tree.branch().children) {
+    Bytes offset = tree.bytes(order, tree.position(), child);
+    tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
+      const Bytes bytes = bytes_of(nodes, order);
+      if (bytes == 0) return;
+      sends.make_room();
+      sends.add(builder.send(tree.speaker_at(child), from, offset, bytes));
+      offset += bytes;
+    });
+  }
+}
+
+void build_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, const Choice& choice) {
+  const Bytes bytes = tree.bytes(order, tree.position(), tree.branch().end);
+  if (bytes == 0) return;
+  const Buffer buffer = choose_buffer(builder, tree, choice, bytes);
+  InFlight sends(builder, sends_ahead);
+  if (builder.local() == tree.speaker()) {
+    if (buffer == Buffer::scratch) builder.need_scratch(bytes);
+    receive(builder, tree, order, buffer);
+    send_to_children(builder, tree, order, buffer, sends);
+  }
+  if (buffer != Buffer::output)
+    smp::deal_blocks(builder, choice, tree.speaker(), buffer,
+                     NodeBlocks::from(0, builder.topology(), builder.node(), order));
+  sends.finish_all();
+}
+
+}  // namespace
+
+void build_scatter(Builder& builder, const Problem& problem, const Choice& choice) {
+  const topology::Topology& topology = builder.topology();
+  const NodeMajor order(topology, problem);
+  const NodeTree tree(topology, problem, choice, builder.node());
+  if (!tree.is_root()) return build_below_root(builder, tree, order, choice);
+  InFlight sends(builder, sends_ahead);
+  if (builder.me() == problem.root) send_from_root(builder, tree, order, sends);
+  smp::deal_blocks(builder, choice, tree.speaker(), Buffer::input,
+                   NodeBlocks::among_all(topology, builder.node(), order));
+  sends.finish_all();
+}
+
+}  // namespace espalier::collectives
