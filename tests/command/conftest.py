@@ -56,6 +56,7 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for abi in Abi:
         (folder / f"libespalier-{abi}.so").touch()
         (folder / f"espalier_bench_{abi}").touch()
+        (folder / f"espalier_tune_{abi}").touch()
     monkeypatch.setattr(espalier, "__path__", [str(folder), *espalier.__path__])
     return folder
 
@@ -156,6 +157,9 @@ class FakeCore:
     def algorithms(self) -> list[Any]:
         facts = {"name": "broadcast_knomial", "between": "knomial", "summary": "a tree", "source": "folklore"}
         return [SimpleNamespace(operation="broadcast", knobs="", **facts)]
+
+    def probe_table_path(self, setting: str) -> str:
+        return setting
 
     def settings(self) -> list[Any]:
         names = ("ESPALIER_VERBOSE", "ESPALIER_STATS", "ESPALIER_SHM_LIMIT", "ESPALIER_VIRTUAL_NODES")

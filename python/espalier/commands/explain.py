@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from rich.table import Table
 from espalier import console
 from espalier.core import load_core, user_errors
 from espalier.errors import UserError
+from espalier.tuning.lookup import Verdict, consult_table
 from espalier.units import approximate_bytes, format_bytes, parse_bytes
 
 # Above this many ranks a table of every node is no longer an explanation.
@@ -22,7 +24,7 @@ _MOST_NODES_SHOWN = 32
 
 @dataclass(frozen=True)
 class Explanation:
-    """What there is to say about one plan."""
+    """What there is to say about one call; `plan` is what runs unless `choice` is native."""
 
     operation: str
     bytes: int
@@ -31,6 +33,7 @@ class Explanation:
     choice: str
     reason: str
     plan: Any
+    verdict: Verdict | None = None  # of a tuned table
 
 
 def explain(
@@ -52,6 +55,9 @@ def explain(
     rank: Annotated[str, typer.Option(help="Whose steps to show: a rank, `all` or `none`.")] = "root",
     single_copy: Annotated[bool, typer.Option(help="Neighbours may read each other's memory (CMA).")] = True,
     oversubscribed: Annotated[bool, typer.Option(help="More ranks than processors on a node.")] = False,
+    table: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A tuned table. Default: the one a job would load.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Explain the plan for OP: the choice and its reason, the traffic per node, one rank's steps."""
@@ -64,8 +70,13 @@ def explain(
         topology = core.Topology(node_of, single_copy, oversubscribed)
         size = parse_bytes(bytes_)
         choice, reason = choose(core, topology, operation, size, root, algorithm, knobs or [])
+        asked = algorithm is not None or bool(knobs)
+        verdict = None if asked else consult_table(core, topology, operation, size, table)
+        if verdict is not None:
+            choice, reason = _follow(core, operation, choice, verdict)
         plan = core.build(topology, operation, size, root, choice)
-    explanation = Explanation(operation, size, root, node_of, str(choice), reason, plan)
+    shown_choice = "native" if verdict is not None and verdict.selection == "native" else str(choice)
+    explanation = Explanation(operation, size, root, node_of, shown_choice, reason, plan, verdict)
     if json:
         console.print_json(_as_json(core, explanation, shown))
     else:
@@ -100,6 +111,15 @@ def choose(
     return core.parse_choice(operation, text), "as asked for"
 
 
+def _follow(core: Any, operation: str, builtin: Any, verdict: Verdict) -> tuple[Any, str]:
+    """The choice that a table's row stands for. What is no plan (tiny, native) keeps the built-in one to look at."""
+    if verdict.selection == "native":
+        return builtin, f"{verdict}; the plan below is the built-in one, for comparison"
+    if verdict.selection == "tiny":
+        return builtin, f"{verdict}; the dedicated path for short messages runs instead of the plan below"
+    return core.parse_choice(operation, verdict.selection), str(verdict)
+
+
 def _all_digits(spec: str) -> bool:
     return all(part.isdigit() for part in spec.split(","))
 
@@ -123,6 +143,7 @@ def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
         "node_of": it.node_of,
         "choice": it.choice,
         "reason": it.reason,
+        "table": asdict(it.verdict) if it.verdict else None,
         "algorithm": _algorithm_facts(core, it.plan),
         "traffic": [dict(node) for node in it.plan.traffic()],
         "longest_program": it.plan.longest_program,

@@ -1,0 +1,79 @@
+"""What a tuned table says about one call, for `espalier explain`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from espalier import console
+from espalier.errors import UserError
+from espalier.tuning.table import read_table
+from espalier.units import format_bytes
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The row that fires, and what it measured. Times in microseconds."""
+
+    table: str
+    row: int  # counted from 1
+    selection: str
+    measured_bytes: int
+    native_us: float
+    chosen_us: float
+    lowest_ratio: float
+    highest_ratio: float
+    calls: int
+    mpi: str
+
+    def __str__(self) -> str:
+        """Why this selection, in one line."""
+        size = f" at {format_bytes(self.measured_bytes)}" if self.measured_bytes else ""
+        told = f"native took {self.native_us:.2f} µs{size}"
+        if self.selection != "native":
+            ratios = f"{self.lowest_ratio:.2f} to {self.highest_ratio:.2f}"
+            told += f", this {self.chosen_us:.2f} µs ({self.native_us / self.chosen_us:.2f}x, {ratios})"
+        return f"row {self.row} of {self.table} ({self.mpi}): {told}, {self.calls} calls each"
+
+
+def consult_table(core: Any, topology: Any, operation: str, size: int, named: Path | None) -> Verdict | None:
+    """The verdict of the table that is `named`, else of the one that a job started here would load.
+
+    None without a table or without a matching row. A table that a job would refuse because it is another machine's is
+    passed over with a remark, unless it is named. Raises UserError when a named table cannot be read.
+    """
+    path = named or _table_in_force(core)
+    if path is None:
+        return None
+    try:
+        file = read_table(core, path)
+    except UserError as error:
+        if named is not None:
+            raise
+        console.note(f"no table is used: {error.message}")
+        return None
+    here = core.probe_signature(file.core.signature.mpi)
+    reason = core.why_foreign(file.core.signature, here)
+    if reason and named is None:
+        console.note(f"no table is used: {path} is {reason}")
+        return None
+    row = file.core.find(topology, operation, size)
+    return None if row is None else _verdict(file.core, path, row)
+
+
+def _table_in_force(core: Any) -> Path | None:
+    path = core.probe_table_path(os.environ.get("ESPALIER_TABLE", ""))
+    return Path(path) if path else None
+
+
+def _verdict(table: Any, path: Path, row: Any) -> Verdict:
+    facts = {name: getattr(row, name) for name in Verdict.__dataclass_fields__ if hasattr(row, name)}
+    return Verdict(table=str(path), row=_number_of(table, row), mpi=table.signature.mpi, **facts)
+
+
+def _number_of(table: Any, row: Any) -> int:
+    """Rows are told apart by what they are about; of equal ones the first fires."""
+    about = [(it.operation, it.nodes, it.ppn, it.bytes) for it in table.rows]
+    return about.index((row.operation, row.nodes, row.ppn, row.bytes)) + 1
