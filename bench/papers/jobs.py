@@ -10,6 +10,8 @@ from statistics import median
 
 from espalier import measure
 from espalier.errors import UserError
+from espalier.lab import cluster
+from espalier.launch import Hosts
 from espalier.measure import Row
 from espalier.mpis import Mpi
 from espalier.tuning.worker import Worker, WorkerLostError
@@ -27,10 +29,11 @@ class Effort:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a job runs: ranks on the one real node, or on virtual nodes of equal size."""
+    """Where a job runs: ranks on the one real node, on virtual nodes of equal size, or on the emulated cluster's."""
 
     nodes: int
     per_node: int
+    is_lab: bool = False
 
     @property
     def ranks(self) -> int:
@@ -38,7 +41,12 @@ class Place:
 
     @property
     def settings(self) -> dict[str, str]:
-        return {"ESPALIER_VIRTUAL_NODES": str(self.nodes)} if self.nodes > 1 else {}
+        return {"ESPALIER_VIRTUAL_NODES": str(self.nodes)} if self.nodes > 1 and not self.is_lab else {}
+
+    @property
+    def hosts(self) -> Hosts | None:
+        """The emulated nodes; None: this machine. Raises UserError when the cluster is not up."""
+        return cluster.hosts(cluster.load(), self.per_node) if self.is_lab else None
 
     def __str__(self) -> str:
         return f"{self.nodes} × {self.per_node}"  # as the paper writes it

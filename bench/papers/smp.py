@@ -2,14 +2,15 @@
 
     python bench/papers/smp.py --output build/figures --mpi mpich-5,openmpi-5,intel --on-node 2,8 --nodes 4 --per-node 4
 
-The paper's nodes had 16 processors. Here several nodes are virtual: the ranks of one machine told apart by setting.
-Messages between them take the MPI's own way, so they show the algorithms' copies and messages, not a wire.
+The paper's nodes had 16 processors. Here several nodes are virtual, the ranks of one machine told apart by a setting:
+messages between them take the MPI's own way, so they show the algorithms' copies and messages, not a wire. With --lab
+they are those of the emulated cluster (espalier lab up), whose links have a rate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,18 +20,21 @@ from jobs import Effort, Place, choice_job, compare, time_choices
 
 from espalier import console
 from espalier.errors import UserError
+from espalier.lab import cluster
 from espalier.measure import Row
 from espalier.mpis import Mpi, select_mpi
 from espalier.units import format_bytes, parse_counts
 
 SOURCE = "After Wu, Kendall, Aluru: A tunable collective communication framework on a cluster of SMPs, 2005."
 REMARKS = (
-    "A × B: A nodes with B ranks each; several nodes are virtual, that is, groups of ranks on this one machine.",
+    "A × B: A nodes with B ranks each, all on this one machine.",
     "Sizes are one rank's block (all-to-all: one pair's); the paper gives the sum over ranks.",
     "With more ranks than cores, times include waiting for a core, and only large differences mean something.",
     "Medians over rounds of medians over calls; what is compared in one diagram took turns in one job, except the "
     "broadcasts of figure 7.",
 )
+VIRTUAL = "Several nodes are virtual: groups of ranks, told apart by a setting, that exchange messages through memory."
+EMULATED = "Several nodes are emulated: network namespaces, links at {}."
 # The paper's broadcast before and after tuning: two buffers of 4 KB against what the left panel finds.
 UNTUNED = "knomial,radix=2,within=cells,cell=4K,cells=2"
 
@@ -179,7 +183,7 @@ def two_stage(it: Setup) -> Figure:
 
 
 def _two_stage_alone(it: Setup, sizes: Sequence[int]) -> Panel:
-    place = Place(it.nodes.nodes, 1)
+    place = replace(it.nodes, per_node=1)
     rows = compare(it.mpi, place, it.effort, ["bcast", "bcast_two_stage"], sizes)
     curves = [
         Curve("native", NATIVE, [rows["bcast", size].native_p50_us for size in sizes]),
@@ -259,6 +263,7 @@ def main(
     on_node: Annotated[str, typer.Option(help="Numbers of ranks on one node.")] = "2,8",
     nodes: Annotated[int, typer.Option(min=2, help="Virtual nodes.")] = 4,
     per_node: Annotated[int, typer.Option(min=1, help="Ranks on each of them.")] = 4,
+    lab: Annotated[bool, typer.Option("--lab", help="The emulated cluster's nodes, in place of --nodes.")] = False,
     rounds: Annotated[int, typer.Option(min=1)] = 5,
     budget_ms: Annotated[int, typer.Option(min=1, help="Time for one size in one round.")] = 40,
     quick: Annotated[bool, typer.Option("--quick", help="Three sizes and one round: does everything run?")] = False,
@@ -267,9 +272,12 @@ def main(
     sizes = [4, 4 << 10, 256 << 10] if quick else [4 << 2 * i for i in range(10)]
     effort = Effort(1, 4) if quick else Effort(rounds, budget_ms)
     mpis = [select_mpi(name) for name in mpi.split(",")]
-    setups = [Setup(one, parse_counts(on_node), Place(nodes, per_node), effort, sizes) for one in mpis]
+    spec = cluster.load() if lab else None
+    several = Place(spec.nodes if spec else nodes, per_node, lab)
+    setups = [Setup(one, parse_counts(on_node), several, effort, sizes) for one in mpis]
     figures = [_draw_for_all(number, setups) for number in sorted(set(parse_counts(only))) if number <= len(FIGURES)]
-    page = write_figures("A tunable framework's figures, on this machine", SOURCE, REMARKS, figures, output)
+    remarks = [*REMARKS, EMULATED.format(", ".join(sorted(set(spec.rates)))) if spec else VIRTUAL]
+    page = write_figures("A tunable framework's figures, on this machine", SOURCE, remarks, figures, output)
     console.note(f"figures: {page}")
 
 
