@@ -118,13 +118,16 @@ def _applies(machine: Machine, decision: Decision, size: int) -> bool:
 
 
 def merge_rows(old: Iterable[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The new rows, then the old ones about operations or shapes that the new ones do not speak of."""
-    known = {_subject(row) for row in new}
-    return [*new, *(row for row in old if _subject(row) not in known)]
+    """The new rows, then the old ones that still say something: of other sizes, operations and shapes."""
+    return [*new, *(row for row in old if not any(_replaces(one, row) for one in new))]
 
 
-def _subject(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row["operation"], tuple(row["nodes"]), tuple(row["ppn"])
+def _replaces(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Whether it speaks of the same problem, or leaves the old row nothing to fire for: the first match wins."""
+    if any(new[name] != old[name] for name in ("operation", "nodes", "ppn")):
+        return False
+    inside = new["bytes"][0] <= old["bytes"][0] and old["bytes"][1] <= new["bytes"][1]
+    return inside or new["measured"]["bytes"] == old["measured"]["bytes"]
 
 
 def format_table(core: Any, signature: Any, made: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
