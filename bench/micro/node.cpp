@@ -4,8 +4,8 @@
 //   build/release/bench/bench_node 2 broadcast 64K knomial,within=single_copy
 //
 // CHOICE may be "tiny" (payload in the flag's line), "auto", or what espalier explain prints. Ranks are pinned round
-// robin. Prints p10 and p50 over calls of (last exit - last entry) in microseconds; one clock, buffers rotated, all
-// ranks synchronised before each call by a barrier that is not part of the time.
+// robin. Reductions add doubles. Prints p10 and p50 over calls of (last exit - last entry) in microseconds; one clock,
+// buffers rotated, all ranks synchronised before each call by a barrier that is not part of the time.
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -25,6 +25,7 @@
 #include "collectives/choose.hpp"
 #include "collectives/registry.hpp"
 #include "execute/interpreter.hpp"
+#include "execute/kernels.hpp"
 #include "execute/tiny.hpp"
 #include "transports/arena.hpp"
 #include "transports/cross_memory.hpp"
@@ -51,6 +52,14 @@ class SpinYield final : public execute::Waiter {
 
  private:
   std::uint32_t spins_;
+};
+
+class AddDoubles final : public execute::Reducer {
+ public:
+  void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept override { add_(left, into, bytes); }
+
+ private:
+  execute::Kernel add_ = execute::find_kernel(execute::Scalar::float64, execute::Combine::sum);
 };
 
 /// Shared by all ranks; written before the fork or by one rank each.
@@ -83,6 +92,7 @@ class RankRun {
                   ? collectives::choose(topology, job.problem).choice
                   : collectives::parse_choice(job.problem.operation, job.choice);
     program_ = collectives::build_program(topology, job.problem, choice_, Rank(me));
+    scratch_.resize(program_.scratch_bytes);
   }
 
   static int cores() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
@@ -106,9 +116,9 @@ class RankRun {
   void run_call(std::byte* input, std::byte* output) {
     if (job_.choice != "tiny") {
       seat_.begin_call();
-      execute::run_program(program_, {input, output, nullptr}, {&seat_, nullptr, &memory_}, waiter_);
+      execute::run_program(program_, {input, output, scratch_.data()}, {&seat_, nullptr, &memory_, &reducer_}, waiter_);
     } else {
-      execute::run_tiny(seat_, job_.problem, input, output, nullptr, waiter_);
+      execute::run_tiny(seat_, job_.problem, input, output, &reducer_, waiter_);
     }
   }
 
@@ -120,8 +130,10 @@ class RankRun {
   execute::Seat seat_, barrier_;
   SpinYield waiter_;
   transports::CrossMemory memory_;
+  AddDoubles reducer_;
   plan::Choice choice_;
   plan::Program program_;
+  std::vector<std::byte> scratch_;
 };
 
 void pin(int core) {
@@ -186,7 +198,9 @@ int main(int argc, char** argv) {
   try {
     const plan::Operation operation = plan::parse_operation(argv[2]);
     const int calls = argc > 5 ? std::atoi(argv[5]) : 2000;
-    return run_job({std::atoi(argv[1]), {operation, parse_bytes(argv[3]), Rank(0)}, argv[4], std::min(calls, 1 << 14)});
+    plan::Problem problem{operation, parse_bytes(argv[3])};
+    if (is_reduction(operation)) problem.element = sizeof(double);
+    return run_job({std::atoi(argv[1]), problem, argv[4], std::min(calls, 1 << 14)});
   } catch (const Error& error) {
     std::fprintf(stderr, "bench_node: %s\n", error.what());
     return 2;

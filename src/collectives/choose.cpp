@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "collectives/choose_reductions.hpp"
 #include "collectives/registry.hpp"
 
 namespace espalier::collectives {
@@ -177,9 +178,8 @@ Decision choose_program(const Topology& topology, const plan::Problem& problem) 
     case Operation::alltoall: return choose_alltoall(topology, problem.bytes);
     case Operation::allgather: return choose_allgather(topology, problem.bytes);
     case Operation::barrier: return choose_barrier(topology);
-    default: break;
+    default: return choose_reduction(topology, problem);
   }
-  return {};
 }
 
 }  // namespace

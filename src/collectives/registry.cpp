@@ -6,10 +6,14 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "collectives/allgather.hpp"
+#include "collectives/allreduce.hpp"
 #include "collectives/alltoall.hpp"
 #include "collectives/barrier.hpp"
 #include "collectives/broadcast.hpp"
 #include "collectives/gather.hpp"
+#include "collectives/reduce.hpp"
+#include "collectives/reduce_scatter.hpp"
+#include "collectives/scan.hpp"
 #include "collectives/scatter.hpp"
 #include "collectives/scatter_allgather.hpp"
 
@@ -26,6 +30,9 @@ constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G within=cells|si
 constexpr const char* chain_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* knomial_knobs = "radix=2..64 within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* exchange_knobs = "within=cells|single_copy cell=64..64M cells=1..1024";
+
+constexpr const char* cell_knobs = "cell=64..64M cells=1..1024";
+constexpr const char* segment_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 
 constexpr Algorithm table[] = {
     {"broadcast_knomial", Operation::broadcast, Between::knomial,
@@ -72,6 +79,38 @@ constexpr Algorithm table[] = {
      "every rank exchanges with each rank of other nodes itself, at distances 1, 2, 3, …, eight exchanges at a time; "
      "shared memory serves neighbours meanwhile",
      exchange_knobs, build_alltoall},
+    {"reduce_knomial", Operation::reduce, Between::knomial, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
+     "nodes combine, then a k-nomial tree of N leaders in node order, ceil(log_k N) rounds; every leader sends the vector "
+     "once, one more message unless operands may change places",
+     tree_knobs, build_reduce, why_no_reduce},
+    {"allreduce_gather_reduce", Operation::allreduce, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
+     "one node: every rank folds everyone's vector for itself, one synchronisation per piece; reads p - 1 vectors",
+     cell_knobs, build_allreduce, why_no_allreduce},
+    {"allreduce_recursive_doubling", Operation::allreduce, Between::recursive_doubling,
+     "Thakur, Rabenseifner, Gropp 2005, section 4.5",
+     "leaders swap whole vectors at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two), the vector "
+     "each; on one node every rank folds one slice for all",
+     segment_knobs, build_allreduce, why_no_allreduce},
+    {"allreduce_rabenseifner", Operation::allreduce, Between::rabenseifner,
+     "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5",
+     "leaders halve what they combine at distances 1, 2, 4, …, then double it back, 2 log2 N rounds (two more unless N is "
+     "a power of two); every leader sends 2 (N - 1)/N of the vector",
+     segment_knobs, build_allreduce, why_no_allreduce},
+    {"reduce_scatter_pairwise", Operation::reduce_scatter, Between::pairwise,
+     "Thakur, Rabenseifner, Gropp 2005, section 4.3",
+     "leaders send each other node's part of the vector directly, N - 1 messages, (N - 1)/N of the vector; on one node "
+     "every rank folds its own block",
+     exchange_knobs, build_reduce_scatter, why_no_reduce_scatter},
+    {"scan_chain", Operation::scan, Between::chain, "Hillis, Steele 1986 (serial form), pipelined",
+     "each rank adds its own to the prefix of the one before and hands it on; ranks - 1 hops + pieces", cell_knobs,
+     build_scan, why_no_scan},
+    {"scan_gather_reduce", Operation::scan, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
+     "one node: every rank folds the vectors of all lower ranks, one synchronisation per piece", cell_knobs, build_scan,
+     why_no_scan},
+    {"exscan_chain", Operation::exscan, Between::chain, "Hillis, Steele 1986 (serial form), pipelined",
+     "as scan_chain; each rank keeps the prefix that it was handed", cell_knobs, build_scan, why_no_scan},
+    {"exscan_gather_reduce", Operation::exscan, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
+     "as scan_gather_reduce, without the own vector", cell_knobs, build_scan, why_no_scan},
     {"barrier_dissemination", Operation::barrier, Between::dissemination, "Hensgen, Finkel, Manber 1988",
      "leaders signal 2^k nodes to the right, ceil(log2 N) rounds", "", build_barrier},
 };

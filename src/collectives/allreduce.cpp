@@ -1,0 +1,182 @@
+// Allreduce: every node combines what its ranks bring, leaders combine the nodes' results, and each hands the sum out.
+//
+//   node 0   r r r ─► leader ◄──┐   segment by segment: while one is between the nodes, the next one is
+//   node 1   r r r ─► leader ◄──┘   combined on them
+//
+// On one node there are no leaders: every rank folds a slice for all (smp/reduce_node), or the whole for itself
+// (gather_reduce).
+
+#include "collectives/allreduce.hpp"
+
+#include <algorithm>
+
+#include "collectives/leader_sum.hpp"
+#include "groups/doubling.hpp"
+#include "smp/reduce_apart.hpp"
+#include "smp/reduce_grain.hpp"
+#include "smp/reduce_node.hpp"
+
+namespace espalier::collectives {
+
+using plan::Between;
+using plan::Buffer;
+using plan::Builder;
+using plan::Choice;
+using plan::Problem;
+
+namespace {
+
+constexpr LocalRank leader{0};
+
+Rank leader_of(const topology::Topology& topology, int node) { return topology.ranks_on(NodeId(node)).front(); }
+
+/// One leader's exchange with the others over a stretch of `output`.
+class LeaderExchange {
+ public:
+  /// `spare`: scratch for as many bytes as the stretch.
+  LeaderExchange(Builder& builder, const Problem& problem, Bytes offset, Bytes bytes, Bytes spare)
+      : builder_(builder),
+        grain_(problem),
+        bytes_(bytes),
+        doubling_(groups::derive_doubling(builder.node().value, builder.topology().nodes())),
+        sum_(builder, problem, {Buffer::output, offset}, {Buffer::scratch, spare}) {}
+
+  void run(Between between) {
+    if (doubling_.lends_to >= 0) return lend();
+    borrow();
+    if (between == Between::recursive_doubling)
+      double_up();
+    else
+      halve_and_double();
+    repay();
+  }
+
+ private:
+  /// Slices [first, last) of the vector, of which there is one for each node that has partners.
+  struct Slices {
+    int first;
+    int last;
+  };
+
+  Rank leader(int node) const { return leader_of(builder_.topology(), node); }
+  bool is_left(int node) const { return node < builder_.node().value; }
+
+  void lend() {
+    builder_.finish(sum_.send(leader(doubling_.lends_to), 0, bytes_));
+    builder_.finish(sum_.recv_result(leader(doubling_.lends_to), 0, bytes_));
+  }
+
+  void borrow() {
+    if (doubling_.borrows_from < 0) return;
+    builder_.finish(sum_.recv_operand(leader(doubling_.borrows_from), 0, bytes_));
+    sum_.add(true, 0, bytes_);
+  }
+
+  void repay() {
+    if (doubling_.borrows_from >= 0) builder_.finish(sum_.send(leader(doubling_.borrows_from), 0, bytes_));
+  }
+
+  void double_up() {
+    for (const int partner : doubling_.partners) {
+      const std::uint32_t operand = sum_.recv_operand(leader(partner), 0, bytes_);
+      const std::uint32_t mine = sum_.send(leader(partner), 0, bytes_);
+      builder_.finish(operand);
+      builder_.finish(mine);
+      sum_.add(is_left(partner), 0, bytes_);
+    }
+    sum_.settle(0, bytes_);
+  }
+
+  /// Rabenseifner: in round k partners at distance 2^k divide what they have in common between them, then give the
+  /// results back in reverse order.
+  void halve_and_double() {
+    const int count = 1 << doubling_.partners.size();
+    const smp::Slices cuts(grain_, bytes_, count);
+    const auto begin = [&](const Slices& s) { return cuts.begin(s.first); };
+    const auto bytes = [&](const Slices& s) { return cuts.begin(s.last) - cuts.begin(s.first); };
+    Slices mine{0, count};
+    for (std::size_t round = 0; round < doubling_.partners.size(); ++round) {
+      const auto [kept, given] = halves(mine, round);
+      const Rank partner = leader(doubling_.partners[round]);
+      const std::uint32_t operand = sum_.recv_operand(partner, begin(kept), bytes(kept));
+      const std::uint32_t sent = sum_.send(partner, begin(given), bytes(given));
+      builder_.finish(operand);
+      builder_.finish(sent);
+      sum_.add(is_left(doubling_.partners[round]), begin(kept), bytes(kept));
+      mine = kept;
+    }
+    sum_.settle(begin(mine), bytes(mine));
+    for (std::size_t round = doubling_.partners.size(); round-- > 0;) {
+      const Rank partner = leader(doubling_.partners[round]);
+      const int width = mine.last - mine.first;
+      const Slices theirs =
+          is_right(round) ? Slices{mine.first - width, mine.first} : Slices{mine.last, mine.last + width};
+      const std::uint32_t arriving = sum_.recv_result(partner, begin(theirs), bytes(theirs));
+      const std::uint32_t sent = sum_.send(partner, begin(mine), bytes(mine));
+      builder_.finish(arriving);
+      builder_.finish(sent);
+      mine = {std::min(mine.first, theirs.first), std::max(mine.last, theirs.last)};
+    }
+  }
+
+  bool is_right(std::size_t round) const { return (doubling_.place >> round & 1) != 0; }
+
+  /// What this node keeps of the slices, and what it gives to its partner of the round.
+  std::pair<Slices, Slices> halves(const Slices& all, std::size_t round) const {
+    const int middle = (all.first + all.last) / 2;
+    const Slices lower{all.first, middle}, upper{middle, all.last};
+    return is_right(round) ? std::pair(upper, lower) : std::pair(lower, upper);
+  }
+
+  Builder& builder_;
+  smp::Grain grain_;
+  Bytes bytes_;
+  groups::Doubling doubling_;
+  LeaderSum sum_;
+};
+
+void build_on_one_node(Builder& builder, const Problem& problem, const Choice& choice) {
+  if (choice.between == Between::gather_reduce)
+    return smp::reduce_apart(builder, problem, choice, builder.node_size() - 1);
+  builder.need_scratch(smp::NodeReduction::scratch_bytes(problem, choice));
+  smp::NodeReduction node(builder, problem, choice, smp::NodeReduction::everyone, Buffer::output, 0);
+  node.reduce(0, 0, problem.bytes);
+  node.end();
+}
+
+void build_between_nodes(Builder& builder, const Problem& problem, const Choice& choice) {
+  const smp::Grain grain(problem);
+  const Bytes whole = choice.segment == 0 ? problem.bytes : std::max(grain.bytes(), grain.round_down(choice.segment));
+  const Bytes segment = std::min(whole, problem.bytes);
+  const bool is_leader = builder.local() == leader;
+  const Bytes own = smp::NodeReduction::scratch_bytes(problem, choice);
+  builder.need_scratch(own + (is_leader ? segment : 0));
+  smp::NodeReduction node(builder, problem, choice, leader, Buffer::output, 0);
+  for (Bytes offset = 0; offset < problem.bytes; offset += segment) {
+    const Bytes bytes = std::min(segment, problem.bytes - offset);
+    node.reduce(offset, offset, bytes);
+    if (is_leader) LeaderExchange(builder, problem, offset, bytes, own).run(choice.between);
+    node.hand_out(smp::NodeReduction::everyone, offset, offset, bytes);
+  }
+  node.end();
+}
+
+}  // namespace
+
+void build_allreduce(Builder& builder, const Problem& problem, const Choice& choice) {
+  if (problem.bytes == 0) return;
+  if (builder.topology().nodes() == 1)
+    build_on_one_node(builder, problem, choice);
+  else
+    build_between_nodes(builder, problem, choice);
+}
+
+std::string why_no_allreduce(const topology::Topology& topology, const Problem& problem, const Choice& choice) {
+  if (choice.between == Between::gather_reduce && topology.nodes() > 1)
+    return "every rank folding everything is for one node";
+  if (choice.between == Between::gather_reduce && choice.within == plan::Within::single_copy)
+    return "inputs are gathered through cells: in place, outputs overwrite them";
+  return why_no_reduction(topology, problem, choice, 1);
+}
+
+}  // namespace espalier::collectives
