@@ -15,7 +15,10 @@ TEST(CorrectPlans, EveryAlgorithmOnEveryPlacementPasses) {
           const Bytes size = algorithm.operation == Operation::barrier ? 0 : bytes;
           SCOPED_TRACE(std::string(algorithm.name) + knobs + " on " + placement.name + ", " + std::to_string(size) +
                        " bytes");
-          expect_correct(make(placement.node_of, algorithm.operation, size, 0, algorithm.name + std::string(knobs)));
+          const auto choice = collectives::parse_choice(algorithm.operation, algorithm.name + std::string(knobs));
+          const Problem problem{algorithm.operation, size, Rank(0)};
+          if (collectives::why_invalid(place(placement.node_of), problem, choice).empty())
+            expect_correct(collectives::build_plan(place(placement.node_of), problem, choice));
         }
 }
 

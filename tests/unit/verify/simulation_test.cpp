@@ -16,12 +16,15 @@ bool goes_wrong(const Plan& plan, int schedules, Random& random) {
 
 /// A small plan with few cells, so that they are used again and again.
 Specimen draw_small(Random& random) {
-  Specimen specimen = draw_specimen(random, 6);
-  specimen.choice.cell = 64;
-  specimen.choice.cells = random.between(1, 3);
-  if (specimen.choice.segment > 0) specimen.choice.segment = 1024;
-  specimen.problem.bytes = std::min<Bytes>(specimen.problem.bytes, 64 * 12);
-  return specimen;
+  for (;;) {
+    Specimen specimen = draw_specimen(random, 6);
+    specimen.choice.cell = 64;
+    specimen.choice.cells = random.between(1, 3);
+    if (specimen.choice.segment > 0) specimen.choice.segment = 1024;
+    const Bytes most = Bytes{64} * 12 / specimen.problem.element * specimen.problem.element;
+    specimen.problem.bytes = std::min(specimen.problem.bytes, most);
+    if (collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty()) return specimen;
+  }
 }
 
 /// Spoils one step of one rank: leaves it out, puts it off, or waits for less.
