@@ -162,6 +162,8 @@ def _default_path(core: Any) -> Path:
 
 def _check_place(path: Path) -> None:
     """Before measuring for minutes: can the table be written at all?"""
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: it is a folder", "name a file with -o FILE")
     probe = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -169,8 +171,6 @@ def _check_place(path: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}", "name another place with -o FILE") from error
-    if path.is_dir():
-        raise UserError(f"{path} is a folder", "name a file with -o FILE")
 
 
 def _rows_to_keep(core: Any, path: Path, signature: Any) -> list[Mapping[str, Any]]:

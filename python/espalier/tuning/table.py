@@ -5,6 +5,7 @@ The library's own reader (espalier._core.Table) is the only judge of what a good
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -16,7 +17,7 @@ from typing import Any
 from espalier.errors import UserError
 from espalier.tuning.candidates import Machine, is_valid
 from espalier.tuning.decisions import Decision
-from espalier.tuning.problems import Problem
+from espalier.tuning.problems import OPERATIONS, Problem
 from espalier.tuning.racing import NATIVE
 
 # A measured size speaks for sizes up to this factor away; beyond it the built-in choice is the better guess.
@@ -47,7 +48,7 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
     """The table's rows: operations in order, sizes ascending, ranges of bytes that do not overlap."""
     rows = []
     by_operation: dict[str, list[Decision]] = {}
-    for decision in sorted(decisions, key=lambda it: it.problem.bytes):
+    for decision in sorted(decisions, key=lambda it: (OPERATIONS.index(it.problem.operation), it.problem.bytes)):
         if decision.selection != NATIVE or decision.calls:  # without a measurement there is nothing to say
             by_operation.setdefault(decision.problem.operation, []).append(decision)
     for group in by_operation.values():
@@ -112,9 +113,7 @@ def _last_valid(machine: Machine, decision: Decision, high: int) -> int:
 
 
 def _applies(machine: Machine, decision: Decision, size: int) -> bool:
-    # Reductions come in whole elements; the next smaller multiple of the largest speaks for a size that is none.
-    whole = size if size < 8 else size - size % 8
-    return is_valid(machine, Problem(decision.problem.operation, whole), decision.selection)
+    return is_valid(machine, Problem(decision.problem.operation, size), decision.selection)
 
 
 def merge_rows(old: Iterable[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -127,7 +126,7 @@ def _replaces(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     if any(new[name] != old[name] for name in ("operation", "nodes", "ppn")):
         return False
     inside = new["bytes"][0] <= old["bytes"][0] and old["bytes"][1] <= new["bytes"][1]
-    return inside or new["measured"]["bytes"] == old["measured"]["bytes"]
+    return bool(inside or new["measured"]["bytes"] == old["measured"]["bytes"])
 
 
 def format_table(core: Any, signature: Any, made: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -158,5 +157,6 @@ def write_table(core: Any, path: Path, text: str) -> None:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise UserError(f"cannot write {path}: {error.strerror}", "name another place with -o FILE") from error

@@ -1,0 +1,31 @@
+"""espalier algorithms: the registry, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from espalier.core import load_core
+from workshop import Command
+
+
+def test_every_algorithm_is_listed_with_what_the_registry_knows(command: Command) -> None:
+    entries = json.loads(command("algorithms", "--json").out)["algorithms"]
+    registry = load_core().algorithms()
+    assert [entry["name"] for entry in entries] == [entry.name for entry in registry]
+    assert all(entry["summary"] and entry["source"] for entry in entries)
+    (chain,) = [entry for entry in entries if entry["name"] == "broadcast_chain"]
+    assert chain["knobs"]["within"] == "cells|single_copy"
+
+
+def test_one_operation_may_be_asked_for_by_either_name(command: Command) -> None:
+    entries = json.loads(command("algorithms", "bcast", "--json").out)["algorithms"]
+    assert {entry["operation"] for entry in entries} == {"broadcast"}
+    assert entries == json.loads(command("algorithms", "broadcast", "--json").out)["algorithms"]
+    assert "knomial" in command("algorithms", "broadcast").out
+
+
+def test_an_unknown_operation_is_refused_with_the_known_ones(command: Command) -> None:
+    outcome = command("algorithms", "teleport")
+    assert outcome.code == 2
+    assert "'teleport' is no operation" in outcome.err
+    assert "broadcast" in outcome.err

@@ -1,0 +1,137 @@
+"""espalier table and what explain says of a table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from espalier.core import load_core
+from espalier.tuning.decisions import Decision
+from espalier.tuning.problems import Problem
+from espalier.tuning.table import format_table, rows_of
+from tuning_bench import a_machine
+from workshop import MPI_TEXT, Command, make_mpi
+
+
+def decided(operation: str, size: int, selection: str, own: float = 1.0) -> Decision:
+    return Decision(Problem(operation, size), selection, 2.0, own, 1.9, 2.1, 100, selection, own, "")
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    """Writes a table for this machine under the stand-in MPICH."""
+
+    def put(name: str, *decisions: Decision, mpi: str = "MPICH Version: 5.0.2", machine: str | None = None) -> Path:
+        core = load_core()
+        here = core.probe_signature(mpi)
+        signature = core.Signature(machine or here.machine, here.mpi)
+        path = tmp_path / name
+        path.write_text(format_table(core, signature, {"when": "today"}, rows_of(decisions, a_machine(2))))
+        return path
+
+    return put
+
+
+@pytest.fixture
+def mpich(tmp_path: Path, only_mpis) -> None:
+    make_mpi(tmp_path / "mpich", MPI_TEXT["mpich"], "libmpi.so.12")
+    only_mpis(tmp_path / "mpich")
+
+
+def test_show_prints_for_whom_and_every_row(command: Command, write) -> None:
+    path = write("table.json", decided("broadcast", 1024, "tiny"), decided("barrier", 0, "native"))
+    out = command("table", "show", str(path)).out
+    for text in ("MPICH Version: 5.0.2", "when today", "broadcast", "tiny", "barrier", "native", "2.00", "1.90–2.10"):
+        assert text in out
+    assert json.loads(command("table", "show", str(path), "--json").out)["espalier_table"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "truncated or corrupt"),
+        ('{"espalier_table": 1, "rows": [', "truncated or corrupt"),
+        ("[]", "not a table of Espalier"),
+        ('{"espalier_table": 99}', "newer than this Espalier reads"),
+    ],
+)
+def test_what_is_no_usable_table_is_refused_with_the_reason(
+    command: Command, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "table.json").write_text(text)
+    outcome = command("table", "show", str(tmp_path / "table.json"))
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert "cannot be read" in command("table", "show", str(tmp_path / "missing.json")).err
+
+
+def test_diff_says_where_tables_select_differently(command: Command, write) -> None:
+    one = write("one.json", decided("broadcast", 4, "tiny"), decided("barrier", 0, "tiny"))
+    two = write("two.json", decided("broadcast", 4, "native"), decided("barrier", 0, "tiny"))
+    same = command("table", "diff", str(one), str(one))
+    assert (same.code, same.out) == (0, "the same selections everywhere\n")
+    outcome = command("table", "diff", str(one), str(two), "--json")
+    assert outcome.code == 1
+    (difference,) = json.loads(outcome.out)["differences"]
+    assert (difference["operation"], difference["first"], difference["second"]) == ("broadcast", "tiny", "native")
+    assert "broadcast" in command("table", "diff", str(one), str(two)).out
+
+
+def test_check_accepts_a_table_of_this_machine_and_mpi(command: Command, write, mpich: None) -> None:
+    outcome = command("table", "check", str(write("table.json", decided("broadcast", 4, "tiny"))))
+    assert outcome.code == 0
+    assert "usable" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("foreign", "message"),
+    [
+        ({"machine": "a desk"}, "made for another machine (a desk)"),
+        ({"mpi": "Open MPI v5"}, "another MPI (Open MPI v5)"),
+    ],
+)
+def test_check_refuses_a_foreign_table(command: Command, write, mpich: None, foreign: dict, message: str) -> None:
+    outcome = command("table", "check", str(write("table.json", decided("broadcast", 4, "tiny"), **foreign)))
+    assert outcome.code == 1
+    assert message in outcome.out
+
+
+def test_check_finds_rows_that_never_fire_entries_that_lose_and_broken_guidelines(
+    command: Command, write, mpich: None
+) -> None:
+    path = write("table.json", decided("scan", 64, "native", 9), decided("scan", 256, "native", 2))
+    table = json.loads(path.read_text())
+    lost = {**table["rows"][0], "selection": "tiny", "operation": "broadcast"}
+    table["rows"] += [lost, lost]
+    path.write_text(json.dumps(table))
+    facts = json.loads(command("table", "check", str(path), "--json").out)
+    assert not facts["usable"]
+    assert "row 4 can never fire: row 3 matches first" in facts["problems"]
+    assert any("row 3 is slower than native" in problem for problem in facts["problems"])
+    assert any("scan is monotone" in remark for remark in facts["remarks"])
+
+
+def test_explain_says_which_row_fires_and_what_it_measured(command: Command, write) -> None:
+    knomial = "knomial,radix=2,within=cells,cell=8K,cells=4"
+    path = write("table.json", decided("broadcast", 4, "tiny"), decided("broadcast", 65536, knomial))
+    ask = ("explain", "bcast", "--ppn", "2", "--table", str(path), "--json", "--bytes")
+    facts = json.loads(command(*ask, "64K").out)
+    assert facts["choice"] == knomial
+    assert facts["reason"].startswith(
+        f"row 2 of {path} (MPICH Version: 5.0.2): native took 2.00 µs at 64K, this 1.00 µs"
+    )
+    assert (facts["table"]["row"], facts["table"]["selection"]) == (2, knomial)
+    assert "dedicated path" in json.loads(command(*ask, "8").out)["reason"]
+    assert json.loads(command(*ask, "1M").out)["table"] is None
+
+
+def test_explain_passes_over_the_table_in_force_when_it_is_another_machines(
+    command: Command, write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("table.json", decided("broadcast", 65536, "native"), machine="a desk")
+    monkeypatch.setenv("ESPALIER_TABLE", str(path))
+    outcome = command("explain", "bcast", "--ppn", "2", "--json")
+    assert json.loads(outcome.out)["table"] is None
+    assert "made for another machine (a desk)" in outcome.err

@@ -1,0 +1,189 @@
+"""One run of the tuner on machines whose times are known."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import pytest
+
+from espalier.tuning.guidelines import check_guidelines
+from espalier.tuning.journal import Journal
+from espalier.tuning.problems import Problem, list_problems
+from espalier.tuning.session import Options, OutOfTimeError, Session
+from tuning_bench import SimulatedWorker, TimeOf, a_machine
+
+ABOUT = {"machine": "simulated"}
+PROBLEMS = [Problem("broadcast", 1 << 20), Problem("allgather", 1024), Problem("barrier", 0)]
+
+
+def knob_cost(operation: str, size: int, arm: str) -> float:
+    """Native takes 10; eight cells of 16K are best, at 5."""
+    if arm == "native":
+        return 10.0
+    if arm == "tiny":
+        return 7.0
+    knobs = dict(word.split("=") for word in arm.split(",")[1:])
+    if knobs.get("within") == "single_copy":
+        return 9.0
+    cell = {"4K": 4, "8K": 8, "16K": 16, "32K": 32, "64K": 64, "128K": 128}.get(knobs.get("cell", "32K"), 32)
+    return 5.0 + abs(math.log2(cell / 16)) / 4 + abs(math.log2(int(knobs.get("cells", "4")) / 8)) / 4
+
+
+@pytest.fixture
+def tune(tmp_path: Path):
+    """Makes sessions that share a journal, as runs one after the other do."""
+
+    def make(worker: SimulatedWorker, seconds: float = 60.0, **options: float) -> Session:
+        journal = Journal(tmp_path / "journal", ABOUT)
+        deadline = time.monotonic() + seconds
+        return Session(a_machine(2), lambda: worker, Options(samples=0, **options), journal, deadline)
+
+    return make
+
+
+def flat(native: float, own: float) -> TimeOf:
+    return lambda operation, size, arm: native if arm == "native" else own
+
+
+def test_the_search_finds_the_best_knobs_with_few_of_the_runs(tune) -> None:
+    session = tune(SimulatedWorker(knob_cost))
+    session.run([PROBLEMS[0]])
+    decision = session.result.decisions[PROBLEMS[0]]
+    assert "cell=16K,cells=8" in decision.selection
+    assert (decision.native_us, decision.chosen_us) == (13.0, 6.5)  # the median round is disturbed by 1.3
+    assert decision.rounds_run < decision.rounds_exhaustive
+    assert session.result.is_complete
+
+
+def test_native_stays_where_nothing_beats_it_by_the_margin(tune) -> None:
+    session = tune(SimulatedWorker(flat(native=1.0, own=0.97)))
+    session.run(PROBLEMS)
+    assert {it.selection for it in session.result.decisions.values()} == {"native"}
+    assert all("x native" in it.note for it in session.result.decisions.values())
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tune) -> None:
+    worker = SimulatedWorker(flat(native=2.0, own=1.0))
+    first = tune(worker)
+
+    def interrupt() -> None:
+        if worker.measured and worker.measured[-1][0] == "barrier":
+            raise KeyboardInterrupt
+
+    worker.before = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        first.run(PROBLEMS)
+    assert list(first.result.decisions) == PROBLEMS[:2]
+    again = SimulatedWorker(flat(native=2.0, own=1.0))
+    second = tune(again)
+    second.run(PROBLEMS)
+    assert {operation for operation, _, _ in again.measured} == {"barrier"}
+    assert list(second.result.decisions) == PROBLEMS
+
+
+def test_a_journal_about_something_else_is_begun_anew(tune, tmp_path: Path) -> None:
+    tune(SimulatedWorker(flat(2.0, 1.0))).run(PROBLEMS)
+    assert Journal(tmp_path / "journal", ABOUT).entries
+    assert Journal(tmp_path / "journal", {"machine": "another"}).entries == []
+
+
+def test_a_line_that_a_kill_has_cut_is_forgotten(tune, tmp_path: Path) -> None:
+    tune(SimulatedWorker(flat(2.0, 1.0))).run(PROBLEMS)
+    text = (tmp_path / "journal").read_text()
+    (tmp_path / "journal").write_text(text[:-20])
+    assert list(tune(SimulatedWorker(flat(2.0, 1.0))).result.decisions) == PROBLEMS[:2]
+
+
+def test_a_spent_budget_ends_the_run_with_what_was_decided(tune) -> None:
+    session = tune(SimulatedWorker(flat(2.0, 1.0)), seconds=-1)
+    with pytest.raises(OutOfTimeError):
+        session.run(PROBLEMS)
+    assert session.result.decisions == {}
+
+
+def test_a_job_that_is_lost_leaves_its_problem_to_native(tmp_path: Path) -> None:
+    workers = [SimulatedWorker(flat(2.0, 1.0)) for _ in range(2)]
+    workers[0].lose()
+    jobs = iter(workers)
+    journal = Journal(tmp_path / "journal", ABOUT)
+    session = Session(a_machine(2), lambda: next(jobs), Options(samples=0), journal, time.monotonic() + 60)
+    session.run(PROBLEMS)
+    decisions = session.result.decisions
+    assert decisions[PROBLEMS[0]].selection == "native"
+    assert decisions[PROBLEMS[1]].selection != "native"
+    assert workers[0].is_closed
+    assert "native stays" in session.result.remarks[0]
+
+
+def test_jobs_that_are_lost_again_and_again_end_the_run(tmp_path: Path) -> None:
+    worker = SimulatedWorker(flat(2.0, 1.0))
+    worker.lose()
+    journal = Journal(tmp_path / "journal", ABOUT)
+    session = Session(a_machine(2), lambda: worker, Options(samples=0), journal, time.monotonic() + 60)
+    with pytest.raises(OutOfTimeError):
+        session.run([*PROBLEMS, Problem("broadcast", 4)])
+    assert "gave up after 3 lost jobs" in session.result.remarks[-1]
+
+
+def test_wrong_data_disqualify_and_are_reported(tune) -> None:
+    worker = SimulatedWorker(flat(2.0, 1.0))
+    worker.refusals = {"tiny": "wrong data"}
+    session = tune(worker)
+    session.run([PROBLEMS[2]])
+    assert session.result.decisions[PROBLEMS[2]].selection != "tiny"
+    assert "wrong data" in session.result.remarks[0]
+
+
+def test_an_operation_that_no_candidate_survives_stays_native_with_the_reason(tune) -> None:
+    class Refusing(SimulatedWorker):
+        def measure(self, operation, size, arms, rounds, batch_us, cold=False):
+            self.refusals = {arm: "native: no shared memory" for arm in arms if arm != "native"}
+            return super().measure(operation, size, arms, rounds, batch_us, cold)
+
+    session = tune(Refusing(flat(2.0, 1.0)))
+    session.run(PROBLEMS)
+    assert {(it.selection, it.note) for it in session.result.decisions.values()} == {
+        ("native", "native: no shared memory")
+    }
+
+
+def test_a_choice_that_breaks_a_guideline_is_decided_again(tune) -> None:
+    small, large = Problem("broadcast", 65536), Problem("broadcast", 262144)
+
+    class Disturbed(SimulatedWorker):
+        """Everything at the smaller size is ten times slower until the larger one has been measured."""
+
+        def measure(self, operation, size, arms, rounds, batch_us, cold=False):
+            seen = any(it[1] == large.bytes for it in self.measured)
+            slow = 10.0 if size == small.bytes and not seen else 1.0
+            self.time_of = lambda op, n, arm: slow * (2.0 if arm == "native" else 1.0)
+            return super().measure(operation, size, arms, rounds, batch_us, cold)
+
+    session = tune(Disturbed(flat(2.0, 1.0)))
+    session.run([small, large])
+    assert [str(it.problem) for it in session.result.repaired] == [str(small)]
+    assert session.result.violations == []
+    times = {problem: it.chosen_us for problem, it in session.result.decisions.items()}
+    assert check_guidelines(times, 2) == []
+
+
+def test_on_samples_the_pick_meets_everything_on_the_grid(tmp_path: Path) -> None:
+    worker = SimulatedWorker(knob_cost)
+    journal = Journal(tmp_path / "journal", ABOUT)
+    session = Session(a_machine(2), lambda: worker, Options(samples=1), journal, time.monotonic() + 60)
+    session.run([PROBLEMS[0]])
+    (sample,) = session.result.samples
+    assert sample["selections"] > 10
+    assert sample["distance"] == 0.0
+
+
+def test_coarse_sizes_come_first_and_each_problem_once() -> None:
+    problems = list_problems(["broadcast", "barrier"], [4, 16, 64, 256, 1024], 2)
+    assert problems[0] == Problem("barrier", 0)
+    assert [problem.bytes for problem in problems[1:]] == [4, 1024, 64, 16, 256]
+
+
+def test_problems_that_no_memory_holds_are_left_out() -> None:
+    assert list_problems(["alltoall"], [4, 64 << 20], 8) == [Problem("alltoall", 4)]

@@ -1,0 +1,110 @@
+"""From decisions to rows: which sizes a row speaks for, what is written, what an older table keeps."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from espalier.core import load_core
+from espalier.errors import UserError
+from espalier.tuning.decisions import Decision
+from espalier.tuning.problems import Problem
+from espalier.tuning.table import format_table, merge_rows, read_table, rows_of, write_table
+from tuning_bench import a_machine
+
+KNOMIAL = "knomial,radix=2,within=cells,cell=32K,cells=4"
+
+
+def decided(operation: str, size: int, selection: str) -> Decision:
+    return Decision(Problem(operation, size), selection, 2.0, 1.0, 1.9, 2.1, 100, selection, 1.0, "")
+
+
+def ranges(*decisions: Decision) -> list[list[int]]:
+    return [row["bytes"] for row in rows_of(decisions, a_machine(2))]
+
+
+def test_each_size_speaks_for_those_nearest_to_it() -> None:
+    sizes = [decided("broadcast", size, KNOMIAL) for size in (4, 16, 64)]
+    assert ranges(*sizes) == [[0, 8], [9, 32], [33, 127]]
+
+
+def test_far_apart_sizes_leave_what_lies_between_to_the_built_in_choice() -> None:
+    assert ranges(decided("broadcast", 4, KNOMIAL), decided("broadcast", 65536, KNOMIAL)) == [[0, 15], [16384, 131071]]
+
+
+def test_a_selection_speaks_for_no_size_it_does_not_apply_to_and_its_neighbour_takes_over() -> None:
+    spans = ranges(decided("broadcast", 4096, "tiny"), decided("broadcast", 16384, KNOMIAL))
+    assert spans == [[1024, 4144], [4145, 32767]]
+
+
+def test_a_barrier_has_one_size() -> None:
+    assert ranges(decided("barrier", 0, "tiny")) == [[0, 0]]
+
+
+def test_a_problem_that_could_not_be_measured_has_no_row() -> None:
+    assert rows_of([Decision(Problem("barrier", 0), "native", 0, 0, 1, 1, 0, "", 0, "lost")], a_machine(2)) == []
+
+
+@given(st.sets(st.integers(1, 1 << 22), min_size=1, max_size=12), st.sampled_from([KNOMIAL, "native"]))
+def test_ranges_hold_their_sizes_and_never_overlap(sizes: set[int], selection: str) -> None:
+    spans = ranges(*(decided("broadcast", size, selection) for size in sizes))
+    assert all(first <= size <= last for (first, last), size in zip(spans, sorted(sizes), strict=True))
+    assert all(one[1] < other[0] for one, other in pairwise(spans))
+
+
+def a_text(rows: list[dict]) -> str:
+    core = load_core()
+    return format_table(core, core.Signature("a box", "an MPI"), {"when": "today"}, rows)
+
+
+def test_what_is_written_is_read_back_by_the_library(tmp_path: Path) -> None:
+    rows = rows_of([decided("broadcast", 4, "tiny"), decided("barrier", 0, "native")], a_machine(3, 1))
+    write_table(load_core(), tmp_path / "new" / "table.json", a_text(rows))
+    table = read_table(load_core(), tmp_path / "new" / "table.json")
+    assert [(row.operation, row.selection) for row in table.core.rows] == [("broadcast", "tiny"), ("barrier", "native")]
+    assert (table.core.rows[0].nodes, table.core.rows[0].ppn) == ((2, 2), (3, 3))
+    assert table.core.signature.machine == "a box"
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["table.json"]
+
+
+def test_every_row_has_a_line_of_its_own() -> None:
+    text = a_text(rows_of([decided("broadcast", 4, "tiny"), decided("barrier", 0, "tiny")], a_machine(2)))
+    assert sum('"selection"' in line for line in text.splitlines()) == 2
+    assert json.loads(text)["espalier_table"] == 1
+
+
+def test_a_table_that_the_library_would_refuse_is_never_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="unknown algorithm"):
+        write_table(
+            load_core(), tmp_path / "table.json", a_text(rows_of([decided("barrier", 0, "magic")], a_machine(2)))
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot write"):
+        write_table(load_core(), tmp_path / "file" / "table.json", a_text([]))
+
+
+def test_new_rows_replace_old_ones_about_the_same_and_keep_the_rest() -> None:
+    old = rows_of([decided("broadcast", 4, "tiny"), decided("broadcast", 1024, "tiny")], a_machine(2))
+    old += rows_of([decided("broadcast", 4, "tiny")], a_machine(4))
+    new = rows_of([decided("broadcast", 4, "native")], a_machine(2))
+    merged = merge_rows(old, new)
+    kept = [(row["ppn"][0], row["measured"]["bytes"], row["selection"]) for row in merged]
+    assert kept == [(2, 4, "native"), (2, 1024, "tiny"), (4, 4, "tiny")]
+
+
+def test_rows_follow_the_published_schema() -> None:
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "table-schema.json").read_text())
+    table = json.loads(a_text(rows_of([decided("broadcast", 4, "tiny")], a_machine(2))))
+    assert set(table) == set(schema["properties"])
+    (row,) = table["rows"]
+    assert set(row) == set(schema["$defs"]["row"]["properties"])
+    assert set(row["measured"]) == set(schema["$defs"]["measured"]["properties"])

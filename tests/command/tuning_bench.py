@@ -1,0 +1,66 @@
+"""What the tuner's tests are made with: a machine whose times are known, in place of one that must be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from espalier.core import load_core
+from espalier.tuning.candidates import Machine
+from espalier.tuning.problems import Shape
+from espalier.tuning.worker import ArmTimes, WorkerLostError
+
+# Microseconds of an arm: (operation, bytes, arm) -> time.
+TimeOf = Callable[[str, int, str], float]
+
+
+def a_machine(*sizes: int, single_copy: bool = True) -> Machine:
+    """Nodes with so many ranks each, and the real core."""
+    core = load_core()
+    node_of = tuple(node for node, size in enumerate(sizes) for _ in range(size))
+    return Machine(core, Shape(node_of), core.Topology(list(node_of), single_copy))
+
+
+def arm_times(arm: str, times: Sequence[float], said: str = "", refused: str = "") -> ArmTimes:
+    return ArmTimes(arm, said, refused, 100, () if refused else tuple(times), () if refused else tuple(times))
+
+
+class SimulatedWorker:
+    """Answers at once, from a function. Rounds differ by a disturbance that all arms of a round share."""
+
+    def __init__(self, time_of: TimeOf) -> None:
+        self.time_of = time_of
+        self.measured: list[tuple[str, int, Sequence[str]]] = []
+        self.refusals: dict[str, str] = {}
+        self.before: Callable[[], None] = lambda: None  # may raise in place of an answer
+        self.is_closed = False
+
+    def measure(
+        self, operation: str, size: int, arms: Sequence[str], rounds: int, batch_us: float, cold: bool = False
+    ) -> list[ArmTimes]:
+        self.before()
+        self.measured.append((operation, size, arms))
+        disturbance = [1.0 + 0.3 * (number % 3) for number in range(rounds)]
+        return [
+            arm_times(
+                arm,
+                [self.time_of(operation, size, arm) * noise for noise in disturbance],
+                said="" if arm == "native" else arm,
+                refused=self.refusals.get(arm, ""),
+            )
+            for arm in arms
+        ]
+
+    def curve(self, name: str) -> list[dict[str, Any]]:
+        return []
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def lose(self) -> None:
+        """From now on no answer comes."""
+
+        def lost() -> None:
+            raise WorkerLostError("the job ended during: measure")
+
+        self.before = lost
