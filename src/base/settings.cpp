@@ -37,6 +37,11 @@ struct Setting {
   void (*apply)(Settings&, std::string_view);
 };
 
+template <std::size_t Index>
+void set_choice(Settings& settings, std::string_view value) {
+  settings.choices[Index] = value;
+}
+
 constexpr bool collective = true;
 constexpr bool local = false;
 
@@ -56,12 +61,29 @@ constexpr Setting table[] = {
     {{"ESPALIER_VIRTUAL_NODES", "", "Splits the ranks of one machine into nodes: 4, or 3,1,4, or cyclic:4.",
       collective},
      [](Settings& s, std::string_view v) { s.virtual_nodes = v; }},
-    {{"ESPALIER_CHOICE_BROADCAST", "", "Forces algorithm and knobs, as printed by espalier explain.", collective},
-     [](Settings& s, std::string_view v) { s.choice_broadcast = v; }},
-    {{"ESPALIER_CHOICE_ALLGATHER", "", "The same for allgather.", collective},
-     [](Settings& s, std::string_view v) { s.choice_allgather = v; }},
-    {{"ESPALIER_CHOICE_BARRIER", "", "The same for barrier.", collective},
-     [](Settings& s, std::string_view v) { s.choice_barrier = v; }},
+    {{"ESPALIER_CHOICE_BROADCAST", "",
+      "Forces how all broadcasts are done: native, tiny (short messages on one node), or algorithm and knobs as "
+      "espalier explain prints them.",
+      collective},
+     set_choice<0>},
+    {{"ESPALIER_CHOICE_SCATTER", "", "The same for scatter.", collective}, set_choice<1>},
+    {{"ESPALIER_CHOICE_GATHER", "", "The same for gather.", collective}, set_choice<2>},
+    {{"ESPALIER_CHOICE_ALLGATHER", "", "The same for allgather.", collective}, set_choice<3>},
+    {{"ESPALIER_CHOICE_ALLTOALL", "", "The same for alltoall.", collective}, set_choice<4>},
+    {{"ESPALIER_CHOICE_REDUCE", "", "The same for reduce.", collective}, set_choice<5>},
+    {{"ESPALIER_CHOICE_ALLREDUCE", "", "The same for allreduce.", collective}, set_choice<6>},
+    {{"ESPALIER_CHOICE_REDUCE_SCATTER", "", "The same for reduce_scatter.", collective}, set_choice<7>},
+    {{"ESPALIER_CHOICE_SCAN", "", "The same for scan.", collective}, set_choice<8>},
+    {{"ESPALIER_CHOICE_EXSCAN", "", "The same for exscan.", collective}, set_choice<9>},
+    {{"ESPALIER_CHOICE_BARRIER", "", "The same for barrier.", collective}, set_choice<10>},
+    {{"ESPALIER_TABLE", "", "File with the tuned table (default: the user's, then the system's); off uses none.",
+      local},
+     [](Settings& s, std::string_view v) { s.table = v; }},
+    {{"ESPALIER_STRICT", "0",
+      "1 leaves reductions whose bits depend on the order of operands (sums and products of floating-point and complex "
+      "numbers, user-defined operations) over more than two ranks to the native MPI library.",
+      collective},
+     [](Settings& s, std::string_view v) { s.strict = parse_switch(v); }},
     {{"ESPALIER_SHM_LIMIT", "1G", "Most shared memory one node's ranks may hold for all communicators together.",
       local},
      [](Settings& s, std::string_view v) { s.shm_limit = parse_bytes(v); }},

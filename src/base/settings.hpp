@@ -1,6 +1,7 @@
 #pragma once
 // Every setting of the library, once: its variable, its default and what it does. Nothing else reads the environment.
 
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,9 +28,10 @@ struct Settings {
   Bytes shm_limit = Bytes{1} << 30;
   Bytes window = Bytes{256} << 10;
   std::string virtual_nodes;
-  std::string choice_broadcast;
-  std::string choice_allgather;
-  std::string choice_barrier;
+  /// ESPALIER_CHOICE_<OPERATION>, in the order of plan::Operation.
+  std::array<std::string, 11> choices;
+  std::string table;
+  bool strict = false;
   bool single_copy = true;
   int wait_spin = 2000;
   Bytes cache_limit = Bytes{16} << 20;

@@ -70,6 +70,9 @@ Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffer
     const int fresh = static_cast<int>(labels.size());
     agreement.node_of.push_back(labels.try_emplace({rank.host, rank.virtual_node}, fresh).first->second);
   }
+  for (const Facts& rank : facts)
+    if (rank.table != facts[0].table) agreement.has_different_tables = true;
+  agreement.has_table = facts[0].table != 0 && !agreement.has_different_tables;
   agreement.oversubscribed = is_oversubscribed(facts);
   return agreement;
 }

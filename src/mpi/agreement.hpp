@@ -17,6 +17,10 @@ struct Agreement {
   std::vector<int> node_of;
   /// On some host more ranks run than cores they may use.
   bool oversubscribed = false;
+  /// All ranks hold the same tuned table, so that it may decide.
+  bool has_table = false;
+  /// Some hold one, but not all the same.
+  bool has_different_tables = false;
 };
 
 /// `facts[r]` is what rank r told. `assume_host_buffers` is the setting; it is a collective one, so where the ranks

@@ -1,29 +1,94 @@
 #pragma once
-// The collectives with MPI's arguments, before it is known who does them.
+// The collectives with MPI's arguments, before it is known who does them. One file each in calls/.
 
 #include <optional>
 #include <string>
 
 #include "mpi/native.hpp"
+#include "mpi/side.hpp"
 #include "plan/problem.hpp"
 
 namespace espalier::mpi {
 
 struct Broadcast {
-  void* buffer;
-  MPI_Count count;
-  MPI_Datatype type;
+  Run data;
   int root;
   MPI_Comm comm;
 };
 
+/// Counts are those of one rank's block. Send is significant at the root only, receive may be MPI_IN_PLACE there.
+struct Scatter {
+  Run send;
+  Run receive;
+  int root;
+  MPI_Comm comm;
+};
+
+struct Scatterv {
+  Parts send;
+  Run receive;
+  int root;
+  MPI_Comm comm;
+};
+
+/// Receive is significant at the root only, send may be MPI_IN_PLACE there.
+struct Gather {
+  Run send;
+  Run receive;
+  int root;
+  MPI_Comm comm;
+};
+
+struct Gatherv {
+  Run send;
+  Parts receive;
+  int root;
+  MPI_Comm comm;
+};
+
+/// Here and below send may be MPI_IN_PLACE on all ranks.
 struct Allgather {
-  const void* send_buffer;
-  MPI_Count send_count;
-  MPI_Datatype send_type;
-  void* receive_buffer;
-  MPI_Count receive_count;
-  MPI_Datatype receive_type;
+  Run send;
+  Run receive;
+  MPI_Comm comm;
+};
+
+struct Allgatherv {
+  Run send;
+  Parts receive;
+  MPI_Comm comm;
+};
+
+struct Alltoall {
+  Run send;
+  Run receive;
+  MPI_Comm comm;
+};
+
+struct Alltoallv {
+  Parts send;
+  Parts receive;
+  MPI_Comm comm;
+};
+
+/// Reduce, allreduce, scan, exscan: `count` elements of a vector. Reduce_scatter_block: of one rank's block.
+struct Reduction {
+  plan::Operation operation;
+  const void* send;
+  void* receive;
+  MPI_Count count;
+  MPI_Datatype type;
+  MPI_Op op;
+  int root;  ///< reduce; otherwise 0
+  MPI_Comm comm;
+};
+
+struct ReduceScatter {
+  const void* send;
+  void* receive;
+  Numbers counts;
+  MPI_Datatype type;
+  MPI_Op op;
   MPI_Comm comm;
 };
 
@@ -35,11 +100,25 @@ struct Barrier {
 /// called); empty when it must go to the native library, no data having moved. The branch is taken by agreed facts
 /// only; but for arguments that MPI forbids, which native is to refuse. Throws std::bad_alloc.
 std::optional<int> try_call(const Broadcast& call);
+std::optional<int> try_call(const Scatter& call);
+std::optional<int> try_call(const Scatterv& call);
+std::optional<int> try_call(const Gather& call);
+std::optional<int> try_call(const Gatherv& call);
 std::optional<int> try_call(const Allgather& call);
+std::optional<int> try_call(const Allgatherv& call);
+std::optional<int> try_call(const Alltoall& call);
+std::optional<int> try_call(const Alltoallv& call);
+std::optional<int> try_call(const Reduction& call);
+std::optional<int> try_call(const ReduceScatter& call);
 std::optional<int> try_call(const Barrier& call);
 
-/// What a call would be on this communicator, for a person: "tiny", a choice, "native: reason". Local. The communicator
-/// is known only after its first collective. Throws Error when it has no such root.
+/// What a call would be on this communicator, for a person: "tiny", a choice, "native: reason"; behind it, which row of
+/// the tuned table said so. Local. The communicator is known only after its first collective. Throws Error when it has
+/// no such root.
 std::string describe_call(const plan::Problem& problem, MPI_Comm comm);
+
+/// From now on calls of `operation` on this communicator follow `selection` (selection.hpp); an empty text undoes that.
+/// Collective. Throws Error when the text is none.
+void choose(plan::Operation operation, const std::string& selection, MPI_Comm comm);
 
 }  // namespace espalier::mpi

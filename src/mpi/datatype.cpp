@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 namespace espalier::mpi {
@@ -65,12 +66,49 @@ bool is_dense(MPI_Datatype type, const Envelope& envelope) {
   return is_repetition && envelope.types == 1 && is_base_dense(type, envelope);
 }
 
+struct NumberType {
+  MPI_Datatype type;
+  Number number;
+};
+
+// Types that a library lacks (optional Fortran types) are the null datatype or, in Open MPI, null: never asked for.
+std::vector<NumberType> list_numbers() {
+  std::vector<NumberType> list;
+  const auto add = [&](Number number, std::initializer_list<MPI_Datatype> types) {
+    for (const MPI_Datatype type : types) list.push_back({type, number});
+  };
+  add(Number::c_signed, {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
+                         MPI_INT32_T, MPI_INT64_T});
+  add(Number::c_unsigned, {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
+                           MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T});
+  add(Number::fortran_integer, {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8});
+  add(Number::floating, {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8});
+  add(Number::logical, {MPI_LOGICAL, MPI_C_BOOL});
+  add(Number::complex, {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_COMPLEX,
+                        MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16});
+  add(Number::byte, {MPI_BYTE});
+  add(Number::address, {MPI_AINT, MPI_OFFSET, MPI_COUNT});
+  add(Number::pair, {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT, MPI_LONG_DOUBLE_INT,
+                     MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER});
+  return list;
+}
+
+Number find_number(MPI_Datatype type) {
+  static const std::vector<NumberType> list = list_numbers();
+  for (const NumberType& known : list)
+    if (known.type == type) return known.number;
+  return Number::other;
+}
+
 Layout ask(MPI_Datatype type) {
   Layout layout;
+  MPI_Aint lower_bound = 0;
   native().Type_size_x(type, &layout.size);
+  native().Type_get_extent(type, &lower_bound, &layout.extent);
   const Envelope envelope = envelope_of(type);
   layout.is_named = envelope.combiner == MPI_COMBINER_NAMED;
   layout.is_dense = is_dense(type, envelope);
+  if (layout.is_named) layout.number = find_number(type);
   return layout;
 }
 

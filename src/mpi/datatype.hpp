@@ -1,9 +1,26 @@
 #pragma once
 // What we need to know about an MPI datatype: its size, and whether its data lie as plain bytes.
 
+#include <cstdint>
+
 #include "mpi/native.hpp"
 
 namespace espalier::mpi {
+
+/// What MPI's operations may do with elements of a predefined type (MPI 4.0, section 6.9.2). A struct of any kind, or a
+/// type that the standard gives no operations, is `other`.
+enum class Number : std::uint8_t {
+  other,
+  c_signed,
+  c_unsigned,
+  fortran_integer,
+  floating,
+  logical,
+  complex,
+  byte,
+  address,  ///< MPI_AINT, MPI_OFFSET, MPI_COUNT
+  pair,     ///< a value and its index
+};
 
 struct Layout {
   /// Bytes of data in one element, without gaps: what ranks must agree on.
@@ -13,6 +30,9 @@ struct Layout {
   bool is_dense = false;
   /// Predefined: it needs no commit and its handle is never reused.
   bool is_named = false;
+  /// Bytes from one element to the next.
+  MPI_Aint extent = 0;
+  Number number = Number::other;
 };
 
 /// `type` is not the null datatype. Predefined types are remembered; for others MPI is asked each time, since their

@@ -1,6 +1,7 @@
 #include "mpi/engine.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -19,6 +20,14 @@ constexpr Bytes largest_result = Bytes{1} << 30;
 
 bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
   return topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks());
+}
+
+// "row 3 of the tuned table: 5.1 us against 7.2 us of native at 64K".
+std::string describe(const tune::Row& row, std::ptrdiff_t index) {
+  char text[128];
+  std::snprintf(text, sizeof text, "row %td of the tuned table: %.3g us against %.3g us of native at ", index + 1,
+                row.measured.chosen_us, row.measured.native_us);
+  return text + format_bytes(row.measured.bytes);
 }
 
 bool is_nothing(const plan::Problem& problem) {
@@ -48,27 +57,68 @@ Entry& Engine::decide(const plan::Problem& problem) {
 }
 
 void Engine::choose(Entry& entry) const {
-  const plan::Problem& problem = entry.problem;
-  const auto& forced = policy_.forced[static_cast<std::size_t>(problem.operation)];
-  if (is_nothing(problem)) {
+  if (is_nothing(entry.problem)) {
     entry.label = "no bytes";
     return;
   }
-  if (is_tiny(means_.topology, problem) && !forced) {
-    entry.kind = Entry::Kind::tiny;
-    entry.label = "tiny";
-    return;
+  const std::optional<Selection> selection = find_selection(entry);
+  if (!selection) {
+    if (is_tiny(means_.topology, entry.problem)) return take_tiny(entry);
+    return take_plan(entry, collectives::choose(means_.topology, entry.problem).choice);
   }
-  if (std::max(plan::input_bytes(problem, means_.topology.ranks(), problem.root),
-               plan::output_bytes(problem, means_.topology.ranks(), problem.root)) > largest_result)
-    throw Error("the result is larger than " + format_bytes(largest_result));
-  const plan::Choice choice = forced ? *forced : collectives::choose(means_.topology, problem).choice;
+  switch (selection->kind) {
+    case Selection::Kind::native:
+      entry.kind = Entry::Kind::native;
+      entry.label = "native was selected";
+      return;
+    case Selection::Kind::tiny: return take_tiny(entry);
+    case Selection::Kind::plan: return take_plan(entry, selection->choice);
+  }
+}
+
+// The program's word counts most, then the user's, then what was measured.
+std::optional<Selection> Engine::find_selection(Entry& entry) const {
+  const plan::Problem& problem = entry.problem;
+  const auto operation = static_cast<std::size_t>(problem.operation);
+  if (selected_[operation]) {
+    entry.origin = "Espalier_Choose";
+    return selected_[operation];
+  }
+  if (policy_.forced[operation]) {
+    entry.origin = "ESPALIER_CHOICE";
+    return policy_.forced[operation];
+  }
+  const tune::Row* row = means_.table == nullptr ? nullptr : means_.table->find(means_.topology, problem);
+  if (row == nullptr) return std::nullopt;
+  entry.origin = describe(*row, row - means_.table->rows().data());
+  return parse_selection(problem.operation, row->selection);
+}
+
+void Engine::take_tiny(Entry& entry) const {
+  if (!is_tiny(means_.topology, entry.problem)) throw Error("the dedicated path takes short messages on one node only");
+  entry.kind = Entry::Kind::tiny;
+  entry.label = "tiny";
+}
+
+void Engine::take_plan(Entry& entry, const plan::Choice& choice) const {
+  const plan::Problem& problem = entry.problem;
+  check_size(problem);
   if (const std::string why = collectives::why_invalid(means_.topology, problem, choice); !why.empty())
     throw Error(why);
   if (policy_.verify) prove(problem, choice);
   entry.program = collectives::build_program(means_.topology, problem, choice, means_.me);
   entry.kind = Entry::Kind::program;
   entry.label = plan::to_string(choice);
+}
+
+void Engine::check_size(const plan::Problem& problem) const {
+  const int ranks = means_.topology.ranks();
+  const int different = problem.counts.empty() ? 1 : ranks;  // of equal blocks the root has most
+  for (int i = 0; i < different; ++i) {
+    const Rank rank((problem.root.value + i) % ranks);
+    if (std::max(plan::input_bytes(problem, ranks, rank), plan::output_bytes(problem, ranks, rank)) > largest_result)
+      throw Error("the result is larger than " + format_bytes(largest_result));
+  }
 }
 
 // The whole plan, all ranks' programs, is proved by every rank: pure, so all come to the same end.
@@ -85,27 +135,41 @@ void Engine::tell(const std::string& line) const {
   if (means_.me == Rank(0) && policy_.tell) policy_.tell(line);
 }
 
-bool Engine::run(Entry& entry, std::byte* input, std::byte* output) {
+bool Engine::run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {
   ++entry.calls;
+  return perform(entry, input, output, reducer);
+}
+
+Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input, std::byte* output) {
+  Entry& entry = prepare(problem);
+  if (entry.kind == Entry::Kind::native) return Outcome::native;
+  return perform(entry, input, output, nullptr) ? Outcome::done : Outcome::broken;
+}
+
+void Engine::select(plan::Operation operation, std::optional<Selection> selection) {
+  selected_[static_cast<std::size_t>(operation)] = std::move(selection);
+  cache_.forget(operation);
+}
+
+bool Engine::perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {
   switch (entry.kind) {
-    case Entry::Kind::tiny: run_tiny(entry.problem, input, output); return true;
-    case Entry::Kind::program: return run_program(entry.program, input, output);
+    case Entry::Kind::tiny:
+      execute::run_tiny(seat_, entry.problem, input, output, reducer, *means_.waiter);
+      return true;
+    case Entry::Kind::program: return run_program(entry.program, {input, output}, reducer);
     case Entry::Kind::nothing: return true;
     case Entry::Kind::native: break;  // counted; the caller passes it on
   }
   return true;
 }
 
-void Engine::run_tiny(const plan::Problem& problem, std::byte* input, std::byte* output) noexcept {
-  execute::run_tiny(seat_, problem, input, output, nullptr, *means_.waiter);
-}
-
-bool Engine::run_program(const plan::Program& program, std::byte* input, std::byte* output) {
-  const execute::Buffers buffers{input, output, scratch_.take(program.scratch_bytes)};
+bool Engine::run_program(const plan::Program& program, const execute::Buffers& buffers,
+                         const execute::Reducer* reducer) {
+  const execute::Buffers all{buffers.input, buffers.output, scratch_.take(program.scratch_bytes)};
   if (means_.network) means_.network->reserve(program.slots);
   seat_.begin_call();
-  const execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get()};
-  const bool is_fine = execute::run_program(program, buffers, environment, *means_.waiter);
+  const execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get(), reducer};
+  const bool is_fine = execute::run_program(program, all, environment, *means_.waiter);
   scratch_.trim();
   return is_fine;
 }

@@ -13,15 +13,20 @@
 #include "execute/seat.hpp"
 #include "mpi/program_cache.hpp"
 #include "mpi/scratch.hpp"
-#include "plan/choice.hpp"
+#include "mpi/selection.hpp"
 #include "topology/topology.hpp"
+#include "tune/table.hpp"
 
 namespace espalier::mpi {
 
+using Selections = std::array<std::optional<Selection>, plan::operation_count>;
+
 /// What the settings say about every call; equal on all ranks.
 struct Policy {
-  /// Choices forced by ESPALIER_CHOICE_*, by operation.
-  std::array<std::optional<plan::Choice>, plan::operation_count> forced;
+  /// Selections forced by ESPALIER_CHOICE_*, by operation.
+  Selections forced;
+  /// Reductions whose bits depend on the order stay native.
+  bool strict = false;
   /// Prove each plan before its first run.
   bool verify = false;
   /// Told by rank 0 of a communicator which calls stay native and what ESPALIER_VERIFY found; may be empty.
@@ -36,6 +41,8 @@ struct Means {
   std::unique_ptr<execute::Network> network;  ///< null on one node
   std::unique_ptr<execute::SingleCopy> single_copy;
   std::unique_ptr<execute::Waiter> waiter;
+  /// What was measured on this machine, if all ranks have the same; outlives the engine.
+  const tune::Table* table = nullptr;
 };
 
 /// Like the communicator it serves, used by one thread at a time. `policy`, `budget` and `statistics` outlive it.
@@ -57,20 +64,34 @@ class Engine {
   /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the
   /// message. False: a transport broke and the communicator can not be used any more. Throws std::bad_alloc before data
   /// move.
-  bool run(Entry& entry, std::byte* input, std::byte* output);
+  /// `reducer` is needed by reductions.
+  bool run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer = nullptr);
+
+  enum class Outcome { done, native, broken };
+  /// A broadcast or allgather of the library's own, as part of a call: not counted. `native`: decided so, nothing done.
+  Outcome exchange(const plan::Problem& problem, std::byte* input, std::byte* output);
+
+  /// From the next call on, `operation` follows this selection; empty: settings, table and built-in choice again. Made
+  /// by all ranks between the same two calls.
+  void select(plan::Operation operation, std::optional<Selection> selection);
 
   void report() { cache_.report(); }
 
  private:
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;
+  std::optional<Selection> find_selection(Entry& entry) const;
+  void take_tiny(Entry& entry) const;
+  void take_plan(Entry& entry, const plan::Choice& choice) const;
+  void check_size(const plan::Problem& problem) const;
   void prove(const plan::Problem& problem, const plan::Choice& choice) const;
   void tell(const std::string& line) const;
-  void run_tiny(const plan::Problem& problem, std::byte* input, std::byte* output) noexcept;
-  bool run_program(const plan::Program& program, std::byte* input, std::byte* output);
+  bool perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
+  bool run_program(const plan::Program& program, const execute::Buffers& buffers, const execute::Reducer* reducer);
 
   Means means_;
   const Policy& policy_;
+  Selections selected_;  ///< by select()
   execute::Seat seat_;
   ProgramCache cache_;
   Scratch scratch_;

@@ -6,6 +6,11 @@
 
 #include "mpi/calls.hpp"
 
+// Wants mpi.h in front of it.
+#include "espalier/espalier.h"
+
+#define ESPALIER_EXPORT extern "C" __attribute__((visibility("default")))
+
 namespace espalier::mpi {
 
 /// The code to return from an entry point. `pass_on` makes the same call on the native library.

@@ -5,8 +5,6 @@
 
 #include "mpi/entry.hpp"
 
-#define ESPALIER_EXPORT extern "C" __attribute__((visibility("default")))
-
 #if defined(OPEN_MPI)
 
 #include <algorithm>
@@ -14,6 +12,8 @@
 
 namespace espalier::mpi {
 namespace {
+
+static_assert(sizeof(MPI_Fint) == sizeof(int), "arrays of counts are handed on as they are");
 
 // A Fortran constant such as MPI_IN_PLACE is the address of a common block, whose symbol depends on the compiler.
 struct Sentinel {
@@ -28,7 +28,7 @@ struct Sentinel {
 };
 
 // As C would spell it. The symbols are looked up at the first call, when MPI and its Fortran side are loaded.
-void* to_c(void* buffer) {
+void* data(void* buffer) {
   static const Sentinel in_place =
       Sentinel::find("mpi_fortran_in_place", "mpi_fortran_in_place_", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE");
   static const Sentinel bottom =
@@ -38,70 +38,83 @@ void* to_c(void* buffer) {
   return buffer;
 }
 
-int broadcast(void* buffer, MPI_Fint count, MPI_Fint type, MPI_Fint root, MPI_Fint comm) {
-  const Native* mpi = find_native();
-  if (mpi == nullptr) return MPI_ERR_INTERN;
-  const Broadcast call{to_c(buffer), count, mpi->Type_f2c(type), root, mpi->Comm_f2c(comm)};
-  return enter(call,
-               [&](const Native& native) { return native.Bcast(call.buffer, count, call.type, root, call.comm); });
-}
-
-int allgather(void* send_buffer, MPI_Fint send_count, MPI_Fint send_type, void* receive_buffer, MPI_Fint receive_count,
-              MPI_Fint receive_type, MPI_Fint comm) {
-  const Native* mpi = find_native();
-  if (mpi == nullptr) return MPI_ERR_INTERN;
-  const Allgather call{to_c(send_buffer),    send_count,    mpi->Type_f2c(send_type),
-                       to_c(receive_buffer), receive_count, mpi->Type_f2c(receive_type),
-                       mpi->Comm_f2c(comm)};
-  return enter(call, [&](const Native& native) {
-    return native.Allgather(call.send_buffer, send_count, call.send_type, call.receive_buffer, receive_count,
-                            call.receive_type, call.comm);
-  });
-}
-
-int barrier(MPI_Fint comm) {
-  const Native* mpi = find_native();
-  if (mpi == nullptr) return MPI_ERR_INTERN;
-  const Barrier call{mpi->Comm_f2c(comm)};
-  return enter(call, [&](const Native& native) { return native.Barrier(call.comm); });
-}
+// A handle that is no handle, where MPI ignores the argument, gives the null handle.
+MPI_Comm comm_of(const MPI_Fint* handle) { return native().Comm_f2c(*handle); }
+MPI_Datatype type_of(const MPI_Fint* handle) { return native().Type_f2c(*handle); }
+MPI_Op op_of(const MPI_Fint* handle) { return native().Op_f2c(*handle); }
 
 }  // namespace
 }  // namespace espalier::mpi
 
 #define ESPALIER_ALIAS(name, target, parameters) ESPALIER_EXPORT void name parameters __attribute__((alias(#target)));
-#define ESPALIER_SPELLINGS(lower, UPPER, target, parameters) \
-  ESPALIER_ALIAS(lower, target, parameters)                  \
-  ESPALIER_ALIAS(lower##_, target, parameters)               \
-  ESPALIER_ALIAS(lower##__, target, parameters)              \
-  ESPALIER_ALIAS(UPPER, target, parameters)
 
-#define BCAST_PARAMETERS \
-  (void* buffer, MPI_Fint* count, MPI_Fint* type, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* error)
-ESPALIER_EXPORT void ompi_bcast_f BCAST_PARAMETERS {
-  *error = espalier::mpi::broadcast(buffer, *count, *type, *root, *comm);
-}
-ESPALIER_SPELLINGS(mpi_bcast, MPI_BCAST, ompi_bcast_f, BCAST_PARAMETERS)
+// ompi_<name>_f, which is what mpi_f08 calls, and its aliases in all spellings of compilers: the C call `...`.
+#define ESPALIER_FORTRAN(name, UPPER, parameters, ...)                                       \
+  ESPALIER_EXPORT void ompi_##name##_f parameters {                                          \
+    using namespace espalier::mpi;                                                           \
+    *error = find_native() == nullptr ? static_cast<MPI_Fint>(MPI_ERR_INTERN) : __VA_ARGS__; \
+  }                                                                                          \
+  ESPALIER_ALIAS(mpi_##name, ompi_##name##_f, parameters)                                    \
+  ESPALIER_ALIAS(mpi_##name##_, ompi_##name##_f, parameters)                                 \
+  ESPALIER_ALIAS(mpi_##name##__, ompi_##name##_f, parameters)                                \
+  ESPALIER_ALIAS(MPI_##UPPER, ompi_##name##_f, parameters)
 
-#define ALLGATHER_PARAMETERS                                                                                    \
-  (void* send_buffer, MPI_Fint* send_count, MPI_Fint* send_type, void* receive_buffer, MPI_Fint* receive_count, \
-   MPI_Fint* receive_type, MPI_Fint* comm, MPI_Fint* error)
-ESPALIER_EXPORT void ompi_allgather_f ALLGATHER_PARAMETERS {
-  *error = espalier::mpi::allgather(send_buffer, *send_count, *send_type, receive_buffer, *receive_count, *receive_type,
-                                    *comm);
-}
-ESPALIER_SPELLINGS(mpi_allgather, MPI_ALLGATHER, ompi_allgather_f, ALLGATHER_PARAMETERS)
+#define SEND_RUN void *send, MPI_Fint *send_count, MPI_Fint *send_type
+#define RECEIVE_RUN void *receive, MPI_Fint *receive_count, MPI_Fint *receive_type
+#define SEND_PARTS void *send, MPI_Fint *send_counts, MPI_Fint *send_displacements, MPI_Fint *send_type
+#define RECEIVE_PARTS void *receive, MPI_Fint *receive_counts, MPI_Fint *receive_displacements, MPI_Fint *receive_type
+#define REDUCTION void *send, void *receive, MPI_Fint *count, MPI_Fint *type, MPI_Fint *op
+#define ROOT MPI_Fint* root
+#define END MPI_Fint *comm, MPI_Fint *error
 
-#define BARRIER_PARAMETERS (MPI_Fint * comm, MPI_Fint * error)
-ESPALIER_EXPORT void ompi_barrier_f BARRIER_PARAMETERS { *error = espalier::mpi::barrier(*comm); }
-ESPALIER_SPELLINGS(mpi_barrier, MPI_BARRIER, ompi_barrier_f, BARRIER_PARAMETERS)
+// clang-format off
+ESPALIER_FORTRAN(bcast, BCAST, (void* buffer, MPI_Fint* count, MPI_Fint* type, ROOT, END),
+  Espalier_Bcast(data(buffer), *count, type_of(type), *root, comm_of(comm)))
+ESPALIER_FORTRAN(barrier, BARRIER, (END),
+  Espalier_Barrier(comm_of(comm)))
+ESPALIER_FORTRAN(scatter, SCATTER, (SEND_RUN, RECEIVE_RUN, ROOT, END),
+  Espalier_Scatter(data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type),
+                   *root, comm_of(comm)))
+ESPALIER_FORTRAN(scatterv, SCATTERV, (SEND_PARTS, RECEIVE_RUN, ROOT, END),
+  Espalier_Scatterv(data(send), send_counts, send_displacements, type_of(send_type), data(receive), *receive_count,
+                    type_of(receive_type), *root, comm_of(comm)))
+ESPALIER_FORTRAN(gather, GATHER, (SEND_RUN, RECEIVE_RUN, ROOT, END),
+  Espalier_Gather(data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type),
+                  *root, comm_of(comm)))
+ESPALIER_FORTRAN(gatherv, GATHERV, (SEND_RUN, RECEIVE_PARTS, ROOT, END),
+  Espalier_Gatherv(data(send), *send_count, type_of(send_type), data(receive), receive_counts, receive_displacements,
+                   type_of(receive_type), *root, comm_of(comm)))
+ESPALIER_FORTRAN(allgather, ALLGATHER, (SEND_RUN, RECEIVE_RUN, END),
+  Espalier_Allgather(data(send), *send_count, type_of(send_type), data(receive), *receive_count,
+                     type_of(receive_type), comm_of(comm)))
+ESPALIER_FORTRAN(allgatherv, ALLGATHERV, (SEND_RUN, RECEIVE_PARTS, END),
+  Espalier_Allgatherv(data(send), *send_count, type_of(send_type), data(receive), receive_counts,
+                      receive_displacements, type_of(receive_type), comm_of(comm)))
+ESPALIER_FORTRAN(alltoall, ALLTOALL, (SEND_RUN, RECEIVE_RUN, END),
+  Espalier_Alltoall(data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type),
+                    comm_of(comm)))
+ESPALIER_FORTRAN(alltoallv, ALLTOALLV, (SEND_PARTS, RECEIVE_PARTS, END),
+  Espalier_Alltoallv(data(send), send_counts, send_displacements, type_of(send_type), data(receive), receive_counts,
+                     receive_displacements, type_of(receive_type), comm_of(comm)))
+ESPALIER_FORTRAN(reduce, REDUCE, (REDUCTION, ROOT, END),
+  Espalier_Reduce(data(send), data(receive), *count, type_of(type), op_of(op), *root, comm_of(comm)))
+ESPALIER_FORTRAN(allreduce, ALLREDUCE, (REDUCTION, END),
+  Espalier_Allreduce(data(send), data(receive), *count, type_of(type), op_of(op), comm_of(comm)))
+ESPALIER_FORTRAN(scan, SCAN, (REDUCTION, END),
+  Espalier_Scan(data(send), data(receive), *count, type_of(type), op_of(op), comm_of(comm)))
+ESPALIER_FORTRAN(exscan, EXSCAN, (REDUCTION, END),
+  Espalier_Exscan(data(send), data(receive), *count, type_of(type), op_of(op), comm_of(comm)))
+ESPALIER_FORTRAN(reduce_scatter_block, REDUCE_SCATTER_BLOCK, (REDUCTION, END),
+  Espalier_Reduce_scatter_block(data(send), data(receive), *count, type_of(type), op_of(op), comm_of(comm)))
+ESPALIER_FORTRAN(reduce_scatter, REDUCE_SCATTER, (REDUCTION, END),  // `count` is an array here
+  Espalier_Reduce_scatter(data(send), data(receive), count, type_of(type), op_of(op), comm_of(comm)))
+// clang-format on
 
 #elif !defined(MPI_ABI)
 
 // In MPICH's ABI a Fortran handle is the C handle. `error` is an optional argument.
 ESPALIER_EXPORT void mpi_barrier_f08_(const MPI_Comm* comm, MPI_Fint* error) {
-  using namespace espalier::mpi;
-  const int code = enter(Barrier{*comm}, [&](const Native& mpi) { return mpi.Barrier(*comm); });
+  const int code = Espalier_Barrier(*comm);
   if (error != nullptr) *error = code;
 }
 

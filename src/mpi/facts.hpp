@@ -10,7 +10,7 @@ namespace espalier::mpi {
 
 /// Sent as bytes between processes of one job, which run the same build: `format` catches those that do not.
 struct Facts {
-  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0001;  // "ESPAL", version 1
+  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0002;  // "ESPAL", version 2
 
   std::uint64_t format = current_format;
   /// Equal exactly for processes that may share memory: same boot of the same host, same process, network and host-name
@@ -18,6 +18,8 @@ struct Facts {
   std::uint64_t host = 0;
   /// Hash of Settings::collective_text.
   std::uint64_t settings = 0;
+  /// Hash of the tuned table; 0 without one.
+  std::uint64_t table = 0;
   /// Hash of the set of cores this process may run on, their number, and the most that the whole host lets its ranks
   /// use at once (online cores or the control group's quota).
   std::uint64_t core_set = 0;
@@ -35,8 +37,8 @@ struct Facts {
   std::uint64_t word = 0;
 };
 
-/// Everything but `virtual_node`, which the caller knows. Never fails: what cannot be read counts as absent.
-/// The word lives as long as the process.
+/// Everything but `virtual_node` and `table`, which the caller knows. Never fails: what cannot be read counts as
+/// absent. The word lives as long as the process.
 Facts probe_facts(const Settings& settings);
 
 /// 64-bit FNV-1a, for telling things apart, not for security.

@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdio>
+#include <tuple>
 
 #include "base/error.hpp"
-#include "collectives/registry.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/selection.hpp"
+#include "tune/places.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -20,6 +23,12 @@ int on_finalize(MPI_Comm, int, void* library, void*) {
 int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
   *is_copied = 0;
   return MPI_SUCCESS;
+}
+
+std::string choice_setting(plan::Operation operation) {
+  std::string name = std::string("ESPALIER_CHOICE_") + plan::name(operation);
+  for (char& letter : name) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return name;
 }
 
 }  // namespace
@@ -36,6 +45,7 @@ Library::Library() : settings_(read_settings(environ)) {
 
 void Library::read_policy() {
   policy_.verify = settings_.verify;
+  policy_.strict = settings_.strict;
   if (settings_.verbose >= 1 || settings_.verify) policy_.tell = [this](const std::string& line) { say_once(line); };
   const auto attempt = [&](const char* name, const std::string& value, auto&& parse) {
     if (value.empty()) return;
@@ -45,14 +55,12 @@ void Library::read_policy() {
       settings_.complaints.push_back(std::string(name) + "=" + value + ": " + error.what() + "; it has no effect");
     }
   };
-  const auto force = [&](plan::Operation operation) {
-    return [this, operation](const std::string& text) {
-      policy_.forced[static_cast<std::size_t>(operation)] = collectives::parse_choice(operation, text);
-    };
-  };
-  attempt("ESPALIER_CHOICE_BROADCAST", settings_.choice_broadcast, force(plan::Operation::broadcast));
-  attempt("ESPALIER_CHOICE_ALLGATHER", settings_.choice_allgather, force(plan::Operation::allgather));
-  attempt("ESPALIER_CHOICE_BARRIER", settings_.choice_barrier, force(plan::Operation::barrier));
+  static_assert(std::tuple_size_v<decltype(settings_.choices)> == plan::operation_count);
+  for (std::size_t i = 0; i < settings_.choices.size(); ++i) {
+    const auto operation = static_cast<plan::Operation>(i);
+    attempt(choice_setting(operation).c_str(), settings_.choices[i],
+            [&](const std::string& text) { policy_.forced[i] = parse_selection(operation, text); });
+  }
   attempt("ESPALIER_VIRTUAL_NODES", settings_.virtual_nodes,
           [&](const std::string& text) { virtual_nodes_ = topology::VirtualNodes::parse(text); });
 }
@@ -75,6 +83,7 @@ bool Library::start() {
   mpi.Comm_size(mpi.comm_world, &world_size_);
   progress_.start();
   watch_for_end();
+  load_table();
   report_complaints();
   is_running_.store(true, std::memory_order_release);
   return true;
@@ -85,6 +94,21 @@ void Library::watch_for_end() {
   int keyval = MPI_KEYVAL_INVALID;
   if (mpi.Comm_create_keyval(do_not_copy, on_finalize, &keyval, nullptr) == MPI_SUCCESS)
     mpi.Comm_set_attr(mpi.comm_self, keyval, this);
+}
+
+// A table that somebody named and that is of no use is worth a line; one that merely lies around, when asked.
+void Library::load_table() {
+  const std::string path = tune::probe_table_path(settings_.table);
+  if (path.empty()) return;
+  std::vector<char> version(MPI_MAX_LIBRARY_VERSION_STRING + 1);
+  int length = 0;
+  native().Get_library_version(version.data(), &length);
+  try {
+    table_ = tune::Table::load(path, tune::probe_signature(version.data()));
+  } catch (const Error& error) {
+    if (!settings_.table.empty() || settings_.verbose >= 1)
+      settings_.complaints.push_back(std::string("the tuned table is not used: ") + error.what());
+  }
 }
 
 void Library::report_complaints() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "mpi/progress.hpp"
 #include "topology/virtual_nodes.hpp"
 #include "transports/arena.hpp"
+#include "tune/table.hpp"
 
 namespace espalier::mpi {
 
@@ -34,6 +36,8 @@ class Library {
 
   const Settings& settings() const { return settings_; }
   const Policy& policy() const { return policy_; }
+  /// The tuned table for this machine and MPI, or null.
+  const tune::Table* table() const { return table_ ? &*table_ : nullptr; }
   CacheBudget& budget() { return budget_; }
   Statistics& statistics() { return statistics_; }
   /// What waiting ranks keep MPI going with.
@@ -63,10 +67,12 @@ class Library {
   void read_policy();
   bool start();
   void watch_for_end();
+  void load_table();
   void report_complaints();
 
   Settings settings_;
   Policy policy_;
+  std::optional<tune::Table> table_;
   topology::VirtualNodes virtual_nodes_;
   CacheBudget budget_;
   Statistics statistics_;

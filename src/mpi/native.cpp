@@ -50,6 +50,7 @@ void find_handles(Native& table) {
   table.integer = MPI_INT;
   table.errors_return = MPI_ERRORS_RETURN;
   table.min = MPI_MIN;
+  table.op_null = MPI_OP_NULL;
   table.request_null = MPI_REQUEST_NULL;
 }
 

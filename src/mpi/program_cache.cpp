@@ -11,13 +11,17 @@ ProgramCache::~ProgramCache() {
 
 std::size_t ProgramCache::Hash::operator()(const plan::Problem& problem) const {
   // Sizes are often powers of two: a multiplier with bits everywhere (2^64 over the golden ratio) spreads them.
-  const std::uint64_t rest =
-      (static_cast<std::uint64_t>(problem.operation) << 32) | static_cast<std::uint32_t>(problem.root.value);
-  return std::hash<std::uint64_t>{}((problem.bytes + (rest << 20)) * 0x9e37'79b9'7f4a'7c15);
+  constexpr std::uint64_t spread = 0x9e37'79b9'7f4a'7c15;
+  const std::uint64_t rest = (static_cast<std::uint64_t>(problem.operation) << 32) | (problem.element << 16) |
+                             static_cast<std::uint32_t>(problem.root.value);
+  std::uint64_t hash = (problem.bytes + (rest << 20)) * spread;
+  for (const Bytes count : problem.counts) hash = (hash ^ count) * spread;
+  return std::hash<std::uint64_t>{}(hash);
 }
 
 Bytes ProgramCache::footprint(const Entry& entry) {
-  return sizeof(Entry) + entry.program.footprint() + entry.label.capacity();
+  return sizeof(Entry) + entry.program.footprint() + entry.label.capacity() + entry.origin.capacity() +
+         2 * entry.problem.counts.capacity() * sizeof(Bytes);  // twice: the index has a key of its own
 }
 
 Entry* ProgramCache::find_older(const plan::Problem& problem) {
@@ -48,12 +52,19 @@ void ProgramCache::report(Entry& entry) {
     statistics_.add_handled(entry.problem.operation, entry.label, calls);
 }
 
-void ProgramCache::drop_oldest() {
-  Entry& oldest = entries_.back();
-  report(oldest);
-  budget_.used -= footprint(oldest);
-  index_.erase(oldest.problem);
-  entries_.pop_back();
+void ProgramCache::forget(plan::Operation operation) {
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    if (entry->problem.operation == operation) drop(entry);
+    entry = next;
+  }
+}
+
+void ProgramCache::drop(Entries::iterator entry) {
+  report(*entry);
+  budget_.used -= footprint(*entry);
+  index_.erase(entry->problem);
+  entries_.erase(entry);
 }
 
 }  // namespace espalier::mpi

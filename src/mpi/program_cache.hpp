@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <string>
 #include <unordered_map>
@@ -26,6 +27,8 @@ struct Entry {
   plan::Program program;
   /// The choice, as statistics show it; for `native` the reason.
   std::string label;
+  /// Who asked for it, where that is not the built-in choice: "Espalier_Choose", "row 3 of the tuned table: …".
+  std::string origin = {};
   /// Counted here, so that a call costs one plain increment; handed to the statistics when the entry goes.
   std::uint64_t calls = 0;
 };
@@ -54,6 +57,9 @@ class ProgramCache {
   /// Keeps a new entry and makes room for it. One that alone exceeds the budget is kept until the next add().
   Entry& add(Entry entry);
 
+  /// Drops the entries of an operation: its calls are to be decided anew.
+  void forget(plan::Operation operation);
+
   /// Hands the counts so far to the statistics.
   void report();
 
@@ -66,7 +72,8 @@ class ProgramCache {
   static Bytes footprint(const Entry& entry);
   Entry* find_older(const plan::Problem& problem);
   void report(Entry& entry);
-  void drop_oldest();
+  void drop(Entries::iterator entry);
+  void drop_oldest() { drop(std::prev(entries_.end())); }
 
   CacheBudget& budget_;
   Statistics& statistics_;

@@ -80,6 +80,7 @@ class SetUp {
   void gather_facts() {
     Facts mine = probe_facts(library_.settings());
     mine.virtual_node = library_.virtual_node();
+    mine.table = library_.table() == nullptr ? 0 : library_.table()->hash();
     facts_ = gather(mine);
     agreement_ = derive_agreement(facts_, library_.settings().assume_host_buffers);
     if (!agreement_.refusal.empty()) return;
@@ -161,11 +162,14 @@ class SetUp {
     if (capabilities_.single_copy) means.single_copy = std::make_unique<transports::CrossMemory>(neighbour_pids());
     const int spin = capabilities_.oversubscribed ? 0 : library_.settings().wait_spin;
     means.waiter = std::make_unique<MpiWaiter>(static_cast<std::uint32_t>(spin), library_.progress());
+    if (agreement_.has_table) means.table = library_.table();
     report();
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
   }
 
   void report() const {
+    if (rank_ == 0 && library_.settings().verbose >= 1 && agreement_.has_different_tables)
+      library_.say_once("the tuned table is not used: not all ranks have the same (see ESPALIER_TABLE)");
     if (rank_ != 0 || library_.settings().verbose < 2) return;
     library_.say("a communicator of " + std::to_string(size_) + " ranks on " + std::to_string(topology_->nodes()) +
                  " nodes, at most " + std::to_string(topology_->largest_node()) + " ranks on one; single copy " +

@@ -16,8 +16,8 @@ static void count_call(MPI_Comm* comm, int* code, ...) {
 static void report(const char* what, int code) {
   int class = MPI_SUCCESS, lowest = 0, highest = 0;
   MPI_Error_class(code, &class);
-  MPI_Allreduce(&class, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Allreduce(&class, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  PMPI_Allreduce(&class, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  PMPI_Allreduce(&class, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   check(lowest == highest, "%s: ranks disagree on the error", what);
   say("errors: %s: class %d", what, class);
 }

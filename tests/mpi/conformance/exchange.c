@@ -196,8 +196,8 @@ void check_barrier(const char* what, MPI_Comm comm) {
   int code = under_test.barrier(comm);
   double left = now();
   double last_entry = 0, first_exit = 0;
-  MPI_Allreduce(&entered, &last_entry, 1, MPI_DOUBLE, MPI_MAX, comm);
-  MPI_Allreduce(&left, &first_exit, 1, MPI_DOUBLE, MPI_MIN, comm);
+  PMPI_Allreduce(&entered, &last_entry, 1, MPI_DOUBLE, MPI_MAX, comm);
+  PMPI_Allreduce(&left, &first_exit, 1, MPI_DOUBLE, MPI_MIN, comm);
   check(code == MPI_SUCCESS && last_entry <= first_exit, "%s: barrier: code %d, left %g s before the last entry", what,
         code, last_entry - first_exit);
 }

@@ -1,4 +1,4 @@
-/* Conformance of broadcast, allgather and barrier.
+/* Conformance of the collectives.
  *
  *     conformance [--many N] [theme ...]
  *
@@ -30,6 +30,9 @@ static const struct theme themes[] = {
     {"mixing", theme_mixing, 1, 0},
     {"nonblocking", theme_nonblocking, 1, 0},
     {"skew", theme_skew, 1, 0},
+    {"movements", theme_movements, 1, 0},
+    {"reductions", theme_reductions, 1, 0},
+    {"operators", theme_operators, 1, 0},
     {"intercommunicators", theme_intercommunicators, 1, 0},
     {"large_counts", theme_large_counts, 1, 0},
     {"errors", theme_errors, 1, 0},

@@ -15,6 +15,9 @@ void theme_barriers(void);           /* nobody leaves before the last one came *
 void theme_mixing(void);             /* collectives among point-to-point traffic that needs MPI's progress */
 void theme_nonblocking(void);        /* nonblocking collectives in flight around blocking ones */
 void theme_skew(void);               /* rotating roots, ranks that arrive late */
+void theme_movements(void);          /* scatter, gather, allgather, alltoall: every form, size and kind of datatype */
+void theme_reductions(void);         /* reductions: every predefined type and operation, size, form; the same bits */
+void theme_operators(void);          /* user-defined operations, operand order, types with gaps */
 void theme_intercommunicators(void); /* two groups facing each other */
 void theme_large_counts(void);       /* the _c entry points, where the MPI has them */
 void theme_errors(void);             /* wrong arguments: prints the error classes, for comparison with native */

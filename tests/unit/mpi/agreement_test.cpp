@@ -76,6 +76,19 @@ TEST(Agreement, AQuotaCountsForTheWholeHost) {
   EXPECT_TRUE(derive_agreement(facts, false).oversubscribed);
 }
 
+TEST(Agreement, OnlyATableThatAllRanksHoldDecides) {
+  auto facts = alike(3);
+  EXPECT_FALSE(derive_agreement(facts, false).has_table);
+  for (Facts& rank : facts) rank.table = 5;
+  EXPECT_TRUE(derive_agreement(facts, false).has_table);
+  EXPECT_FALSE(derive_agreement(facts, false).has_different_tables);
+  facts[1].table = 0;
+  const Agreement agreement = derive_agreement(facts, false);
+  EXPECT_EQ(agreement.refusal, "") << "the collectives are served all the same";
+  EXPECT_FALSE(agreement.has_table);
+  EXPECT_TRUE(agreement.has_different_tables);
+}
+
 TEST(Window, ShrinksWhereManyRanksShareANode) {
   EXPECT_EQ(derive_window(256 << 10, 2, 64 << 20), Bytes{256 << 10});
   EXPECT_EQ(derive_window(256 << 10, 256, 64 << 20), Bytes{128 << 10});

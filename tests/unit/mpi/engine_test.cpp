@@ -4,10 +4,12 @@
 #include <sched.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <numeric>
 
-#include "collectives/registry.hpp"
+#include "base/error.hpp"
+
 #include "execute/tiny.hpp"
 #include "transports/threads.hpp"
 
@@ -21,6 +23,13 @@ class Yield final : public execute::Waiter {
  public:
   void pause(std::uint32_t) noexcept override { sched_yield(); }
 };
+
+constexpr const char* table_text = R"({"espalier_table": 1, "machine": "a box", "mpi": "an MPI", "rows": [
+  {"operation": "broadcast", "nodes": [1, 1], "ppn": [2, 4], "bytes": [0, 255], "selection": "native",
+   "measured": {"bytes": 64, "native_us": 1, "chosen_us": 1, "lowest_ratio": 1, "highest_ratio": 1, "calls": 400}},
+  {"operation": "broadcast", "nodes": [1, 1], "ppn": [2, 4], "bytes": [256, 2048], "selection": "knomial,radix=3,cell=4K",
+   "measured": {"bytes": 1024, "native_us": 7.2, "chosen_us": 5.5, "lowest_ratio": 1.1, "highest_ratio": 1.6,
+                "calls": 400}}]})";
 
 // One node whose ranks are threads, each with an engine of its own.
 class EngineTest : public testing::Test {
@@ -37,6 +46,7 @@ class EngineTest : public testing::Test {
       means.me = Rank(rank);
       means.board = execute::Board(memory.get(), shape);
       means.waiter = std::make_unique<Yield>();
+      means.table = table;
       engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));
     }
   }
@@ -55,6 +65,7 @@ class EngineTest : public testing::Test {
     void operator()(void* memory) const { std::free(memory); }
   };
   std::unique_ptr<std::byte, Free> memory;
+  const tune::Table* table = nullptr;
   Policy policy;
   CacheBudget budget{Bytes{1} << 20, 0};
   Statistics statistics;
@@ -105,9 +116,9 @@ TEST_F(EngineTest, ObeysAForcedChoiceAndSaysWhenItDoesNotApply) {
   std::vector<std::string> told;
   policy.tell = [&](const std::string& line) { told.push_back(line); };
   policy.forced[static_cast<std::size_t>(Operation::broadcast)] =
-      collectives::parse_choice(Operation::broadcast, "knomial,radix=3,cell=4K,cells=2");
+      parse_selection(Operation::broadcast, "knomial,radix=3,cell=4K,cells=2");
   policy.forced[static_cast<std::size_t>(Operation::allgather)] =
-      collectives::parse_choice(Operation::allgather, "ring,within=single_copy");
+      parse_selection(Operation::allgather, "ring,within=single_copy");
   make_engines();
   EXPECT_NE(engines[0]->prepare({Operation::broadcast, 9, Rank(0)}).label.find("radix=3"), std::string::npos);
   EXPECT_EQ(engines[0]->prepare({Operation::allgather, 9, Rank(0)}).kind, Entry::Kind::native);
@@ -115,6 +126,91 @@ TEST_F(EngineTest, ObeysAForcedChoiceAndSaysWhenItDoesNotApply) {
   ASSERT_EQ(told.size(), 1u) << "rank 0 speaks for all";
   EXPECT_NE(told[0].find("single copy"), std::string::npos) << told[0];
   broadcast(9, 1);
+}
+
+TEST_F(EngineTest, FollowsSelectionsUntilTheyAreTakenBack) {
+  make_engines();
+  const Problem problem{Operation::broadcast, 64, Rank(0)};
+  const auto select = [&](const char* text) {
+    std::optional<Selection> selection;
+    if (*text != '\0') selection = parse_selection(Operation::broadcast, text);
+    for (const auto& engine : engines) engine->select(Operation::broadcast, selection);
+  };
+  select("native");
+  EXPECT_EQ(engines[0]->prepare(problem).kind, Entry::Kind::native);
+  EXPECT_EQ(engines[0]->prepare(problem).origin, "Espalier_Choose");
+  select("knomial,cell=4K,cells=2");
+  EXPECT_EQ(engines[0]->prepare(problem).kind, Entry::Kind::program);
+  broadcast(64, 0);
+  select("tiny");
+  EXPECT_EQ(engines[0]->prepare(problem).kind, Entry::Kind::tiny);
+  const Entry& too_long = engines[0]->prepare({Operation::broadcast, execute::tiny_bytes + 1, Rank(0)});
+  EXPECT_EQ(too_long.kind, Entry::Kind::native);
+  EXPECT_NE(too_long.label.find("short messages"), std::string::npos) << too_long.label;
+  select("");
+  EXPECT_EQ(engines[0]->prepare(problem).kind, Entry::Kind::tiny);
+  EXPECT_EQ(engines[0]->prepare(problem).origin, "");
+}
+
+TEST_F(EngineTest, FollowsTheTableWhereNothingElseIsSaid) {
+  const tune::Table measured = tune::Table::parse(table_text, "table");
+  table = &measured;
+  make_engines();
+  EXPECT_EQ(engines[0]->prepare({Operation::broadcast, 64, Rank(0)}).kind, Entry::Kind::native);
+  const Entry& entry = engines[0]->prepare({Operation::broadcast, 2048, Rank(0)});
+  EXPECT_EQ(entry.kind, Entry::Kind::program);
+  EXPECT_NE(entry.label.find("radix=3"), std::string::npos) << entry.label;
+  EXPECT_NE(entry.origin.find("row 2 of the tuned table: 5.5 us against 7.2 us"), std::string::npos) << entry.origin;
+  EXPECT_EQ(engines[0]->prepare({Operation::broadcast, 4096, Rank(0)}).kind, Entry::Kind::tiny) << "no row";
+  engines[0]->select(Operation::broadcast, parse_selection(Operation::broadcast, "tiny"));
+  EXPECT_EQ(engines[0]->prepare({Operation::broadcast, 64, Rank(0)}).kind, Entry::Kind::tiny);
+}
+
+TEST_F(EngineTest, ExchangesOfTheLibraryItselfAreNotCounted) {
+  make_engines();
+  transports::for_each_rank(ranks, [&](Rank me) {
+    std::uint64_t value = me == Rank(1) ? 7 : 0;
+    auto* bytes = reinterpret_cast<std::byte*>(&value);
+    const Problem problem{Operation::broadcast, sizeof value, Rank(1)};
+    EXPECT_EQ(engines[static_cast<std::size_t>(me.value)]->exchange(problem, bytes, bytes), Engine::Outcome::done);
+    EXPECT_EQ(value, 7u);
+  });
+  for (const auto& engine : engines) engine->report();
+  EXPECT_EQ(statistics.to_text(), "");
+}
+
+// Adds 32-bit integers; the left operand first, which nobody can tell.
+class Add final : public execute::Reducer {
+ public:
+  void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept override {
+    for (Bytes at = 0; at < bytes; at += sizeof(std::int32_t)) {
+      std::int32_t a = 0, b = 0;
+      std::memcpy(&a, left + at, sizeof a);
+      std::memcpy(&b, into + at, sizeof b);
+      a += b;
+      std::memcpy(into + at, &a, sizeof a);
+    }
+  }
+};
+
+TEST_F(EngineTest, ReducesWithTheOperationOfTheCall) {
+  make_engines();
+  transports::for_each_rank(ranks, [&](Rank me) {
+    std::int32_t mine = me.value + 1, sum = 0;
+    Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+    Entry& entry = engine.prepare({Operation::allreduce, sizeof mine, Rank(0), sizeof mine});
+    const Add add;
+    EXPECT_TRUE(engine.run(entry, reinterpret_cast<std::byte*>(&mine), reinterpret_cast<std::byte*>(&sum), &add));
+    EXPECT_EQ(sum, 6);
+  });
+}
+
+TEST(Selection, IsAWordOrAChoice) {
+  EXPECT_EQ(parse_selection(Operation::scan, "native").kind, Selection::Kind::native);
+  EXPECT_EQ(parse_selection(Operation::scan, "tiny").kind, Selection::Kind::tiny);
+  EXPECT_EQ(parse_selection(Operation::broadcast, "chain,segment=8K").choice.segment, Bytes{8192});
+  EXPECT_THROW(parse_selection(Operation::broadcast, "nativ"), Error);
+  EXPECT_THROW(parse_selection(Operation::broadcast, ""), Error);
 }
 
 TEST_F(EngineTest, CountsEveryCallUnderItsChoice) {

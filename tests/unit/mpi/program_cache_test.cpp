@@ -35,6 +35,42 @@ TEST_F(ProgramCacheTest, FindsWhatWasAddedByOperationBytesAndRoot) {
   EXPECT_EQ(cache.find({Operation::allgather, 1, Rank(0)}), nullptr);
 }
 
+TEST_F(ProgramCacheTest, TellsSizesElementsAndOrdersApart) {
+  ProgramCache cache(budget, statistics);
+  Problem problem{Operation::reduce_scatter, 8, Rank(0), 4, true, {4, 12}};
+  const auto add = [&] {
+    Entry made;
+    made.problem = problem;
+    cache.add(std::move(made));
+  };
+  add();
+  EXPECT_NE(cache.find(problem), nullptr);
+  problem.counts = {12, 4};
+  EXPECT_EQ(cache.find(problem), nullptr);
+  add();
+  problem.is_commutative = false;
+  EXPECT_EQ(cache.find(problem), nullptr);
+  problem.is_commutative = true;
+  problem.element = 2;
+  EXPECT_EQ(cache.find(problem), nullptr);
+  problem.element = 4;
+  EXPECT_NE(cache.find(problem), nullptr);
+}
+
+TEST_F(ProgramCacheTest, ForgetsOneOperationAndHandsItsCountsIn) {
+  ProgramCache cache(budget, statistics);
+  cache.add(entry(1, 1)).calls = 2;
+  Entry other = entry(2, 1);
+  other.problem.operation = Operation::barrier;
+  cache.add(std::move(other));
+  const Bytes used = budget.used;
+  cache.forget(Operation::broadcast);
+  EXPECT_EQ(cache.find(broadcast(1)), nullptr);
+  EXPECT_NE(cache.find({Operation::barrier, 2, Rank(0)}), nullptr);
+  EXPECT_LT(budget.used, used);
+  EXPECT_NE(statistics.to_text().find("handled 2"), std::string::npos);
+}
+
 TEST_F(ProgramCacheTest, DropsTheLeastRecentlyUsedFirst) {
   budget.limit = 5000;  // room for two programs of 2000 bytes
   ProgramCache cache(budget, statistics);

@@ -1,0 +1,149 @@
+#include "mpi/arithmetic.hpp"
+
+#include <array>
+
+#include "mpi/datatype.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using execute::Combine;
+using execute::Scalar;
+
+struct KnownOp {
+  MPI_Op op;
+  enum Kind { order, sum, logic, bits, location, access } kind;
+  Combine combine;  ///< not for the last two kinds
+};
+
+// Looked up once: in Open MPI handles are found by name.
+const std::array<KnownOp, 14>& known_ops() {
+  static const std::array<KnownOp, 14> ops = {{
+      {MPI_SUM, KnownOp::sum, Combine::sum},
+      {MPI_MAX, KnownOp::order, Combine::maximum},
+      {MPI_MIN, KnownOp::order, Combine::minimum},
+      {MPI_PROD, KnownOp::sum, Combine::product},
+      {MPI_LAND, KnownOp::logic, Combine::logical_and},
+      {MPI_LOR, KnownOp::logic, Combine::logical_or},
+      {MPI_LXOR, KnownOp::logic, Combine::logical_xor},
+      {MPI_BAND, KnownOp::bits, Combine::bitwise_and},
+      {MPI_BOR, KnownOp::bits, Combine::bitwise_or},
+      {MPI_BXOR, KnownOp::bits, Combine::bitwise_xor},
+      {MPI_MAXLOC, KnownOp::location, {}},
+      {MPI_MINLOC, KnownOp::location, {}},
+      {MPI_REPLACE, KnownOp::access, {}},  // of one-sided communication only
+      {MPI_NO_OP, KnownOp::access, {}},
+  }};
+  return ops;
+}
+
+const KnownOp* find_known(MPI_Op op) {
+  for (const KnownOp& known : known_ops())
+    if (known.op == op) return &known;
+  return nullptr;
+}
+
+// The table of MPI 4.0, section 6.9.2.
+bool is_allowed(KnownOp::Kind kind, Number number) {
+  const bool is_c_integer = number == Number::c_signed || number == Number::c_unsigned;
+  const bool is_integer = is_c_integer || number == Number::fortran_integer || number == Number::address;
+  switch (kind) {
+    case KnownOp::order: return is_integer || number == Number::floating;
+    case KnownOp::sum: return is_integer || number == Number::floating || number == Number::complex;
+    case KnownOp::logic: return is_c_integer || number == Number::logical;
+    case KnownOp::bits: return is_integer || number == Number::byte;
+    case KnownOp::location: return number == Number::pair;
+    case KnownOp::access: return false;
+  }
+  return false;
+}
+
+// Logical values stay with MPI: Fortran's .true. is the compiler's affair.
+std::optional<Scalar> scalar_of(const Layout& layout) {
+  const auto by_size = [&](Scalar one, Scalar two, Scalar four, Scalar eight) -> std::optional<Scalar> {
+    switch (layout.size) {
+      case 1: return one;
+      case 2: return two;
+      case 4: return four;
+      case 8: return eight;
+      default: return std::nullopt;
+    }
+  };
+  switch (layout.number) {
+    case Number::c_signed:
+    case Number::fortran_integer:
+    case Number::address: return by_size(Scalar::int8, Scalar::int16, Scalar::int32, Scalar::int64);
+    case Number::c_unsigned:
+    case Number::byte: return by_size(Scalar::uint8, Scalar::uint16, Scalar::uint32, Scalar::uint64);
+    case Number::floating:
+      if (layout.size == 4) return Scalar::float32;
+      if (layout.size == 8) return Scalar::float64;
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+bool is_inexact(Number number) { return number == Number::floating || number == Number::complex; }
+
+std::optional<Arithmetic> bind_known(const KnownOp& known, MPI_Datatype type, const Layout& layout) {
+  if (!is_allowed(known.kind, layout.number)) return std::nullopt;
+  Arithmetic arithmetic{known.op, type};
+  arithmetic.is_commutative = true;
+  arithmetic.depends_on_order = known.kind == KnownOp::sum && is_inexact(layout.number);
+  if (const auto scalar = scalar_of(layout); scalar && known.kind != KnownOp::location)
+    arithmetic.kernel = execute::find_kernel(*scalar, known.combine);
+  return arithmetic;
+}
+
+// Nobody knows what a user-defined operation computes.
+std::optional<Arithmetic> bind_own(MPI_Op op, MPI_Datatype type) {
+  if (op == native().op_null) return std::nullopt;
+  Arithmetic arithmetic{op, type};
+  int is_commutative = 0;
+  if (native().Op_commutative(op, &is_commutative) != MPI_SUCCESS) return std::nullopt;
+  arithmetic.is_commutative = is_commutative != 0;
+  arithmetic.depends_on_order = true;
+  return arithmetic;
+}
+
+// False when elements reach beyond their extent: then they cannot be laid side by side.
+bool measure(Arithmetic& arithmetic, const Layout& layout) {
+  arithmetic.element = static_cast<Bytes>(layout.extent);
+  arithmetic.is_dense = layout.is_dense;
+  arithmetic.is_named = layout.is_named;
+  if (layout.is_dense) return layout.extent > 0;
+  MPI_Aint extent = 0, true_lower_bound = 0, true_extent = 0;
+  native().Type_get_extent(arithmetic.type, &arithmetic.lower_bound, &extent);
+  native().Type_get_true_extent(arithmetic.type, &true_lower_bound, &true_extent);
+  return extent > 0 && layout.size > 0 && true_lower_bound >= arithmetic.lower_bound &&
+         true_lower_bound + true_extent <= arithmetic.lower_bound + extent;
+}
+
+std::optional<Arithmetic> ask(MPI_Op op, MPI_Datatype type, const KnownOp* known, const Layout& layout) {
+  std::optional<Arithmetic> arithmetic = known != nullptr ? bind_known(*known, type, layout) : bind_own(op, type);
+  if (!arithmetic || !measure(*arithmetic, layout)) return std::nullopt;
+  return arithmetic;
+}
+
+[[gnu::tls_model("initial-exec")]] thread_local std::optional<Arithmetic> last_used;
+
+}  // namespace
+
+std::optional<Arithmetic> find_arithmetic(MPI_Op op, MPI_Datatype type) {
+  if (last_used && last_used->op == op && last_used->type == type) return last_used;
+  const KnownOp* known = find_known(op);
+  const Layout layout = describe(type);
+  const std::optional<Arithmetic> arithmetic = ask(op, type, known, layout);
+  // Predefined operations take predefined types only, and neither's handles ever mean anything else.
+  if (arithmetic && known != nullptr) last_used = arithmetic;
+  return arithmetic;
+}
+
+void Combiner::combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept {
+  if (arithmetic_.kernel != nullptr) return arithmetic_.kernel(left, into, bytes);
+  // MPI wants the addresses that elements have, not where they begin; it only reads `left`.
+  native().Reduce_local(left - arithmetic_.lower_bound, into - arithmetic_.lower_bound,
+                        static_cast<int>(bytes / arithmetic_.element), arithmetic_.type, arithmetic_.op);
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,42 @@
+#include "mpi/calls/serve.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Operation;
+
+int run_packed(const Broadcast& call, const Side& data, Communicator& communicator, Entry& entry) {
+  std::byte* packed = communicator.packed().take(data.bytes());
+  const bool is_root = communicator.rank() == call.root;
+  int code = is_root ? data.pack(packed, call.comm) : MPI_SUCCESS;
+  if (code == MPI_SUCCESS) code = run(communicator, call.comm, entry, packed, packed);
+  if (code == MPI_SUCCESS && !is_root) code = data.unpack(packed, call.comm);
+  communicator.packed().trim();
+  return code;
+}
+
+}  // namespace
+
+std::optional<int> try_call(const Broadcast& call) {
+  Communicator* communicator = find_served(call.comm, Operation::broadcast);
+  if (communicator == nullptr) return std::nullopt;
+  if (!is_valid(call.data) || call.root < 0 || call.root >= communicator->ranks())
+    return refuse_arguments(Operation::broadcast);
+  const Side data(call.data);
+  if (data.is_missing()) return refuse_arguments(Operation::broadcast);
+  Entry* entry = prepare(*communicator, {Operation::broadcast, data.bytes(), Rank(call.root)});
+  if (entry == nullptr) return std::nullopt;
+  if (const int code = data.check_committed(call.comm); code != MPI_SUCCESS) return code;
+  if (!data.is_plain()) return run_packed(call, data, *communicator, *entry);
+  return run(*communicator, call.comm, *entry, data.plain(), data.plain());
+}
+
+std::optional<int> try_call(const Barrier& call) {
+  Communicator* communicator = find_served(call.comm, Operation::barrier);
+  if (communicator == nullptr) return std::nullopt;
+  Entry* entry = prepare(*communicator, {Operation::barrier});
+  if (entry == nullptr) return std::nullopt;
+  return run(*communicator, call.comm, *entry, nullptr, nullptr);
+}
+
+}  // namespace espalier::mpi

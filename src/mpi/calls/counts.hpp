@@ -1,0 +1,33 @@
+#pragma once
+// What the v-forms need first: every rank must know the sizes that decide who sends how much to whom.
+
+#include <vector>
+
+#include "mpi/communicator.hpp"
+#include "mpi/side.hpp"
+
+namespace espalier::mpi {
+
+/// Beyond this many ranks, sizes that have to be exchanged first are left to native: every pair's size, known to all,
+/// would be more data than the call itself, and a row no longer fits a short message.
+inline constexpr int most_exchanging_ranks = 512;
+inline constexpr const char* too_many_ranks = "sizes of more than 512 ranks to exchange";
+
+/// In place of sizes, from a rank whose arguments MPI forbids: then the call is native on all ranks, and reported.
+inline constexpr Bytes unknown_size = ~Bytes{0};
+
+bool are_known(const std::vector<Bytes>& sizes);
+
+/// Bytes of each rank's block.
+std::vector<Bytes> sizes_of(const Side& side, int ranks);
+
+/// The root's sizes become everybody's; `sizes` has room for one per rank. Returns MPI's code. Collective.
+int share_sizes(Communicator& communicator, MPI_Comm comm, int root, std::vector<Bytes>& sizes);
+
+/// Every rank's row of sizes, [from * ranks + to]. Returns MPI's code. Collective.
+int share_rows(Communicator& communicator, MPI_Comm comm, const std::vector<Bytes>& row, std::vector<Bytes>& matrix);
+
+/// The problem with these sizes; a uniform one when they are all equal, which has shorter paths and serves more calls.
+plan::Problem make_uneven(plan::Operation operation, int root, std::vector<Bytes> sizes);
+
+}  // namespace espalier::mpi

@@ -1,0 +1,100 @@
+// Gather and allgather: every rank's block, to the root or to all.
+
+#include "mpi/calls/counts.hpp"
+#include "mpi/calls/serve.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Operation;
+using plan::Problem;
+
+// MPI_IN_PLACE means something only where there is a receive side to lie in.
+bool is_send_valid(const Run& send, bool receives) {
+  return (receives && send.buffer == MPI_IN_PLACE) || is_valid(send);
+}
+
+Side find_input(const Run& send, const Side* receive, int rank) {
+  return receive != nullptr && send.buffer == MPI_IN_PLACE ? receive->block(rank) : Side(send);
+}
+
+bool is_missing(const Side& input, const Side* receive) {
+  return input.is_missing() || (receive != nullptr && receive->is_missing());
+}
+
+/// With equal blocks. `receive` is null where MPI ignores it.
+std::optional<int> collect(Communicator& communicator, MPI_Comm comm, Operation operation, int root, const Run& send,
+                           const Side* receive) {
+  if (!is_send_valid(send, receive != nullptr)) return refuse_arguments(operation);
+  const int me = communicator.rank();
+  const Side input = find_input(send, receive, me);
+  const Bytes bytes = input.bytes();
+  if (is_missing(input, receive)) return refuse_arguments(operation);
+  if (receive != nullptr && send.buffer != MPI_IN_PLACE &&
+      (bytes != receive->block_bytes(me) || is_forbidden_alias(input, *receive, static_cast<Bytes>(me) * bytes)))
+    return refuse_arguments(operation);
+  return serve(communicator, comm, {operation, bytes, Rank(root)}, {.input = &input, .output = receive});
+}
+
+/// With blocks of the given sizes, which all ranks know.
+std::optional<int> collect_uneven(Communicator& communicator, MPI_Comm comm, Operation operation, int root,
+                                  const Run& send, const Side* receive, std::vector<Bytes> sizes) {
+  if (!is_send_valid(send, receive != nullptr)) return refuse_arguments(operation);
+  const int me = communicator.rank();
+  const Side input = find_input(send, receive, me);
+  if (is_missing(input, receive)) return refuse_arguments(operation);
+  const bool is_mismatched = input.bytes() != sizes[static_cast<std::size_t>(me)];
+  return serve(communicator, comm, make_uneven(operation, root, std::move(sizes)),
+               {.input = &input, .output = receive, .is_mismatched = is_mismatched});
+}
+
+}  // namespace
+
+std::optional<int> try_call(const Gather& call) {
+  Communicator* communicator = find_served(call.comm, Operation::gather);
+  if (communicator == nullptr) return std::nullopt;
+  if (call.root < 0 || call.root >= communicator->ranks()) return refuse_arguments(Operation::gather);
+  if (communicator->rank() != call.root)
+    return collect(*communicator, call.comm, Operation::gather, call.root, call.send, nullptr);
+  if (!is_valid(call.receive)) return refuse_arguments(Operation::gather);
+  const Side receive(call.receive, communicator->ranks());
+  return collect(*communicator, call.comm, Operation::gather, call.root, call.send, &receive);
+}
+
+std::optional<int> try_call(const Gatherv& call) {
+  Communicator* communicator = find_served(call.comm, Operation::gather);
+  if (communicator == nullptr) return std::nullopt;
+  const int ranks = communicator->ranks();
+  if (call.root < 0 || call.root >= ranks) return refuse_arguments(Operation::gather);
+  if (ranks > most_exchanging_ranks) return leave(Operation::gather, too_many_ranks);
+  std::optional<Side> receive;
+  std::vector<Bytes> sizes(static_cast<std::size_t>(ranks), unknown_size);
+  const bool is_root = communicator->rank() == call.root;
+  if (is_root && is_valid(call.receive, ranks) && is_send_valid(call.send, true)) {
+    receive.emplace(call.receive, ranks);
+    if (!receive->is_missing()) sizes = sizes_of(*receive, ranks);
+  }
+  if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
+  if (!are_known(sizes)) return refuse_arguments(Operation::gather);
+  return collect_uneven(*communicator, call.comm, Operation::gather, call.root, call.send,
+                        receive ? &*receive : nullptr, std::move(sizes));
+}
+
+std::optional<int> try_call(const Allgather& call) {
+  Communicator* communicator = find_served(call.comm, Operation::allgather);
+  if (communicator == nullptr) return std::nullopt;
+  if (!is_valid(call.receive)) return refuse_arguments(Operation::allgather);
+  const Side receive(call.receive, communicator->ranks());
+  return collect(*communicator, call.comm, Operation::allgather, 0, call.send, &receive);
+}
+
+std::optional<int> try_call(const Allgatherv& call) {
+  Communicator* communicator = find_served(call.comm, Operation::allgather);
+  if (communicator == nullptr) return std::nullopt;
+  if (!is_valid(call.receive, communicator->ranks())) return refuse_arguments(Operation::allgather);
+  const Side receive(call.receive, communicator->ranks());
+  return collect_uneven(*communicator, call.comm, Operation::allgather, 0, call.send, &receive,
+                        sizes_of(receive, communicator->ranks()));
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,166 @@
+// Reduce, allreduce, reduce_scatter, scan, exscan: what the ranks' vectors come to, element by element.
+
+#include <algorithm>
+#include <cstring>
+
+#include "mpi/arithmetic.hpp"
+#include "mpi/calls/counts.hpp"
+#include "mpi/calls/serve.hpp"
+#include "mpi/library.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Operation;
+using plan::Problem;
+
+constexpr const char* not_ours = "an operation or datatype that only MPI itself reduces";
+constexpr const char* strict = "ESPALIER_STRICT keeps the order of the MPI library";
+
+/// Elements that this rank contributes and receives; the output is absent where MPI ignores it.
+struct Operands {
+  Run input;
+  std::optional<Run> output;
+  bool in_place;
+};
+
+Bytes align(Bytes bytes) { return (bytes + 63) / 64 * 64; }
+
+/// A copy of elements with gaps, side by side as their extent says: MPI's operations find them as in the caller's
+/// memory, and gaps in the caller's memory stay as they are.
+class Replica {
+ public:
+  /// `memory` and `packed` have room for `run.count` elements.
+  Replica(const Run& run, const Arithmetic& arithmetic, std::byte* memory, std::byte* packed, MPI_Comm comm)
+      : theirs_(run), ours_({memory - arithmetic.lower_bound, run.count, run.type}), packed_(packed), comm_(comm) {
+    std::memset(memory, 0, multiply(run.count, static_cast<MPI_Count>(arithmetic.element)));
+  }
+  int fetch() const { return copy(theirs_, ours_); }
+  int deliver() const { return copy(ours_, theirs_); }
+
+ private:
+  int copy(const Side& from, const Side& into) const {
+    const int code = from.pack(packed_, comm_);
+    return code == MPI_SUCCESS ? into.unpack(packed_, comm_) : code;
+  }
+
+  Side theirs_;
+  Side ours_;
+  std::byte* packed_;
+  MPI_Comm comm_;
+};
+
+int run_replicated(Communicator& communicator, MPI_Comm comm, Entry& entry, const Operands& operands,
+                   const Arithmetic& arithmetic) {
+  const auto room = [&](const Run& run) {
+    return align(multiply(run.count, static_cast<MPI_Count>(arithmetic.element)));
+  };
+  const Bytes in = room(operands.input), out = operands.output ? room(*operands.output) : 0;
+  std::byte* const memory = communicator.packed().take(in + out + std::max(in, out));
+  const Replica input(operands.input, arithmetic, memory, memory + in + out, comm);
+  std::optional<Replica> output;
+  if (operands.output) output.emplace(*operands.output, arithmetic, memory + in, memory + in + out, comm);
+  const Combiner combiner(arithmetic);
+  int code = input.fetch();
+  if (code == MPI_SUCCESS) code = run(communicator, comm, entry, memory, memory + in, &combiner);
+  if (code == MPI_SUCCESS && output) code = output->deliver();
+  communicator.packed().trim();
+  return code;
+}
+
+int run_dense(Communicator& communicator, MPI_Comm comm, Entry& entry, const Operands& operands,
+              const Arithmetic& arithmetic) {
+  const Combiner combiner(arithmetic);
+  auto* input = const_cast<std::byte*>(static_cast<const std::byte*>(operands.input.buffer));
+  std::byte* output = nullptr;
+  if (operands.output) output = const_cast<std::byte*>(static_cast<const std::byte*>(operands.output->buffer));
+  const bool must_copy = operands.in_place && entry.problem.operation == Operation::reduce_scatter;
+  if (!must_copy) return run(communicator, comm, entry, input, output, &combiner);
+  const Bytes bytes = multiply(operands.input.count, static_cast<MPI_Count>(arithmetic.element));
+  std::byte* copied = communicator.packed().take(bytes);
+  if (bytes > 0) std::memcpy(copied, input, bytes);
+  const int code = run(communicator, comm, entry, copied, output, &combiner);
+  communicator.packed().trim();
+  return code;
+}
+
+// Data without gaps are at an address; others may be described by absolute addresses, from MPI_BOTTOM.
+bool is_missing(const Run& run, const Arithmetic& arithmetic) {
+  return run.buffer == nullptr && run.count > 0 && arithmetic.is_dense;
+}
+
+bool are_forbidden(const Operands& operands, const Arithmetic& arithmetic) {
+  if (is_missing(operands.input, arithmetic)) return true;
+  if (!operands.output) return false;
+  const bool is_alias = refuses_aliases && !operands.in_place && operands.output->count > 0 &&
+                        operands.input.buffer == operands.output->buffer;
+  return is_alias || is_missing(*operands.output, arithmetic);
+}
+
+std::optional<int> reduce(Communicator& communicator, MPI_Comm comm, const Problem& problem, const Operands& operands,
+                          const Arithmetic& arithmetic) {
+  if (are_forbidden(operands, arithmetic)) return refuse_arguments(problem.operation);
+  if (arithmetic.depends_on_order && communicator.ranks() > 2 && Library::get().policy().strict)
+    return leave(problem.operation, strict);
+  Entry* entry = prepare(communicator, problem);
+  if (entry == nullptr) return std::nullopt;
+  if (!arithmetic.is_named)
+    if (const int code = Side(operands.input).check_committed(comm); code != MPI_SUCCESS) return code;
+  if (arithmetic.is_dense) return run_dense(communicator, comm, *entry, operands, arithmetic);
+  return run_replicated(communicator, comm, *entry, operands, arithmetic);
+}
+
+bool has_output(const Reduction& call, int rank) {
+  return call.operation == Operation::reduce   ? rank == call.root
+         : call.operation == Operation::exscan ? rank != 0
+                                               : true;
+}
+
+}  // namespace
+
+std::optional<int> try_call(const Reduction& call) {
+  Communicator* communicator = find_served(call.comm, call.operation);
+  if (communicator == nullptr) return std::nullopt;
+  const int ranks = communicator->ranks(), me = communicator->rank();
+  const bool in_place = call.send == MPI_IN_PLACE;
+  const bool receives = call.operation != Operation::reduce || me == call.root;
+  if (call.count < 0 || call.type == native().datatype_null || call.root < 0 || call.root >= ranks ||
+      (in_place && !receives) || (receives && call.receive == MPI_IN_PLACE))
+    return refuse_arguments(call.operation);
+  const std::optional<Arithmetic> arithmetic = find_arithmetic(call.op, call.type);
+  if (!arithmetic) return leave(call.operation, not_ours);
+  const int blocks = call.operation == Operation::reduce_scatter ? ranks : 1;
+  Operands operands{{in_place ? call.receive : call.send, call.count * blocks, call.type}, std::nullopt, in_place};
+  if (has_output(call, me)) operands.output = {call.receive, call.count, call.type};
+  const Bytes bytes = multiply(call.count, static_cast<MPI_Count>(arithmetic->element));
+  return reduce(*communicator, call.comm,
+                {call.operation, bytes, Rank(call.root), arithmetic->element, arithmetic->is_commutative}, operands,
+                *arithmetic);
+}
+
+std::optional<int> try_call(const ReduceScatter& call) {
+  Communicator* communicator = find_served(call.comm, Operation::reduce_scatter);
+  if (communicator == nullptr) return std::nullopt;
+  const int ranks = communicator->ranks(), me = communicator->rank();
+  const bool in_place = call.send == MPI_IN_PLACE;
+  if (call.counts.is_missing() || call.type == native().datatype_null || call.receive == MPI_IN_PLACE)
+    return refuse_arguments(Operation::reduce_scatter);
+  const std::optional<Arithmetic> arithmetic = find_arithmetic(call.op, call.type);
+  if (!arithmetic) return leave(Operation::reduce_scatter, not_ours);
+  std::vector<Bytes> sizes;
+  MPI_Count all = 0;
+  for (int r = 0; r < ranks; ++r) {
+    if (call.counts[r] < 0) return refuse_arguments(Operation::reduce_scatter);
+    sizes.push_back(multiply(call.counts[r], static_cast<MPI_Count>(arithmetic->element)));
+    all += call.counts[r];
+  }
+  const Operands operands{
+      {in_place ? call.receive : call.send, all, call.type}, Run{call.receive, call.counts[me], call.type}, in_place};
+  Problem problem = make_uneven(Operation::reduce_scatter, 0, std::move(sizes));
+  problem.element = arithmetic->element;
+  problem.bytes = (problem.bytes + problem.element - 1) / problem.element * problem.element;
+  problem.is_commutative = arithmetic->is_commutative;
+  return reduce(*communicator, call.comm, problem, operands, *arithmetic);
+}
+
+}  // namespace espalier::mpi

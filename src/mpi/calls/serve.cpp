@@ -1,0 +1,124 @@
+#include "mpi/calls/serve.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "mpi/library.hpp"
+#include "mpi/selection.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Operation;
+using plan::Problem;
+
+Bytes align(Bytes bytes) { return (bytes + 63) / 64 * 64; }
+
+int check_committed(const Sides& sides, MPI_Comm comm) {
+  int code = MPI_SUCCESS;
+  if (sides.input != nullptr) code = sides.input->check_committed(comm);
+  if (sides.output != nullptr && code == MPI_SUCCESS) code = sides.output->check_committed(comm);
+  return code;
+}
+
+/// A call whose data must be staged: copied to plain bytes, and from there.
+int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides) {
+  const auto is_staged = [&](const Side* side) {
+    return side != nullptr && (!side->is_plain() || sides.is_mismatched);
+  };
+  const Rank me(communicator.rank());
+  const bool stages_input = is_staged(sides.input) || sides.must_copy;
+  const bool stages_output = is_staged(sides.output);
+  const Bytes in = stages_input ? align(plan::input_bytes(entry.problem, communicator.ranks(), me)) : 0;
+  const Bytes out = stages_output ? plan::output_bytes(entry.problem, communicator.ranks(), me) : 0;
+  std::byte* const staged = communicator.packed().take(in + out);
+  std::byte* input = sides.input == nullptr ? nullptr : stages_input ? staged : sides.input->plain();
+  std::byte* output = sides.output == nullptr ? nullptr : stages_output ? staged + in : sides.output->plain();
+  int code = MPI_SUCCESS;
+  if (sides.is_mismatched)
+    std::fill_n(staged, in, std::byte{0});
+  else if (stages_input)
+    code = sides.input->pack(input, comm);
+  if (code == MPI_SUCCESS) code = run(communicator, comm, entry, input, output);
+  if (code == MPI_SUCCESS && stages_output && !sides.is_mismatched) code = sides.output->unpack(output, comm);
+  communicator.packed().trim();
+  return code;
+}
+
+int report_mismatch(MPI_Comm comm) {
+  native().Comm_call_errhandler(comm, MPI_ERR_TRUNCATE);
+  return MPI_ERR_TRUNCATE;
+}
+
+}  // namespace
+
+Communicator* find_served(MPI_Comm comm, Operation operation) {
+  Communicator* communicator = Communicator::find(comm);
+  if (communicator == nullptr || communicator->engine() != nullptr) return communicator;
+  communicator->count_native(operation);
+  return nullptr;
+}
+
+std::optional<int> leave(Operation operation, const char* reason) {
+  Library::get().statistics().add_native(operation, reason, 1);
+  return std::nullopt;
+}
+
+std::optional<int> refuse_arguments(Operation operation) { return leave(operation, "arguments that MPI forbids"); }
+
+bool is_forbidden_alias(const Side& part, const Side& whole, Bytes offset) {
+  return refuses_aliases && part.is_plain() && whole.is_plain() && part.bytes() > 0 && whole.bytes() > 0 &&
+         part.plain() == whole.plain() + offset;
+}
+
+Entry* prepare(Communicator& communicator, const Problem& problem) {
+  Entry& entry = communicator.engine()->prepare(problem);
+  if (entry.kind != Entry::Kind::native) return &entry;
+  ++entry.calls;
+  return nullptr;
+}
+
+std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Problem& problem, const Sides& sides) {
+  Entry* entry = prepare(communicator, problem);
+  if (entry == nullptr) return std::nullopt;
+  if (const int code = check_committed(sides, comm); code != MPI_SUCCESS) return code;
+  const auto is_plain = [](const Side* side) { return side == nullptr || side->is_plain(); };
+  const auto plain = [](const Side* side) { return side == nullptr ? nullptr : side->plain(); };
+  if (is_plain(sides.input) && is_plain(sides.output) && !sides.must_copy && !sides.is_mismatched)
+    return run(communicator, comm, *entry, plain(sides.input), plain(sides.output));
+  const int code = run_staged(communicator, comm, *entry, sides);
+  return code == MPI_SUCCESS && sides.is_mismatched ? report_mismatch(comm) : code;
+}
+
+int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input, std::byte* output,
+        const execute::Reducer* reducer) {
+  if (communicator.is_broken) return fail(communicator, comm);
+  return communicator.engine()->run(entry, input, output, reducer) ? MPI_SUCCESS : fail(communicator, comm);
+}
+
+int fail(Communicator& communicator, MPI_Comm comm) {
+  communicator.is_broken = true;
+  Library::get().say_once("a transport broke in the middle of a collective; the communicator cannot be used any more");
+  native().Comm_call_errhandler(comm, MPI_ERR_OTHER);
+  return MPI_ERR_OTHER;
+}
+
+std::string describe_call(const Problem& problem, MPI_Comm comm) {
+  Communicator* communicator = Communicator::find_existing(comm);
+  if (communicator == nullptr) return "unknown until the first collective";
+  if (communicator->engine() == nullptr) return "native: " + communicator->refusal();
+  if (problem.root.value >= communicator->ranks()) throw Error("no such root");
+  const Entry& entry = communicator->engine()->prepare(problem);
+  const std::string origin = entry.origin.empty() ? "" : " (" + entry.origin + ")";
+  return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + origin;
+}
+
+void choose(Operation operation, const std::string& text, MPI_Comm comm) {
+  std::optional<Selection> selection;
+  if (!text.empty()) selection = parse_selection(operation, text);
+  Communicator* communicator = Communicator::find(comm);
+  if (communicator != nullptr && communicator->engine() != nullptr)
+    communicator->engine()->select(operation, std::move(selection));
+}
+
+}  // namespace espalier::mpi

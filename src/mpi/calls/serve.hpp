@@ -1,0 +1,56 @@
+#pragma once
+// What all collectives share: finding the communicator, staging what is not plain bytes, running, failing.
+
+#include <optional>
+
+#include "execute/seams.hpp"
+#include "mpi/calls.hpp"
+#include "mpi/communicator.hpp"
+#include "plan/problem.hpp"
+
+namespace espalier::mpi {
+
+/// A communicator that Espalier serves, or null: then the call is native and has been counted.
+Communicator* find_served(MPI_Comm comm, plan::Operation operation);
+
+/// Counts a call that native is to do, for a reason. Always empty.
+std::optional<int> leave(plan::Operation operation, const char* reason);
+/// The same for arguments that MPI forbids.
+std::optional<int> refuse_arguments(plan::Operation operation);
+
+/// MPICH, and its like, refuse the same buffer on both sides and want MPI_IN_PLACE.
+#if defined(OPEN_MPI)
+inline constexpr bool refuses_aliases = false;
+#else
+inline constexpr bool refuses_aliases = true;
+#endif
+
+/// Whether the buffers are such that this MPI refuses them: `part` begins `offset` bytes into `whole`.
+bool is_forbidden_alias(const Side& part, const Side& whole, Bytes offset = 0);
+
+/// What a rank brings to a call and where it wants the result. Null: nothing. In place, the input is where MPI says it
+/// lies in the receive buffer (for a scatter's root, the output in the send buffer).
+struct Sides {
+  const Side* input = nullptr;
+  const Side* output = nullptr;
+  /// The input is the whole of the output buffer and must survive while that is written (alltoall, reduce_scatter).
+  bool must_copy = false;
+  /// Sizes differ from what the other ranks were told: take part, so that nobody waits, touch none of the data, and
+  /// report an error.
+  bool is_mismatched = false;
+};
+
+/// What was decided for a problem, or null: then the call is native and has been counted.
+Entry* prepare(Communicator& communicator, const plan::Problem& problem);
+
+/// prepare(), and if the call is ours, does it.
+std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::Problem& problem, const Sides& sides);
+
+/// Runs what was prepared on plain bytes and returns MPI's code.
+int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input, std::byte* output,
+        const execute::Reducer* reducer = nullptr);
+
+/// A transport broke: the communicator is unusable from now on. Calls its error handler and returns the code.
+int fail(Communicator& communicator, MPI_Comm comm);
+
+}  // namespace espalier::mpi

@@ -1,0 +1,13 @@
+#include "mpi/selection.hpp"
+
+#include "collectives/registry.hpp"
+
+namespace espalier::mpi {
+
+Selection parse_selection(plan::Operation operation, std::string_view text) {
+  if (text == "native") return {Selection::Kind::native};
+  if (text == "tiny") return {Selection::Kind::tiny};
+  return {Selection::Kind::plan, collectives::parse_choice(operation, text)};
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,26 @@
+#pragma once
+// Who is to do an operation's calls, as a setting, a tuned table or a program says it.
+
+#include <string_view>
+
+#include "plan/choice.hpp"
+#include "plan/problem.hpp"
+
+namespace espalier::mpi {
+
+struct Selection {
+  enum class Kind {
+    native,  ///< the MPI underneath
+    tiny,    ///< the dedicated path of short messages
+    plan,    ///< `choice`
+  };
+  Kind kind = Kind::native;
+  plan::Choice choice = {};
+
+  bool operator==(const Selection&) const = default;
+};
+
+/// Reads "native", "tiny", or a choice as collectives::parse_choice does. Throws Error saying what is wrong.
+Selection parse_selection(plan::Operation operation, std::string_view text);
+
+}  // namespace espalier::mpi

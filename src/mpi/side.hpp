@@ -1,0 +1,105 @@
+#pragma once
+// One side of a call: the caller's data, in whatever layout, to be had as plain bytes.
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/ids.hpp"
+#include "mpi/datatype.hpp"
+#include "mpi/native.hpp"
+
+namespace espalier::mpi {
+
+/// Elements of a type at an address, as a caller gave them.
+struct Run {
+  const void* buffer;
+  MPI_Count count;
+  MPI_Datatype type;
+};
+
+/// One count or displacement per rank, in either of MPI's two widths. The caller's array, looked at only when asked.
+class Numbers {
+ public:
+  template <class Number>
+  explicit Numbers(const Number* values) : values_(values), is_wide_(sizeof(Number) == sizeof(std::int64_t)) {
+    static_assert(sizeof(Number) == sizeof(std::int64_t) || sizeof(Number) == sizeof(std::int32_t));
+  }
+
+  bool is_missing() const { return values_ == nullptr; }
+  MPI_Count operator[](int index) const { return is_wide_ ? at<std::int64_t>(index) : at<std::int32_t>(index); }
+
+ private:
+  template <class Number>
+  MPI_Count at(int index) const {
+    Number value;
+    std::memcpy(&value, static_cast<const Number*>(values_) + index, sizeof value);
+    return value;
+  }
+
+  const void* values_;
+  bool is_wide_;
+};
+
+/// A run per rank, each at its own displacement: what the v-forms take.
+struct Parts {
+  const void* buffer;
+  Numbers counts;
+  Numbers displacements;
+  MPI_Datatype type;
+};
+
+/// Neither MPI_IN_PLACE nor a negative count nor the null datatype; only such runs and parts make a side.
+bool is_valid(const Run& run);
+bool is_valid(const Parts& parts, int ranks);
+
+/// Saturates: what does not fit is more than anyone handles.
+Bytes multiply(MPI_Count count, MPI_Count size);
+
+/// A rank's data in one call: one run, a run of equal blocks, or parts. A view: buffers, counts and type outlive it.
+class Side {
+ public:
+  explicit Side(const Run& run) : Side(run, 1) {}
+  /// `blocks` blocks of `run.count` elements, one behind the other.
+  Side(const Run& run, int blocks);
+  Side(const Parts& parts, int ranks);
+
+  /// All data, without gaps.
+  Bytes bytes() const { return bytes_; }
+  Bytes block_bytes(int block) const { return multiply(count(block), layout_.size); }
+  /// One block by itself.
+  Side block(int block) const { return Side({address(block), count(block), type_}); }
+
+  /// Usable as bytes without packing: in the type map's order, without gaps, blocks in order. So is nothing at all.
+  bool is_plain() const { return is_plain_; }
+  std::byte* plain() const { return plain_; }
+  /// There must be data, but at address 0 only a datatype with absolute addresses finds any.
+  bool is_missing() const { return buffer_ == nullptr && layout_.is_dense && bytes_ > 0; }
+
+  /// Copies all data, as bytes in the order of the type map, block behind block; unpack() does the reverse. `bytes()`
+  /// fit an int. Return MPI's code.
+  int pack(std::byte* into, MPI_Comm comm) const;
+  int unpack(const std::byte* from, MPI_Comm comm) const;
+
+  /// Native refuses types that are not committed, on every rank. Asked with no elements before anybody moves data.
+  int check_committed(MPI_Comm comm) const;
+
+ private:
+  bool has_parts() const { return !counts_.is_missing(); }
+  MPI_Count count(int block) const { return has_parts() ? counts_[block] : count_; }
+  std::byte* address(int block) const;
+  void place_parts();
+  int all_elements() const { return static_cast<int>(count_ * blocks_); }
+
+  const void* buffer_;
+  MPI_Count count_;
+  int blocks_;
+  MPI_Datatype type_;
+  Numbers counts_;
+  Numbers displacements_;
+  Layout layout_;
+  Bytes bytes_;
+  bool is_plain_;
+  std::byte* plain_;
+};
+
+}  // namespace espalier::mpi
