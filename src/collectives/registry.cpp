@@ -8,6 +8,7 @@
 #include "collectives/allgather.hpp"
 #include "collectives/allreduce.hpp"
 #include "collectives/alltoall.hpp"
+#include "collectives/alltoall_leaders.hpp"
 #include "collectives/barrier.hpp"
 #include "collectives/broadcast.hpp"
 #include "collectives/gather.hpp"
@@ -29,6 +30,7 @@ namespace {
 constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* chain_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* knomial_knobs = "radix=2..64 within=cells|single_copy cell=64..64M cells=1..1024";
+constexpr const char* leader_knobs = "cell=64..64M cells=1..1024";
 constexpr const char* exchange_knobs = "within=cells|single_copy cell=64..64M cells=1..1024";
 
 constexpr const char* cell_knobs = "cell=64..64M cells=1..1024";
@@ -79,6 +81,10 @@ constexpr Algorithm table[] = {
      "every rank exchanges with each rank of other nodes itself, at distances 1, 2, 3, …, eight exchanges at a time; "
      "shared memory serves neighbours meanwhile",
      exchange_knobs, build_alltoall},
+    {"alltoall_flat", Operation::alltoall, Between::flat,
+     "Wu, Kendall, Aluru 2005, section 8.3 (gather, exchange between leaders, scatter)",
+     "leaders exchange all their ranks' short blocks: N - 1 messages per node, two more copies of each block",
+     leader_knobs, build_alltoall_leaders, why_no_alltoall_leaders},
     {"reduce_knomial", Operation::reduce, Between::knomial, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
      "nodes combine, then a k-nomial tree of N leaders in node order, ceil(log_k N) rounds; every leader sends the vector "
      "once, one more message unless operands may change places",
@@ -189,9 +195,13 @@ Bytes largest_message(const topology::Topology& topology, const plan::Problem& p
 
 /// Pieces that the busiest writer of a node passes on, at most: each takes up to two ticks of its flag.
 Bytes count_pieces(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
-  const Bytes result = largest_buffer(topology, problem);
+  const Bytes ranks = static_cast<Bytes>(topology.ranks());
+  const bool is_uneven_swap = problem.operation == Operation::alltoall && !problem.counts.empty();
+  // In a swap everyone takes as many turns as the longest block needs.
+  const Bytes result = is_uneven_swap ? ranks * *std::max_element(problem.counts.begin(), problem.counts.end())
+                                      : largest_buffer(topology, problem);
   const Bytes unit = choice.within == Within::cells ? choice.cell : choice.segment == 0 ? result + 1 : choice.segment;
-  return result / unit + 2 * static_cast<Bytes>(topology.ranks());  // each block may end in a piece of its own
+  return result / unit + 2 * ranks;  // each block may end in a piece of its own
 }
 
 }  // namespace

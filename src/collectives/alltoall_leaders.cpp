@@ -1,0 +1,231 @@
+// All-to-all of short blocks: each leader fetches what its node has for another node and sends it as one message.
+//
+//     rank i's window    | blocks for node 0 | blocks for node 1 | …          put by rank i, node by node
+//     message n → m      | i = 0: j = 0, 1, … | i = 1: j = 0, 1, … | …        got from all windows, sent by n's leader
+//     m's leader         | for neighbours | message of node 0 | …             received into its window: rank j gets
+//                                                                             block (i, j) of every i
+//
+// The paper (section 8.3) gave this up because its leader had to rearrange data between the stages; here nobody does:
+// sources lay out by node, targets pick their own. It costs two copies more than pairwise and saves all messages but
+// one.
+
+#include "collectives/alltoall_leaders.hpp"
+
+#include <algorithm>
+
+#include "base/bytes.hpp"
+#include "collectives/in_flight.hpp"
+#include "smp/operations.hpp"
+
+namespace espalier::collectives {
+
+using plan::Buffer;
+using plan::Builder;
+using plan::PairBlocks;
+using plan::Problem;
+using topology::Topology;
+
+namespace {
+
+constexpr LocalRank leader{0};
+constexpr std::size_t sends_ahead = 16;
+
+/// Sizes and places that every rank of a node works out alike.
+class Layout {
+ public:
+  Layout(const Topology& topology, const Problem& problem)
+      : topology_(topology), problem_(problem), blocks_(problem, topology.ranks()) {}
+
+  const PairBlocks& blocks() const { return blocks_; }
+  std::span<const Rank> ranks_on(int node) const { return topology_.ranks_on(NodeId(node)); }
+  Rank leader_of(int node) const { return ranks_on(node).front(); }
+
+  Bytes bytes_to_node(Rank from, int node) const {
+    if (problem_.counts.empty()) return problem_.bytes * static_cast<Bytes>(topology_.size_of(NodeId(node)));
+    Bytes sum = 0;
+    for (const Rank to : ranks_on(node)) sum += blocks_.bytes(from, to);
+    return sum;
+  }
+  Bytes message(int from, int to) const {
+    Bytes sum = 0;
+    for (const Rank rank : ranks_on(from)) sum += bytes_to_node(rank, to);
+    return sum;
+  }
+  /// Where in a rank's window its blocks for a node begin. A leader's holds only those for its neighbours.
+  Bytes window_begin(Rank owner, int node) const {
+    Bytes sum = 0;
+    if (topology_.local_rank(owner) != leader)
+      for (int before = 0; before < node; ++before) sum += bytes_to_node(owner, before);
+    return sum;
+  }
+  /// Where among a rank's blocks for its node the one of `to` begins.
+  Bytes begin_on_node(Rank from, Rank to) const {
+    if (problem_.counts.empty()) return problem_.bytes * static_cast<Bytes>(topology_.local_rank(to).value);
+    Bytes sum = 0;
+    for (const Rank rank : ranks_on(topology_.node_of(to).value)) {
+      if (rank == to) break;
+      sum += blocks_.bytes(from, rank);
+    }
+    return sum;
+  }
+  /// Where in a leader's window the message of another node begins; for the number of nodes, the end.
+  Bytes incoming_begin(int me, int node) const {
+    Bytes sum = bytes_to_node(leader_of(me), me);
+    for (int before = 0; before < node; ++before)
+      if (before != me) sum += message(before, me);
+    return sum;
+  }
+
+ private:
+  const Topology& topology_;
+  const Problem& problem_;
+  PairBlocks blocks_;
+};
+
+class LeaderSwap {
+ public:
+  LeaderSwap(Builder& builder, const Problem& problem, const plan::Choice& choice)
+      : builder_(builder),
+        layout_(builder.topology(), problem),
+        cells_(choice),
+        nodes_(builder.topology().nodes()),
+        node_(builder.node().value),
+        sends_(builder, sends_ahead) {}
+
+  void run() {
+    builder_.claim_window();
+    const bool is_leader = builder_.local() == leader;
+    if (is_leader) start_receives();
+    put_blocks();
+    if (is_leader) send_messages();
+    get_from_neighbours();
+    for (int distance = 1; distance < nodes_; ++distance) get_from_node((node_ - distance + nodes_) % nodes_, distance);
+    sends_.finish_all();
+  }
+
+ private:
+  Bytes output_begin(Rank from) const { return layout_.blocks().output_begin(from, builder_.me()); }
+
+  void start_receives() {
+    for (int distance = 1; distance < nodes_; ++distance) {
+      const int from = (node_ - distance + nodes_) % nodes_;
+      receives_.push_back(builder_.recv(layout_.leader_of(from), Buffer::window, layout_.incoming_begin(node_, from),
+                                        layout_.message(from, node_)));
+    }
+  }
+
+  // In one go, whatever the size of a cell: all cells together are the piece.
+  void put_blocks() {
+    smp::JoinedPuts puts(builder_, cells_);
+    const Rank me = builder_.me();
+    Bytes offset = 0;
+    for (int node = 0; node < nodes_; ++node) {
+      if (builder_.local() == leader && node != node_) continue;
+      for (const Rank to : layout_.ranks_on(node)) {
+        const Bytes bytes = layout_.blocks().bytes(me, to);
+        if (to != me) puts.add(0, {Buffer::input, layout_.blocks().input_begin(me, to), bytes}, offset);
+        offset += bytes;
+      }
+    }
+    puts.flush();
+    if (builder_.node_size() > 1) smp::pair_sync(builder_, builder_.local(), 0);
+  }
+
+  void send_messages() {
+    Bytes total = 0, begin = 0;
+    for (int node = 0; node < nodes_; ++node)
+      if (node != node_) total += layout_.message(node_, node);
+    builder_.need_scratch(total);
+    for (int distance = 1; distance < nodes_; ++distance) {
+      const int to = (node_ + distance) % nodes_;
+      const Bytes bytes = layout_.message(node_, to);
+      collect_message(to, begin);
+      sends_.make_room();
+      sends_.add(builder_.send(layout_.leader_of(to), Buffer::scratch, begin, bytes));
+      begin += bytes;
+    }
+  }
+
+  void collect_message(int node, Bytes offset) {
+    for (const Rank from : layout_.ranks_on(node_)) {
+      const LocalRank owner = builder_.topology().local_rank(from);
+      const Bytes bytes = layout_.bytes_to_node(from, node);
+      if (owner != leader && !have_neighbours_put_) smp::pair_sync(builder_, owner, 0);
+      if (owner == leader)
+        copy_own_blocks(node, offset);
+      else
+        smp::receiver_get(builder_, cells_, owner, 0, layout_.window_begin(from, node),
+                          {Buffer::scratch, offset, bytes});
+      offset += bytes;
+    }
+    have_neighbours_put_ = true;
+  }
+
+  void copy_own_blocks(int node, Bytes offset) {
+    const Rank me = builder_.me();
+    for (const Rank to : layout_.ranks_on(node)) {
+      builder_.copy(Buffer::input, layout_.blocks().input_begin(me, to), Buffer::scratch, offset,
+                    layout_.blocks().bytes(me, to));
+      offset += layout_.blocks().bytes(me, to);
+    }
+  }
+
+  void get_from_neighbours() {
+    const Rank me = builder_.me();
+    for (const Rank from : layout_.ranks_on(node_)) {
+      const LocalRank owner = builder_.topology().local_rank(from);
+      const Bytes bytes = layout_.blocks().bytes(from, me);
+      if (from == me) {
+        builder_.copy(Buffer::input, layout_.blocks().input_begin(me, me), Buffer::output, output_begin(me), bytes);
+        continue;
+      }
+      if (!have_neighbours_put_) smp::pair_sync(builder_, owner, 0);
+      smp::receiver_get(builder_, cells_, owner, 0, layout_.window_begin(from, node_) + layout_.begin_on_node(from, me),
+                        {Buffer::output, output_begin(from), bytes});
+    }
+  }
+
+  /// Takes this rank's blocks out of the message of another node, the `number`-th to be waited for.
+  void get_from_node(int node, int number) {
+    if (builder_.local() == leader) builder_.finish(receives_[static_cast<std::size_t>(number - 1)]);
+    if (builder_.node_size() > 1) smp::pair_sync(builder_, leader, number);
+    Bytes offset = layout_.incoming_begin(node_, node);
+    for (const Rank from : layout_.ranks_on(node)) {
+      smp::receiver_get(builder_, cells_, leader, 0, offset + layout_.begin_on_node(from, builder_.me()),
+                        {Buffer::output, output_begin(from), layout_.blocks().bytes(from, builder_.me())});
+      offset += layout_.bytes_to_node(from, node_);
+    }
+  }
+
+  Builder& builder_;
+  Layout layout_;
+  smp::Cells cells_;
+  int nodes_;
+  int node_;
+  InFlight sends_;
+  std::vector<std::uint32_t> receives_;
+  bool have_neighbours_put_ = false;
+};
+
+}  // namespace
+
+void build_alltoall_leaders(Builder& builder, const Problem& problem, const plan::Choice& choice) {
+  LeaderSwap(builder, problem, choice).run();
+}
+
+std::string why_no_alltoall_leaders(const Topology& topology, const Problem& problem, const plan::Choice& choice) {
+  if (topology.nodes() == 1) return "one node has no leaders that exchange: use pairwise";
+  if (choice.within != plan::Within::cells) return "leaders exchange what lies in cells: use within=cells";
+  const Layout layout(topology, problem);
+  Bytes most = 0;
+  for (int node = 0; node < topology.nodes(); ++node) {
+    most = std::max(most, layout.incoming_begin(node, topology.nodes()));
+    for (const Rank rank : topology.ranks_on(NodeId(node)).subspan(1))
+      most = std::max(most, layout.window_begin(rank, topology.nodes()));
+  }
+  const Bytes room = choice.cell * static_cast<Bytes>(choice.cells);
+  if (most <= room) return "";
+  return "a rank's cells would have to hold " + format_bytes(most) + " at once: use pairwise, or more cells";
+}
+
+}  // namespace espalier::collectives
