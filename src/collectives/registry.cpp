@@ -11,6 +11,7 @@
 #include "collectives/alltoall_leaders.hpp"
 #include "collectives/barrier.hpp"
 #include "collectives/broadcast.hpp"
+#include "collectives/group_allgather.hpp"
 #include "collectives/gather.hpp"
 #include "collectives/reduce.hpp"
 #include "collectives/reduce_scatter.hpp"
@@ -30,11 +31,19 @@ namespace {
 constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* chain_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* knomial_knobs = "radix=2..64 within=cells|single_copy cell=64..64M cells=1..1024";
+constexpr const char* direct_knobs = "connections=0..1024 cell=64..64M cells=1..1024";
+constexpr const char* group_knobs =
+    "groups=1..64 exchange=direct|ring|bruck|recursive_doubling connections=0..1024 cell=64..64M cells=1..1024";
+constexpr const char* gather_knobs = "groups=1..64 connections=0..1024 cell=64..64M cells=1..1024";
 constexpr const char* leader_knobs = "cell=64..64M cells=1..1024";
 constexpr const char* exchange_knobs = "within=cells|single_copy cell=64..64M cells=1..1024";
 
 constexpr const char* cell_knobs = "cell=64..64M cells=1..1024";
 constexpr const char* segment_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
+
+std::string cells_only(const topology::Topology&, const plan::Problem&, const Choice& choice) {
+  return choice.within == Within::cells ? "" : "it moves data through cells only";
+}
 
 constexpr Algorithm table[] = {
     {"broadcast_knomial", Operation::broadcast, Between::knomial,
@@ -77,6 +86,26 @@ constexpr Algorithm table[] = {
     {"allgather_bruck", Operation::allgather, Between::bruck, "Bruck et al. 1997",
      "leaders send all they have 2^k nodes to the left, ceil(log2 N) rounds for any N", exchange_knobs,
      build_allgather},
+    {"allgather_single_group_ring", Operation::allgather, Between::single_group_ring,
+     "Qian, Rashti, Afsahi 2010, section 4 (the baseline, in the form of table 1)",
+     "one master per node gathers, a ring of masters, N - 1 rounds, each hands all data to its node", cell_knobs,
+     build_group_allgather, cells_only},
+    {"allgather_single_group_direct", Operation::allgather, Between::single_group_direct,
+     "Qian, Rashti, Afsahi 2010, section 5.1",
+     "one master per node gathers, sends to all others at once over N - 1 connections, hands all data to its node",
+     direct_knobs, build_group_allgather, cells_only},
+    {"allgather_multi_group", Operation::allgather, Between::multi_group, "Qian, Rashti, Afsahi 2010, section 5.3",
+     "g masters per node gather their shares, each exchanges with its group over N - 1 connections, g (N - 1) per node; "
+     "every master hands its group's data to its node",
+     group_knobs, build_group_allgather, cells_only},
+    {"allgather_multi_group_lean", Operation::allgather, Between::multi_group_lean,
+     "after Qian, Rashti, Afsahi 2010, section 5.3",
+     "as multi_group, but a node's own data are shared once and never again, and masters do not read what they have",
+     group_knobs, build_group_allgather, cells_only},
+    {"allgather_gather_based", Operation::allgather, Between::gather_based, "Qian, Rashti, Afsahi 2010, section 5.2",
+     "all ranks of a node share their data; g of them send the node's data to N - 1 other nodes, each to the one "
+     "master there that gathers everything; it hands all data to its node",
+     gather_knobs, build_gather_based_allgather, cells_only},
     {"alltoall_pairwise", Operation::alltoall, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.3",
      "every rank exchanges with each rank of other nodes itself, at distances 1, 2, 3, …, eight exchanges at a time; "
      "shared memory serves neighbours meanwhile",
@@ -159,6 +188,13 @@ Within parse_within(std::string_view value) {
   throw Error("within=" + std::string(value) + ": one of cells, single_copy");
 }
 
+plan::Exchange parse_exchange(std::string_view value) {
+  using plan::Exchange;
+  for (const Exchange exchange : {Exchange::direct, Exchange::ring, Exchange::bruck, Exchange::recursive_doubling})
+    if (value == name(exchange)) return exchange;
+  throw Error("exchange=" + std::string(value) + ": one of direct, ring, bruck, recursive_doubling");
+}
+
 void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
   if (knob == "radix")
     choice.radix = parse_count(knob, value, 2, 64);
@@ -170,8 +206,15 @@ void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
     choice.cell = parse_size(knob, value, 64, Bytes{64} << 20);
   else if (knob == "cells")
     choice.cells = parse_count(knob, value, 1, 1024);
+  else if (knob == "groups")
+    choice.groups = parse_count(knob, value, 1, 64);
+  else if (knob == "exchange")
+    choice.exchange = parse_exchange(value);
+  else if (knob == "connections")
+    choice.connections = parse_count(knob, value, 0, 1024);
   else
-    throw Error("unknown knob '" + std::string(knob) + "': one of radix, segment, within, cell, cells");
+    throw Error("unknown knob '" + std::string(knob) +
+                "': one of radix, segment, within, cell, cells, groups, exchange, connections");
 }
 
 /// The larger of the two buffers of the rank that has most.

@@ -70,6 +70,12 @@ void Builder::claim_window() {
   await_neighbours(Flag::done, 1, window_banks);
 }
 
+void Builder::begin_phase(const char* name) {
+  std::vector<Phase>& phases = program_.phases;
+  if (!phases.empty() && phases.back().first_step == program_.steps.size()) phases.pop_back();
+  phases.push_back({name, program_.steps.size()});
+}
+
 void Builder::note_window(Bytes end) { program_.window_bytes = std::max(program_.window_bytes, end); }
 
 Program Builder::take() && {

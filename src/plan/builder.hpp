@@ -48,6 +48,9 @@ class Builder {
   /// Makes room for about this many further steps; a hint that saves growing step by step.
   void expect_steps(std::size_t steps) { program_.steps.reserve(program_.steps.size() + steps); }
 
+  /// From here on steps belong to a phase; `name` must be static. Phases without steps vanish.
+  void begin_phase(const char* name);
+
   /// Declares that neighbours reach into this rank's private buffers.
   void expose() { program_.is_exposed = true; }
   void need_scratch(Bytes bytes) { program_.scratch_bytes = bytes; }

@@ -3,10 +3,26 @@
 #include "base/bytes.hpp"
 
 namespace espalier::plan {
+namespace {
+
+std::string group_knobs(const Choice& choice) {
+  std::string text;
+  const bool has_groups = choice.between == Between::multi_group || choice.between == Between::multi_group_lean ||
+                          choice.between == Between::gather_based;
+  if (has_groups) text += ",groups=" + std::to_string(choice.groups);
+  if (choice.between == Between::multi_group || choice.between == Between::multi_group_lean)
+    text += std::string(",exchange=") + name(choice.exchange);
+  if ((has_groups || choice.between == Between::single_group_direct) && choice.connections > 0)
+    text += ",connections=" + std::to_string(choice.connections);
+  return text;
+}
+
+}  // namespace
 
 std::string to_string(const Choice& choice) {
   std::string text = name(choice.between);
   if (choice.between == Between::knomial) text += ",radix=" + std::to_string(choice.radix);
+  text += group_knobs(choice);
   if (choice.segment > 0) text += ",segment=" + format_bytes(choice.segment);
   text += std::string(",within=") + name(choice.within);
   if (choice.within == Within::cells)

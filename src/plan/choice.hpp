@@ -29,7 +29,15 @@ enum class Between : std::uint8_t {
   bruck,
   dissemination,
   gather_reduce,
+  single_group_ring,
+  single_group_direct,
+  multi_group,
+  multi_group_lean,
+  gather_based,
 };
+
+/// How the masters of a group exchange (multi_group).
+enum class Exchange : std::uint8_t { direct, ring, bruck, recursive_doubling };
 
 struct Choice {
   Between between = Between::knomial;
@@ -41,12 +49,18 @@ struct Choice {
   /// Size and number of the cells a rank writes; cell * cells is the part of a window bank in use.
   Bytes cell = 32 << 10;
   int cells = 4;
+  /// Groups of masters: how many ranks of a node speak on the network.
+  int groups = 2;
+  Exchange exchange = Exchange::direct;
+  /// Messages that one rank has under way at most; 0 sets no bound.
+  int connections = 0;
 
   bool operator==(const Choice&) const = default;
 };
 
 const char* name(Within within);
 const char* name(Between between);
+const char* name(Exchange exchange);
 
 /// "knomial,radix=4,segment=64K,within=cells,cell=32K,cells=4": what parse_choice reads back.
 std::string to_string(const Choice& choice);

@@ -37,8 +37,14 @@ const char* name(Within within) {
 
 const char* name(Between between) {
   static constexpr const char* names[] = {"knomial",      "chain", "flat",          "scatter_allgather", "pairwise", "ring", "recursive_doubling",
-                                          "rabenseifner", "bruck", "dissemination", "gather_reduce"};
+                                          "rabenseifner", "bruck", "dissemination", "gather_reduce", "single_group_ring", "single_group_direct", "multi_group", "multi_group_lean",
+                                          "gather_based"};
   return names[static_cast<int>(between)];
+}
+
+const char* name(Exchange exchange) {
+  static constexpr const char* names[] = {"direct", "ring", "bruck", "recursive_doubling"};
+  return names[static_cast<int>(exchange)];
 }
 
 Operation parse_operation(std::string_view text) {

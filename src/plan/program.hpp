@@ -11,6 +11,14 @@
 
 namespace espalier::plan {
 
+/// Where a part of a program begins that has a name of its own, for those who look at it.
+struct Phase {
+  const char* name;  ///< static
+  std::size_t first_step;
+
+  bool operator==(const Phase&) const = default;
+};
+
 /// One rank's flat list of steps. A value: no pointers, equal for equal inputs, reusable for any number of calls.
 struct Program {
   std::vector<Step> steps;
@@ -21,6 +29,8 @@ struct Program {
   Bytes window_bytes = 0;
   /// Neighbours pull from or push into this rank's buffers: their addresses must be shown before the first step.
   bool is_exposed = false;
+  /// In the order of steps; most programs have none.
+  std::vector<Phase> phases = {};
 
   bool operator==(const Program&) const = default;
 
