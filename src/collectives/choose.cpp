@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "collectives/alltoall_leaders.hpp"
 #include "collectives/choose_reductions.hpp"
 #include "collectives/registry.hpp"
 
@@ -21,8 +22,15 @@ namespace {
 /// order of magnitude matters; it decides where a chain's many small hops stop paying.
 constexpr double latency_bytes = 10e3;
 
-/// From here on one copy by the kernel beats two through cells (measured, bench/micro: 2 ranks, warm caches).
-constexpr Bytes single_copy_from = 8 << 10;
+/// From here on one copy by the kernel beats two through cells (measured, bench/micro: 2 ranks, warm caches). Where
+/// everyone reads from one rank or writes to it: 4K 1.2 µs against 1.4. Where all exchange: 8K 2.5 against 2.7, but
+/// 4K 1.8 against 1.5, since both cores are in the kernel at once.
+constexpr Bytes rooted_single_copy_from = 4 << 10;
+constexpr Bytes exchange_single_copy_from = 8 << 10;
+
+/// An all-to-all's message between two nodes up to which two more copies in memory cost less than a message for every
+/// pair of ranks.
+constexpr Bytes leaders_message = 8 << 10;
 
 Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -41,7 +49,7 @@ void choose_cells(const Topology& topology, Bytes bytes, Choice& choice) {
 }
 
 /// `message` is what the caller brings, `passed` what the busiest writer of a node hands to its neighbours.
-void choose_within(const Topology& topology, Bytes message, Bytes passed, Choice& choice) {
+void choose_within(const Topology& topology, Bytes message, Bytes passed, Bytes single_copy_from, Choice& choice) {
   const topology::Capabilities& can = topology.capabilities();
   if (can.single_copy && !can.oversubscribed && message >= single_copy_from) choice.within = Within::single_copy;
   choose_cells(topology, passed, choice);
@@ -74,7 +82,7 @@ double scatter_allgather_cost(Bytes bytes, int nodes) {
 Decision choose_broadcast(const Topology& topology, Bytes bytes) {
   Decision decision;
   Choice& choice = decision.choice;
-  choose_within(topology, bytes, bytes, choice);
+  choose_within(topology, bytes, bytes, rooted_single_copy_from, choice);
   if (topology.nodes() == 1) {
     decision.reason = choice.within == Within::single_copy
                           ? "one node, large: every core copies its share, once"
@@ -108,7 +116,7 @@ Decision choose_rooted_blocks(const Topology& topology, Bytes block) {
   Decision decision;
   Choice& choice = decision.choice;
   const Bytes per_node = block * static_cast<Bytes>(topology.largest_node());
-  choose_within(topology, block, per_node, choice);
+  choose_within(topology, block, per_node, rooted_single_copy_from, choice);
   if (topology.nodes() == 1) {
     decision.reason = choice.within == Within::single_copy
                           ? "one node, large: every rank copies its own block"
@@ -125,17 +133,35 @@ Decision choose_rooted_blocks(const Topology& topology, Bytes block) {
   return decision;
 }
 
-Decision choose_alltoall(const Topology& topology, Bytes block) {
+/// All that a rank has passes through its cells at once, where they can hold it.
+bool choose_leaders(const Topology& topology, const plan::Problem& problem, Choice& choice) {
+  const auto on_node = static_cast<Bytes>(topology.largest_node());
+  if (topology.nodes() == 1 || on_node == 1 || on_node * on_node * problem.bytes > leaders_message) return false;
+  Choice leaders;
+  leaders.between = Between::flat;
+  choose_cells(topology, topology.capabilities().window_bytes, leaders);
+  if (!why_no_alltoall_leaders(topology, problem, leaders).empty()) return false;
+  choice = leaders;
+  return true;
+}
+
+Decision choose_alltoall(const Topology& topology, const plan::Problem& problem) {
   Decision decision;
-  decision.choice.between = Between::pairwise;
-  choose_within(topology, block, block * static_cast<Bytes>(topology.largest_node()), decision.choice);
-  const bool is_single_copy = decision.choice.within == Within::single_copy;
+  Choice& choice = decision.choice;
+  if (choose_leaders(topology, problem, choice)) {
+    decision.reason = "short blocks, several nodes: leaders exchange one message per pair of nodes";
+    return decision;
+  }
+  choice.between = Between::pairwise;
+  const Bytes passed = problem.bytes * static_cast<Bytes>(topology.largest_node());
+  choose_within(topology, problem.bytes, passed, exchange_single_copy_from, choice);
   if (topology.nodes() > 1)
     decision.reason =
         "every rank exchanges with each of other nodes itself, neighbours through shared memory meanwhile";
   else
-    decision.reason = is_single_copy ? "one node, large: everyone pulls from everyone"
-                                     : "one node: through cells, pairwise when they are too small";
+    decision.reason = choice.within == Within::single_copy
+                          ? "one node, large: everyone pulls from everyone"
+                          : "one node: through cells, pairwise when they are too small";
   return decision;
 }
 
@@ -144,7 +170,7 @@ Decision choose_allgather(const Topology& topology, Bytes bytes) {
   Choice& choice = decision.choice;
   choice.between = Between::ring;
   const Bytes result = bytes * static_cast<Bytes>(topology.ranks());
-  choose_within(topology, bytes, topology.nodes() == 1 ? bytes : result, choice);
+  choose_within(topology, bytes, topology.nodes() == 1 ? bytes : result, exchange_single_copy_from, choice);
   if (topology.nodes() == 1) {
     decision.reason = choice.within == Within::single_copy
                           ? "one node, large: everyone pulls from everyone"
@@ -175,7 +201,7 @@ Decision choose_program(const Topology& topology, const plan::Problem& problem) 
     case Operation::broadcast: return choose_broadcast(topology, problem.bytes);
     case Operation::scatter:
     case Operation::gather: return choose_rooted_blocks(topology, problem.bytes);
-    case Operation::alltoall: return choose_alltoall(topology, problem.bytes);
+    case Operation::alltoall: return choose_alltoall(topology, problem);
     case Operation::allgather: return choose_allgather(topology, problem.bytes);
     case Operation::barrier: return choose_barrier(topology);
     default: return choose_reduction(topology, problem);
