@@ -57,6 +57,10 @@ class SpinYield final : public execute::Waiter {
 class AddDoubles final : public execute::Reducer {
  public:
   void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept override { add_(left, into, bytes); }
+  void combine_into(const std::byte* left, const std::byte* right, std::byte* into,
+                    Bytes bytes) const noexcept override {
+    add_(left, right, into, bytes);
+  }
 
  private:
   execute::Kernel add_ = execute::find_kernel(execute::Scalar::float64, execute::Combine::sum);

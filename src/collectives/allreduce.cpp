@@ -174,8 +174,6 @@ void build_allreduce(Builder& builder, const Problem& problem, const Choice& cho
 std::string why_no_allreduce(const topology::Topology& topology, const Problem& problem, const Choice& choice) {
   if (choice.between == Between::gather_reduce && topology.nodes() > 1)
     return "every rank folding everything is for one node";
-  if (choice.between == Between::gather_reduce && choice.within == plan::Within::single_copy)
-    return "inputs are gathered through cells: in place, outputs overwrite them";
   return why_no_reduction(topology, problem, choice, 1);
 }
 

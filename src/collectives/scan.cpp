@@ -177,6 +177,7 @@ void build_scan(Builder& builder, const Problem& problem, const Choice& choice) 
 std::string why_no_scan(const topology::Topology& topology, const Problem& problem, const Choice& choice) {
   if (choice.between == Between::gather_reduce && topology.nodes() > 1)
     return "every rank folding everything is for one node";
+  if (choice.between == Between::gather_reduce) return why_no_reduction(topology, problem, choice, 1);
   if (choice.within == plan::Within::single_copy) return "prefixes go through cells";
   if (const Bytes least = smp::Grain(problem).bytes(); choice.cell < least)
     return "a cell must hold " + std::to_string(least) + " bytes at least: whole, aligned elements";

@@ -30,12 +30,24 @@ bool Interpreter::reach(const Step& step) const noexcept {
   return environment_.single_copy->write(owner, theirs, mine, step.bytes());
 }
 
-void Interpreter::combine(const Step& step) const noexcept {
+void Interpreter::combine(const Step& step, const std::byte* right) const noexcept {
   Seat* seat = environment_.seat;
   const std::byte* far = step.far_buffer() == Buffer::window
                              ? seat->board().window(step.neighbour(), seat->call()) + step.far_offset()
                              : address(step.far_buffer(), step.far_offset());
-  environment_.reducer->combine(far, address(step.buffer(), step.offset()), step.bytes());
+  environment_.reducer->combine_into(far, right, address(step.buffer(), step.offset()), step.bytes());
+}
+
+void Interpreter::transfer(const Step& step, const std::byte* from, std::byte* into) noexcept {
+  const Step* const next = next_ + 1;
+  const bool is_operand = next != program_.steps.data() + program_.steps.size() && next->op() == Op::reduce &&
+                          next->bytes() == step.bytes() && address(next->buffer(), next->offset()) == into;
+  if (is_operand) {
+    combine(*next, from);
+    next_ = next;
+  } else if (into != from) {  // equal under MPI_IN_PLACE
+    std::memcpy(into, from, step.bytes());
+  }
 }
 
 Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
@@ -49,19 +61,16 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
       return seat->all_reached(step.flag(), step.tick(), step.calls_back()) ? Outcome::next : Outcome::wait;
     case Op::post: seat->post(step.flag(), step.tick()); return Outcome::next;
     case Op::put:
-      std::memcpy(address(Buffer::window, step.window_offset()), address(step.buffer(), step.offset()), step.bytes());
+      transfer(step, address(step.buffer(), step.offset()), address(Buffer::window, step.window_offset()));
       return Outcome::next;
     case Op::get:
-      std::memcpy(address(step.buffer(), step.offset()),
-                  seat->board().window(step.neighbour(), seat->call()) + step.window_offset(), step.bytes());
+      transfer(step, seat->board().window(step.neighbour(), seat->call()) + step.window_offset(),
+               address(step.buffer(), step.offset()));
       return Outcome::next;
-    case Op::copy: {
-      std::byte* into = address(step.buffer(), step.offset());
-      const std::byte* from = address(step.far_buffer(), step.far_offset());
-      if (into != from) std::memcpy(into, from, step.bytes());  // equal under MPI_IN_PLACE
+    case Op::copy:
+      transfer(step, address(step.far_buffer(), step.far_offset()), address(step.buffer(), step.offset()));
       return Outcome::next;
-    }
-    case Op::reduce: combine(step); return Outcome::next;
+    case Op::reduce: combine(step, address(step.buffer(), step.offset())); return Outcome::next;
     case Op::pull:
     case Op::push: return verdict(reach(step));
     case Op::send:

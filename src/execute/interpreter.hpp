@@ -47,7 +47,9 @@ class Interpreter {
     return bases_[static_cast<int>(buffer)] + offset;
   }
   bool reach(const plan::Step& step) const noexcept;
-  void combine(const plan::Step& step) const noexcept;
+  void combine(const plan::Step& step, const std::byte* right) const noexcept;
+  /// Copies, unless the next step reduces onto the same bytes: then both steps are one loop over three vectors.
+  void transfer(const plan::Step& step, const std::byte* from, std::byte* into) noexcept;
   enum class Outcome { next, wait, broken };
   Outcome execute(const plan::Step& step) noexcept;
 

@@ -55,28 +55,32 @@ inline __attribute__((always_inline)) T apply(T left, T right) noexcept {
 }
 
 template <Combine operation, class T>
-inline __attribute__((always_inline)) void combine_all(const std::byte* left, std::byte* into, Bytes bytes) noexcept {
+inline __attribute__((always_inline)) void combine_all(const std::byte* left, const std::byte* right, std::byte* into,
+                                                       Bytes bytes) noexcept {
   // Callers' vectors may lie anywhere and hold anything, as far as the compiler is concerned.
   typedef T Element __attribute__((aligned(1), may_alias));
-  const auto* __restrict from = reinterpret_cast<const Element*>(left);
-  auto* __restrict to = reinterpret_cast<Element*>(into);
+  const auto* const l = reinterpret_cast<const Element*>(left);
+  const auto* const r = reinterpret_cast<const Element*>(right);
+  auto* const to = reinterpret_cast<Element*>(into);
   const Bytes count = bytes / sizeof(T);
-  for (Bytes i = 0; i < count; ++i) to[i] = apply<operation, T>(from[i], to[i]);
+#pragma GCC ivdep  // `right` may be `into`: not __restrict, but no element depends on another
+  for (Bytes i = 0; i < count; ++i) to[i] = apply<operation, T>(l[i], r[i]);
 }
 
 template <Combine operation, class T>
-void combine_plainly(const std::byte* left, std::byte* into, Bytes bytes) noexcept {
-  combine_all<operation, T>(left, into, bytes);
+void combine_plainly(const std::byte* left, const std::byte* right, std::byte* into, Bytes bytes) noexcept {
+  combine_all<operation, T>(left, right, into, bytes);
 }
 
 template <Combine operation, class T>
-ESPALIER_WIDE_VECTORS void combine_widely(const std::byte* left, std::byte* into, Bytes bytes) noexcept {
-  combine_all<operation, T>(left, into, bytes);
+ESPALIER_WIDE_VECTORS void combine_widely(const std::byte* left, const std::byte* right, std::byte* into,
+                                          Bytes bytes) noexcept {
+  combine_all<operation, T>(left, right, into, bytes);
 }
 
 struct Kernels {
-  Kernel plain = nullptr;
-  Kernel wide = nullptr;
+  Kernel::Loop plain = nullptr;
+  Kernel::Loop wide = nullptr;
 };
 
 template <Combine operation, class T>

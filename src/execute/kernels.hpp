@@ -26,13 +26,32 @@ enum class Combine : std::uint8_t {
 };
 inline constexpr int combine_count = 10;
 
-/// into[i] = left[i] o into[i] over `bytes` of whole elements, which need not be aligned and must not overlap.
-using Kernel = void (*)(const std::byte* left, std::byte* into, Bytes bytes) noexcept;
+/// One type's loop for one operation, or none. Vectors are `bytes` of whole elements, need not be aligned and must not
+/// overlap unless told otherwise.
+class Kernel {
+ public:
+  using Loop = void (*)(const std::byte* left, const std::byte* right, std::byte* into, Bytes bytes) noexcept;
 
-/// The fastest loop that this processor can run; null where MPI defines none (logical and bitwise operations on
+  constexpr Kernel(Loop loop = nullptr) : loop_(loop) {}
+  bool operator==(const Kernel&) const = default;
+
+  /// into[i] = left[i] o into[i]
+  void operator()(const std::byte* left, std::byte* into, Bytes bytes) const noexcept {
+    loop_(left, into, into, bytes);
+  }
+  /// into[i] = left[i] o right[i]; `right` may be `into`. Saves copying the operand to where the result shall be.
+  void operator()(const std::byte* left, const std::byte* right, std::byte* into, Bytes bytes) const noexcept {
+    loop_(left, right, into, bytes);
+  }
+
+ private:
+  Loop loop_;
+};
+
+/// The fastest loop that this processor can run; none where MPI defines none (logical and bitwise operations on
 /// floating-point numbers). MPI's meaning (4.0, section 6.9.2): logical operations give 0 or 1. Integer sums and
-/// products wrap around. Minimum and maximum are `left < into ? left : into` and `left > into ? left : into`, also for
-/// NaN. All loops for one type and operation give the same bits: each element is one operation, rounded once.
+/// products wrap around. Minimum and maximum are `left < right ? left : right` and `left > right ? left : right`, also
+/// for NaN. All loops for one type and operation give the same bits: each element is one operation, rounded once.
 Kernel find_kernel(Scalar type, Combine operation) noexcept;
 
 /// Bytes of one element.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/ids.hpp"
 
@@ -35,9 +36,15 @@ class SingleCopy {
 class Reducer {
  public:
   virtual ~Reducer() = default;
-  /// into[i] = left[i] o into[i] for `bytes` of whole elements; the operands do not overlap. Must not fail: what could go
-  /// wrong has been looked at before data moved.
+  /// into[i] = left[i] o into[i] for `bytes` of whole elements; the operands do not overlap. Must not fail: what could
+  /// go wrong has been looked at before data moved.
   virtual void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept = 0;
+  /// into[i] = left[i] o right[i]; `into` is no part of `left`, and either `right` itself or no part of it.
+  virtual void combine_into(const std::byte* left, const std::byte* right, std::byte* into,
+                            Bytes bytes) const noexcept {
+    if (into != right) std::memcpy(into, right, bytes);
+    combine(left, into, bytes);
+  }
 };
 
 /// What to do while a step is not ready. The one place that decides between spinning, yielding and poking MPI.

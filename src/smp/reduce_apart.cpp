@@ -14,123 +14,187 @@ using plan::Flag;
 
 namespace {
 
-/// As in NodeReduction.
+/// Scratch for all neighbours' vectors together, twice: about half of a second-level cache of 2 MiB.
+constexpr Bytes pulled_at_once = 512 << 10;
 constexpr Bytes single_copy_stretch = 128 << 10;
 
 std::uint64_t tick(int piece) { return static_cast<std::uint64_t>(piece) + 1; }
 
-Bytes count_pieces(Bytes bytes, Bytes piece) { return (bytes + piece - 1) / piece; }
+/// A vector in pieces of equal length, but for the last one.
+class Pieces {
+ public:
+  Pieces(Bytes bytes, Bytes piece) : bytes_(bytes), piece_(piece) {}
 
-/// Calls stage(i) and fold(i) for each piece, folding one piece behind staging when there are cells for that.
-template <class Stage, class Fold>
-void run_pipeline(plan::Builder& builder, const Cells& cells, int pieces, Stage stage, Fold fold) {
-  const int lag = cells.count > 1 ? 1 : 0;
-  for (int i = 0; i < pieces + lag; ++i) {
-    if (i < pieces) {
-      await_free_cell(builder, cells, i);
-      stage(i);
-      builder.post(Flag::ready, tick(i));
+  int count() const { return static_cast<int>((bytes_ + piece_ - 1) / piece_); }
+  Bytes begin(int i) const { return static_cast<Bytes>(i) * piece_; }
+  Bytes bytes(int i) const { return std::min(piece_, bytes_ - begin(i)); }
+
+ private:
+  Bytes bytes_;
+  Bytes piece_;
+};
+
+bool is_prefix(const plan::Problem& problem) { return problem.operation != plan::Operation::allreduce; }
+
+void fold_through_cells(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice, int last) {
+  const int me = builder.local().value;
+  const Cells cells = cells_of(Grain(problem), choice);
+  const Pieces pieces(problem.bytes, cells.bytes);
+  const bool is_read = !is_prefix(problem) || me + 1 < builder.node_size();
+  const auto stage = [&](int i) {
+    await_free_cell(builder, cells, i);
+    if (is_read) sender_put(builder, cells, i, {Buffer::input, pieces.begin(i), pieces.bytes(i)});
+    builder.post(Flag::ready, tick(i));
+  };
+  Fold fold(builder, problem, Fold::Source::cells, cells.bytes, 0);
+  builder.need_scratch(Fold::scratch_bytes(cells.bytes));
+  const auto fold_piece = [&](int i) {
+    if (last == builder.node_size() - 1) builder.await_neighbours(Flag::ready, tick(i));
+    for (int rank = last; last < builder.node_size() - 1 && rank >= 0; --rank)
+      if (rank != me) builder.await(LocalRank(rank), Flag::ready, tick(i));
+    if (last >= 0) fold.run(last, pieces.begin(i), cells.offset(i), {Buffer::output, pieces.begin(i), pieces.bytes(i)});
+    taken_post(builder, i);
+  };
+  const int lag = cells.count > 1 ? 1 : 0;  // a cell is free again when all have folded it
+  for (int i = 0; i < pieces.count() + lag; ++i) {
+    if (i < pieces.count()) stage(i);
+    if (i >= lag) fold_piece(i - lag);
+  }
+}
+
+/// Pulls one piece ahead of folding, so that waiting for the slowest reader costs nothing.
+void fold_single_copy(plan::Builder& builder, const plan::Problem& problem, int last) {
+  const int me = builder.local().value;
+  const Grain grain(problem);
+  const auto neighbours = static_cast<Bytes>(builder.node_size() - 1);
+  const Bytes piece =
+      std::max(grain.bytes(), grain.round_down(std::min(single_copy_stretch, pulled_at_once / neighbours)));
+  const Pieces pieces(problem.bytes, std::min(piece, grain.round_up(problem.bytes)));
+  const Bytes stretch = std::min(piece, grain.round_up(problem.bytes));
+  const auto bank = [&](int i) { return static_cast<Bytes>(i % 2) * neighbours * stretch; };
+  builder.need_scratch(std::min<Bytes>(2, static_cast<Bytes>(pieces.count())) * neighbours * stretch);
+  builder.expose();
+  builder.post(Flag::ready, 1);
+  const auto pull = [&](int i) {
+    for (int rank = last; rank >= 0; --rank) {
+      if (rank == me) continue;
+      builder.await(LocalRank(rank), Flag::ready, 1);
+      builder.pull(LocalRank(rank), Buffer::input, pieces.begin(i), Buffer::scratch,
+                   bank(i) + static_cast<Bytes>(rank < me ? rank : rank - 1) * stretch, pieces.bytes(i));
     }
-    if (i >= lag) {
-      fold(i - lag);
-      taken_post(builder, i - lag);
-    }
+    taken_post(builder, i);
+  };
+  Fold fold(builder, problem, Fold::Source::pulled, stretch, 0);
+  for (int i = 0; i <= pieces.count(); ++i) {
+    if (i < pieces.count()) pull(i);
+    if (i == 0) continue;
+    builder.await_neighbours(Flag::taken, tick(i - 1));
+    if (last >= 0)
+      fold.run(last, pieces.begin(i - 1), bank(i - 1), {Buffer::output, pieces.begin(i - 1), pieces.bytes(i - 1)});
   }
 }
 
 /// Blocks cut into equal slots of a cell, one for each reader.
-void reduce_blocks_through_cells(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice) {
-  const int count = builder.node_size();
-  const int me = builder.local().value;
-  const plan::Blocks blocks(problem, count);
-  const Grain grain(problem);
-  const Bytes slot = grain.round_down(choice.cell / static_cast<Bytes>(count));
-  plan::Choice used = choice;
-  used.cell = slot * static_cast<Bytes>(count);
-  const Cells cells(used);
-  builder.need_scratch(Fold::scratch_bytes(slot));
-  Fold folder(builder, problem, choice, 0);
-  const auto bytes_of = [&](int rank, int piece) {
-    const Bytes done = static_cast<Bytes>(piece) * slot, block = blocks.bytes(Rank(rank));
-    return done < block ? std::min(slot, block - done) : 0;
-  };
-  const auto stage = [&](int piece) {
-    for (int i = 1; i < count; ++i) {
-      const int rank = (me + i) % count;
-      const Bytes from = blocks.begin(Rank(rank)) + static_cast<Bytes>(piece) * slot;
-      builder.claim_window();
-      if (const Bytes bytes = bytes_of(rank, piece); bytes > 0)
-        builder.put(Buffer::input, from, bytes, cells.offset(piece) + static_cast<Bytes>(rank) * slot);
-    }
-  };
-  const auto fold = [&](int piece) {
-    const Bytes bytes = bytes_of(me, piece), done = static_cast<Bytes>(piece) * slot;
-    if (bytes == 0) return;
-    builder.await_neighbours(Flag::ready, tick(piece));
-    folder.run(count - 1, blocks.begin(Rank(me)) + done, cells.offset(piece) + static_cast<Bytes>(me) * slot,
-               {Buffer::output, done, bytes});
-  };
-  Bytes largest = 0;
-  for (int rank = 0; rank < count; ++rank) largest = std::max(largest, blocks.bytes(Rank(rank)));
-  run_pipeline(builder, cells, static_cast<int>(count_pieces(largest, slot)), stage, fold);
-}
+class BlocksInCells {
+ public:
+  BlocksInCells(plan::Builder& builder, const plan::Problem& problem, plan::Choice choice)
+      : builder_(builder),
+        blocks_(problem, builder.node_size()),
+        slot_(Grain(problem).round_down(choice.cell / static_cast<Bytes>(builder.node_size()))),
+        cells_(slots(choice)),
+        fold_(builder, problem, Fold::Source::cells, slot_, 0) {
+    builder.need_scratch(Fold::scratch_bytes(slot_));
+  }
 
-void reduce_blocks_single_copy(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice) {
-  const int count = builder.node_size();
-  const plan::Blocks blocks(problem, count);
+  void build() {
+    Bytes largest = 0;
+    for (int rank = 0; rank < builder_.node_size(); ++rank) largest = std::max(largest, blocks_.bytes(Rank(rank)));
+    const int count = Pieces(largest, slot_).count();
+    const int lag = cells_.count > 1 ? 1 : 0;
+    for (int i = 0; i < count + lag; ++i) {
+      if (i < count) stage(i);
+      if (i >= lag) fold(i - lag);
+    }
+  }
+
+ private:
+  Cells slots(plan::Choice choice) const {
+    choice.cell = slot_ * static_cast<Bytes>(builder_.node_size());
+    return Cells(choice);
+  }
+
+  Bytes done(int piece) const { return static_cast<Bytes>(piece) * slot_; }
+  Bytes bytes(int rank, int piece) const {
+    const Bytes block = blocks_.bytes(Rank(rank));
+    return done(piece) < block ? std::min(slot_, block - done(piece)) : 0;
+  }
+  Bytes begin(int rank, int piece) const { return blocks_.begin(Rank(rank)) + done(piece); }
+  Bytes place(int rank, int piece) const { return cells_.offset(piece) + static_cast<Bytes>(rank) * slot_; }
+
+  void stage(int piece) {
+    await_free_cell(builder_, cells_, piece);
+    builder_.claim_window();
+    for (int distance = 1; distance < builder_.node_size(); ++distance) {
+      const int rank = neighbour_at(builder_, distance).value;
+      if (bytes(rank, piece) > 0)
+        builder_.put(Buffer::input, begin(rank, piece), bytes(rank, piece), place(rank, piece));
+    }
+    builder_.post(Flag::ready, tick(piece));
+  }
+
+  void fold(int piece) {
+    const int me = builder_.local().value;
+    if (bytes(me, piece) > 0) {
+      builder_.await_neighbours(Flag::ready, tick(piece));
+      fold_.run(builder_.node_size() - 1, begin(me, piece), place(me, piece),
+                {Buffer::output, done(piece), bytes(me, piece)});
+    }
+    taken_post(builder_, piece);
+  }
+
+  plan::Builder& builder_;
+  plan::Blocks blocks_;
+  Bytes slot_;
+  Cells cells_;
+  Fold fold_;
+};
+
+void reduce_blocks_single_copy(plan::Builder& builder, const plan::Problem& problem) {
+  const plan::Blocks blocks(problem, builder.node_size());
   const Grain grain(problem);
   const Rank me(builder.local().value);
   const Bytes stretch = std::max(grain.bytes(), grain.round_down(single_copy_stretch));
+  const Pieces pieces(blocks.bytes(me), stretch);
   builder.need_scratch(Fold::scratch_bytes(stretch));
-  Fold folder(builder, problem, choice, 0);
   builder.expose();
   builder.post(Flag::ready, 1);
-  if (blocks.bytes(me) > 0) builder.await_neighbours(Flag::ready, 1);
-  for (Bytes done = 0; done < blocks.bytes(me); done += stretch)
-    folder.run(count - 1, blocks.begin(me) + done, 0,
-               {Buffer::output, done, std::min(stretch, blocks.bytes(me) - done)});
-  builder.post(Flag::taken, 1);
+  if (pieces.count() > 0) builder.await_neighbours(Flag::ready, 1);
+  Fold fold(builder, problem, Fold::Source::inputs, stretch, 0);
+  for (int i = 0; i < pieces.count(); ++i)
+    fold.run(builder.node_size() - 1, blocks.begin(me) + pieces.begin(i), 0,
+             {Buffer::output, pieces.begin(i), pieces.bytes(i)});
+  taken_post(builder, 0);
   builder.await_neighbours(Flag::taken, 1);
 }
 
 }  // namespace
 
 void reduce_apart(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice, int last) {
-  const int count = builder.node_size();
-  if (count == 1) {
-    if (last == 0) builder.copy(Buffer::input, 0, Buffer::output, 0, problem.bytes);
-    return;
-  }
-  const Cells cells = cells_of(Grain(problem), choice);
-  builder.need_scratch(Fold::scratch_bytes(cells.bytes));
-  Fold folder(builder, problem, choice, 0);
-  const bool is_prefix = problem.operation != plan::Operation::allreduce;
-  const bool is_read = !is_prefix || builder.local().value < count - 1;
-  const auto piece_at = [&](int i) {
-    const Bytes done = static_cast<Bytes>(i) * cells.bytes;
-    return Range{Buffer::output, done, std::min(cells.bytes, problem.bytes - done)};
-  };
-  const auto stage = [&](int i) {
-    const Range piece = piece_at(i);
-    if (is_read) sender_put(builder, cells, i, {Buffer::input, piece.offset, piece.bytes});
-  };
-  const auto fold = [&](int i) {
-    const Range piece = piece_at(i);
-    if (!is_prefix) builder.await_neighbours(Flag::ready, tick(i));
-    for (int rank = last; is_prefix && rank >= 0; --rank)
-      if (LocalRank(rank) != builder.local()) builder.await(LocalRank(rank), Flag::ready, tick(i));
-    if (last >= 0) folder.run(last, piece.offset, cells.offset(i), piece);
-  };
-  run_pipeline(builder, cells, static_cast<int>(count_pieces(problem.bytes, cells.bytes)), stage, fold);
+  if (builder.node_size() > 1 && choice.within == plan::Within::single_copy)
+    fold_single_copy(builder, problem, last);
+  else if (builder.node_size() > 1)
+    fold_through_cells(builder, problem, choice, last);
+  else if (last == 0)
+    builder.copy(Buffer::input, 0, Buffer::output, 0, problem.bytes);
 }
 
 void reduce_blocks(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice) {
   if (builder.node_size() == 1)
     builder.copy(Buffer::input, 0, Buffer::output, 0, plan::Blocks(problem, 1).total());
   else if (choice.within == plan::Within::single_copy)
-    reduce_blocks_single_copy(builder, problem, choice);
+    reduce_blocks_single_copy(builder, problem);
   else
-    reduce_blocks_through_cells(builder, problem, choice);
+    BlocksInCells(builder, problem, choice).build();
 }
 
 }  // namespace espalier::smp

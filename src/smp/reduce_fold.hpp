@@ -10,29 +10,40 @@ namespace espalier::smp {
 /// v(0) o (v(1) o (… o v(last))) whoever folds it, bit by bit, so that it does not depend on how a vector is cut.
 class Fold {
  public:
-  /// Uses `scratch_bytes(stretch)` of scratch from `scratch` on.
-  Fold(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice, Bytes scratch)
+  /// Where neighbours' operands are.
+  enum class Source {
+    cells,   ///< in their windows
+    inputs,  ///< in their `input`s, where ours is in ours: pulled when their turn comes
+    pulled,  ///< in our scratch, one behind the other in rank order without our own: pulled before
+  };
+
+  /// Folds stretches of at most `stretch` bytes. Uses scratch_bytes(stretch) of scratch from `scratch` on.
+  Fold(plan::Builder& builder, const plan::Problem& problem, Source source, Bytes stretch, Bytes scratch)
       : builder_(builder),
         is_commutative_(problem.is_commutative),
-        is_single_copy_(choice.within == plan::Within::single_copy),
+        source_(source),
+        stretch_(stretch),
         scratch_(scratch) {}
 
-  /// What folding stretches of at most this many bytes needs: the accumulator, and under single copy the operand.
+  /// The accumulator, and an operand that is pulled when its turn comes.
   static Bytes scratch_bytes(Bytes stretch) { return 2 * stretch; }
 
-  /// target = v(0) o … o v(last) over local ranks, where the own v lies at `own` of `input` and so does every
-  /// neighbour's; through cells, neighbours have it at `window_offset` of their windows. The own rank takes part when
-  /// it is one of 0 … last. The target may be the own part of `input` (MPI_IN_PLACE), or the own window.
-  void run(int last, Bytes own, Bytes window_offset, const Range& target);
+  /// target = v(0) o … o v(last) over local ranks. The own v lies at `own` of `input`; neighbours' at `theirs` of their
+  /// windows (cells) or from `theirs` of our scratch on, each in `stretch` bytes (pulled). The own rank takes part when
+  /// it is one of 0 … last >= 0. The target may be the own operand itself (MPI_IN_PLACE), or in the own window.
+  void run(int last, Bytes own, Bytes theirs, const Range& target);
 
  private:
-  void fetch(int rank, Bytes theirs, Bytes window_offset, const Range& into);
-  void combine(int rank, Bytes theirs, Bytes window_offset, const Range& into);
+  Range place_sum(int last, bool starts_with_own, Bytes theirs, const Range& target) const;
+  Bytes pulled_at(int rank, Bytes theirs) const;
+  void fetch(int rank, Bytes own, Bytes theirs, const Range& sum);
+  void combine(int rank, Bytes own, Bytes theirs, const Range& sum, bool is_first);
   void move(plan::Buffer from, Bytes offset, const Range& into);
 
   plan::Builder& builder_;
   bool is_commutative_;
-  bool is_single_copy_;
+  Source source_;
+  Bytes stretch_;
   Bytes scratch_;
 };
 

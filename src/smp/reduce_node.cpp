@@ -34,7 +34,8 @@ NodeReduction::NodeReduction(plan::Builder& builder, const plan::Problem& proble
       is_single_copy_(choice.within == plan::Within::single_copy),
       leader_(leader),
       result_(result),
-      fold_(builder, problem, choice, scratch),
+      fold_(builder, problem, is_single_copy_ ? Fold::Source::inputs : Fold::Source::cells, slice_limit(grain_, choice),
+            scratch),
       scratch_(scratch + Fold::scratch_bytes(slice_limit(grain_, choice))),
       piece_(slice_limit(grain_, choice) * static_cast<Bytes>(is_single_copy_ ? builder.node_size() : 1)) {
   if (!is_single_copy_ || builder.node_size() == 1) return;
