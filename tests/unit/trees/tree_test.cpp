@@ -7,6 +7,19 @@
 namespace espalier::trees {
 namespace {
 
+// The subtree is what hangs from the position, one stretch of positions: itself, then the children's subtrees.
+template <class Derive>
+void expect_subtree(int position, const Branch& branch, Derive derive) {
+  std::vector<int> children = branch.children;
+  std::sort(children.begin(), children.end());
+  int end = position + 1;
+  for (const int child : children) {
+    EXPECT_EQ(child, end);
+    end = derive(child).end;
+  }
+  EXPECT_EQ(branch.end, end) << "below " << position;
+}
+
 // Parent and child agree about each other, and everyone but the root has a parent that comes earlier: it is a tree.
 template <class Derive>
 void expect_tree(int count, Derive derive) {
@@ -15,6 +28,7 @@ void expect_tree(int count, Derive derive) {
     EXPECT_EQ(branch.parent < 0, position == 0);
     EXPECT_LT(branch.parent, position);
     for (const int child : branch.children) EXPECT_EQ(derive(child).parent, position);
+    expect_subtree(position, branch, derive);
     if (position == 0) continue;
     const std::vector<int> siblings = derive(branch.parent).children;
     EXPECT_EQ(std::count(siblings.begin(), siblings.end(), position), 1) << position << " of " << count;
@@ -48,6 +62,12 @@ TEST(Chain, HandsOnToTheNext) {
   for (int count = 1; count <= 9; ++count)
     expect_tree(count, [&](int position) { return derive_chain(position, count); });
   EXPECT_EQ(derive_chain(3, 9).children, std::vector<int>{4});
+}
+
+TEST(Flat, HangsEveryoneFromTheRoot) {
+  for (int count = 1; count <= 9; ++count)
+    expect_tree(count, [&](int position) { return derive_flat(position, count); });
+  EXPECT_EQ(derive_flat(0, 4).children, (std::vector<int>{1, 2, 3}));
 }
 
 }  // namespace
