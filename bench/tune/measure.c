@@ -191,14 +191,25 @@ static void print_times(const char* name, const double* times, int count) {
   printf("]");
 }
 
+static void print_arm(const struct arm* arm, int rounds) {
+  int measured = arm->refused[0] ? 0 : rounds;
+  printf("{\"arm\": ");
+  print_text(arm->text);
+  printf(", \"said\": ");
+  print_text(arm->said);
+  printf(", \"refused\": ");
+  print_text(arm->refused);
+  printf(", \"calls\": %d", arm->calls * measured);
+  print_times("p50_us", arm->p50, measured);
+  print_times("p10_us", arm->p10, measured);
+  printf("}");
+}
+
 static void print_answer(const struct problem* p, const struct arm* arms, int count, int rounds) {
   printf("{\"op\": \"%s\", \"bytes\": %zu, \"arms\": [", operation_name(p->operation), p->bytes);
   for (int i = 0; i < count; ++i) {
-    printf("%s{\"arm\": \"%s\", \"said\": \"%s\", \"refused\": \"%s\", \"calls\": %d", i > 0 ? ", " : "", arms[i].text,
-           arms[i].said, arms[i].refused, arms[i].refused[0] ? 0 : arms[i].calls * rounds);
-    print_times("p50_us", arms[i].p50, arms[i].refused[0] ? 0 : rounds);
-    print_times("p10_us", arms[i].p10, arms[i].refused[0] ? 0 : rounds);
-    printf("}");
+    if (i > 0) printf(", ");
+    print_arm(&arms[i], rounds);
   }
   printf("]}\n");
   fflush(stdout);

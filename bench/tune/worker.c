@@ -78,8 +78,7 @@ static void learn_job(void) {
   free(firsts);
 }
 
-/* As a JSON text: quotes, backslashes and what is no printable ASCII are left out. */
-static void print_text(const char* text) {
+void print_text(const char* text) {
   putchar('"');
   for (; *text != '\0'; ++text)
     if (*text == '\n' || (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\'))

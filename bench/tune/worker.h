@@ -28,6 +28,9 @@ double now_us(void);
 
 void* allocate(size_t bytes); /* page aligned, at least one page; freed with free() */
 
+/* Prints a JSON text: without quotes, backslashes and what is no printable ASCII. */
+void print_text(const char* text);
+
 /* Waits for a message; yields the core where there are more ranks than cores. */
 void wait_for(MPI_Request* request);
 

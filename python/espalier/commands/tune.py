@@ -99,7 +99,7 @@ def tune(
         plan = _Plan(problems, shape, options, path, page, deadline, curves)
         window = parse_bytes(variables.get("ESPALIER_SHM_WINDOW", "256K"))
         topology = core.Topology(list(shape.node_of), not probe_single_copy(), oversubscribed, window)
-        machine = Machine(core, shape, topology)
+        machine = Machine(core, shape, topology, -(-hello.cores // (max(hello.host_of) + 1)))
         about = {"espalier": __version__, "machine": signature.machine, "mpi": signature.mpi, "shape": str(shape)}
         journal = Journal(
             path.with_name(path.name + ".journal"), about | {"settings": variables, "options": asdict(options)}

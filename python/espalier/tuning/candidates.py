@@ -31,6 +31,10 @@ _SEEDS: Mapping[str, Sequence[str]] = {
 }
 
 
+# The cost model orders choices rather than predicts times: only what it takes for hopeless is left out.
+_HOPELESS = 4.0
+
+
 @dataclass(frozen=True)
 class Machine:
     """What decides which candidates apply: Espalier's topology, and the compiled core that knows."""
@@ -38,11 +42,12 @@ class Machine:
     core: Any
     shape: Shape
     topology: Any
+    cores: int = 0  # that the ranks of one node share; 0: as many as ranks
 
 
 def seeds(machine: Machine, problem: Problem) -> list[str]:
-    """Where the search starts: the built-in choice, the dedicated path, and every algorithm with middling knobs."""
-    return _distinct(machine, problem, _texts(machine, problem, _SEEDS))
+    """Where the search starts: the dedicated path, the built-in choice, and every algorithm with middling knobs."""
+    return _prune(machine, problem, _distinct(machine, problem, _texts(machine, problem, _SEEDS)))
 
 
 def exhaustive(machine: Machine, problem: Problem) -> list[str]:
@@ -70,7 +75,7 @@ def neighbours(machine: Machine, problem: Problem, winner: str) -> list[str]:
         for turned, values in options.items()
         for value in _values(turned, values, _GRID)
     ]
-    return [text for text in _distinct(machine, problem, texts) if text != winner]
+    return _prune(machine, problem, [text for text in _distinct(machine, problem, texts) if text != winner])
 
 
 def normal_form(machine: Machine, problem: Problem, text: str) -> str:
@@ -114,20 +119,27 @@ def _distinct(machine: Machine, problem: Problem, texts: Iterable[str]) -> list[
 
 def _different_plans(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str]:
     """The first of those whose plans are the same, step by step on all ranks."""
-    kept: list[str] = []
-    plans: list[Any] = []
+    kept: dict[str, Any] = {}
     for text in texts:
-        programs = None
-        if text != "tiny":
-            plan = machine.core.build(
-                machine.topology, problem.operation, problem.bytes, 0, text, element=element_of(problem)
-            )
-            programs = plan.programs
-            if any(programs == other for other in plans):
-                continue
-            plans.append(programs)
-        kept.append(text)
-    return kept
+        programs = None if text == "tiny" else _build(machine, problem, text).programs
+        if text == "tiny" or not any(programs == other for other in kept.values()):
+            kept[text] = programs
+    return list(kept)
+
+
+def _prune(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str]:
+    """Without those that the cost model (src/cost) takes for several times slower than the best of them."""
+    parameters = machine.core.CostParameters()
+    parameters.cores = machine.cores or machine.shape.ppn
+    costs = {
+        text: machine.core.estimate(_build(machine, problem, text), parameters) for text in texts if text != "tiny"
+    }
+    least = min(costs.values(), default=0.0)
+    return [text for text in texts if costs.get(text, 0.0) <= _HOPELESS * least]
+
+
+def _build(machine: Machine, problem: Problem, text: str) -> Any:
+    return machine.core.build(machine.topology, problem.operation, problem.bytes, 0, text, element=element_of(problem))
 
 
 def _knobs_of(machine: Machine, operation: str, between: str) -> dict[str, list[str]]:

@@ -83,8 +83,14 @@ def list_problems(operations: Sequence[str], sizes: Sequence[int], ranks: int) -
     """
     problems = [Problem("barrier", 0)] if "barrier" in operations else []
     for size in _coarse_to_fine(sorted(set(sizes))):
-        problems += [Problem(op, size) for op in operations if op != "barrier" and _fits(op, size, ranks)]
-    return problems
+        sized = (Problem(op, _in_elements(op, size)) for op in operations if op != "barrier")
+        problems += [problem for problem in sized if _fits(problem, ranks)]
+    return list(dict.fromkeys(problems))
+
+
+def _in_elements(operation: str, size: int) -> int:
+    """Reductions are tuned with doubles, as most programs reduce them, so in multiples of eight bytes."""
+    return -(-size // 8) * 8 if operation in REDUCTIONS else size
 
 
 def _coarse_to_fine(sizes: Sequence[int]) -> Iterator[int]:
@@ -96,7 +102,7 @@ def _coarse_to_fine(sizes: Sequence[int]) -> Iterator[int]:
                 yield size
 
 
-def _fits(operation: str, size: int, ranks: int) -> bool:
-    blocks = ranks if operation in ("scatter", "gather", "allgather", "reduce_scatter") else 1
-    blocks = 2 * ranks if operation == "alltoall" else blocks
-    return size * (blocks + 1) <= _MOST_BYTES
+def _fits(problem: Problem, ranks: int) -> bool:
+    blocks = ranks if problem.operation in ("scatter", "gather", "allgather", "reduce_scatter") else 1
+    blocks = 2 * ranks if problem.operation == "alltoall" else blocks
+    return problem.bytes * (blocks + 1) <= _MOST_BYTES
