@@ -10,7 +10,7 @@ import pytest
 
 from espalier.tuning.guidelines import check_guidelines
 from espalier.tuning.journal import Journal
-from espalier.tuning.problems import Problem, list_problems
+from espalier.tuning.problems import Problem, list_crossovers, list_problems
 from espalier.tuning.session import Options, OutOfTimeError, Session
 from tuning_bench import SimulatedWorker, TimeOf, a_machine
 
@@ -187,3 +187,16 @@ def test_coarse_sizes_come_first_and_each_problem_once() -> None:
 
 def test_problems_that_no_memory_holds_are_left_out() -> None:
     assert list_problems(["alltoall"], [4, 64 << 20], 8) == [Problem("alltoall", 4)]
+
+
+def test_half_way_sizes_are_decided_where_the_way_changes() -> None:
+    selections = {
+        Problem("scan", 64): "tiny",
+        Problem("scan", 256): "tiny",
+        Problem("scan", 1024): "ring,within=cells,cell=4K",
+        Problem("scan", 4096): "ring,within=cells,cell=8K",
+        Problem("scan", 16384): "ring,within=single_copy",
+        Problem("scan", 65536): "native",
+        Problem("barrier", 0): "tiny",
+    }
+    assert [it.bytes for it in list_crossovers(selections)] == [512, 8192, 32768]

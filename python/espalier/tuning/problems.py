@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 OPERATIONS = (
     "broadcast",
@@ -106,3 +108,23 @@ def _fits(problem: Problem, ranks: int) -> bool:
     blocks = ranks if problem.operation in ("scatter", "gather", "allgather", "reduce_scatter") else 1
     blocks = 2 * ranks if problem.operation == "alltoall" else blocks
     return problem.bytes * (blocks + 1) <= _MOST_BYTES
+
+
+def list_crossovers(selections: Mapping[Problem, str]) -> list[Problem]:
+    """The sizes half-way between neighbours that are done in different ways, by what was selected for each problem.
+
+    Knobs may differ a little without a change between; where the way changes, either may be wrong half-way.
+    """
+    crossovers = []
+    for operation in dict.fromkeys(problem.operation for problem in selections):
+        group = sorted((it for it in selections if it.operation == operation), key=lambda it: it.bytes)
+        for low, high in pairwise(group):
+            middle = math.isqrt(low.bytes * high.bytes) // 8 * 8
+            if low.bytes < middle < high.bytes and _way_of(selections[low]) != _way_of(selections[high]):
+                crossovers.append(Problem(operation, middle))
+    return crossovers
+
+
+def _way_of(selection: str) -> list[str]:
+    """The algorithm and how data travel on the node: what is left without sizes and counts."""
+    return [word for word in selection.split(",") if "=" not in word or word.startswith("within=")]

@@ -13,7 +13,7 @@ from espalier.tuning.candidates import Machine
 from espalier.tuning.decisions import Decision, decide, native_stays
 from espalier.tuning.guidelines import Violation, check_guidelines
 from espalier.tuning.journal import Journal
-from espalier.tuning.problems import Problem
+from espalier.tuning.problems import Problem, list_crossovers
 from espalier.tuning.racing import BLOCK_ROUNDS, DUEL_ROUNDS, MOST_BLOCKS, NATIVE, Race, duel, race
 from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
 
@@ -83,15 +83,16 @@ class Session:
             self._worker = None
 
     def run(self, problems: Sequence[Problem], done: Callable[[], None] = lambda: None) -> None:
-        """Decides all problems, then checks the guidelines and samples. `done` is called after each problem.
+        """Decides all problems, then those half-way where the way changes; checks the guidelines; samples.
 
-        May end at any moment by OutOfTimeError or KeyboardInterrupt; `result` has what was decided until then.
+        `done` is called after each of the problems. May end at any moment by OutOfTimeError or KeyboardInterrupt;
+        `result` has what was decided until then.
         """
         for problem in problems:
-            if problem not in self.result.decisions:
-                self._check_time()
-                self._record(self._decide_safely(problem))
+            self._settle(problem)
             done()
+        for crossover in list_crossovers({it: self.result.decisions[it].selection for it in problems}):
+            self._settle(crossover)
         self._keep_guidelines()
         self._sample(problems)
         self.result.is_complete = True
@@ -112,6 +113,12 @@ class Session:
             self._journal.append({"curve": name, "points": points})
 
     # ---- one problem -------------------------------------------------------------------------------------------------
+
+    def _settle(self, problem: Problem) -> None:
+        """Decides a problem unless an earlier run has."""
+        if problem not in self.result.decisions:
+            self._check_time()
+            self._record(self._decide_safely(problem))
 
     def _decide_safely(self, problem: Problem) -> Decision:
         """A job that dies or hangs over a problem leaves that problem to native."""

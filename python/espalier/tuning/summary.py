@@ -51,7 +51,7 @@ def summarize(result: Result, problems: int, ranks: int, seconds: float) -> Summ
     """The numbers of a run, complete or not."""
     measured = [decision for decision in result.decisions.values() if decision.calls]
     return Summary(
-        problems=problems,
+        problems=max(problems, len(result.decisions)),  # sizes half-way come on top
         decided=len(result.decisions),
         tuned=sum(decision.selection != NATIVE for decision in measured),
         ratio=round(geometric_mean(ratio_of(decision) for decision in measured), 3),
