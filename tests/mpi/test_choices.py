@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from launch import TestMpi
-from stats import assert_handled, read_stats
+from stats import BASIC, assert_handled, read_stats
 from test_conformance import assert_passed
 
 GetMpi = Callable[[str], TestMpi]
@@ -53,7 +53,7 @@ def test_a_forced_choice_is_taken_and_right(
     assert_passed(outcome)
     assert "ESPALIER_CHOICE" not in outcome.err, outcome.err
     stats = read_stats(file)
-    assert_handled(stats, 0.9)
+    assert_handled(stats, 0.9, BASIC)
     for operation, text in (("MPI_Bcast", forced.broadcast), ("MPI_Allgather", forced.allgather)):
         algorithm = text.split(",")[0]
         taken = [choice for choice in stats[operation].choices if algorithm in choice]
