@@ -1,0 +1,179 @@
+#include <array>
+#include <chrono>
+#include <deque>
+#include <new>
+
+#include "base/error.hpp"
+#include "transports/ucx/address.hpp"
+#include "transports/ucx/connection.hpp"
+#include "transports/ucx/ucx.hpp"
+#include "transports/ucx/worker.hpp"
+
+namespace espalier::transports {
+namespace {
+
+using namespace ucx;
+using Clock = std::chrono::steady_clock;
+
+// UCX ends forced closes within a few progress calls; should it not, we leave rather than hang.
+constexpr std::chrono::seconds close_limit{1};
+
+class End final : public UcxNetwork {
+ public:
+  End(Rank me, int ranks, const UcxOptions& options)
+      : options_(checked(options)),
+        me_(me),
+        mailboxes_(Memory::allocate(*worker_.context(), static_cast<Bytes>(ranks) * sizeof(Mailbox))),
+        connections_(static_cast<std::size_t>(ranks)) {
+    busy_.reserve(connections_.size());
+  }
+
+  ~End() override {
+    part();
+    close();
+  }
+
+  std::vector<std::byte> address() const override {
+    std::array<std::byte, 4096> key;
+    const std::size_t key_bytes = mailboxes_.pack_key(key);
+    if (key_bytes == 0) throw Error("UCX gives no remote key for memory of its own");
+    const std::vector<std::byte> worker = worker_.address();
+    const auto mailboxes = reinterpret_cast<std::uint64_t>(mailboxes_.base());
+    return write_address({worker, {key.data(), key_bytes}, mailboxes}, options_);
+  }
+
+  void connect(std::span<const std::vector<std::byte>> addresses) override {
+    if (addresses.size() != connections_.size()) throw Error("there must be one UCX address for each rank");
+    for (const auto& address : addresses) read_address(address, options_);
+    addresses_.assign(addresses.begin(), addresses.end());
+  }
+
+  void reserve(std::uint32_t slots) override {
+    if (slots_.size() < slots) slots_.resize(slots);
+  }
+
+  bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept override {
+    Operation* send = prepare(slot, to, const_cast<std::byte*>(data), bytes);
+    if (send != nullptr) send->connection->outgoing.start(*send, bytes >= options_.zero_copy_from);
+    return send != nullptr && list(*send->connection);
+  }
+
+  bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept override {
+    Operation* receipt = prepare(slot, from, data, bytes);
+    if (receipt != nullptr) receipt->connection->incoming.start(*receipt, bytes >= options_.zero_copy_from);
+    return receipt != nullptr && list(*receipt->connection);
+  }
+
+  Progress test(std::uint32_t slot) noexcept override {
+    const Operation& operation = slots_[slot];
+    if (!operation.is_complete()) operation.connection->advance();  // most often it has come, and needs no more
+    if (!operation.is_complete()) progress();
+    if (operation.pending.has_failed) return Progress::broken;
+    if (operation.is_complete()) return Progress::complete;
+    return operation.connection->endpoint.is_broken() ? Progress::broken : Progress::pending;
+  }
+
+ private:
+  static const UcxOptions& checked(const UcxOptions& options) {
+    // Cursors count lines in 32 bits; a record takes up to a quarter and needs a line.
+    if (options.ring % line_bytes != 0 || options.ring < 16 * line_bytes || options.ring > (Bytes{1} << 30))
+      throw Error("a ring needs a multiple of 64 bytes, from 1 KiB to 1 GiB");
+    if (options.zero_copy_from == 0) throw Error("a message of no bytes cannot go without a copy");
+    return options;
+  }
+
+  // Null: the peer cannot be reached, or the slot is still in use.
+  Operation* prepare(std::uint32_t slot, Rank peer, std::byte* data, Bytes bytes) noexcept {
+    Operation& operation = slots_[slot];
+    Connection* connection = connection_to(peer);
+    if (connection == nullptr || !operation.is_complete()) return nullptr;
+    operation.state = Operation::State::queued;
+    operation.connection = connection;
+    operation.data = data;
+    operation.bytes = bytes;
+    operation.moved = 0;
+    operation.has_begun = false;
+    operation.pending = {};
+    return &operation;
+  }
+
+  Connection* connection_to(Rank peer) noexcept {
+    auto& connection = connections_[static_cast<std::size_t>(peer.value)];
+    if (connection == nullptr) connection = make_connection(peer);
+    return connection.get();
+  }
+
+  std::unique_ptr<Connection> make_connection(Rank peer) noexcept {
+    try {
+      const auto index = static_cast<std::size_t>(peer.value);
+      const PeerAddress address = read_address(addresses_.at(index), options_);
+      const Mailbox& mailbox = reinterpret_cast<const Mailbox*>(mailboxes_.base())[index];
+      return std::make_unique<Connection>(worker_, address, me_, mailbox, options_.ring, options_.in_order);
+    } catch (const std::exception&) {
+      return nullptr;
+    }
+  }
+
+  // Its operations are from now on worked on whatever slot is asked for.
+  bool list(Connection& connection) noexcept {
+    if (!connection.is_listed && !connection.is_idle()) {
+      connection.is_listed = true;
+      busy_.push_back(&connection);
+    }
+    return true;
+  }
+
+  void progress() noexcept {
+    worker_.progress();
+    for (std::size_t i = 0; i < busy_.size();) {
+      Connection& connection = *busy_[i];
+      connection.advance();
+      if (connection.is_idle()) {
+        connection.is_listed = false;
+        busy_[i] = busy_.back();
+        busy_.pop_back();
+      } else {
+        ++i;
+      }
+    }
+  }
+
+  template <class Condition>
+  void progress_until(Condition is_done, std::chrono::duration<double> limit) noexcept {
+    const auto end = Clock::now() + limit;
+    for (auto& connection : connections_)
+      while (connection != nullptr && !is_done(*connection) && Clock::now() < end) worker_.progress();
+  }
+
+  // Closing an endpoint may cut off what its peer has not read yet. So everybody first waits until its peers, too, want
+  // nothing any more.
+  void part() noexcept {
+    for (auto& connection : connections_)
+      if (connection != nullptr) connection->say_farewell();
+    progress_until([](const Connection& connection) { return connection.has_parted(); },
+                   std::chrono::duration<double>(options_.farewell));
+  }
+
+  void close() noexcept {
+    for (auto& connection : connections_)
+      if (connection != nullptr) connection->endpoint.start_close();
+    progress_until([](Connection& connection) { return connection.endpoint.is_closed(); }, close_limit);
+  }
+
+  UcxOptions options_;
+  Rank me_;
+  Worker worker_;
+  Memory mailboxes_;
+  std::vector<std::vector<std::byte>> addresses_;
+  std::deque<Operation> slots_;  ///< never moved: UCX points into them
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::vector<Connection*> busy_;
+};
+
+}  // namespace
+
+std::unique_ptr<UcxNetwork> UcxNetwork::open(Rank me, int ranks, const UcxOptions& options) {
+  return std::make_unique<End>(me, ranks, options);
+}
+
+}  // namespace espalier::transports

@@ -1,0 +1,56 @@
+#pragma once
+// Messages between nodes by RDMA write, through UCX. UCX is loaded when the first network is opened, so nothing here
+// needs it to be installed. docs/ideas/ucx.md draws what happens.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "execute/seams.hpp"
+
+namespace espalier::transports {
+
+/// Equal on all ranks of a network, except in_order.
+struct UcxOptions {
+  /// From this size on, messages are written straight into the receiver's buffer; smaller ones are copied through its
+  /// ring.
+  Bytes zero_copy_from = Bytes{16} << 10;
+  /// A ring, and with it what one sender may have under way on the copied path. Small on purpose: it has to fit the
+  /// buffers of a socket, so that a rank that has left the collective owes its peers no progress.
+  Bytes ring = Bytes{32} << 10;
+  /// The network stores the bytes of one write in ascending order, so payload and sequence number may travel in one.
+  /// True of UCX over tcp, where the receiver's own thread stores them; InfiniBand with adaptive routing, EFA and
+  /// shared memory promise nothing of the kind.
+  bool in_order = false;
+  /// How long destruction waits for peers that have not come to it yet, in seconds.
+  double farewell = 2;
+};
+
+/// One rank's end of the messages of one communicator, on a UCX worker of its own: two communicators may be used by two
+/// threads at once, one communicator by one thread at a time.
+///
+/// Set-up: every rank opens, all exchange their address() by whatever means they have, every rank calls connect() with
+/// all of them. Endpoints and rings are made when a pair of ranks first has a message, by both of them.
+///
+/// A send is complete when its buffer is free and, whatever the receiver does, no more progress of this rank is needed
+/// for the message to arrive. A peer that dies, or an endpoint that fails, turns what still needs it into
+/// Progress::broken; messages that have arrived are still delivered.
+///
+/// Both ends of a message must name the same number of bytes: there is no header that could tell.
+class UcxNetwork : public execute::Network {
+ public:
+  /// A network's end for rank `me` of `ranks`. Throws Error when UCX is missing or refuses.
+  static std::unique_ptr<UcxNetwork> open(Rank me, int ranks, const UcxOptions& options = {});
+
+  /// All ranks destroy theirs together, as they would free a communicator; waits at most options.farewell seconds.
+  ~UcxNetwork() override = default;
+
+  /// How the others reach this rank: some hundred bytes, not the same number on every rank.
+  virtual std::vector<std::byte> address() const = 0;
+  /// Takes the addresses of all ranks, in rank order. Local. Throws Error when one of them has other options or is no
+  /// address.
+  virtual void connect(std::span<const std::vector<std::byte>> addresses) = 0;
+};
+
+}  // namespace espalier::transports
