@@ -1,14 +1,18 @@
 #include "topology/topology.hpp"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 
 #include "base/error.hpp"
 
 namespace espalier::topology {
 
-Topology Topology::from_nodes(std::span<const int> node_of, Capabilities capabilities) {
+Topology Topology::from_nodes(std::span<const int> node_of, Capabilities capabilities,
+                              std::span<const machine::RankFacts> facts) {
   if (node_of.empty()) throw Error("a topology needs at least one rank");
+  if (!facts.empty() && facts.size() != node_of.size())
+    throw Error("facts of " + std::to_string(facts.size()) + " ranks, but there are " + std::to_string(node_of.size()));
   Topology t;
   t.capabilities_ = capabilities;
   std::unordered_map<int, int> number_of_label;
@@ -27,6 +31,8 @@ Topology Topology::from_nodes(std::span<const int> node_of, Capabilities capabil
     const int place = t.ranks_before(t.node_of(Rank(r))) + t.local_rank(Rank(r)).value;
     t.by_node_[static_cast<std::size_t>(place)] = Rank(r);
   }
+  if (!facts.empty())
+    for (const Rank rank : t.by_node_) t.facts_.push_back(facts[index(rank)]);
   t.is_blocked_ = std::is_sorted(t.by_node_.begin(), t.by_node_.end());
   return t;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "machine/rank_facts.hpp"
 
 namespace espalier::topology {
 
@@ -16,6 +17,8 @@ struct Capabilities {
   bool oversubscribed = false;
   /// Size of one bank of a rank's shared-memory window: the cells of a choice must fit into it.
   Bytes window_bytes = Bytes{256} << 10;
+  /// Tells the communicators of a job apart, so that they elect different leaders among equals (leaders/election.hpp).
+  int turn = 0;
 
   bool operator==(const Capabilities&) const = default;
 };
@@ -24,8 +27,10 @@ struct Capabilities {
 class Topology {
  public:
   /// `node_of[r]` is any label of the node that rank r sits on; labels are renumbered by first appearance in rank
-  /// order. Placement is arbitrary: unequal nodes, cyclic and shuffled mappings. Throws Error when `node_of` is empty.
-  static Topology from_nodes(std::span<const int> node_of, Capabilities capabilities = {});
+  /// order. Placement is arbitrary: unequal nodes, cyclic and shuffled mappings. `facts` says of each rank where it
+  /// sits on its node; empty: nobody knows. Throws Error when `node_of` is empty, or when `facts` has another length.
+  static Topology from_nodes(std::span<const int> node_of, Capabilities capabilities = {},
+                             std::span<const machine::RankFacts> facts = {});
 
   int ranks() const { return static_cast<int>(node_of_.size()); }
   int nodes() const { return static_cast<int>(node_begin_.size()) - 1; }
@@ -45,6 +50,13 @@ class Topology {
   int ranks_before(NodeId node) const { return node_begin_[at(node)]; }
   int largest_node() const { return largest_node_; }
 
+  /// Where each of these ranks sits on the node, in the same order; empty when nobody knows.
+  std::span<const machine::RankFacts> facts_on(NodeId node) const {
+    return facts_.empty() ? std::span<const machine::RankFacts>()
+                          : std::span(facts_).subspan(static_cast<std::size_t>(ranks_before(node)),
+                                                      static_cast<std::size_t>(size_of(node)));
+  }
+
   /// All ranks, node by node: `by_node()[ranks_before(n) + i]` is local rank i of node n.
   std::span<const Rank> by_node() const { return by_node_; }
   /// Node-major order is rank order, as under block mapping: data need no reordering between the two.
@@ -57,6 +69,7 @@ class Topology {
   std::vector<int> node_of_;
   std::vector<int> local_rank_;
   std::vector<Rank> by_node_;
+  std::vector<machine::RankFacts> facts_;  ///< in the order of by_node_; empty, or one for each rank
   std::vector<int> node_begin_;
   int largest_node_ = 0;
   bool is_blocked_ = true;

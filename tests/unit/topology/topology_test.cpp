@@ -38,6 +38,19 @@ TEST(Topology, KnowsWhenNodeMajorOrderIsRankOrder) {
   EXPECT_FALSE(Topology::from_nodes(cyclic).is_blocked());
 }
 
+TEST(Topology, KeepsFactsBesideTheRanksTheyAreAbout) {
+  const std::vector<int> labels = {1, 0, 1, 0, 1};
+  std::vector<machine::RankFacts> facts(labels.size());
+  for (std::size_t r = 0; r < facts.size(); ++r) facts[r].numa = static_cast<std::int16_t>(r);
+  const Topology t = Topology::from_nodes(labels, {}, facts);
+  for (const NodeId node : {NodeId(0), NodeId(1)})
+    for (std::size_t i = 0; i < t.ranks_on(node).size(); ++i)
+      EXPECT_EQ(t.facts_on(node)[i].numa, t.ranks_on(node)[i].value);
+  EXPECT_TRUE(Topology::from_nodes(labels).facts_on(NodeId(0)).empty());
+  facts.pop_back();
+  EXPECT_THROW(Topology::from_nodes(labels, {}, facts), Error);
+}
+
 TEST(Topology, NeedsARank) { EXPECT_THROW(Topology::from_nodes({}), Error); }
 
 std::vector<int> nodes_of(const char* spec, int count) {

@@ -1,0 +1,116 @@
+#include "leaders/election.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "base/error.hpp"
+
+namespace espalier::leaders {
+
+using machine::Binding;
+using machine::RankFacts;
+
+namespace {
+
+constexpr std::array<std::string_view, 3> names = {"natural", "near", "spread"};
+
+bool sees_the_same(const RankFacts& a, const RankFacts& b) {
+  return a.nics_key == b.nics_key && a.nics == b.nics && a.numa_nodes == b.numa_nodes && a.nic_numa == b.nic_numa;
+}
+
+bool is_far_everywhere(const RankFacts& facts) {
+  return std::all_of(facts.distance.begin(), facts.distance.begin() + facts.nics,
+                     [](int distance) { return distance == machine::unknown_distance; });
+}
+
+// Why nearness can't decide here; empty when it can. All ranks of the node must have equal facts on what is common.
+std::string_view why_neutral(std::span<const RankFacts> facts, int ranks) {
+  const auto all = [&](auto is_so) { return std::all_of(facts.begin(), facts.end(), is_so); };
+  if (facts.size() != static_cast<std::size_t>(ranks)) return "nothing is known about the node";
+  const RankFacts& first = facts.front();
+  if (!all([&](const RankFacts& it) { return sees_the_same(it, first); })) return "its ranks see different NICs";
+  if (first.nics == 0) return "no NIC is known";
+  if (first.nics > machine::most_nics) return "its facts make no sense";
+  if (first.numa_nodes <= 1) return "one NUMA node: every rank is near";
+  if (all([](const RankFacts& it) { return it.binding != Binding::bound; })) return "no rank is bound to a NUMA node";
+  if (all(is_far_everywhere)) return "where the NIC sits is not known";
+  if (all([&](const RankFacts& it) { return it.distance == first.distance; })) return "all ranks are equally far";
+  return "";
+}
+
+Election elect_naturally(std::span<const RankFacts> facts, int count, std::string_view reason) {
+  Election election{{}, reason};
+  for (int k = 0; k < count; ++k)
+    election.leaders.push_back({LocalRank(k), facts.empty() ? -1 : nearest_nic(facts[static_cast<std::size_t>(k)])});
+  return election;
+}
+
+/// Takes one leader after the other.
+class Ballot {
+ public:
+  Ballot(std::span<const RankFacts> facts, const Request& request)
+      : facts_(facts), request_(request), is_taken_(facts.size()) {}
+
+  Leader take(int nic) {
+    std::vector<int> best;
+    for (int rank = 0; rank < static_cast<int>(facts_.size()); ++rank) {
+      if (is_taken_[static_cast<std::size_t>(rank)]) continue;
+      if (!best.empty() && cost(rank, nic) < cost(best.front(), nic)) best.clear();
+      if (best.empty() || cost(rank, nic) == cost(best.front(), nic)) best.push_back(rank);
+    }
+    // NICs take turns first: equals are next when all NICs have had theirs.
+    const std::size_t turn = static_cast<std::size_t>(request_.turn) / facts_.front().nics;
+    const int chosen = best[turn % best.size()];
+    is_taken_[static_cast<std::size_t>(chosen)] = true;
+    ++numa_uses_[facts(chosen).numa];
+    ++l3_uses_[facts(chosen).l3];
+    return {LocalRank(chosen), nic};
+  }
+
+ private:
+  const RankFacts& facts(int rank) const { return facts_[static_cast<std::size_t>(rank)]; }
+
+  std::tuple<int, int, int> cost(int rank, int nic) {
+    const RankFacts& it = facts(rank);
+    const int numa_uses = request_.policy == Policy::spread ? numa_uses_[it.numa] : 0;
+    return {numa_uses, it.distance[static_cast<std::size_t>(nic)], l3_uses_[it.l3]};
+  }
+
+  std::span<const RankFacts> facts_;
+  const Request& request_;
+  std::vector<bool> is_taken_;
+  std::map<int, int> numa_uses_;
+  std::map<int, int> l3_uses_;
+};
+
+}  // namespace
+
+std::span<const std::string_view> policy_names() { return names; }
+
+Policy parse_policy(std::string_view text) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (text == names[i]) return static_cast<Policy>(i);
+  throw Error("\"" + std::string(text) + "\" is no policy for leaders: natural, near or spread");
+}
+
+int nearest_nic(const RankFacts& facts) {
+  if (facts.nics == 0 || facts.nics > machine::most_nics) return -1;
+  return static_cast<int>(std::min_element(facts.distance.begin(), facts.distance.begin() + facts.nics) -
+                          facts.distance.begin());
+}
+
+Election elect(std::span<const RankFacts> facts, int ranks, const Request& request) {
+  const int count = std::min(request.count, ranks);
+  if (request.policy == Policy::natural) return elect_naturally(facts, count, "as asked");
+  if (const std::string_view reason = why_neutral(facts, ranks); !reason.empty())
+    return elect_naturally(facts, count, reason);
+  Election election{{}, request.policy == Policy::near ? "near their NIC" : "on different NUMA nodes"};
+  Ballot ballot(facts, request);
+  for (int k = 0; k < count; ++k) election.leaders.push_back(ballot.take((request.turn + k) % facts.front().nics));
+  return election;
+}
+
+}  // namespace espalier::leaders
