@@ -6,6 +6,7 @@
 namespace espalier::bindings {
 
 void bind_base(nanobind::module_& module);
+void bind_fabric(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_collectives(nanobind::module_& module);

@@ -7,6 +7,7 @@ NB_MODULE(_core, module) {
   nanobind::exception<espalier::Error>(module, "Error", PyExc_ValueError);
   // Types come before the functions that speak of them.
   bindings::bind_base(module);
+  bindings::bind_fabric(module);
   bindings::bind_topology(module);
   bindings::bind_plan(module);
   bindings::bind_collectives(module);

@@ -1,0 +1,8 @@
+"""The network's facts: dumps of an InfiniBand fabric or a scheduler's tree, read into one graph that answers questions.
+
+`load` reads a folder of dumps, `Snapshot.core` is the compiled `_core.Fabric`; the neighbouring modules draw and export it.
+"""
+
+from espalier.fabric.loading import Snapshot, load
+
+__all__ = ["Snapshot", "load"]

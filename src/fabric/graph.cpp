@@ -1,0 +1,96 @@
+#include "fabric/graph.hpp"
+
+#include <charconv>
+
+namespace espalier::fabric {
+namespace {
+
+std::optional<Guid> parse_guid(std::string_view text) {
+  if (!text.starts_with("0x") || text.size() > 18) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
+  if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return Guid{value};
+}
+
+std::string_view first_word(std::string_view name) { return name.substr(0, name.find(' ')); }
+
+std::string_view second_word(std::string_view name) {
+  const auto gap = name.find(' ');
+  if (gap == std::string_view::npos) return {};
+  name.remove_prefix(name.find_first_not_of(' ', gap) == std::string_view::npos ? name.size()
+                                                                                : name.find_first_not_of(' ', gap));
+  return first_word(name);
+}
+
+[[noreturn]] void fail_unknown(std::string_view text, const std::string& why) {
+  throw FabricError(Fault::unknown_host, "'" + std::string(text) + "' " + why);
+}
+
+}  // namespace
+
+std::string format_guid(Guid guid) {
+  char digits[17] = {};
+  const auto end = std::to_chars(digits, digits + 16, static_cast<std::uint64_t>(guid), 16).ptr;
+  return "0x" + std::string(static_cast<std::size_t>(16 - (end - digits)), '0') + digits;
+}
+
+std::string_view name_of(Basis basis) {
+  switch (basis) {
+    case Basis::tables: return "tables";
+    case Basis::shortest: return "shortest";
+    case Basis::tree: return "tree";
+  }
+  return "";
+}
+
+const Port* Fabric::cable(NodeIndex index, PortNumber number) const {
+  const auto& ports = node(index).ports;
+  if (number >= ports.size() || ports[number].peer == kNoNode) return nullptr;
+  return &ports[number];
+}
+
+std::vector<Endpoint> Fabric::candidates(std::string_view text) const {
+  if (const auto guid = parse_guid(text)) {
+    const auto found = by_guid.find(*guid);
+    if (found == by_guid.end()) fail_unknown(text, "is no GUID of this fabric");
+    const auto at = found->second;
+    if (node(at.node).is_switch()) fail_unknown(text, "is a switch, not a host");
+    if (at.port != 0) return {at};
+    for (PortNumber port = 1; port < node(at.node).ports.size(); ++port)
+      if (cable(at.node, port) != nullptr) return {{at.node, port}};
+    fail_unknown(text, "has no cabled port");
+  }
+  const auto slash = text.rfind('/');
+  const auto name = text.substr(0, slash);
+  const auto found = host_by_name.find(std::string(name));
+  if (found == host_by_name.end()) fail_unknown(text, "is no host of this fabric");
+  const auto& host = hosts[static_cast<std::size_t>(found->second)];
+  if (slash == std::string_view::npos) return host.endpoints;
+  const auto wanted = text.substr(slash + 1);
+  for (const auto& at : host.endpoints)
+    if (wanted == std::to_string(at.port) || wanted == second_word(node(at.node).name)) return {at};
+  fail_unknown(text, "names no cabled port or adapter of host '" + std::string(name) + "'");
+}
+
+Endpoint Fabric::find_endpoint(std::string_view text) const { return candidates(text).front(); }
+
+std::pair<Endpoint, Endpoint> Fabric::find_pair(std::string_view from, std::string_view to) const {
+  const auto sources = candidates(from), targets = candidates(to);
+  for (const auto& source : sources)
+    for (const auto& target : targets)
+      if (node(source.node).part == node(target.node).part) return {source, target};
+  return {sources.front(), targets.front()};
+}
+
+std::string Fabric::label(Endpoint at) const {
+  const auto& it = node(at.node);
+  const auto found = host_by_name.find(std::string(first_word(it.name)));
+  if (found != host_by_name.end()) {
+    const auto& host = hosts[static_cast<std::size_t>(found->second)];
+    if (host.endpoints.front() == at) return host.name;
+  }
+  return format_guid(it.guid) + "/" + std::to_string(at.port);
+}
+
+}  // namespace espalier::fabric
