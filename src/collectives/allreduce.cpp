@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "collectives/gather_reduce.hpp"
 #include "collectives/leader_sum.hpp"
 #include "groups/doubling.hpp"
 #include "smp/reduce_apart.hpp"
@@ -42,6 +43,7 @@ class LeaderExchange {
         sum_(builder, problem, {Buffer::output, offset}, {Buffer::scratch, spare}) {}
 
   void run(Between between) {
+    if (between == Between::ring) return go_round();
     if (doubling_.lends_to >= 0) return lend();
     borrow();
     if (between == Between::recursive_doubling)
@@ -119,6 +121,24 @@ class LeaderExchange {
     }
   }
 
+  /// Slice c starts at node c and collects one operand per hop; the node that has all passes it on once more.
+  void go_round() {
+    const int count = builder_.topology().nodes();
+    const smp::Slices cuts(grain_, bytes_, count);
+    const auto slice_behind = [&](int steps) { return (builder_.node().value - steps + 2 * count) % count; };
+    const Rank right = leader(slice_behind(-1)), left = leader(slice_behind(1));
+    for (int hop = 0; hop < 2 * (count - 1); ++hop) {
+      const bool has_sum = hop >= count - 1;
+      const int out = slice_behind(has_sum ? hop - count : hop), in = slice_behind(has_sum ? hop - count + 1 : hop + 1);
+      const std::uint32_t arriving = has_sum ? sum_.recv_result(left, cuts.begin(in), cuts.bytes(in))
+                                             : sum_.recv_operand(left, cuts.begin(in), cuts.bytes(in));
+      const std::uint32_t leaving = sum_.send(right, cuts.begin(out), cuts.bytes(out));
+      builder_.finish(arriving);
+      builder_.finish(leaving);
+      if (!has_sum) sum_.add(true, cuts.begin(in), cuts.bytes(in));
+    }
+  }
+
   bool is_right(std::size_t round) const { return (doubling_.place >> round & 1) != 0; }
 
   /// What this node keeps of the slices, and what it gives to its partner of the round.
@@ -156,7 +176,7 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
     const Bytes bytes = std::min(segment, problem.bytes - offset);
     node.reduce(offset, offset, bytes);
     if (is_leader) LeaderExchange(builder, problem, offset, bytes, own).run(choice.between);
-    node.hand_out(smp::NodeReduction::everyone, offset, offset, bytes);
+    node.hand_out(smp::NodeReduction::everyone, {Buffer::output, offset, bytes}, offset);
   }
   node.end();
 }
@@ -165,15 +185,17 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
 
 void build_allreduce(Builder& builder, const Problem& problem, const Choice& choice) {
   if (problem.bytes == 0) return;
-  if (builder.topology().nodes() == 1)
+  if (choice.between == Between::gather_reduce && builder.topology().nodes() > 1)
+    build_gather_reduce(builder, problem, choice);
+  else if (builder.topology().nodes() == 1)
     build_on_one_node(builder, problem, choice);
   else
     build_between_nodes(builder, problem, choice);
 }
 
 std::string why_no_allreduce(const topology::Topology& topology, const Problem& problem, const Choice& choice) {
-  if (choice.between == Between::gather_reduce && topology.nodes() > 1)
-    return "every rank folding everything is for one node";
+  if (choice.between == Between::ring && !problem.is_commutative && topology.nodes() > 1)
+    return "a ring changes the order of operands";
   return why_no_reduction(topology, problem, choice, 1);
 }
 

@@ -27,8 +27,9 @@ std::string why_no_reduction(const topology::Topology& topology, const plan::Pro
   const Bytes least = smp::Grain(problem).bytes() * static_cast<Bytes>(parts);
   if (choice.within == plan::Within::cells && topology.largest_node() > 1 && choice.cell < least)
     return "a cell must hold " + format_bytes(least) + " at least: whole, aligned elements";
-  if (!problem.is_commutative && topology.nodes() > 1 && !topology.is_blocked())
-    return "operands must stay in rank order, and nodes do not hold consecutive ranks";
+  const bool keeps_order = choice.between == plan::Between::gather_reduce || topology.is_blocked();
+  if (!problem.is_commutative && topology.nodes() > 1 && !keeps_order)
+    return "operands must stay in rank order, and nodes do not hold consecutive ranks: gather_reduce keeps it";
   return "";
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "collectives/gather_reduce.hpp"
 #include "collectives/leader_sum.hpp"
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
@@ -129,6 +130,8 @@ class Confluence {
 void build_reduce(Builder& builder, const Problem& problem, const Choice& choice) {
   if (problem.bytes == 0) return;
   const topology::Topology& topology = builder.topology();
+  if (choice.between == plan::Between::gather_reduce && topology.nodes() > 1)
+    return build_gather_reduce(builder, problem, choice);
   const Rank speaker = leader_of(topology, builder.node(), problem.root);
   const bool leads = speaker == builder.me();
   const Buffer home = builder.node() == topology.node_of(problem.root) ? Buffer::output : Buffer::scratch;

@@ -116,7 +116,7 @@ class Pairwise {
       const LocalRank local = topology_.local_rank(rank);
       if (local == leader && is_leader())
         builder_.copy(Buffer::scratch, result, Buffer::output, 0, blocks_.bytes(rank));
-      node_.hand_out(local, result, 0, blocks_.bytes(rank));
+      node_.hand_out(local, {Buffer::scratch, result, blocks_.bytes(rank)}, 0);
       result += blocks_.bytes(rank);
     }
   }

@@ -118,9 +118,14 @@ constexpr Algorithm table[] = {
      "nodes combine, then a k-nomial tree of N leaders in node order, ceil(log_k N) rounds; every leader sends the vector "
      "once, one more message unless operands may change places",
      tree_knobs, build_reduce, why_no_reduce},
+    {"reduce_gather_reduce", Operation::reduce, Between::gather_reduce, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
+     "leaders send their nodes' vectors, uncombined, to the root's, one round; the root folds all in rank order, on any "
+     "placement",
+     segment_knobs, build_reduce, why_no_reduce},
     {"allreduce_gather_reduce", Operation::allreduce, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
-     "one node: every rank folds everyone's vector for itself, one synchronisation per piece; reads p - 1 vectors",
-     cell_knobs, build_allreduce, why_no_allreduce},
+     "one node: every rank folds everyone's vector for itself, one synchronisation per piece; reads p - 1 vectors. "
+     "Several: leaders swap all vectors, one round, and fold them in rank order, on any placement",
+     segment_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_recursive_doubling", Operation::allreduce, Between::recursive_doubling,
      "Thakur, Rabenseifner, Gropp 2005, section 4.5",
      "leaders swap whole vectors at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two), the vector "
@@ -131,6 +136,10 @@ constexpr Algorithm table[] = {
      "leaders halve what they combine at distances 1, 2, 4, …, then double it back, 2 log2 N rounds (two more unless N is "
      "a power of two); every leader sends 2 (N - 1)/N of the vector",
      segment_knobs, build_allreduce, why_no_allreduce},
+    {"allreduce_ring", Operation::allreduce, Between::ring, "Patarasuk, Yuan 2009",
+     "every leader's share of the vector goes round and collects, then goes round as the result, 2 (N - 1) rounds; every "
+     "leader sends 2 (N - 1)/N of the vector for any N; operands change places",
+     segment_knobs, build_allreduce, why_no_allreduce},
     {"reduce_scatter_pairwise", Operation::reduce_scatter, Between::pairwise,
      "Thakur, Rabenseifner, Gropp 2005, section 4.3",
      "leaders send each other node's part of the vector directly, N - 1 messages, (N - 1)/N of the vector; on one node "
@@ -140,12 +149,12 @@ constexpr Algorithm table[] = {
      "each rank adds its own to the prefix of the one before and hands it on; ranks - 1 hops + pieces", cell_knobs,
      build_scan, why_no_scan},
     {"scan_gather_reduce", Operation::scan, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
-     "one node: every rank folds the vectors of all lower ranks, one synchronisation per piece", cell_knobs, build_scan,
-     why_no_scan},
+     "one node: every rank folds the vectors of all lower ranks, one synchronisation per piece", exchange_knobs,
+     build_scan, why_no_scan},
     {"exscan_chain", Operation::exscan, Between::chain, "Hillis, Steele 1986 (serial form), pipelined",
      "as scan_chain; each rank keeps the prefix that it was handed", cell_knobs, build_scan, why_no_scan},
     {"exscan_gather_reduce", Operation::exscan, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
-     "as scan_gather_reduce, without the own vector", cell_knobs, build_scan, why_no_scan},
+     "as scan_gather_reduce, without the own vector", exchange_knobs, build_scan, why_no_scan},
     {"barrier_dissemination", Operation::barrier, Between::dissemination, "Hensgen, Finkel, Manber 1988",
      "leaders signal 2^k nodes to the right, ceil(log2 N) rounds", "", build_barrier},
 };
@@ -228,22 +237,32 @@ Bytes largest_buffer(const topology::Topology& topology, const plan::Problem& pr
   return most;
 }
 
+/// Whether a segment bounds the messages of an operation between nodes, and ends pieces on them.
+bool has_segments(Operation operation) {
+  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::allreduce;
+}
+
 /// The largest single message between nodes, at most, for limits of the network underneath.
 Bytes largest_message(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
   if (topology.nodes() == 1) return 0;
   const Bytes whole = largest_buffer(topology, problem);
-  const bool is_segmented = problem.operation == Operation::broadcast && choice.segment > 0;
-  return is_segmented ? std::min(choice.segment, whole) : whole;
+  const bool is_segmented = has_segments(problem.operation) && choice.segment > 0;
+  const Bytes largest = is_segmented ? std::min(choice.segment, whole) : whole;
+  return choice.between == Between::gather_reduce ? largest * static_cast<Bytes>(topology.largest_node()) : largest;
 }
 
 /// Pieces that the busiest writer of a node passes on, at most: each takes up to two ticks of its flag.
 Bytes count_pieces(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
   const Bytes ranks = static_cast<Bytes>(topology.ranks());
-  const bool is_uneven_swap = problem.operation == Operation::alltoall && !problem.counts.empty();
+  const bool is_swap = problem.operation == Operation::alltoall || problem.operation == Operation::reduce_scatter;
+  const bool is_uneven_swap = is_swap && !problem.counts.empty();
   // In a swap everyone takes as many turns as the longest block needs.
   const Bytes result = is_uneven_swap ? ranks * *std::max_element(problem.counts.begin(), problem.counts.end())
                                       : largest_buffer(topology, problem);
-  const Bytes unit = choice.within == Within::cells ? choice.cell : choice.segment == 0 ? result + 1 : choice.segment;
+  const Bytes segment = choice.segment > 0 && (choice.within == Within::single_copy || has_segments(problem.operation))
+                            ? choice.segment
+                            : result + 1;
+  const Bytes unit = choice.within == Within::cells ? std::min(choice.cell, segment) : segment;
   return result / unit + 2 * ranks;  // each block may end in a piece of its own
 }
 

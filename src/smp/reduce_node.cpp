@@ -131,30 +131,63 @@ void NodeReduction::take(int rank, const Piece& piece) {
     builder_.pull(LocalRank(rank), result_, at, result_, at, slice.bytes);
 }
 
-void NodeReduction::hand_out(LocalRank reader, Bytes offset, Bytes to, Bytes bytes) {
-  if (builder_.node_size() == 1 || reader == leader_ || bytes == 0) return;
-  const int count = static_cast<int>((bytes + piece_ - 1) / piece_);
-  const bool reads = !is_leader() && (reader == everyone || reader == builder_.local());
-  if (!reads && !is_single_copy_) taken_post(builder_, pieces_ + count - 1);  // nothing of this is for me
-  for (Bytes done = 0; done < bytes; done += piece_, ++pieces_) {
-    const Bytes piece = std::min(piece_, bytes - done);
-    if (is_leader()) offer(offset + done, piece);
-    if (reads) accept(offset + done, to + done, piece);
+void NodeReduction::gather(Bytes offset, Bytes to, Bytes bytes) {
+  const auto place = [&](int rank) { return to + static_cast<Bytes>(rank) * bytes; };
+  if (is_leader()) builder_.copy(Buffer::input, offset, result_, place(leader_.value), bytes);
+  if (builder_.node_size() == 1) return;
+  if (!is_single_copy_) return gather_through_cells(offset, to, bytes);
+  for (int rank = 0; is_leader() && rank < builder_.node_size(); ++rank) {
+    if (LocalRank(rank) == leader_) continue;
+    builder_.await(LocalRank(rank), Flag::ready, 1);
+    builder_.pull(LocalRank(rank), Buffer::input, offset, result_, place(rank), bytes);
   }
 }
 
-void NodeReduction::offer(Bytes offset, Bytes bytes) {
+void NodeReduction::gather_through_cells(Bytes offset, Bytes to, Bytes bytes) {
+  const int count = static_cast<int>((bytes + piece_ - 1) / piece_);
+  if (!is_leader()) taken_post(builder_, pieces_ + count - 1);  // I read nobody's
+  for (Bytes done = 0; done < bytes; done += piece_, ++pieces_) {
+    const Bytes piece = std::min(piece_, bytes - done);
+    if (!is_leader()) {
+      await_free_cell(builder_, cells_, pieces_);
+      sender_put(builder_, cells_, pieces_, {Buffer::input, offset + done, piece});
+      builder_.post(Flag::ready, tick(pieces_));
+      continue;
+    }
+    for (int rank = 0; rank < builder_.node_size(); ++rank) {
+      if (LocalRank(rank) == leader_) continue;
+      builder_.await(LocalRank(rank), Flag::ready, tick(pieces_));
+      receiver_get(builder_, cells_, LocalRank(rank), pieces_, 0,
+                   {result_, to + static_cast<Bytes>(rank) * bytes + done, piece});
+    }
+    taken_post(builder_, pieces_);
+  }
+}
+
+void NodeReduction::hand_out(LocalRank reader, const Range& from, Bytes to) {
+  if (builder_.node_size() == 1 || reader == leader_ || from.bytes == 0) return;
+  const int count = static_cast<int>((from.bytes + piece_ - 1) / piece_);
+  const bool reads = !is_leader() && (reader == everyone || reader == builder_.local());
+  if (!reads && !is_single_copy_) taken_post(builder_, pieces_ + count - 1);  // nothing of this is for me
+  for (Bytes done = 0; done < from.bytes; done += piece_, ++pieces_) {
+    const Range piece{from.buffer, from.offset + done, std::min(piece_, from.bytes - done)};
+    if (is_leader()) offer(piece);
+    if (reads) accept(piece, to + done);
+  }
+}
+
+void NodeReduction::offer(const Range& from) {
   if (!is_single_copy_) {
     await_free_cell(builder_, cells_, pieces_);
-    sender_put(builder_, cells_, pieces_, {result_, offset, bytes});
+    sender_put(builder_, cells_, pieces_, from);
   }
   builder_.post(Flag::release, tick(pieces_));
 }
 
-void NodeReduction::accept(Bytes offset, Bytes to, Bytes bytes) {
+void NodeReduction::accept(const Range& from, Bytes to) {
   builder_.await(leader_, Flag::release, tick(pieces_));
-  if (is_single_copy_) return builder_.pull(leader_, result_, offset, Buffer::output, to, bytes);
-  receiver_get(builder_, cells_, leader_, pieces_, 0, {Buffer::output, to, bytes});
+  if (is_single_copy_) return builder_.pull(leader_, from.buffer, from.offset, Buffer::output, to, from.bytes);
+  receiver_get(builder_, cells_, leader_, pieces_, 0, {Buffer::output, to, from.bytes});
   taken_post(builder_, pieces_);
 }
 

@@ -36,9 +36,13 @@ class NodeReduction {
   /// Combines the `bytes` at `offset` of all inputs; result at `to`.
   void reduce(Bytes offset, Bytes to, Bytes bytes);
 
-  /// The leader's `result` at `offset` to the `output` of `reader` at `to`, or to everyone's. The leader's own copy is
-  /// its own business.
-  void hand_out(LocalRank reader, Bytes offset, Bytes to, Bytes bytes);
+  /// Brings the inputs' `bytes` at `offset` together uncombined: local rank i's at `to + i * bytes` of the leader's
+  /// `result`.
+  void gather(Bytes offset, Bytes to, Bytes bytes);
+
+  /// What the leader has at `from` to the `output` of `reader` at `to`, or to everyone's. The leader's own copy is its
+  /// own business. Under single copy `from` stays as it is until end().
+  void hand_out(LocalRank reader, const Range& from, Bytes to);
 
   /// Under single copy nobody may end before all have read its buffers.
   void end();
@@ -59,8 +63,9 @@ class NodeReduction {
   void fold(const Piece& piece);
   void collect(const Piece& piece);
   void take(int rank, const Piece& piece);
-  void offer(Bytes offset, Bytes bytes);
-  void accept(Bytes offset, Bytes to, Bytes bytes);
+  void gather_through_cells(Bytes offset, Bytes to, Bytes bytes);
+  void offer(const Range& from);
+  void accept(const Range& from, Bytes to);
 
   plan::Builder& builder_;
   Grain grain_;
