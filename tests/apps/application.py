@@ -24,15 +24,19 @@ class Case:
     ranks: int
     nodes: str | None = None  # ESPALIER_VIRTUAL_NODES; None: one node, as the machine is
     strict: bool = False  # ESPALIER_STRICT: sums of more than two ranks keep the order that the MPI gives them
+    verified: bool = False  # ESPALIER_VERIFY: a plan that cannot be proved is not run; its calls go to the MPI
 
     def __str__(self) -> str:
-        return f"{self.ranks}-ranks{f'-nodes-{self.nodes}' if self.nodes else ''}{'-strict' if self.strict else ''}"
+        words = [f"{self.ranks}-ranks", f"nodes-{self.nodes}" if self.nodes else ""]
+        words += ["strict" if self.strict else "", "verified" if self.verified else ""]
+        return "-".join(word for word in words if word)
 
     @property
     def settings(self) -> list[str]:
         """Flags for `espalier run`."""
         nodes = ["--virtual-nodes", self.nodes] if self.nodes else []
-        return [*nodes, *(["--set", "STRICT=1"] if self.strict else [])]
+        strict = ["--set", "STRICT=1"] if self.strict else []
+        return [*nodes, *strict, *(["--set", "VERIFY=1"] if self.verified else [])]
 
     @property
     def is_exact(self) -> bool:

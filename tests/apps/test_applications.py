@@ -20,7 +20,14 @@ from lammps_melt import LammpsMelt
 pytestmark = pytest.mark.long
 
 APPLICATIONS = (LammpsMelt(), HpccSuite(), ExamlSearch())
-CASES = (Case(2), Case(2, nodes="2"), Case(4), Case(4, strict=True), Case(4, nodes="3,1", strict=True))
+CASES = (
+    Case(2),
+    Case(2, nodes="2"),
+    Case(4),
+    Case(4, strict=True),
+    Case(4, nodes="3,1", verified=True),
+    Case(4, nodes="3,1", strict=True),
+)
 _SUMS = ("MPI_Reduce", "MPI_Allreduce", "MPI_Scan")
 
 
