@@ -28,6 +28,9 @@ constexpr double latency_bytes = 10e3;
 constexpr Bytes rooted_single_copy_from = 4 << 10;
 constexpr Bytes exchange_single_copy_from = 8 << 10;
 
+/// From here on a block is worth a message of its own: starting one costs less than the two copies it saves.
+constexpr Bytes pairwise_from = 32 << 10;
+
 /// An all-to-all's message between two nodes up to which two more copies in memory cost less than a message for every
 /// pair of ranks.
 constexpr Bytes leaders_message = 8 << 10;
@@ -121,6 +124,11 @@ Decision choose_rooted_blocks(const Topology& topology, Bytes block) {
     decision.reason = choice.within == Within::single_copy
                           ? "one node, large: every rank copies its own block"
                           : "one node: through cells, pipelined when they are too small";
+    return decision;
+  }
+  if (block >= pairwise_from) {
+    choice.between = Between::pairwise;
+    decision.reason = "long blocks: between root and every rank of other nodes directly, without a copy";
     return decision;
   }
   const bool is_short = static_cast<double>(per_node) < latency_bytes;

@@ -4,6 +4,8 @@
 //     n1 ◄──[n2]── n2   n3            speaker: own node's blocks first, children's behind them
 //      [n1 n2][n3]  ╱                 message: all that a subtree has
 //            root                     root: receives into output, or unpacks when node by node is not rank order
+//
+// Pairwise, for long blocks, knows no speakers: everyone sends the root its block, and nothing is packed or copied.
 
 #include "collectives/gather.hpp"
 
@@ -29,55 +31,75 @@ constexpr std::size_t receives_ahead = 32;
 /// Receives of the root: posted before it collects its own node, unpacked as they arrive.
 class RootReceives {
  public:
-  RootReceives(Builder& builder, const NodeTree& tree, const NodeMajor& order)
-      : builder_(builder), order_(order), into_(order.is_rank_order() ? Buffer::output : Buffer::scratch) {
-    if (into_ == Buffer::scratch) builder.need_scratch(order.total());
+  RootReceives(Builder& builder, const NodeMajor& order) : builder_(builder), order_(order) {}
+
+  void want_subtrees(const NodeTree& tree) {
+    const Buffer into = order_.is_rank_order() ? Buffer::output : Buffer::scratch;
+    if (into == Buffer::scratch) builder_.need_scratch(order_.total());
     for (const int child : tree.branch().children)
       tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
-        if (bytes_of(nodes, order) > 0) wanted_.push_back({tree.speaker_at(child), nodes});
+        want({tree.speaker_at(child), into, order_.begin_of(nodes.first), bytes_of(nodes, order_)});
       });
+  }
+
+  void want_blocks() {
+    const topology::Topology& topology = builder_.topology();
+    const plan::Blocks& blocks = order_.in_rank_order();
+    for (int distance = 1; distance < topology.ranks(); ++distance) {
+      const Rank from((builder_.me().value + distance) % topology.ranks());
+      if (topology.node_of(from) != builder_.node())
+        want({from, Buffer::output, blocks.begin(from), blocks.bytes(from)});
+    }
   }
 
   void post() {
     for (; !wanted_.empty() && posted_.size() < receives_ahead; wanted_.pop_front()) {
-      const auto& [from, nodes] = wanted_.front();
-      const std::uint32_t slot = builder_.recv(from, into_, order_.begin_of(nodes.first), bytes_of(nodes, order_));
-      posted_.push_back({slot, nodes});
+      const Message& message = wanted_.front();
+      posted_.push_back({builder_.recv(message.from, message.into, message.begin, message.bytes), message});
     }
   }
 
   void finish() {
     while (!posted_.empty()) {
-      const auto [slot, nodes] = posted_.front();
+      const auto [slot, message] = posted_.front();
       posted_.pop_front();
       builder_.finish(slot);
       post();
-      if (into_ == Buffer::scratch) unpack(nodes);
+      if (message.into == Buffer::scratch) unpack(message);
     }
   }
 
  private:
-  struct Wanted {
+  struct Message {
     Rank from;
-    Stretch nodes;
+    Buffer into;
+    Bytes begin;
+    Bytes bytes;
   };
   struct Posted {
     std::uint32_t slot;
-    Stretch nodes;
+    Message message;
   };
 
-  void unpack(const Stretch& nodes) {
-    order_.for_each_part(order_.begin_of(nodes.first), bytes_of(nodes, order_), [&](Bytes from, Bytes to, Bytes part) {
+  void want(const Message& message) {
+    if (message.bytes > 0) wanted_.push_back(message);
+  }
+
+  void unpack(const Message& message) {
+    order_.for_each_part(message.begin, message.bytes, [&](Bytes from, Bytes to, Bytes part) {
       builder_.copy(Buffer::scratch, from, Buffer::output, to, part);
     });
   }
 
   Builder& builder_;
   const NodeMajor& order_;
-  Buffer into_;
-  std::deque<Wanted> wanted_;
+  std::deque<Message> wanted_;
   std::deque<Posted> posted_;
 };
+
+void send_to_root(Builder& builder, Rank root, Bytes bytes) {
+  if (bytes > 0) builder.finish(builder.send(root, Buffer::input, 0, bytes));
+}
 
 std::vector<std::uint32_t> receive_from_children(Builder& builder, const NodeTree& tree, const NodeMajor& order) {
   std::vector<std::uint32_t> receives;
@@ -123,10 +145,14 @@ void build_gather(Builder& builder, const Problem& problem, const Choice& choice
   const topology::Topology& topology = builder.topology();
   const NodeMajor order(topology, problem);
   const NodeTree tree(topology, problem, choice, builder.node());
+  const bool is_pairwise = choice.between == plan::Between::pairwise;
+  if (!tree.is_root() && is_pairwise)
+    return send_to_root(builder, problem.root, order.in_rank_order().bytes(builder.me()));
   if (!tree.is_root()) return build_below_root(builder, tree, order, choice);
   const NodeBlocks blocks = NodeBlocks::among_all(topology, builder.node(), order);
   if (builder.me() != problem.root) return smp::collect_blocks(builder, choice, tree.speaker(), blocks, Buffer::output);
-  RootReceives receives(builder, tree, order);
+  RootReceives receives(builder, order);
+  is_pairwise ? receives.want_blocks() : receives.want_subtrees(tree);
   receives.post();
   smp::collect_blocks(builder, choice, tree.speaker(), blocks, Buffer::output);
   receives.finish();

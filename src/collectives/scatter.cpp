@@ -4,7 +4,8 @@
 //      [n1 n2][n3]  ╲                 message: all that a subtree needs
 //     n1 ──[n2]──► n2   n3            speaker: own node's blocks come first, children's behind them
 //
-// What fits a speaker's cells is received right there: its neighbours read what the network has written.
+// What fits a speaker's cells is received right there: its neighbours read what the network has written. Pairwise, for
+// long blocks, knows no speakers: the root sends every block where it belongs, and nothing is packed or copied.
 
 #include "collectives/scatter.hpp"
 
@@ -75,6 +76,21 @@ void send_to_children(Builder& builder, const NodeTree& tree, const NodeMajor& o
   }
 }
 
+/// Pairwise: from the root's input straight into every output on other nodes.
+void send_to_ranks(Builder& builder, const plan::Blocks& blocks, InFlight& sends) {
+  const topology::Topology& topology = builder.topology();
+  for (int distance = 1; distance < topology.ranks(); ++distance) {
+    const Rank to((builder.me().value + distance) % topology.ranks());
+    if (topology.node_of(to) == builder.node() || blocks.bytes(to) == 0) continue;
+    sends.make_room();
+    sends.add(builder.send(to, Buffer::input, blocks.begin(to), blocks.bytes(to)));
+  }
+}
+
+void receive_from_root(Builder& builder, Rank root, Bytes bytes) {
+  if (bytes > 0) builder.finish(builder.recv(root, Buffer::output, 0, bytes));
+}
+
 void build_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, const Choice& choice) {
   const Bytes bytes = tree.bytes(order, tree.position(), tree.branch().end);
   if (bytes == 0) return;
@@ -97,9 +113,13 @@ void build_scatter(Builder& builder, const Problem& problem, const Choice& choic
   const topology::Topology& topology = builder.topology();
   const NodeMajor order(topology, problem);
   const NodeTree tree(topology, problem, choice, builder.node());
+  const bool is_pairwise = choice.between == plan::Between::pairwise;
+  if (!tree.is_root() && is_pairwise)
+    return receive_from_root(builder, problem.root, order.in_rank_order().bytes(builder.me()));
   if (!tree.is_root()) return build_below_root(builder, tree, order, choice);
   InFlight sends(builder, sends_ahead);
-  if (builder.me() == problem.root) send_from_root(builder, tree, order, sends);
+  if (builder.me() == problem.root && is_pairwise) send_to_ranks(builder, order.in_rank_order(), sends);
+  if (builder.me() == problem.root && !is_pairwise) send_from_root(builder, tree, order, sends);
   smp::deal_blocks(builder, choice, tree.speaker(), Buffer::input,
                    NodeBlocks::among_all(topology, builder.node(), order));
   sends.finish_all();
