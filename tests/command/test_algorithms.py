@@ -29,3 +29,11 @@ def test_an_unknown_operation_is_refused_with_the_known_ones(command: Command) -
     assert outcome.code == 2
     assert "'teleport' is no operation" in outcome.err
     assert "broadcast" in outcome.err
+
+
+def test_for_a_size_it_says_what_applies_and_what_a_node_sends(command: Command) -> None:
+    entries = json.loads(command("algorithms", "bcast", "--bytes", "64K", "--nodes", "4", "--json").out)["algorithms"]
+    (chain,) = [entry for entry in entries if entry["name"] == "broadcast_chain"]
+    assert chain["bytes"] == 65536
+    assert chain["messages"] >= 1
+    assert "applies: one node sends at most" in command("algorithms", "bcast", "--bytes", "64K").out

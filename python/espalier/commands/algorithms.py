@@ -13,15 +13,28 @@ from rich.table import Table
 from espalier import console
 from espalier.core import load_core, user_errors
 from espalier.errors import UserError
+from espalier.tuning.problems import REDUCTIONS
+from espalier.units import approximate_bytes, parse_bytes
 
 
 def algorithms(
     operation: Annotated[str | None, typer.Argument(metavar="[OP]", help="Only those of this operation.")] = None,
+    bytes_: Annotated[
+        str | None, typer.Option("--bytes", help="Also say what each would do for this size: 64K.")
+    ] = None,
+    nodes: Annotated[int, typer.Option(min=1, help="With --bytes: number of nodes.")] = 4,
+    ppn: Annotated[int, typer.Option(min=1, help="With --bytes: ranks per node.")] = 2,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
-    """List every algorithm: its name, where it comes from, its knobs and their ranges, its rounds and bytes."""
+    """List every algorithm: its name, where it comes from, its knobs and their ranges, its rounds and bytes.
+
+    With --bytes also whether it applies, with its default knobs, and the most that one node sends.
+    """
     core = load_core()
     entries = [describe(entry) for entry in core.algorithms()]
+    if bytes_ is not None:
+        topology = core.Topology([node for node in range(nodes) for _ in range(ppn)], True)
+        entries = [entry | try_out(core, topology, entry, parse_bytes(bytes_)) for entry in entries]
     if operation is not None:
         with user_errors("see espalier algorithms --help"):
             wanted = _operation(core, operation)
@@ -46,6 +59,23 @@ def describe(entry: Any) -> dict[str, Any]:
     }
 
 
+def try_out(core: Any, topology: Any, entry: dict[str, Any], size: int) -> dict[str, Any]:
+    """What the algorithm with its default knobs would do: why not, or the most that one node sends."""
+    operation = entry["operation"]
+    size = -(-size // 8) * 8 if operation in REDUCTIONS else size
+    element = 8 if operation in REDUCTIONS else 1
+    choice = core.parse_choice(operation, entry["between"])
+    reason = core.why_invalid(topology, operation, size, choice, element=element)
+    if reason:
+        return {"why_invalid": reason}
+    traffic = core.build(topology, operation, size, 0, choice, element=element).traffic()
+    return {
+        "messages": max(node["messages_out"] for node in traffic),
+        "bytes": max(node["bytes_out"] for node in traffic),
+        "steps": max(node["steps"] for node in traffic),
+    }
+
+
 def _operation(core: Any, text: str) -> str:
     """The registry's spelling of an operation."""
     short = {"bcast": "broadcast", "reduce_scatter_block": "reduce_scatter"}
@@ -66,5 +96,10 @@ def _table(operation: str, entries: Sequence[dict[str, Any]]) -> Table:
     for entry in entries:
         knobs = "\n".join(f"{name}={values}" for name, values in entry["knobs"].items())
         text = f"{escape(entry['summary'])}\n[dim]{escape(entry['source'])}[/]"
+        if "why_invalid" in entry:
+            text += f"\n[yellow]does not apply:[/] {escape(entry['why_invalid'])}"
+        elif "messages" in entry:
+            sent = f"{entry['messages']} messages, {approximate_bytes(entry['bytes'])}"
+            text += f"\n[green]applies:[/] one node sends at most {sent}"
         table.add_row(entry["between"], text, escape(knobs) or "none")
     return table

@@ -21,6 +21,9 @@ _GRID: Mapping[str, Sequence[str]] = {
     "segment": ("0", "8K", "32K", "128K", "512K"),
     "cell": ("4K", "8K", "16K", "32K", "64K", "128K"),
     "cells": ("2", "4", "8", "16"),
+    "groups": ("1", "2", "4", "8"),
+    "exchange": ("direct", "ring", "bruck", "recursive_doubling"),
+    "connections": ("0", "2", "8"),
 }
 # What a search starts from: one value in the middle each; the search varies the winner's knobs afterwards.
 _SEEDS: Mapping[str, Sequence[str]] = {
@@ -28,6 +31,18 @@ _SEEDS: Mapping[str, Sequence[str]] = {
     "segment": ("0", "32K", "128K"),
     "cell": ("8K", "32K"),
     "cells": ("4",),
+    "groups": ("2",),
+    "exchange": ("direct", "ring", "bruck", "recursive_doubling"),
+    "connections": ("0",),
+}
+# On one node there is nothing between nodes to turn knobs of.
+_ONE_NODE: Mapping[str, Sequence[str]] = {
+    **_GRID,
+    "radix": ("2",),
+    "segment": ("0",),
+    "groups": ("2",),
+    "exchange": ("direct",),
+    "connections": ("0",),
 }
 
 
@@ -57,9 +72,7 @@ def exhaustive(machine: Machine, problem: Problem) -> list[str]:
 
 def count_exhaustive(machine: Machine, problem: Problem) -> int:
     """How many selections the grid has that apply; no plans are built, so some of them may be the same."""
-    texts = _texts(
-        machine, problem, {**_GRID, "radix": ("2",), "segment": ("0",)} if machine.shape.nodes == 1 else _GRID
-    )
+    texts = _texts(machine, problem, _ONE_NODE if machine.shape.nodes == 1 else _GRID)
     return len({normal_form(machine, problem, text) for text in texts if is_valid(machine, problem, text)})
 
 
@@ -155,23 +168,23 @@ def _parse_knobs(text: str) -> dict[str, list[str]]:
 
 
 def _values(knob: str, alternatives: Sequence[str], grid: Mapping[str, Sequence[str]]) -> list[str]:
-    """The values to try: words as they are; of ranges what the grid names, or four steps over it."""
-    values: list[str] = []
-    for alternative in alternatives:
-        first, dots, last = alternative.partition("..")
-        if not dots:
-            values.append(alternative)
-            continue
-        low, high = parse_bytes(first), parse_bytes(last)
-        known = grid.get(knob)
-        numbers = [parse_bytes(value) for value in known] if known else _steps(low, high)
-        values += [format_bytes(number) for number in numbers if low <= number <= high]
-    fixed = grid.get(knob)
-    # A word such as segment's 0 is tried only where the grid has it.
-    return [value for value in dict.fromkeys(values) if fixed is None or value in fixed]
+    """The values of the grid that the algorithm takes; for a knob that the grid does not know, its words and four steps
+    over its ranges."""
+    if knob in grid:
+        return [value for value in grid[knob] if any(_takes(alternative, value) for alternative in alternatives)]
+    return [value for alternative in alternatives for value in _steps(alternative)]
 
 
-def _steps(low: int, high: int) -> list[int]:
-    """Four values over a range that nobody has thought about yet, evenly on a logarithmic scale."""
-    low = max(low, 1)
-    return sorted({round(low * (high / low) ** (step / 3)) for step in range(4)})
+def _takes(alternative: str, value: str) -> bool:
+    first, dots, last = alternative.partition("..")
+    return parse_bytes(first) <= parse_bytes(value) <= parse_bytes(last) if dots else value == alternative
+
+
+def _steps(alternative: str) -> list[str]:
+    """A word as it is; of a range four values, evenly on a logarithmic scale, spelled as its ends are."""
+    first, dots, last = alternative.partition("..")
+    if not dots:
+        return [alternative]
+    low, high = max(1, parse_bytes(first)), parse_bytes(last)
+    spell = str if last.isdigit() else format_bytes
+    return list(dict.fromkeys(spell(round(low * (high / low) ** (step / 3))) for step in range(4)))
