@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bindings/bindings.hpp"
+#include "plan/accounting.hpp"
 #include "plan/program.hpp"
 #include "plan/traffic.hpp"
 
@@ -93,9 +94,31 @@ nb::list traffic_of(const Plan& plan) {
   return nodes;
 }
 
+void bind_accounting(nb::module_& module) {
+  using plan::Accounting, plan::PhaseAccount, plan::Share, plan::Stream;
+  nb::class_<Share>(module, "Share").def_ro("count", &Share::count).def_ro("bytes", &Share::bytes);
+  nb::class_<Stream>(module, "Stream")
+      .def_ro("bytes", &Stream::bytes)
+      .def_ro("connections", &Stream::connections)
+      .def_ro("steps", &Stream::steps);
+  nb::class_<PhaseAccount>(module, "PhaseAccount")
+      .def_ro("name", &PhaseAccount::name)
+      .def_ro("writes", &PhaseAccount::writes)
+      .def_ro("reads", &PhaseAccount::reads);
+  nb::class_<Accounting>(module, "Accounting")
+      .def_ro("connections_in", &Accounting::connections_in)
+      .def_ro("connections_out", &Accounting::connections_out)
+      .def_ro("network", &Accounting::network)
+      .def_ro("phases", &Accounting::phases);
+  module.def(
+      "account_for", [](const Plan& plan, int node) { return plan::account_for(plan, NodeId(node)); },
+      nb::arg("plan"), nb::arg("node"));
+}
+
 }  // namespace
 
 void bind_plan(nb::module_& module) {
+  bind_accounting(module);
   bind_step(module);
   bind_choice(module);
   nb::class_<Program>(module, "Program")
