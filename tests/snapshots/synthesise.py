@@ -58,15 +58,30 @@ _SQUARE = [[10, 16, 16, 22], [16, 10, 22, 16], [16, 22, 10, 16], [22, 16, 16, 10
 MACHINES = (
     # The paper's: four dual-core Opterons in a square of HyperTransport links, the card at NUMA node 1.
     Machine(
-        "opteron-4s", 4, 1, 0, 2, _SQUARE,
+        "opteron-4s",
+        4,
+        1,
+        0,
+        2,
+        _SQUARE,
         (Card("0000:02:00.0", 0, "eth0", gigabytes=0.25), Card("0000:41:00.0", 1, "ib0", "mlx4_0", 2.0)),
     ),
     Machine(
-        "xeon-2s-1nic", 2, 1, 1, 8, _packages(10, 10, 21, 1),
+        "xeon-2s-1nic",
+        2,
+        1,
+        1,
+        8,
+        _packages(10, 10, 21, 1),
         (Card("0000:02:00.0", 0, "eno1", gigabytes=0.5), Card("0000:af:00.0", 1, "ib0", "mlx5_0")),
     ),
     Machine(
-        "xeon-2s-2nic", 2, 1, 1, 8, _packages(10, 10, 21, 1),
+        "xeon-2s-2nic",
+        2,
+        1,
+        1,
+        8,
+        _packages(10, 10, 21, 1),
         (
             Card("0000:02:00.0", 0, "eno1", gigabytes=0.5),
             Card("0000:18:00.0", 0, "ib0", "mlx5_0"),
@@ -75,7 +90,12 @@ MACHINES = (
     ),
     # The same with a cable pulled.
     Machine(
-        "xeon-2s-1down", 2, 1, 1, 8, _packages(10, 10, 21, 1),
+        "xeon-2s-1down",
+        2,
+        1,
+        1,
+        8,
+        _packages(10, 10, 21, 1),
         (
             Card("0000:18:00.0", 0, "ib0", "mlx5_0", state=_DOWN),
             Card("0000:af:00.0", 1, "ib1", "mlx5_1"),
@@ -84,12 +104,22 @@ MACHINES = (
     # Firmware that does not say where the card is.
     Machine("xeon-2s-nowhere", 2, 1, 1, 8, _packages(10, 10, 21, 1), (Card("0000:af:00.0", None, "ib0", "mlx5_0"),)),
     Machine(
-        "epyc-2s-nps4", 2, 4, 2, 4, _packages(10, 12, 32, 4),
+        "epyc-2s-nps4",
+        2,
+        4,
+        2,
+        4,
+        _packages(10, 12, 32, 4),
         (Card("0000:c1:00.0", 4, "enp193s0", gigabytes=0.5), Card("0000:a1:00.0", 5, "hsn0", "mlx5_0", 31.5)),
     ),
     # Two cards at every second NUMA node, and a slow one for logging in.
     Machine(
-        "gpu-8nic", 2, 4, 2, 4, _packages(10, 12, 32, 4),
+        "gpu-8nic",
+        2,
+        4,
+        2,
+        4,
+        _packages(10, 12, 32, 4),
         (
             Card("0000:e2:00.0", 7, "enp226s0", gigabytes=0.5),
             *(
@@ -145,7 +175,9 @@ class _Writer:
             body()
         self.lines.append("</object>")
 
-    def _object(self, kind: str, first: int, length: int, index: int | None, *, extra: object = None, body: object = None) -> None:
+    def _object(
+        self, kind: str, first: int, length: int, index: int | None, *, extra: object = None, body: object = None
+    ) -> None:
         first_node = first // self.per_numa
         nodes = max(1, (first + length - 1) // self.per_numa - first_node + 1)
         attributes = {} if index is None else {"os_index": str(index)}
