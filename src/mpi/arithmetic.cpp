@@ -146,4 +146,11 @@ void Combiner::combine(const std::byte* left, std::byte* into, Bytes bytes) cons
                         static_cast<int>(bytes / arithmetic_.element), arithmetic_.type, arithmetic_.op);
 }
 
+/// MPI has no loop over three vectors, kernels have.
+void Combiner::combine_into(const std::byte* left, const std::byte* right, std::byte* into,
+                            Bytes bytes) const noexcept {
+  if (arithmetic_.kernel != nullptr) return arithmetic_.kernel(left, right, into, bytes);
+  Reducer::combine_into(left, right, into, bytes);
+}
+
 }  // namespace espalier::mpi

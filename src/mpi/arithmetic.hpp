@@ -38,6 +38,8 @@ class Combiner final : public execute::Reducer {
  public:
   explicit Combiner(const Arithmetic& arithmetic) : arithmetic_(arithmetic) {}
   void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept override;
+  void combine_into(const std::byte* left, const std::byte* right, std::byte* into,
+                    Bytes bytes) const noexcept override;
 
  private:
   const Arithmetic& arithmetic_;
