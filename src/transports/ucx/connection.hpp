@@ -14,12 +14,12 @@ namespace espalier::transports::ucx {
 class Connection {
  public:
   /// Throws Error. `mailbox` is what the peer writes to.
-  Connection(Worker& worker, const PeerAddress& peer, Rank me, const Mailbox& mailbox, Bytes ring, bool in_order)
-      : memory_(Memory::allocate(*worker.context(), 2 * ring + sizeof(Incoming::Outbox))),
-        endpoint(worker, peer, me, mailbox, in_order),
-        outbox_(*new (memory_.base() + 2 * ring) Incoming::Outbox),
-        outgoing(endpoint, memory_.base() + ring, memory_, ring),
-        incoming(endpoint, memory_.base(), outbox_, memory_, ring) {}
+  Connection(Worker& worker, const PeerAddress& peer, Rank me, const Mailbox& mailbox, const UcxOptions& options)
+      : memory_(Memory::allocate(*worker.context(), 2 * options.ring + sizeof(Incoming::Outbox))),
+        endpoint(worker, peer, me, mailbox, options),
+        outbox_(*new (memory_.base() + 2 * options.ring) Incoming::Outbox),
+        outgoing(endpoint, memory_.base() + options.ring, memory_, options.ring),
+        incoming(endpoint, memory_.base(), outbox_, memory_, options.ring) {}
 
   void advance() noexcept {
     incoming.advance();
@@ -27,9 +27,12 @@ class Connection {
   }
   bool is_idle() const { return outgoing.is_idle() && incoming.is_idle(); }
 
-  /// Tells the peer that this rank wants nothing any more.
+  /// Tells the peer that this rank wants nothing any more, and waits for all that was written to it, the farewell
+  /// included.
   void say_farewell() noexcept {
+    endpoint.fence();  // our memory here and there may go when this has been seen, so nothing may come later
     endpoint.put_mailbox(&outbox_.farewell, sizeof(outbox_.farewell), offsetof(Mailbox, farewell), farewell_, &memory_);
+    endpoint.flush(farewell_);
   }
   /// Whether both have said so, or the peer is gone.
   bool has_parted() const {

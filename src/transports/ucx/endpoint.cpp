@@ -15,27 +15,29 @@ ucp_request_param_t parameters_for(ucp_send_nbx_callback_t callback, Pending& pe
 
 }  // namespace
 
-Endpoint::Endpoint(Worker& worker, const PeerAddress& peer, Rank me, const Mailbox& mailbox, bool in_order)
+Endpoint::Endpoint(Worker& worker, const PeerAddress& peer, Rank me, const Mailbox& mailbox, const UcxOptions& options)
     : worker_(worker),
       mailbox_(mailbox),
       mailbox_there_(peer.mailboxes + static_cast<Bytes>(me.value) * sizeof(Mailbox)),
-      in_order_(in_order) {
+      in_order_(options.in_order),
+      reports_death_(!options.shared_memory) {
   ucp_ep_params_t parameters{};
   parameters.field_mask =
       UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   parameters.address = reinterpret_cast<const ucp_address_t*>(peer.worker.data());
-  parameters.err_mode = UCP_ERR_HANDLING_MODE_PEER;  // a peer's death is an event, not a wait without end
+  parameters.err_mode = reports_death_ ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
   parameters.err_handler.cb = on_failure;
   parameters.err_handler.arg = this;
   check(api_.ucp_ep_create(worker.handle(), &parameters, &handle_), "cannot reach a peer");
   if (!mailbox_key_.unpack(handle_, peer.key)) break_off();
+  if (!reports_death_) peer_.watch(peer.process);
 }
 
 void Endpoint::start_close() noexcept {
   break_off();
   ucp_request_param_t parameters{};
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  parameters.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  parameters.flags = reports_death_ ? UCP_EP_CLOSE_FLAG_FORCE : 0;
   const ucs_status_ptr_t request = api_.ucp_ep_close_nbx(handle_, &parameters);
   if (UCS_PTR_IS_PTR(request)) closing_ = request;
 }
@@ -58,6 +60,10 @@ void Endpoint::put(const std::byte* from, Bytes bytes, std::uint64_t to, const K
     parameters.memh = memory->handle();
   }
   note_result(api_.ucp_put_nbx(handle_, from, bytes, to, key.handle(), &parameters), pending);
+}
+
+void Endpoint::look_after_peer() noexcept {
+  if (!is_broken_ && peer_.has_ended()) break_off();
 }
 
 void Endpoint::fence() noexcept {

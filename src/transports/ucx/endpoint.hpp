@@ -1,6 +1,8 @@
 #pragma once
 // The way to one peer: writes into its memory, and what both directions of a connection share.
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +11,8 @@
 #include "base/ids.hpp"
 #include "transports/ucx/mailbox.hpp"
 #include "transports/ucx/memory.hpp"
+#include "transports/ucx/process_watch.hpp"
+#include "transports/ucx/ucx.hpp"
 #include "transports/ucx/worker.hpp"
 
 namespace espalier::transports::ucx {
@@ -24,6 +28,7 @@ struct PeerAddress {
   std::span<const std::byte> worker;
   std::span<const std::byte> key;  ///< of its mailboxes
   std::uint64_t mailboxes = 0;     ///< where they lie in its memory
+  pid_t process = 0;
 };
 
 /// An endpoint, our mailbox at the peer and its mailbox here. Operations neither block nor throw; one that fails breaks
@@ -31,7 +36,7 @@ struct PeerAddress {
 class Endpoint {
  public:
   /// `mailbox` is what the peer writes to. Throws Error. Not movable: UCX points to it.
-  Endpoint(Worker& worker, const PeerAddress& peer, Rank me, const Mailbox& mailbox, bool in_order);
+  Endpoint(Worker& worker, const PeerAddress& peer, Rank me, const Mailbox& mailbox, const UcxOptions& options);
   /// Closed, or never to be used again by UCX.
   ~Endpoint() = default;
   Endpoint(const Endpoint&) = delete;
@@ -40,6 +45,8 @@ class Endpoint {
   /// Starts to write. `memory` is the registration of `from` where there is one.
   void put(const std::byte* from, Bytes bytes, std::uint64_t to, const Key& key, Pending& pending,
            const Memory* memory = nullptr) noexcept;
+  /// For endpoints over shared memory: breaks when the peer's process has ended. A system call.
+  void look_after_peer() noexcept;
   /// Orders all earlier writes before all later ones, at the peer.
   void fence() noexcept;
   /// Pending until all writes have reached the peer's memory.
@@ -79,6 +86,8 @@ class Endpoint {
   ucp_ep_h handle_ = nullptr;
   void* closing_ = nullptr;
   bool in_order_;
+  bool reports_death_;  ///< UCX does
+  ProcessWatch peer_;   ///< for where it does not
   bool is_broken_ = false;
 };
 

@@ -1,6 +1,10 @@
+#include <sched.h>
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
 #include <deque>
+#include <mutex>
 #include <new>
 
 #include "base/error.hpp"
@@ -15,41 +19,59 @@ namespace {
 using namespace ucx;
 using Clock = std::chrono::steady_clock;
 
-// UCX ends forced closes within a few progress calls; should it not, we leave rather than hang.
+// UCX closes within a few progress calls; should it not, we leave rather than hang.
 constexpr std::chrono::seconds close_limit{1};
+
+// Looking after peers costs a system call each, and nobody dies often.
+constexpr std::uint32_t looks_apart = 4096;
+
+// What UCX may point to while an endpoint is open. In the order in which it is made.
+struct Parts {
+  explicit Parts(std::size_t ranks)
+      : mailboxes(Memory::allocate(*worker.context(), ranks * sizeof(Mailbox))), connections(ranks) {}
+
+  Worker worker;
+  Memory mailboxes;
+  std::deque<Operation> slots;  ///< never moved
+  std::vector<std::unique_ptr<Connection>> connections;
+};
+
+// Takes over what cannot be closed yet, until the process ends.
+void leave_behind(std::unique_ptr<Parts> parts) {
+  static std::mutex mutex;
+  static auto& left = *new std::vector<std::unique_ptr<Parts>>;  // never destroyed: UCX may be gone before
+  const std::lock_guard lock(mutex);
+  left.push_back(std::move(parts));
+}
 
 class End final : public UcxNetwork {
  public:
   End(Rank me, int ranks, const UcxOptions& options)
-      : options_(checked(options)),
-        me_(me),
-        mailboxes_(Memory::allocate(*worker_.context(), static_cast<Bytes>(ranks) * sizeof(Mailbox))),
-        connections_(static_cast<std::size_t>(ranks)) {
-    busy_.reserve(connections_.size());
+      : options_(checked(options)), me_(me), parts_(std::make_unique<Parts>(static_cast<std::size_t>(ranks))) {
+    busy_.reserve(parts_->connections.size());
   }
 
   ~End() override {
-    part();
-    close();
+    if (!part() || !close()) leave_behind(std::move(parts_));
   }
 
   std::vector<std::byte> address() const override {
     std::array<std::byte, 4096> key;
-    const std::size_t key_bytes = mailboxes_.pack_key(key);
+    const std::size_t key_bytes = parts_->mailboxes.pack_key(key);
     if (key_bytes == 0) throw Error("UCX gives no remote key for memory of its own");
-    const std::vector<std::byte> worker = worker_.address();
-    const auto mailboxes = reinterpret_cast<std::uint64_t>(mailboxes_.base());
-    return write_address({worker, {key.data(), key_bytes}, mailboxes}, options_);
+    const std::vector<std::byte> worker = parts_->worker.address();
+    const auto mailboxes = reinterpret_cast<std::uint64_t>(parts_->mailboxes.base());
+    return write_address({worker, {key.data(), key_bytes}, mailboxes, getpid()}, options_);
   }
 
   void connect(std::span<const std::vector<std::byte>> addresses) override {
-    if (addresses.size() != connections_.size()) throw Error("there must be one UCX address for each rank");
+    if (addresses.size() != parts_->connections.size()) throw Error("there must be one UCX address for each rank");
     for (const auto& address : addresses) read_address(address, options_);
     addresses_.assign(addresses.begin(), addresses.end());
   }
 
   void reserve(std::uint32_t slots) override {
-    if (slots_.size() < slots) slots_.resize(slots);
+    if (parts_->slots.size() < slots) parts_->slots.resize(slots);
   }
 
   bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept override {
@@ -65,7 +87,7 @@ class End final : public UcxNetwork {
   }
 
   Progress test(std::uint32_t slot) noexcept override {
-    const Operation& operation = slots_[slot];
+    const Operation& operation = parts_->slots[slot];
     if (!operation.is_complete()) operation.connection->advance();  // most often it has come, and needs no more
     if (!operation.is_complete()) progress();
     if (operation.pending.has_failed) return Progress::broken;
@@ -84,7 +106,7 @@ class End final : public UcxNetwork {
 
   // Null: the peer cannot be reached, or the slot is still in use.
   Operation* prepare(std::uint32_t slot, Rank peer, std::byte* data, Bytes bytes) noexcept {
-    Operation& operation = slots_[slot];
+    Operation& operation = parts_->slots[slot];
     Connection* connection = connection_to(peer);
     if (connection == nullptr || !operation.is_complete()) return nullptr;
     operation.state = Operation::State::queued;
@@ -98,7 +120,7 @@ class End final : public UcxNetwork {
   }
 
   Connection* connection_to(Rank peer) noexcept {
-    auto& connection = connections_[static_cast<std::size_t>(peer.value)];
+    auto& connection = parts_->connections[static_cast<std::size_t>(peer.value)];
     if (connection == nullptr) connection = make_connection(peer);
     return connection.get();
   }
@@ -107,8 +129,8 @@ class End final : public UcxNetwork {
     try {
       const auto index = static_cast<std::size_t>(peer.value);
       const PeerAddress address = read_address(addresses_.at(index), options_);
-      const Mailbox& mailbox = reinterpret_cast<const Mailbox*>(mailboxes_.base())[index];
-      return std::make_unique<Connection>(worker_, address, me_, mailbox, options_.ring, options_.in_order);
+      const Mailbox& mailbox = reinterpret_cast<const Mailbox*>(parts_->mailboxes.base())[index];
+      return std::make_unique<Connection>(parts_->worker, address, me_, mailbox, options_);
     } catch (const std::exception&) {
       return nullptr;
     }
@@ -124,9 +146,12 @@ class End final : public UcxNetwork {
   }
 
   void progress() noexcept {
-    worker_.progress();
+    parts_->worker.progress();
+    const bool is_looking = --until_look_ == 0;
+    if (is_looking) until_look_ = looks_apart;
     for (std::size_t i = 0; i < busy_.size();) {
       Connection& connection = *busy_[i];
+      if (is_looking) connection.endpoint.look_after_peer();
       connection.advance();
       if (connection.is_idle()) {
         connection.is_listed = false;
@@ -138,36 +163,43 @@ class End final : public UcxNetwork {
     }
   }
 
+  // Whether all connections came to that.
   template <class Condition>
-  void progress_until(Condition is_done, std::chrono::duration<double> limit) noexcept {
+  bool progress_until(Condition is_done, std::chrono::duration<double> limit) noexcept {
     const auto end = Clock::now() + limit;
-    for (auto& connection : connections_)
-      while (connection != nullptr && !is_done(*connection) && Clock::now() < end) worker_.progress();
+    for (auto& connection : parts_->connections) {
+      if (connection == nullptr) continue;
+      while (!is_done(*connection)) {
+        if (Clock::now() > end) return false;
+        connection->endpoint.look_after_peer();
+        parts_->worker.progress();
+        sched_yield();
+      }
+    }
+    return true;
   }
 
-  // Closing an endpoint may cut off what its peer has not read yet. So everybody first waits until its peers, too, want
-  // nothing any more.
-  void part() noexcept {
-    for (auto& connection : connections_)
+  // Closing an endpoint cuts off what its peer has not read yet, so everybody first waits until its peers want nothing
+  // any more either.
+  bool part() noexcept {
+    for (auto& connection : parts_->connections)
       if (connection != nullptr) connection->say_farewell();
-    progress_until([](const Connection& connection) { return connection.has_parted(); },
-                   std::chrono::duration<double>(options_.farewell));
+    return progress_until([](const Connection& connection) { return connection.has_parted(); },
+                          std::chrono::duration<double>(options_.farewell));
   }
 
-  void close() noexcept {
-    for (auto& connection : connections_)
+  bool close() noexcept {
+    for (auto& connection : parts_->connections)
       if (connection != nullptr) connection->endpoint.start_close();
-    progress_until([](Connection& connection) { return connection.endpoint.is_closed(); }, close_limit);
+    return progress_until([](Connection& connection) { return connection.endpoint.is_closed(); }, close_limit);
   }
 
   UcxOptions options_;
   Rank me_;
-  Worker worker_;
-  Memory mailboxes_;
+  std::unique_ptr<Parts> parts_;
   std::vector<std::vector<std::byte>> addresses_;
-  std::deque<Operation> slots_;  ///< never moved: UCX points into them
-  std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<Connection*> busy_;
+  std::uint32_t until_look_ = looks_apart;
 };
 
 }  // namespace

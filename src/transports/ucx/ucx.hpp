@@ -11,7 +11,7 @@
 
 namespace espalier::transports {
 
-/// Equal on all ranks of a network, except in_order.
+/// Equal on all ranks of a network, except in_order and farewell.
 struct UcxOptions {
   /// From this size on, messages are written straight into the receiver's buffer; smaller ones are copied through its
   /// ring.
@@ -23,7 +23,12 @@ struct UcxOptions {
   /// True of UCX over tcp, where the receiver's own thread stores them; InfiniBand with adaptive routing, EFA and
   /// shared memory promise nothing of the kind.
   bool in_order = false;
-  /// How long destruction waits for peers that have not come to it yet, in seconds.
+  /// Lets UCX use shared memory between ranks of one host. It cannot report a peer's death there (as of 1.13), so this
+  /// rank then watches its peers' processes; they must be visible to it. Off, ranks of one host talk through its
+  /// devices, as ranks of virtual nodes should.
+  bool shared_memory = false;
+  /// How long destruction waits for peers that have not come to it yet, in seconds. Whoever waits longer leaves its
+  /// endpoints open, for the process's end to close: to cut off a peer that has unread writes aborts it (UCX 1.13).
   double farewell = 2;
 };
 

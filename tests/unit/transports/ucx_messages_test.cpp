@@ -1,5 +1,7 @@
 // What a network promises, between real processes.
 
+#include <thread>
+
 #include "transports/ucx_ranks.hpp"
 
 namespace espalier::transports::testing {
@@ -7,7 +9,7 @@ namespace {
 
 class UcxMessages : public ::testing::TestWithParam<Wire> {
  protected:
-  static UcxOptions options() { return {.in_order = GetParam().in_order}; }
+  static UcxOptions options() { return GetParam().options(); }
   static bool run(int size, const std::function<bool(const Ranks&)>& body,
                   UcxOptions options = UcxMessages::options()) {
     return all_well(run_ranks(size, GetParam().tls, options, body));
@@ -123,6 +125,35 @@ TEST_P(UcxMessages, ReachTheRankItself) {
       if (!ranks.finish(0) || !ranks.finish(1) || in != out) return false;
     }
     return true;
+  }));
+}
+
+// Two communicators of a process, each used by its own thread.
+TEST_P(UcxMessages, OfTwoNetworksDoNotMeet) {
+  EXPECT_TRUE(run(2, [](const Ranks& ranks) {
+    const auto second = UcxNetwork::open(ranks.me, 2, UcxMessages::options());
+    ranks.meet(0);  // everybody has read the first network's addresses
+    ranks.board.addresses[static_cast<std::size_t>(ranks.me.value)].bytes = 0;
+    ranks.meet(1);
+    second->connect(exchange(ranks.board, ranks.me, 2, second->address()));
+    second->reserve(2);
+    const auto swap_many = [](const Ranks& mine, int salt) {
+      const Rank peer(1 - mine.me.value);
+      for (int i = 0; i < 300; ++i) {
+        const Bytes bytes = i % 10 == 0 ? 40000 : 500;
+        const auto out = message(mine.me.value, i + salt, bytes);
+        std::vector<std::byte> in(bytes);
+        if (!mine.network.start_recv(0, peer, in.data(), bytes)) return false;
+        if (!mine.network.start_send(1, peer, out.data(), bytes)) return false;
+        if (!mine.finish(0) || !mine.finish(1) || in != message(peer.value, i + salt, bytes)) return false;
+      }
+      return true;
+    };
+    bool is_second_well = false;
+    std::thread other([&] { is_second_well = swap_many({ranks.board, ranks.me, 2, *second}, 1000); });
+    const bool is_first_well = swap_many(ranks, 0);
+    other.join();
+    return is_first_well && is_second_well;
   }));
 }
 
