@@ -11,8 +11,8 @@
 #include "collectives/alltoall_leaders.hpp"
 #include "collectives/barrier.hpp"
 #include "collectives/broadcast.hpp"
-#include "collectives/group_allgather.hpp"
 #include "collectives/gather.hpp"
+#include "collectives/group_allgather.hpp"
 #include "collectives/reduce.hpp"
 #include "collectives/reduce_scatter.hpp"
 #include "collectives/scan.hpp"
@@ -103,7 +103,8 @@ constexpr Algorithm table[] = {
      "one master per node gathers, sends to all others at once over N - 1 connections, hands all data to its node",
      direct_knobs, build_group_allgather, cells_only},
     {"allgather_multi_group", Operation::allgather, Between::multi_group, "Qian, Rashti, Afsahi 2010, section 5.3",
-     "g masters per node gather their shares, each exchanges with its group over N - 1 connections, g (N - 1) per node; "
+     "g masters per node gather their shares, each exchanges with its group over N - 1 connections, g (N - 1) per "
+     "node; "
      "every master hands its group's data to its node",
      group_knobs, build_group_allgather, cells_only},
     {"allgather_multi_group_lean", Operation::allgather, Between::multi_group_lean,
@@ -123,11 +124,13 @@ constexpr Algorithm table[] = {
      "leaders exchange all their ranks' short blocks: N - 1 messages per node, two more copies of each block",
      leader_knobs, build_alltoall_leaders, why_no_alltoall_leaders},
     {"reduce_knomial", Operation::reduce, Between::knomial, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
-     "nodes combine, then a k-nomial tree of N leaders in node order, ceil(log_k N) rounds; every leader sends the vector "
+     "nodes combine, then a k-nomial tree of N leaders in node order, ceil(log_k N) rounds; every leader sends the "
+     "vector "
      "once, one more message unless operands may change places",
      tree_knobs, build_reduce, why_no_reduce},
     {"reduce_gather_reduce", Operation::reduce, Between::gather_reduce, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
-     "leaders send their nodes' vectors, uncombined, to the root's, one round; the root folds all in rank order, on any "
+     "leaders send their nodes' vectors, uncombined, to the root's, one round; the root folds all in rank order, on "
+     "any "
      "placement",
      segment_knobs, build_reduce, why_no_reduce},
     {"allreduce_gather_reduce", Operation::allreduce, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
@@ -136,16 +139,19 @@ constexpr Algorithm table[] = {
      segment_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_recursive_doubling", Operation::allreduce, Between::recursive_doubling,
      "Thakur, Rabenseifner, Gropp 2005, section 4.5",
-     "leaders swap whole vectors at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two), the vector "
+     "leaders swap whole vectors at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two), the "
+     "vector "
      "each; on one node every rank folds one slice for all",
      segment_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_rabenseifner", Operation::allreduce, Between::rabenseifner,
      "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5",
-     "leaders halve what they combine at distances 1, 2, 4, …, then double it back, 2 log2 N rounds (two more unless N is "
+     "leaders halve what they combine at distances 1, 2, 4, …, then double it back, 2 log2 N rounds (two more unless N "
+     "is "
      "a power of two); every leader sends 2 (N - 1)/N of the vector",
      segment_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_ring", Operation::allreduce, Between::ring, "Patarasuk, Yuan 2009",
-     "every leader's share of the vector goes round and collects, then goes round as the result, 2 (N - 1) rounds; every "
+     "every leader's share of the vector goes round and collects, then goes round as the result, 2 (N - 1) rounds; "
+     "every "
      "leader sends 2 (N - 1)/N of the vector for any N; operands change places",
      segment_knobs, build_allreduce, why_no_allreduce},
     {"reduce_scatter_pairwise", Operation::reduce_scatter, Between::pairwise,
@@ -240,7 +246,8 @@ Bytes largest_buffer(const topology::Topology& topology, const plan::Problem& pr
   const int ranks = problem.counts.empty() ? 1 : topology.ranks();  // without counts the root has most
   for (int i = 0; i < ranks; ++i) {
     const Rank rank((problem.root.value + i) % topology.ranks());
-    most = std::max({most, input_bytes(problem, topology.ranks(), rank), output_bytes(problem, topology.ranks(), rank)});
+    most =
+        std::max({most, input_bytes(problem, topology.ranks(), rank), output_bytes(problem, topology.ranks(), rank)});
   }
   return most;
 }
