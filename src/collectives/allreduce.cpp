@@ -92,29 +92,38 @@ class LeaderExchange {
   /// Rabenseifner: in round k partners at distance 2^k divide what they have in common between them, then give the
   /// results back in reverse order.
   void halve_and_double() {
-    const int count = 1 << doubling_.partners.size();
-    const smp::Slices cuts(grain_, bytes_, count);
-    const auto begin = [&](const Slices& s) { return cuts.begin(s.first); };
-    const auto bytes = [&](const Slices& s) { return cuts.begin(s.last) - cuts.begin(s.first); };
-    Slices mine{0, count};
+    const smp::Slices cuts(grain_, bytes_, 1 << doubling_.partners.size());
+    double_back(cuts, halve(cuts));
+  }
+
+  static Bytes begin(const smp::Slices& cuts, const Slices& s) { return cuts.begin(s.first); }
+  static Bytes size(const smp::Slices& cuts, const Slices& s) { return cuts.begin(s.last) - cuts.begin(s.first); }
+
+  /// Returns the one slice that this node has combined.
+  Slices halve(const smp::Slices& cuts) {
+    Slices mine{0, 1 << doubling_.partners.size()};
     for (std::size_t round = 0; round < doubling_.partners.size(); ++round) {
       const auto [kept, given] = halves(mine, round);
       const Rank partner = leader(doubling_.partners[round]);
-      const std::uint32_t operand = sum_.recv_operand(partner, begin(kept), bytes(kept));
-      const std::uint32_t sent = sum_.send(partner, begin(given), bytes(given));
+      const std::uint32_t operand = sum_.recv_operand(partner, begin(cuts, kept), size(cuts, kept));
+      const std::uint32_t sent = sum_.send(partner, begin(cuts, given), size(cuts, given));
       builder_.finish(operand);
       builder_.finish(sent);
-      sum_.add(is_left(doubling_.partners[round]), begin(kept), bytes(kept));
+      sum_.add(is_left(doubling_.partners[round]), begin(cuts, kept), size(cuts, kept));
       mine = kept;
     }
-    sum_.settle(begin(mine), bytes(mine));
+    sum_.settle(begin(cuts, mine), size(cuts, mine));
+    return mine;
+  }
+
+  void double_back(const smp::Slices& cuts, Slices mine) {
     for (std::size_t round = doubling_.partners.size(); round-- > 0;) {
       const Rank partner = leader(doubling_.partners[round]);
       const int width = mine.last - mine.first;
       const Slices theirs =
           is_right(round) ? Slices{mine.first - width, mine.first} : Slices{mine.last, mine.last + width};
-      const std::uint32_t arriving = sum_.recv_result(partner, begin(theirs), bytes(theirs));
-      const std::uint32_t sent = sum_.send(partner, begin(mine), bytes(mine));
+      const std::uint32_t arriving = sum_.recv_result(partner, begin(cuts, theirs), size(cuts, theirs));
+      const std::uint32_t sent = sum_.send(partner, begin(cuts, mine), size(cuts, mine));
       builder_.finish(arriving);
       builder_.finish(sent);
       mine = {std::min(mine.first, theirs.first), std::max(mine.last, theirs.last)};

@@ -122,6 +122,7 @@ Decision choose_scan(const Topology& topology, const Problem& problem) {
   const bool is_short = problem.bytes * static_cast<Bytes>(topology.ranks()) <= (Bytes{64} << 10);
   const bool is_apart = topology.nodes() == 1 && (is_short || topology.ranks() == 2);
   choice.between = is_apart ? Between::gather_reduce : Between::chain;
+  if (is_apart && may_single_copy(topology) && problem.bytes >= (Bytes{16} << 10)) choice.within = Within::single_copy;
   decision.reason = is_apart ? "one node, short: every rank folds the lower ranks' vectors for itself"
                              : "a chain in rank order, pipelined";
   choose_cells(topology, problem, problem.bytes, 1, choice);
