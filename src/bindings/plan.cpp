@@ -68,6 +68,9 @@ void bind_choice(nb::module_& module) {
       .def_ro("segment", &Choice::segment)
       .def_ro("cell", &Choice::cell)
       .def_ro("cells", &Choice::cells)
+      .def_ro("groups", &Choice::groups)
+      .def_prop_ro("exchange", [](const Choice& c) { return plan::name(c.exchange); })
+      .def_ro("connections", &Choice::connections)
       .def("__str__", [](const Choice& c) { return plan::to_string(c); })
       .def("__repr__", [](const Choice& c) { return "<Choice: " + plan::to_string(c) + ">"; })
       .def(nb::self == nb::self);
