@@ -63,6 +63,22 @@ def test_the_explicit_interface_works_beside_the_preloaded_one(name: str, get_mp
 
 
 @pytest.mark.parametrize("nodes", ["1", "cyclic:2"])
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_program_may_choose_for_itself(name: str, nodes: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    assert_passed(mpi.run([mpi.program("conformance"), "choosing"], 3, settings={"ESPALIER_VIRTUAL_NODES": nodes}))
+
+
+def test_strictness_leaves_to_the_mpi_what_depends_on_the_order(get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi("openmpi-5"), tmp_path / "stats.json"
+    settings = {"ESPALIER_STRICT": "1", "ESPALIER_STATS": str(file)}
+    assert_passed(mpi.run([mpi.program("conformance"), "reductions", "operators"], 3, settings=settings))
+    allreduce = read_stats(file)["MPI_Allreduce"]
+    assert allreduce.handled > 0, "whole numbers give the same bits in any order"
+    assert any("ESPALIER_STRICT" in reason for reason in allreduce.reasons), allreduce
+
+
+@pytest.mark.parametrize("nodes", ["1", "cyclic:2"])
 def test_every_plan_can_be_verified_before_it_runs(nodes: str, get_mpi: GetMpi, tmp_path: Path) -> None:
     mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
     settings = {"ESPALIER_VERIFY": "1", "ESPALIER_VIRTUAL_NODES": nodes, "ESPALIER_STATS": str(file)}

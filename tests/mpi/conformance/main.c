@@ -37,7 +37,8 @@ static const struct theme themes[] = {
     {"large_counts", theme_large_counts, 1, 0},
     {"errors", theme_errors, 1, 0},
     {"threads", theme_threads, 0, 1},
-    {"explicit", theme_explicit, 0, 0}, /* only with Espalier loaded */
+    {"explicit", theme_explicit, 0, 0}, /* only with Espalier loaded, as the next */
+    {"choosing", theme_choosing, 0, 0},
 };
 enum { theme_count = sizeof themes / sizeof themes[0] };
 

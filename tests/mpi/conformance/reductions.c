@@ -44,8 +44,9 @@ STORE_PAIR(short, short)
 STORE_PAIR(int, int)
 
 static void store_complex(void* element, int value) {
-  ((double*)element)[0] = value;
-  ((double*)element)[1] = 1;
+  /* Multiples of 2 + i: no product of them has a zero, whose sign would show the order. */
+  ((double*)element)[0] = value % 2 ? 2 : 4;
+  ((double*)element)[1] = value % 2 ? 1 : 2;
 }
 static void store_truth(void* element, int value) { *(_Bool*)element = value % 3 != 0; }
 
@@ -163,7 +164,7 @@ static void every_size_and_root(MPI_Comm comm, int size) {
       for (int in_place = 0; in_place < 2; ++in_place) {
         const struct number* number = &list[i % 2 ? 16 : 4]; /* double, int */
         const int is_scattered = reduction == reduce_scatter || reduction == reduce_scatter_block;
-        if (is_scattered && in_place && edges[i] > 30000)
+        if (is_scattered && in_place && edges[i] > 520)
           continue; /* MPICH 5.0 itself copies overlapping memory there */
         const int count = edges[i] > 10000 && is_scattered ? edges[i] / size : edges[i];
         check_against_native(number, (struct reduction_call){number->name, (enum reduction)reduction, in_place,
