@@ -97,6 +97,15 @@ def test_a_refused_challenger_has_no_duel() -> None:
     assert duel("odd", lambda arms, rounds: [arm_times(arm, [1.0] * 7, refused="no") for arm in arms]) is None
 
 
+def test_a_duel_on_a_busy_machine_is_fought_once_more() -> None:
+    quiet, busy = native_against([2.0] * 7, [1.0] * 7, [2.0] * 7), native_against([9.0] * 7, [1.0] * 7, [2.0] * 7)
+    duels = iter([busy, quiet])
+    fight = duel("knomial", lambda arms, rounds: next(duels)(arms, rounds))
+    assert fight is not None
+    assert fight.disturbance == 1.0
+    assert list(duels) == []
+
+
 rounds_of = st.lists(st.floats(0.1, 1e5), min_size=DUEL_ROUNDS, max_size=DUEL_ROUNDS)
 
 

@@ -26,6 +26,7 @@ class Decision:
     note: str  # why native stays, where there is more to say than that it is faster
     rounds_run: int = 0  # arms × rounds
     rounds_exhaustive: int = 0  # what trying everything on the grid would have taken
+    disturbance: float = 1.0  # by which factor native differed from itself in the duel
     builtin_us: float = 0.0  # of what the library chooses by itself; 0 where it was not measured
 
     def to_json(self) -> dict[str, Any]:
@@ -55,6 +56,7 @@ def decide(problem: Problem, winner: str | None, fight: Duel | None, margin: flo
         calls=fight.calls,
         best=winner,
         best_us=round(fight.chosen_us, 3),
+        disturbance=round(fight.disturbance, 3),
         note=""
         if won
         else f"{winner} is {fight.ratio:.2f}x native ({min(fight.ratios):.2f} to {max(fight.ratios):.2f})",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from espalier.tuning.decisions import Decision
-from espalier.tuning.racing import NATIVE
+from espalier.tuning.racing import DISTURBED, NATIVE
 from espalier.tuning.session import Result
 
 
@@ -26,6 +26,7 @@ class Summary:
     worst_distance: float | None  # of the samples: by how much the best of everything is faster than the pick
     violations: int
     repaired: int
+    disturbed: int  # entries in whose duel native differed from itself by more than racing.DISTURBED
 
     def lines(self) -> list[str]:
         """For people."""
@@ -44,6 +45,11 @@ class Summary:
             )
         if self.violations or self.repaired:
             lines.append(f"guidelines: {self.repaired} violations repaired, {self.violations} left")
+        if self.disturbed > self.decided // 10:
+            lines.append(
+                f"the machine was busy: in {self.disturbed} entries native differed from itself by more than "
+                f"{DISTURBED:g}x; tune again when it is idle"
+            )
         return lines
 
 
@@ -62,6 +68,7 @@ def summarize(result: Result, problems: int, ranks: int, seconds: float) -> Summ
         worst_distance=max((sample["distance"] for sample in result.samples), default=None),
         violations=len(result.violations),
         repaired=len(result.repaired),
+        disturbed=sum(decision.disturbance > DISTURBED for decision in measured),
     )
 
 
