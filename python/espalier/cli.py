@@ -18,10 +18,15 @@ from espalier.commands.bench import bench
 from espalier.commands.demo import demo
 from espalier.commands.doctor import doctor
 from espalier.commands.explain import explain
+from espalier.commands.fabric import app as fabric
 from espalier.commands.lab import app as lab
 from espalier.commands.lib import lib
+from espalier.commands.node import node
+from espalier.commands.route import route
+from espalier.commands.routes import routes
 from espalier.commands.run import run
 from espalier.commands.table import app as table
+from espalier.commands.topo import topo
 from espalier.commands.tune import tune
 from espalier.commands.verify import verify
 from espalier.errors import UserError
@@ -36,10 +41,11 @@ app = typer.Typer(
 
 # Everything from the program's name on belongs to the program, dashes included.
 app.command(context_settings={"allow_interspersed_args": False})(run)
-for command in (lib, doctor, explain, algorithms, tune, verify, bench, demo):
+for command in (lib, doctor, node, explain, algorithms, tune, verify, bench, demo, route, routes, topo):
     app.command()(command)
 
 app.add_typer(table, name="table")
+app.add_typer(fabric, name="fabric")
 app.add_typer(lab, name="lab")
 
 

@@ -76,6 +76,14 @@ std::vector<std::vector<double>> rows_of(const Delays& delays, std::string_view 
   return rows;
 }
 
+// (status, pairs, from, to)
+std::vector<std::tuple<std::string, std::size_t, std::size_t, std::size_t>> counts_of(const Delays& delays) {
+  std::vector<std::tuple<std::string, std::size_t, std::size_t, std::size_t>> counts;
+  for (const auto& it : delays.count_statuses())
+    counts.emplace_back(std::string(name_of(it.status)), it.pairs, it.from, it.to);
+  return counts;
+}
+
 void bind_error(nb::module_& module) {
   // A class of its own, below Error, whose `fault` is the stable name.
   static nb::object type;
@@ -119,6 +127,7 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("hosts", &Delays::hosts)
       .def_prop_ro("cells", &Delays::cells)
       .def("status", [](const Delays& it, std::size_t from, std::size_t to) { return name_of(it.status(from, to)); })
+      .def("count_statuses", &counts_of)
       .def("matrix", &rows_of, nb::arg("metric"), nb::arg("bytes") = 0,
            nb::arg("latency") = std::vector<std::pair<int, double>>());
 }
@@ -177,6 +186,8 @@ void bind_fabric(nb::module_& module) {
       .def_prop_ro("basis", [](const Fabric& it) { return name_of(it.basis); })
       .def(
           "lid_of", [](const Fabric& it, Endpoint at) { return it.port(at).lid; }, nb::arg("at"))
+      .def(
+          "lmc_of", [](const Fabric& it, Endpoint at) { return it.port(at).lmc; }, nb::arg("at"))
       .def("label", &Fabric::label, nb::arg("at"))
       .def("find_endpoint", &Fabric::find_endpoint, nb::arg("text"))
       .def("find_pair", &Fabric::find_pair, nb::arg("source"), nb::arg("target"))

@@ -176,6 +176,24 @@ double Delays::delay(std::size_t from, std::size_t to, const Question& question)
   return 0;
 }
 
+std::vector<Delays::Count> Delays::count_statuses() const {
+  std::vector<Count> counts;
+  for (std::size_t from = 0; from < hosts(); ++from) {
+    for (std::size_t to = 0; to < hosts(); ++to) {
+      if (from == to) continue;
+      const auto found = cell(from, to).status;
+      const auto known =
+          std::find_if(counts.begin(), counts.end(), [&](const Count& it) { return it.status == found; });
+      if (known == counts.end()) {
+        counts.push_back({found, 1, from, to});
+      } else {
+        ++known->pairs;
+      }
+    }
+  }
+  return counts;
+}
+
 std::vector<double> Delays::matrix(const Question& question) const {
   std::vector<double> values;
   values.reserve(hosts() * hosts());

@@ -62,6 +62,13 @@ class Delays {
   double delay(std::size_t from, std::size_t to, const Question& question) const;
   /// The whole matrix, row by row: hosts x hosts.
   std::vector<double> matrix(const Question& question) const;
+  /// How many ordered pairs of different hosts have each status, with the first such pair; statuses that occur only.
+  struct Count {
+    RouteStatus status;
+    std::size_t pairs;
+    std::size_t from, to;
+  };
+  std::vector<Count> count_statuses() const;
   /// How many (first switch, column) pairs are kept.
   std::size_t cells() const { return cells_.size(); }
 

@@ -177,7 +177,7 @@ void Draft::report_asymmetry() {
       if (back != nullptr && at(back->peer).guid == node.guid && back->peer_port == number) continue;
       note(FindingKind::asymmetric_link, format_guid(node.guid) + " port " + std::to_string(number) +
                                              " says it leads to " + format_guid(peer.guid) + " port " +
-                                             std::to_string(mine.peer_port) + ", which says otherwise");
+                                             std::to_string(mine.peer_port) + "; that end says otherwise, or nothing");
     }
   }
 }

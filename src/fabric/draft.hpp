@@ -77,7 +77,7 @@ class Draft {
   void check_lids();
   void number_parts();
   void name_hosts();
-  void report_ambiguous(const Host& host);
+  void report_ambiguous(const std::map<std::pair<std::string, PortNumber>, std::vector<Guid>>& same);
 
   Fabric fabric_;
   std::vector<Link> links_;

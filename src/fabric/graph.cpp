@@ -84,13 +84,12 @@ std::pair<Endpoint, Endpoint> Fabric::find_pair(std::string_view from, std::stri
 }
 
 std::string Fabric::label(Endpoint at) const {
-  const auto& it = node(at.node);
-  const auto found = host_by_name.find(std::string(first_word(it.name)));
-  if (found != host_by_name.end()) {
-    const auto& host = hosts[static_cast<std::size_t>(found->second)];
-    if (host.endpoints.front() == at) return host.name;
-  }
-  return format_guid(it.guid) + "/" + std::to_string(at.port);
+  const auto port = "/" + std::to_string(at.port);
+  const auto found = host_of.find(at.node);
+  if (found == host_of.end()) return format_guid(node(at.node).guid) + port;
+  const auto& host = hosts[static_cast<std::size_t>(found->second)];
+  if (host.endpoints.front() == at) return host.name;
+  return (host.endpoints.front().node == at.node ? host.name : format_guid(node(at.node).guid)) + port;
 }
 
 }  // namespace espalier::fabric

@@ -72,7 +72,8 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
 };
 
-/// A machine, as far as the network shows it: all adapter ports whose descriptions begin with the same word.
+/// A machine, as far as the network shows it: all adapter ports whose descriptions begin with the same word. Where
+/// whole descriptions are equal, the lowest GUID has the name; the others are hosts under their GUIDs ("0x…").
 struct Host {
   std::string name;
   std::vector<Endpoint> endpoints;  ///< ascending by (GUID, port), never empty; the first stands for the host
@@ -94,6 +95,7 @@ struct Fabric {
   std::vector<Host> hosts;                     ///< ascending by name
   std::unordered_map<Guid, Endpoint> by_guid;  ///< nodes (port 0) and adapter ports
   std::unordered_map<std::string, int> host_by_name;
+  std::unordered_map<NodeIndex, int> host_of;  ///< by adapter
   std::vector<Finding> findings;
   Basis basis = Basis::shortest;
   /// Some table belongs to a switch that the wiring does not have: a dead end is then the tables' fault.
@@ -113,7 +115,7 @@ struct Fabric {
   /// The endpoints at which `from` and `to` meet: the first pair of ports in one part of the fabric. The first of each
   /// when there is none. Rails are thereby never mixed. Throws FabricError unknown_host.
   std::pair<Endpoint, Endpoint> find_pair(std::string_view from, std::string_view to) const;
-  /// "node000", or "0x…/1" for an endpoint of no host.
+  /// "node000"; "node000/2" or "0x…/2" for a port that does not stand for its host.
   std::string label(Endpoint at) const;
 
  private:

@@ -49,40 +49,43 @@ void Draft::number_parts() {
                                           std::to_string(fabric_.parts) + " of them with hosts");
 }
 
+// The word that a description begins with is the host's name, and adapters with different descriptions of one such word
+// ("node-a mlx5_0", "node-a mlx5_1") are in one machine. Equal descriptions are those of two machines of one name, or
+// of adapters that nobody named: the lowest GUID keeps the name, the others are hosts under their GUIDs.
 void Draft::name_hosts() {
+  std::vector<NodeIndex> adapters;
+  for (std::size_t i = 0; i < fabric_.nodes.size(); ++i)
+    if (fabric_.nodes[i].kind == NodeKind::adapter) adapters.push_back(static_cast<NodeIndex>(i));
+  std::sort(adapters.begin(), adapters.end(), [&](NodeIndex a, NodeIndex b) { return at(a).guid < at(b).guid; });
+
   std::map<std::string, Host> hosts;
-  for (std::size_t i = 0; i < fabric_.nodes.size(); ++i) {
-    const auto& node = fabric_.nodes[i];
-    if (node.kind != NodeKind::adapter) continue;
-    const auto word = node.name.substr(0, node.name.find(' '));
-    auto& host = hosts[word.empty() ? format_guid(node.guid) : word];
-    for (PortNumber port = 1; port < node.ports.size(); ++port)
-      if (fabric_.cable(static_cast<NodeIndex>(i), port) != nullptr)
-        host.endpoints.push_back({static_cast<NodeIndex>(i), port});
+  std::map<std::pair<std::string, PortNumber>, std::vector<Guid>> same;
+  for (const auto index : adapters) {
+    const auto& node = at(index);
+    for (PortNumber port = 1; port < node.ports.size(); ++port) {
+      if (fabric_.cable(index, port) == nullptr) continue;
+      auto& bearers = same[{node.name, port}];
+      bearers.push_back(node.guid);
+      const auto word = node.name.substr(0, node.name.find(' '));
+      const auto name = word.empty() || bearers.size() > 1 ? format_guid(node.guid) : word;
+      hosts[name].endpoints.push_back({index, port});
+    }
   }
+  report_ambiguous(same);
   for (auto& [name, host] : hosts) {
-    if (host.endpoints.empty()) continue;
-    std::sort(host.endpoints.begin(), host.endpoints.end(), [&](Endpoint a, Endpoint b) {
-      return at(a.node).guid != at(b.node).guid ? at(a.node).guid < at(b.node).guid : a.port < b.port;
-    });
     host.name = name;
-    report_ambiguous(host);
+    for (const auto& end : host.endpoints) fabric_.host_of.emplace(end.node, static_cast<int>(fabric_.hosts.size()));
     fabric_.host_by_name.emplace(name, static_cast<int>(fabric_.hosts.size()));
     fabric_.hosts.push_back(std::move(host));
   }
 }
 
-// Two adapters of one machine differ in their descriptions ("node-a mlx5_0", "node-a mlx5_1"); equal ones are two
-// machines of one name.
-void Draft::report_ambiguous(const Host& host) {
-  std::map<std::pair<std::string, PortNumber>, int> adapters;
-  for (const auto& endpoint : host.endpoints) ++adapters[{at(endpoint.node).name, endpoint.port}];
-  for (const auto& [adapter, count] : adapters) {
-    if (count < 2) continue;
-    note(FindingKind::ambiguous_name, std::to_string(count) + " adapters call themselves '" + adapter.first + "'; " +
-                                          format_guid(at(host.endpoints.front().node).guid) + " answers to '" +
-                                          host.name + "', the others to their GUIDs");
-    return;
+void Draft::report_ambiguous(const std::map<std::pair<std::string, PortNumber>, std::vector<Guid>>& same) {
+  for (const auto& [adapter, bearers] : same) {
+    if (bearers.size() < 2) continue;
+    note(FindingKind::ambiguous_name, std::to_string(bearers.size()) + " adapters call themselves '" + adapter.first +
+                                          "'; " + format_guid(bearers.front()) +
+                                          " answers to the name, the others to their GUIDs");
   }
 }
 

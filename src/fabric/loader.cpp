@@ -38,7 +38,7 @@ struct Loader::State {
   LineSplitter lines;
   bool has_wiring = false;
   bool has_slurm = false;
-  std::string empty_wiring;
+  std::string first_empty;
 };
 
 Loader::Loader() : state_(std::make_unique<State>()) {}
@@ -67,13 +67,13 @@ void Loader::close() {
 
 void Loader::note_empty(const std::string& name) {
   state_->draft.note(FindingKind::empty_file, name + " is empty");
-  state_->empty_wiring = name;
+  if (state_->first_empty.empty()) state_->first_empty = name;
 }
 
 Fabric Loader::finish() {
   close();
   if (!state_->has_wiring) {
-    if (!state_->empty_wiring.empty()) throw FabricError(Fault::empty, "there is nothing in it", state_->empty_wiring);
+    if (!state_->first_empty.empty()) throw FabricError(Fault::empty, "there is nothing in it", state_->first_empty);
     throw FabricError(Fault::no_wiring,
                       "no file says what is cabled to what: ibnetdiscover, opensm-subnet.lst, iblinkinfo or a Slurm "
                       "topology is needed");

@@ -20,7 +20,7 @@ enum class RouteStatus : std::uint8_t {
   loop,         ///< a switch is met again
   stale_table,  ///< wiring and tables are of different times: the entry's port is dead and there are tables of switches
                 ///< that are gone, or the tables take the LID for another port's
-  no_path,  ///< without tables: the wiring does not connect the two
+  no_path,      ///< without tables: the wiring does not connect the two
 };
 /// "ok", "no-entry"…: stable names.
 std::string_view name_of(RouteStatus status);

@@ -35,7 +35,7 @@ class Snapshot:
 
 
 def load(folder: Path) -> Snapshot:
-    """Reads the dumps in a folder, or a single file. Raises UserError, naming file, line and fault, and reads no half."""
+    """Reads the dumps in a folder, or a single file. Raises UserError naming file, line and fault; never half."""
     core = load_core()
     paths = _files_of(folder)
     with _faults(core):
@@ -61,6 +61,15 @@ def _files_of(folder: Path) -> list[Path]:
     if folder.is_file():
         return [folder]
     raise UserError(f"unreadable: there is no folder or file {folder}", _REMEDY)
+
+
+@contextmanager
+def core_faults(remedy: str) -> Iterator[None]:
+    """The core's FabricError as a UserError with this remedy."""
+    try:
+        yield
+    except load_core().FabricError as error:
+        raise UserError(str(error), remedy) from error
 
 
 @contextmanager

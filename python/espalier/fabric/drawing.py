@@ -1,0 +1,188 @@
+"""A fabric as SVG: a row per level, hosts at the bottom, cables coloured by speed, routes on top.
+
+  ┌core┐   ┌core┐
+┌agg┐ ┌agg┐ ┌agg┐ ┌agg┐
+leaf   leaf   leaf   leaf
+⋮⋮⋮    ⋮⋮⋮    ⋮⋮⋮    ⋮⋮⋮
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from espalier.fabric.view import View
+
+_STEP_Y, _BOX_W, _BOX_H, _GAP, _MARGIN = 110, 92, 26, 14, 24
+_HOST_H = 15
+# Beyond that a host's name could not be read; its leaf shows how many there are.
+_MOST_HOSTS = 512
+# Slow to fast; readable on white and on black.
+_COLOURS = ("#b3541e", "#c98a00", "#4f8f3a", "#2a7f9e", "#5a5fc7", "#8e44ad")
+_UNKNOWN = "#888888"
+
+_STYLE = """
+text { font: 11px system-ui, sans-serif; fill: currentColor; }
+.box { fill: none; stroke: currentColor; stroke-width: 1; }
+.cable { fill: none; stroke-opacity: .55; stroke-width: 1.2; }
+.route { fill: none; stroke: #d6006e; stroke-width: 3; stroke-opacity: .85; }
+.faint { opacity: .6; }
+"""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a node is drawn: the middle of its box."""
+
+    x: float
+    y: float
+
+
+def draw_svg(view: View, routes: Iterable[Any] = ()) -> str:
+    """The fabric, with these routes (FabricRoute) highlighted."""
+    spots, width, height = _place(view)
+    colours = _colours(view)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f'aria-label="the fabric"><style>{_STYLE}</style>',
+        *_draw_cables(view, spots, colours),
+        *(line for route in routes for line in _draw_route(view, spots, route)),
+        *_draw_switches(view, spots),
+        *_draw_hosts(view, spots),
+        *_draw_legend(colours, height),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def draw_page(view: View, routes: Sequence[Any], title: str, remarks: Sequence[str]) -> str:
+    """The drawing on a page of its own, with what there is to say about it."""
+    said = "".join(f"<li>{escape(remark)}</li>" for remark in remarks)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title><style>body {{ font: 15px system-ui, sans-serif; margin: 2em; }} "
+        "svg { width: 100%; height: auto; }</style></head>\n"
+        f"<body><h1>{escape(title)}</h1><ul>{said}</ul>\n{draw_svg(view, routes)}</body></html>\n"
+    )
+
+
+def _place(view: View) -> tuple[dict[int, Spot], float, float]:
+    """Every node's spot, and the size of the whole. A row is as wide as it must be; all rows are spread evenly."""
+    top = max(view.levels.values(), default=1)
+    rows = [[index for index in view.switches if view.levels[index] == level] for level in range(top, 0, -1)]
+    if rows:
+        rows[-1].sort(key=lambda index: _first_host(view, index))
+    width = _MARGIN * 2 + max((len(row) for row in rows), default=1) * (_BOX_W + _GAP)
+    spots: dict[int, Spot] = {}
+    for number, row in enumerate(rows):
+        step = (width - 2 * _MARGIN) / max(1, len(row))
+        for place, index in enumerate(row):
+            spots[index] = Spot(_MARGIN + step * (place + 0.5), _MARGIN + _BOX_H / 2 + number * _STEP_Y)
+    deepest = _place_hosts(view, spots, _MARGIN + len(rows) * _STEP_Y - 20)
+    return spots, width, deepest + _MARGIN * 2
+
+
+def _first_host(view: View, switch: int) -> str:
+    names = [view.adapters[far] for _, far, *_ in view.nodes[switch].cables if far in view.adapters]
+    return min(names, default="~")
+
+
+def _place_hosts(view: View, spots: dict[int, Spot], begin: float) -> float:
+    """Hosts stand in a column below the switch of their first port."""
+    filled: dict[int, int] = {}
+    deepest = begin
+    if len(view.hosts) > _MOST_HOSTS:
+        return deepest
+    for host in view.hosts:
+        first = host.endpoints[0]
+        leaf = next((far for port, far, *_ in view.nodes[first.node].cables if port == first.port), None)
+        if leaf not in spots:
+            continue
+        row = filled.get(leaf, 0)
+        filled[leaf] = row + 1
+        spot = Spot(spots[leaf].x, begin + row * _HOST_H)
+        deepest = max(deepest, spot.y)
+        for end in host.endpoints:
+            spots[end.node] = spot
+    return deepest
+
+
+def _colours(view: View) -> dict[str, str]:
+    """A colour per rate, slow to fast."""
+    rates = sorted({(cable.gbps, cable.rate) for cable in view.cables})
+    known = [rate for gbps, rate in rates if gbps > 0]
+    colours = {rate: _COLOURS[min(place, len(_COLOURS) - 1)] for place, rate in enumerate(known)}
+    return {rate: colours.get(rate, _UNKNOWN) for _, rate in rates}
+
+
+def _draw_cables(view: View, spots: dict[int, Spot], colours: dict[str, str]) -> list[str]:
+    """Parallel cables are fanned out, those to hosts left out where the host stands right below its leaf."""
+    lines, seen = [], dict[tuple[int, int], int]()
+    for cable in view.cables:
+        if cable.near not in spots or cable.far not in spots:
+            continue
+        number = seen[cable.near, cable.far] = seen.get((cable.near, cable.far), -1) + 1
+        near, far = spots[cable.near], spots[cable.far]
+        bend = number * 8
+        middle = f"{(near.x + far.x) / 2 + bend:.1f} {(near.y + far.y) / 2:.1f}"
+        title = escape(
+            f"{view.label(cable.near)} [{cable.near_port}] – [{cable.far_port}] {view.label(cable.far)}: {cable.rate}"
+        )
+        lines.append(
+            f'<path class="cable" stroke="{colours[cable.rate]}" '
+            f'd="M{near.x:.1f} {near.y:.1f} Q{middle} {far.x:.1f} {far.y:.1f}"><title>{title}</title></path>'
+        )
+    return lines
+
+
+def _draw_route(view: View, spots: dict[int, Spot], route: Any) -> list[str]:
+    nodes = [route.source.node, *(hop[0] for hop in route.hops)]
+    if route.status == "ok":
+        nodes.append(route.target.node)
+    points = [spots[node] for node in nodes if node in spots]
+    path = " L".join(f"{spot.x:.1f} {spot.y:.1f}" for spot in points)
+    title = escape(f"{view.label(route.source.node)} → {view.label(route.target.node)}: {route.status}")
+    return [f'<path class="route" d="M{path}"><title>{title}</title></path>'] if len(points) > 1 else []
+
+
+def _draw_switches(view: View, spots: dict[int, Spot]) -> list[str]:
+    lines = []
+    for index in view.switches:
+        spot, node = spots[index], view.nodes[index]
+        hosts = {view.adapters[far] for _, far, *_ in node.cables if far in view.adapters}
+        count = f" ({len(hosts)})" if hosts and len(view.hosts) > _MOST_HOSTS else ""
+        lines.append(
+            f"<g><title>{escape(f'{node.guid} {node.name}, LID {node.lid}')}</title>"
+            f'<rect class="box" x="{spot.x - _BOX_W / 2:.1f}" y="{spot.y - _BOX_H / 2:.1f}" width="{_BOX_W}" '
+            f'height="{_BOX_H}" rx="4"/><text x="{spot.x:.1f}" y="{spot.y + 4:.1f}" text-anchor="middle">'
+            f"{escape(_short(view.label(index), 14) + count)}</text></g>"
+        )
+    return lines
+
+
+def _draw_hosts(view: View, spots: dict[int, Spot]) -> list[str]:
+    return [
+        f'<text x="{spot.x:.1f}" y="{spot.y + 4:.1f}" text-anchor="middle">{escape(_short(host.name, 16))}</text>'
+        for host in view.hosts
+        if (spot := spots.get(host.endpoints[0].node))
+    ]
+
+
+def _draw_legend(colours: dict[str, str], height: float) -> list[str]:
+    lines, x = [], float(_MARGIN)
+    for rate, colour in colours.items():
+        y = height - 12
+        text = rate if rate != "?" else "rate not known"
+        lines.append(
+            f'<path stroke="{colour}" stroke-width="3" d="M{x:.0f} {y:.0f} h20"/>'
+            f'<text x="{x + 25:.0f}" y="{y + 4:.0f}">{escape(text)}</text>'
+        )
+        x += 45 + 7 * len(text)
+    return lines
+
+
+def _short(text: str, most: int) -> str:
+    """Both ends of a long name: what tells switches apart is often last."""
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[-(most // 2 - 1) :]}"
