@@ -18,6 +18,7 @@ struct problem {
   int operation;
   size_t bytes;
   int cold;
+  double batch_us; /* time meant for one batch */
   /* Several pairs of buffers that calls take in turn: no program calls again and again with one. */
   int rotations;
   size_t in_stride, out_stride;
@@ -28,7 +29,8 @@ struct arm {
   const char* text;
   int is_native;
   MPI_Comm comm;
-  int calls;         /* per batch */
+  int calls;         /* per batch, from now on */
+  int timed;         /* calls so far */
   char refused[256]; /* why it takes no part; else empty */
   char said[256];    /* what Espalier says of the call */
   double p50[MOST_ROUNDS], p10[MOST_ROUNDS];
@@ -74,22 +76,35 @@ static void join_ranks(const double* entry, const double* exit, int calls, doubl
   for (int i = 0; i < calls; ++i) took[i] -= begin[i];
 }
 
+/* A batch that took far longer than meant (the machine does other things, too) makes those after it shorter, so that a
+ * budget holds; rank 0's clock decides for all. */
+static void shorten(struct arm* arm, const struct problem* p, double took_us) {
+  int calls = arm->calls;
+  if (took_us > 3 * p->batch_us) calls = (int)(calls * p->batch_us / took_us);
+  calls = calls < LEAST_CALLS ? LEAST_CALLS : calls;
+  PMPI_Bcast(&calls, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  arm->calls = calls;
+}
+
 static void run_batch(struct arm* arm, const struct problem* p, int round) {
   static int turn;
-  double entry[MOST_CALLS], exit[MOST_CALLS], took[MOST_CALLS];
+  double entry[MOST_CALLS], exit[MOST_CALLS], took[MOST_CALLS], begin = now_us();
+  const int calls = arm->calls;
   run_arm(arm, p, turn++);
-  for (int i = 0; i < arm->calls; ++i, ++turn) {
+  for (int i = 0; i < calls; ++i, ++turn) {
     if (p->cold) purge_cache();
     PMPI_Barrier(MPI_COMM_WORLD);
     entry[i] = now_us();
     run_arm(arm, p, turn);
     exit[i] = now_us();
   }
-  join_ranks(entry, exit, arm->calls, took);
+  arm->timed += calls;
+  join_ranks(entry, exit, calls, took);
+  shorten(arm, p, now_us() - begin);
   if (job.rank != 0) return;
-  qsort(took, (size_t)arm->calls, sizeof(double), ascending);
-  arm->p50[round] = took[arm->calls / 2];
-  arm->p10[round] = took[arm->calls / 10];
+  qsort(took, (size_t)calls, sizeof(double), ascending);
+  arm->p50[round] = took[calls / 2];
+  arm->p10[round] = took[calls / 10];
 }
 
 /* ---- preparing an arm ----------------------------------------------------------------------------------------------
@@ -139,7 +154,7 @@ static void ask_what_runs(struct arm* arm, const struct problem* p) {
 
 /* As many calls as fit the time of a batch, equal on all ranks. The first calls pay for pages and programs that no
  * later one does, so the fastest counts. */
-static void calibrate(struct arm* arm, const struct problem* p, double batch_us) {
+static void calibrate(struct arm* arm, const struct problem* p) {
   double fastest = 0, slowest;
   for (int i = 0; i < 4; ++i) {
     double begin = now_us();
@@ -150,15 +165,15 @@ static void calibrate(struct arm* arm, const struct problem* p, double batch_us)
     if (i == 0 || took < fastest) fastest = took;
   }
   PMPI_Allreduce(&fastest, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  double calls = batch_us / (slowest > 0.1 ? slowest : 0.1);
+  double calls = p->batch_us / (slowest > 0.1 ? slowest : 0.1);
   arm->calls = calls < LEAST_CALLS ? LEAST_CALLS : calls > MOST_CALLS ? MOST_CALLS : (int)calls;
 }
 
-static void prepare_arm(struct arm* arm, const struct problem* p, const char* expected, double batch_us, int index) {
+static void prepare_arm(struct arm* arm, const struct problem* p, const char* expected, int index) {
   select_arm(arm, p, index);
   if (!arm->refused[0]) check_data(arm, p, expected);
   if (!arm->refused[0]) ask_what_runs(arm, p);
-  if (!arm->refused[0]) calibrate(arm, p, batch_us);
+  if (!arm->refused[0]) calibrate(arm, p);
 }
 
 /* ---- one problem ---------------------------------------------------------------------------------------------------
@@ -199,7 +214,7 @@ static void print_arm(const struct arm* arm, int rounds) {
   print_text(arm->said);
   printf(", \"refused\": ");
   print_text(arm->refused);
-  printf(", \"calls\": %d", arm->calls * measured);
+  printf(", \"calls\": %d", arm->timed);
   print_times("p50_us", arm->p50, measured);
   print_times("p10_us", arm->p10, measured);
   printf("}");
@@ -231,8 +246,7 @@ void measure(char* arguments) {
   struct problem p = {0};
   char name[32], *list = arguments;
   int rounds = 0, read = 0;
-  double batch_us = 0;
-  if (sscanf(arguments, "%31s %zu %d %lf %d %n", name, &p.bytes, &rounds, &batch_us, &p.cold, &read) != 5)
+  if (sscanf(arguments, "%31s %zu %d %lf %d %n", name, &p.bytes, &rounds, &p.batch_us, &p.cold, &read) != 5)
     fail("cannot read: measure ", arguments);
   p.operation = find_operation(name);
   if (p.operation < 0 || rounds < 1 || rounds > MOST_ROUNDS || p.bytes > (size_t)1 << 30)
@@ -240,7 +254,7 @@ void measure(char* arguments) {
   int count = split_arms(list + read, arms);
   make_buffers(&p);
   char* expected = expect(&p);
-  for (int i = 0; i < count; ++i) prepare_arm(&arms[i], &p, expected, batch_us, i);
+  for (int i = 0; i < count; ++i) prepare_arm(&arms[i], &p, expected, i);
   for (int round = 0; round < rounds; ++round)
     for (int i = 0; i < count; ++i) {
       struct arm* arm = &arms[(i + round) % count];
