@@ -43,6 +43,28 @@ static void wrong_allgathers(MPI_Comm comm) {
 #endif
 }
 
+static void wrong_movements(MPI_Comm comm) {
+  int value = 1, all[1024] = {0};
+  report("gather, root -1", MPI_Gather(&value, 1, MPI_INT, all, 1, MPI_INT, -1, comm));
+  report("gather, negative send count", MPI_Gather(&value, -1, MPI_INT, all, -1, MPI_INT, 0, comm));
+  report("scatter, root beyond the last", MPI_Scatter(all, 1, MPI_INT, &value, 1, MPI_INT, world_size, comm));
+  report("alltoall, negative count", MPI_Alltoall(all, -1, MPI_INT, all, -1, MPI_INT, comm));
+  report("alltoall, no receive type", MPI_Alltoall(MPI_IN_PLACE, 1, MPI_INT, all, 1, MPI_DATATYPE_NULL, comm));
+}
+
+static void wrong_reductions(MPI_Comm comm) {
+  int value = 1, sum = 0;
+  report("reduce, root -1", MPI_Reduce(&value, &sum, 1, MPI_INT, MPI_SUM, -1, comm));
+#ifdef OPEN_MPI /* MPICH 5.0 does not look at allreduce's arguments, and crashes */
+  report("allreduce, negative count", MPI_Allreduce(&value, &sum, -1, MPI_INT, MPI_SUM, comm));
+  report("scan, negative count", MPI_Scan(&value, &sum, -1, MPI_INT, MPI_SUM, comm));
+  report("allreduce, no datatype", MPI_Allreduce(&value, &sum, 1, MPI_DATATYPE_NULL, MPI_SUM, comm));
+  report("allreduce, no operation", MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_OP_NULL, comm));
+  report("allreduce, location of an integer", MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_MAXLOC, comm));
+  report("allreduce, bits of a float", MPI_Allreduce(&value, &sum, 1, MPI_FLOAT, MPI_BAND, comm));
+#endif
+}
+
 static void not_committed(MPI_Comm comm) {
   MPI_Datatype type;
   int values[4] = {0};
@@ -62,6 +84,8 @@ void theme_errors(void) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   wrong_broadcasts(comm);
   wrong_allgathers(comm);
+  wrong_movements(comm);
+  wrong_reductions(comm);
   not_committed(comm);
   report("barrier, no communicator", MPI_Barrier(MPI_COMM_NULL));
   check_communicator("after wrong calls", comm);

@@ -164,8 +164,7 @@ static void every_size_and_root(MPI_Comm comm, int size) {
       for (int in_place = 0; in_place < 2; ++in_place) {
         const struct number* number = &list[i % 2 ? 16 : 4]; /* double, int */
         const int is_scattered = reduction == reduce_scatter || reduction == reduce_scatter_block;
-        if (is_scattered && in_place && edges[i] > 520)
-          continue; /* MPICH 5.0 itself copies overlapping memory there */
+        if (is_scattered && in_place && edges[i] > 520) continue; /* MPICH 5.0 itself copies overlapping memory there */
         const int count = edges[i] > 10000 && is_scattered ? edges[i] / size : edges[i];
         check_against_native(number, (struct reduction_call){number->name, (enum reduction)reduction, in_place,
                                                              number->type, MPI_SUM, count, (int)i % size, comm});
