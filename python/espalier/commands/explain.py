@@ -33,12 +33,15 @@ class Explanation:
     choice: str
     reason: str
     plan: Any
-    verdict: Verdict | None = None  # of a tuned table
+    verdict: Verdict | None  # of a tuned table
+    node: int  # whose accounting to show
 
 
 def explain(
-    operation: Annotated[str, typer.Argument(metavar="OP", help="broadcast, allgather or barrier.")],
-    bytes_: Annotated[str, typer.Option("--bytes", help="Message size: 64K. Allgather: of one rank's block.")] = "64K",
+    operation: Annotated[str, typer.Argument(metavar="OP", help="Any collective: broadcast, allreduce …")],
+    bytes_: Annotated[
+        str, typer.Option("--bytes", help="Size of the message or vector, or of one rank's block.")
+    ] = "64K",
     nodes: Annotated[int, typer.Option(min=1, help="Number of nodes.")] = 1,
     ppn: Annotated[int, typer.Option(min=1, help="Ranks per node.")] = 4,
     placement: Annotated[
@@ -53,6 +56,7 @@ def explain(
         list[str] | None, typer.Option("--set", metavar="KNOB=VALUE", help="Turn a knob; may be repeated.")
     ] = None,
     rank: Annotated[str, typer.Option(help="Whose steps to show: a rank, `all` or `none`.")] = "root",
+    node: Annotated[int, typer.Option(min=0, help="Whose connections and shared memory to account for.")] = 0,
     single_copy: Annotated[bool, typer.Option(help="Neighbours may read each other's memory (CMA).")] = True,
     oversubscribed: Annotated[bool, typer.Option(help="More ranks than processors on a node.")] = False,
     table: Annotated[
@@ -66,6 +70,8 @@ def explain(
         node_of = place(core, nodes, ppn, placement, ranks)
         if root >= len(node_of):
             raise UserError(f"--root {root}: there are only ranks 0 to {len(node_of) - 1}", "choose one of those")
+        if node > max(node_of):
+            raise UserError(f"--node {node}: there are only nodes 0 to {max(node_of)}", "choose one of those")
         shown = _ranks_to_show(rank, root, len(node_of))
         topology = core.Topology(node_of, single_copy, oversubscribed)
         size = parse_bytes(bytes_)
@@ -76,7 +82,7 @@ def explain(
             choice, reason = _follow(core, operation, choice, verdict)
         plan = core.build(topology, operation, size, root, choice)
     shown_choice = "native" if verdict is not None and verdict.selection == "native" else str(choice)
-    explanation = Explanation(operation, size, root, node_of, shown_choice, reason, plan, verdict)
+    explanation = Explanation(operation, size, root, node_of, shown_choice, reason, plan, verdict, node)
     if json:
         console.print_json(_as_json(core, explanation, shown))
     else:
@@ -146,6 +152,7 @@ def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
         "table": asdict(it.verdict) if it.verdict else None,
         "algorithm": _algorithm_facts(core, it.plan),
         "traffic": [dict(node) for node in it.plan.traffic()],
+        "accounting": {"node": it.node} | _account_facts(core.account_for(it.plan, it.node)),
         "longest_program": it.plan.longest_program,
         "programs": [
             {
@@ -158,6 +165,40 @@ def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
             for rank in shown
         ],
     }
+
+
+def _account_facts(account: Any) -> dict[str, Any]:
+    """One node's connections, messages and shared memory, as Qian, Rashti and Afsahi's Table 1 counts them."""
+
+    def shares(these: Any) -> list[dict[str, int]]:
+        return [{"count": share.count, "bytes": share.bytes} for share in these]
+
+    return {
+        "connections_in": account.connections_in,
+        "connections_out": account.connections_out,
+        "network": [
+            {"bytes": stream.bytes, "connections": stream.connections, "steps": stream.steps}
+            for stream in account.network
+        ],
+        "phases": [
+            {"name": phase.name, "writes": shares(phase.writes), "reads": shares(phase.reads)}
+            for phase in account.phases
+        ],
+    }
+
+
+def _account_text(core: Any, plan: Any, node: int) -> list[str]:
+    """The same in sentences: "phase 1: 4 ranks write 1K each; 2 ranks read 2K each"."""
+    account = core.account_for(plan, node)
+    lines = [f"active connections: {account.connections_in} in, {account.connections_out} out"]
+    for stream in account.network:
+        steps = f" in each of {stream.steps} steps" if stream.steps > 1 else ""
+        lines.append(f"network: {approximate_bytes(stream.bytes)} on each of {stream.connections} connections{steps}")
+    for phase in account.phases:
+        writes = [f"{share.count} × {approximate_bytes(share.bytes)} written" for share in phase.writes]
+        reads = [f"{share.count} × {approximate_bytes(share.bytes)} read" for share in phase.reads]
+        lines.append(f"{phase.name or 'shared memory'}: {', '.join(writes + reads)}")
+    return lines
 
 
 def _algorithm_facts(core: Any, plan: Any) -> dict[str, str]:
@@ -204,6 +245,9 @@ def _print(core: Any, it: Explanation, shown: list[int]) -> None:
             console.out.print(f"[bold]{name:7}[/] {escape(text)}")
     console.out.print()
     console.out.print(traffic_table([dict(node) for node in it.plan.traffic()]))
+    console.out.print(f"\nnode {it.node}")
+    for line in _account_text(core, it.plan, it.node):
+        console.out.print(f"  {escape(line)}")
     programs = it.plan.programs
     for rank in shown:
         program = programs[rank]
