@@ -87,9 +87,9 @@ bool Incoming::pull_record(Operation& receipt, Bytes payload) noexcept {
   std::byte* const begin = ring_ + place.begin * line_bytes;
   std::byte* const end = begin + lines * line_bytes;
   const std::uint64_t bits = load(*reinterpret_cast<const std::uint64_t*>(end - word_bytes));
-  if (bits == 0) return false;
   const Word word = Word::from(bits);
-  if (word.sequence != cursor_.sequence()) {  // the ends disagree about sizes, or memory was overwritten
+  if (bits == 0 || is_ahead(cursor_.sequence(), word.sequence)) return false;
+  if (word.sequence != cursor_.sequence()) {  // memory was overwritten
     endpoint_.break_off();
     return false;
   }

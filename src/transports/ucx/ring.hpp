@@ -7,7 +7,9 @@
 //     └──────────────┴─────────────────────┴────┘          what flows the other way (credits ride along for free)
 //
 // A word lies only in the last 8 bytes of a line. Whoever consumes a record clears these bytes in each of its lines
-// before giving it back: old payload is never taken for a word.
+// before giving it back: old payload is never taken for a word. An old word may come back, though: memcpy may store 8
+// bytes twice (as two halves that overlap wholly), the second time after the clearing. So only the word with the
+// sequence number that is due counts; one from before is as good as none.
 
 #include <cstdint>
 
@@ -23,7 +25,7 @@ constexpr std::uint32_t lines_of(Bytes payload) {
   return static_cast<std::uint32_t>((payload + word_bytes + line_bytes - 1) / line_bytes);
 }
 
-/// What ends a record. Written by one aligned 8-byte store or write, hence seen whole.
+/// What ends a record. Written by aligned 8-byte stores, hence seen whole.
 struct Word {
   std::uint32_t sequence = 0;  ///< never 0: that is "nothing here yet"
   std::uint32_t consumed = 0;  ///< lines, modulo 2^32

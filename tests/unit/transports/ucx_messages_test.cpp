@@ -71,6 +71,20 @@ TEST_P(UcxMessages, FlowOneWayForLong) {
   }));
 }
 
+// The receiver clears a word at the very moment in which the sender's copy may not be over.
+TEST_P(UcxMessages, AreNotConfusedByWordsStoredTwice) {
+  EXPECT_TRUE(run(2, [](const Ranks& ranks) {
+    const Rank peer(1 - ranks.me.value);
+    for (int i = 0; i < 60000; ++i) {
+      std::byte byte = i % 2 == ranks.me.value ? static_cast<std::byte>(i) : std::byte{};
+      const bool is_started = i % 2 == ranks.me.value ? ranks.network.start_send(0, peer, &byte, 1)
+                                                      : ranks.network.start_recv(0, peer, &byte, 1);
+      if (!is_started || !ranks.finish(0) || byte != static_cast<std::byte>(i)) return false;
+    }
+    return true;
+  }));
+}
+
 TEST_P(UcxMessages, ArriveThoughTheirSenderMakesNoMoreProgress) {
   EXPECT_TRUE(run(2, [](const Ranks& ranks) {
     constexpr std::uint32_t count = 30;
