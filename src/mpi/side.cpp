@@ -1,19 +1,11 @@
 #include "mpi/side.hpp"
 
-#include <limits>
-
 namespace espalier::mpi {
 namespace {
-
-const Numbers none(static_cast<const int*>(nullptr));
 
 std::byte* as_bytes(const void* buffer) { return const_cast<std::byte*>(static_cast<const std::byte*>(buffer)); }
 
 }  // namespace
-
-bool is_valid(const Run& run) {
-  return run.count >= 0 && run.buffer != MPI_IN_PLACE && run.type != native().datatype_null;
-}
 
 bool is_valid(const Parts& parts, int ranks) {
   if (parts.counts.is_missing() || parts.displacements.is_missing()) return false;
@@ -21,24 +13,6 @@ bool is_valid(const Parts& parts, int ranks) {
     if (parts.counts[r] < 0) return false;
   return parts.buffer != MPI_IN_PLACE && parts.type != native().datatype_null;
 }
-
-Bytes multiply(MPI_Count count, MPI_Count size) {
-  Bytes product = 0;
-  const bool overflows = __builtin_mul_overflow(static_cast<Bytes>(count), static_cast<Bytes>(size), &product);
-  return overflows ? std::numeric_limits<Bytes>::max() : product;
-}
-
-Side::Side(const Run& run, int blocks)
-    : buffer_(run.buffer),
-      count_(run.count),
-      blocks_(blocks),
-      type_(run.type),
-      counts_(none),
-      displacements_(none),
-      layout_(describe(run.type)),
-      bytes_(multiply(static_cast<MPI_Count>(multiply(run.count, blocks)), layout_.size)),
-      is_plain_(layout_.is_dense || bytes_ == 0),
-      plain_(as_bytes(run.buffer)) {}
 
 Side::Side(const Parts& parts, int ranks)
     : buffer_(parts.buffer),

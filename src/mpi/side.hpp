@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "base/ids.hpp"
 #include "mpi/datatype.hpp"
@@ -49,18 +50,32 @@ struct Parts {
 };
 
 /// Neither MPI_IN_PLACE nor a negative count nor the null datatype; only such runs and parts make a side.
-bool is_valid(const Run& run);
+inline bool is_valid(const Run& run) {
+  return run.count >= 0 && run.buffer != MPI_IN_PLACE && run.type != native().datatype_null;
+}
 bool is_valid(const Parts& parts, int ranks);
 
 /// Saturates: what does not fit is more than anyone handles.
-Bytes multiply(MPI_Count count, MPI_Count size);
+inline Bytes multiply(MPI_Count count, MPI_Count size) {
+  Bytes product = 0;
+  const bool overflows = __builtin_mul_overflow(static_cast<Bytes>(count), static_cast<Bytes>(size), &product);
+  return overflows ? std::numeric_limits<Bytes>::max() : product;
+}
 
 /// A rank's data in one call: one run, a run of equal blocks, or parts. A view: buffers, counts and type outlive it.
 class Side {
  public:
   explicit Side(const Run& run) : Side(run, 1) {}
   /// `blocks` blocks of `run.count` elements, one behind the other.
-  Side(const Run& run, int blocks);
+  Side(const Run& run, int blocks)
+      : buffer_(run.buffer),
+        count_(run.count),
+        blocks_(blocks),
+        type_(run.type),
+        layout_(describe(run.type)),
+        bytes_(multiply(static_cast<MPI_Count>(multiply(run.count, blocks)), layout_.size)),
+        is_plain_(layout_.is_dense || bytes_ == 0),
+        plain_(const_cast<std::byte*>(static_cast<const std::byte*>(run.buffer))) {}
   Side(const Parts& parts, int ranks);
 
   /// All data, without gaps.
@@ -84,6 +99,7 @@ class Side {
   int check_committed(MPI_Comm comm) const;
 
  private:
+  static Numbers none() { return Numbers(static_cast<const int*>(nullptr)); }
   bool has_parts() const { return !counts_.is_missing(); }
   MPI_Count count(int block) const { return has_parts() ? counts_[block] : count_; }
   std::byte* address(int block) const;
@@ -94,8 +110,8 @@ class Side {
   MPI_Count count_;
   int blocks_;
   MPI_Datatype type_;
-  Numbers counts_;
-  Numbers displacements_;
+  Numbers counts_ = none();
+  Numbers displacements_ = none();
   Layout layout_;
   Bytes bytes_;
   bool is_plain_;
