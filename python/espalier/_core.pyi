@@ -5,7 +5,7 @@ Error with a text made for people.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 class Error(ValueError): ...
 
@@ -29,6 +29,104 @@ class Setting:
 
 def settings() -> list[Setting]: ...
 
+class NumaNode:
+    """Memory with its processors, as a list such as 0-3,8."""
+
+    @property
+    def os_index(self) -> int: ...
+    @property
+    def cpus(self) -> str: ...
+
+class Nic:
+    """One network device, whatever names it has."""
+
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def is_fabric(self) -> bool:
+        """InfiniBand, RoCE, HSN; False: Ethernet and nothing else."""
+    @property
+    def bus(self) -> str: ...
+    @property
+    def near(self) -> str:
+        """The processors it hangs off; empty when that is not known."""
+    @property
+    def mbits(self) -> int:
+        """0: not known."""
+    @property
+    def is_active(self) -> bool: ...
+
+class MachineNode:
+    """One node's facts: src/machine/node.hpp."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def cpus(self) -> str: ...
+    @property
+    def packages(self) -> list[str]: ...
+    @property
+    def numa_nodes(self) -> list[NumaNode]: ...
+    @property
+    def distances(self) -> list[list[int]]:
+        """In firmware's unit: 10 is local."""
+    @property
+    def l3_groups(self) -> list[str]: ...
+    @property
+    def nics(self) -> list[Nic]: ...
+
+class RankFacts:
+    """Where a rank sits on its node."""
+
+    @property
+    def numa(self) -> int: ...
+    @property
+    def l3(self) -> int: ...
+    @property
+    def binding(self) -> str:
+        """unknown, unbound or bound."""
+    @property
+    def distances(self) -> list[int]:
+        """To each NIC in use; -1: not known."""
+
+def probe_node(machine: str = "") -> MachineNode:
+    """This machine; or a snapshot, FILE.xml; or a description in hwloc's synthetic notation."""
+
+def probe_hwloc() -> MachineNode:
+    """This machine as hwloc sees it."""
+
+def probe_cpus() -> str:
+    """The processors that this process may run on."""
+
+def nics_in_use(node: MachineNode, setting: str = "") -> tuple[list[int], str]:
+    """Indexes into `node.nics`, and why these. `setting` as ESPALIER_NIC; the transports' variables count too."""
+
+def rank_facts(node: MachineNode, nics: list[int], cpus: str) -> RankFacts:
+    """Those of a process bound to `cpus`, with these NICs in use."""
+
+def binding_of(node: MachineNode, mapping: str, index: int) -> str:
+    """The processors that rank `index` of a node is bound to under one of mappings()."""
+
+def parse_cpus(text: str) -> list[int]:
+    """The processors of a list such as 0-3,8."""
+
+def mappings() -> list[str]: ...
+def policies() -> list[str]: ...
+def leaders_of(
+    topology: Topology,
+    node: int,
+    operation: str,
+    root: int = 0,
+    policy: str = "near",
+    count: int = 1,
+    relays: bool = False,
+    hands_over: bool = False,
+) -> tuple[list[tuple[int, int]], str]:
+    """(rank, index of its NIC) of each leader of a node, and the reason: src/leaders/direction.hpp."""
+
+def chain_of(topology: Topology, operation: str, root: int = 0, policy: str = "near") -> list[int]:
+    """All ranks as one chain, every node entered through its near rank."""
+
 class Topology:
     """Which rank sits on which node."""
 
@@ -38,8 +136,10 @@ class Topology:
         single_copy: bool = False,
         oversubscribed: bool = False,
         window_bytes: int = 262144,
+        facts: list[RankFacts] = [],
+        turn: int = 0,
     ) -> None:
-        """`node_of[r]` is any label of rank r's node."""
+        """`node_of[r]` is any label of rank r's node; `facts[r]`, if anybody knows, where it sits there."""
     @property
     def ranks(self) -> int: ...
     @property
@@ -80,6 +180,15 @@ class Choice:
     def cell(self) -> int: ...
     @property
     def cells(self) -> int: ...
+    @property
+    def groups(self) -> int:
+        """Groups of masters: how many ranks of a node speak on the network."""
+    @property
+    def exchange(self) -> str:
+        """How the masters of a group exchange."""
+    @property
+    def connections(self) -> int:
+        """Messages that one rank has under way at most; 0 sets no bound."""
 
 class Step:
     """One step of a program. Attributes that mean nothing for its operation are None."""
@@ -174,6 +283,49 @@ def parse_choice(operation: str, text: str) -> Choice:
 
 def choose(topology: Topology, operation: str, bytes: int, root: int = 0) -> Decision:
     """The built-in choice. `bytes`: of the message, or of one rank's block of an allgather."""
+
+class Share:
+    """So many ranks, each with so many bytes."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+class Stream:
+    """Connections that carry `steps` messages of `bytes` each, one behind the other."""
+
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def connections(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+
+class PhaseAccount:
+    """What the ranks of a node write to and read from shared memory in one phase."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def writes(self) -> list[Share]: ...
+    @property
+    def reads(self) -> list[Share]: ...
+
+class Accounting:
+    """What one node does in a plan, counted from its steps."""
+
+    @property
+    def connections_in(self) -> int: ...
+    @property
+    def connections_out(self) -> int: ...
+    @property
+    def network(self) -> list[Stream]: ...
+    @property
+    def phases(self) -> list[PhaseAccount]: ...
+
+def account_for(plan: Plan, node: int) -> Accounting:
+    """Raises Error when the plan has no such node."""
 
 def why_invalid(
     topology: Topology,
@@ -349,3 +501,154 @@ def verify_random(count: int, seed: int, callback: Callable[[int], Any] | None =
 
 def verify_exhaustive(first: int, last: int, callback: Callable[[int], Any] | None = None) -> _Outcome:
     """Proves every algorithm on every kind of machine of `first` to `last` ranks, from every root."""
+
+class FabricError(Error):
+    """Why dumps of a fabric were rejected, or why a question about one has no answer."""
+
+    fault: str
+    """unreadable, empty, truncated, bad-number, bad-record, too-large, no-wiring or unknown-host."""
+
+class FabricEndpoint:
+    """A cabled port of an adapter: where a route begins and ends."""
+
+    @property
+    def node(self) -> int:
+        """Index into Fabric.nodes."""
+    @property
+    def port(self) -> int: ...
+
+class FabricNode:
+    @property
+    def guid(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """switch, adapter, aggregation or gateway."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def lid(self) -> int:
+        """Of a switch; 0 otherwise."""
+    @property
+    def part(self) -> int:
+        """Which connected part of the fabric it is in; 0 is the largest."""
+    @property
+    def cables(self) -> list[tuple[int, int, int, str, float]]:
+        """(port, peer's index, peer's port, rate, Gbit/s; 0 when not known), as this end sees them."""
+
+class FabricHost:
+    @property
+    def name(self) -> str: ...
+    @property
+    def endpoints(self) -> list[FabricEndpoint]:
+        """The first stands for the host."""
+
+class FabricFinding:
+    @property
+    def kind(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+class FabricRoute:
+    @property
+    def source(self) -> FabricEndpoint: ...
+    @property
+    def target(self) -> FabricEndpoint: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def basis(self) -> str: ...
+    @property
+    def links(self) -> int:
+        """Crossed; 0 to oneself, -1 without a route."""
+    @property
+    def hops(self) -> list[tuple[int, int, int]]:
+        """(switch's index, port in, port out)."""
+
+class FabricDelays:
+    @property
+    def hosts(self) -> int: ...
+    @property
+    def cells(self) -> int:
+        """What is kept: pairs of a first switch and a distinct column."""
+    def status(self, source: int, target: int) -> str: ...
+    def count_statuses(self) -> list[tuple[str, int, int, int]]:
+        """(status, ordered pairs, source and target of the first one)."""
+    def matrix(self, metric: str, bytes: int = 0, latency: Sequence[tuple[int, float]] = ()) -> list[list[float]]:
+        """Row by source. `latency` is (links, µs), ascending; without it TACC Ranger's."""
+
+class FabricFormat:
+    """What a file is."""
+
+    unknown: ClassVar[FabricFormat]
+    empty: ClassVar[FabricFormat]
+    compressed: ClassVar[FabricFormat]
+    ibnetdiscover: ClassVar[FabricFormat]
+    opensm_subnet: ClassVar[FabricFormat]
+    port_list: ClassVar[FabricFormat]
+    link_info: ClassVar[FabricFormat]
+    link_info_lines: ClassVar[FabricFormat]
+    slurm_yaml: ClassVar[FabricFormat]
+    slurm_conf: ClassVar[FabricFormat]
+    tables: ClassVar[FabricFormat]
+    opensm_tables: ClassVar[FabricFormat]
+    opensm_routes: ClassVar[FabricFormat]
+    @property
+    def title(self) -> str: ...
+
+fabric_head_bytes: int
+"""How much of a file detect_fabric_format wants to see."""
+
+def detect_fabric_format(head: bytes) -> FabricFormat: ...
+def choose_fabric_files(formats: Sequence[FabricFormat]) -> list[int]:
+    """Which files to read, in this order."""
+
+class FabricLoader:
+    """Builds a Fabric out of files that someone else opens: for each open, feed…, close; then finish."""
+
+    def __init__(self) -> None: ...
+    def open(self, name: str, format: FabricFormat) -> None: ...
+    def feed(self, bytes: bytes) -> None: ...
+    def close(self) -> None: ...
+    def note_empty(self, name: str) -> None: ...
+    def finish(self) -> Fabric: ...
+
+class Fabric:
+    """Switches, adapters, cables, forwarding tables and hosts; immutable."""
+
+    @property
+    def nodes(self) -> list[FabricNode]: ...
+    @property
+    def hosts(self) -> list[FabricHost]:
+        """By name."""
+    @property
+    def findings(self) -> list[FabricFinding]: ...
+    @property
+    def parts(self) -> int:
+        """How many connected parts have hosts."""
+    @property
+    def basis(self) -> str:
+        """What routes are known from: tables, shortest or tree."""
+    def lid_of(self, at: FabricEndpoint) -> int: ...
+    def lmc_of(self, at: FabricEndpoint) -> int: ...
+    def label(self, at: FabricEndpoint) -> str: ...
+    def find_endpoint(self, text: str) -> FabricEndpoint:
+        """A host, host/PORT, host/DEVICE, or the GUID of an adapter or of its port."""
+    def find_pair(self, source: str, target: str) -> tuple[FabricEndpoint, FabricEndpoint]:
+        """The ports by which two hosts meet in one part of the fabric."""
+    def trace_route(self, source: FabricEndpoint, target: FabricEndpoint, path: int = 0) -> FabricRoute: ...
+    def find_shortest_routes(
+        self, source: FabricEndpoint, target: FabricEndpoint, most: int = 64
+    ) -> list[FabricRoute]: ...
+    def explain(self, route: FabricRoute) -> str:
+        """What is wrong with it; empty when nothing is."""
+    def bottleneck(self, route: FabricRoute) -> tuple[str, float]:
+        """The slowest link's rate, and what it carries in Gbit/s."""
+    def format_hops(self, route: FabricRoute) -> str: ...
+    def routes_from(self, name: str) -> str:
+        """Lines of `espalier routes` for one source."""
+    def derive_delays(self, hosts: Sequence[str]) -> FabricDelays: ...
+
+def expand_host_list(text: str, most: int = 1000000) -> list[str]:
+    """Slurm's host lists: node[000-003],login."""
+
+def compress_host_list(names: Sequence[str]) -> str: ...

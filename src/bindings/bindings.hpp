@@ -7,8 +7,10 @@ namespace espalier::bindings {
 
 void bind_base(nanobind::module_& module);
 void bind_fabric(nanobind::module_& module);
+void bind_machine(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
+void bind_leaders(nanobind::module_& module);
 void bind_collectives(nanobind::module_& module);
 void bind_cost(nanobind::module_& module);
 void bind_tune(nanobind::module_& module);

@@ -8,8 +8,10 @@ NB_MODULE(_core, module) {
   // Types come before the functions that speak of them.
   bindings::bind_base(module);
   bindings::bind_fabric(module);
+  bindings::bind_machine(module);
   bindings::bind_topology(module);
   bindings::bind_plan(module);
+  bindings::bind_leaders(module);
   bindings::bind_collectives(module);
   bindings::bind_cost(module);
   bindings::bind_tune(module);

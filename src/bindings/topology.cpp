@@ -34,11 +34,13 @@ void bind_topology(nb::module_& module) {
       .def(
           "__init__",
           [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed,
-             Bytes window_bytes) {
-            new (self) Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes}));
+             Bytes window_bytes, const std::vector<machine::RankFacts>& facts, int turn) {
+            new (self)
+                Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes, turn}, facts));
           },
           nb::arg("node_of"), nb::arg("single_copy") = false, nb::arg("oversubscribed") = false,
-          nb::arg("window_bytes") = topology::Capabilities{}.window_bytes)
+          nb::arg("window_bytes") = topology::Capabilities{}.window_bytes,
+          nb::arg("facts") = std::vector<machine::RankFacts>(), nb::arg("turn") = 0)
       .def_prop_ro("ranks", &Topology::ranks)
       .def_prop_ro("nodes", &Topology::nodes)
       .def_prop_ro("largest_node", &Topology::largest_node)

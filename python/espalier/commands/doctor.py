@@ -6,16 +6,17 @@ import ctypes
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from espalier import console, machine
+from espalier.core import load_core
 from espalier.errors import UserError
 from espalier.libraries import Abi, find_preload_library
 from espalier.mpis import find_mpis
@@ -73,6 +74,7 @@ def examine() -> Iterator[Finding]:
     yield _examine_shared_memory()
     yield _examine_single_copy()
     yield from _examine_tools()
+    yield from _examine_nic()
     yield from _examine_settings()
 
 
@@ -174,6 +176,37 @@ def _examine_tools() -> Iterator[Finding]:
             yield Finding(topic, Level.WARNING, "not found", f"install it, e.g. the Debian package {package}")
     fabric = "InfiniBand-like devices present" if machine.has_fabric() else "none; messages go through TCP and memory"
     yield Finding("fabric", Level.OK, fabric)
+
+
+def _examine_nic() -> Iterator[Finding]:
+    """Whether what we may run on, and so may the ranks started from here, has a processor beside the network device."""
+    try:
+        core = load_core()
+        node = core.probe_node()
+    except (UserError, ValueError):
+        return  # a finding about the core says so; without processors in /sys there is nothing to say
+    nics, reason = core.nics_in_use(node, os.environ.get("ESPALIER_NIC", ""))
+    yield judge_binding(node, nics, reason, core.parse_cpus(core.probe_cpus()), core.parse_cpus)
+
+
+def judge_binding(
+    node: Any, nics: list[int], reason: str, allowed: list[int], parse_cpus: Callable[[str], list[int]]
+) -> Finding:
+    """The finding for a process that may run on `allowed`, with these NICs in use."""
+    if not nics:
+        return Finding("NIC", Level.OK, f"{reason}; leaders are elected by rank")
+    places = [set(parse_cpus(node.nics[index].near)) for index in nics]
+    if len(node.numa_nodes) > 1 and not any(places):
+        return Finding("NIC", Level.OK, f"{reason}; where it sits is not known, so leaders are elected by rank")
+    if not any(place & set(allowed) for place in places):
+        near = ", ".join(f"{node.nics[index].names[0]} is at processors {node.nics[index].near}" for index in nics)
+        return Finding(
+            "NIC",
+            Level.WARNING,
+            f"{reason}; but no processor allowed here is near it: {near}",
+            "let the launcher bind at least one rank per node there: large messages arrive faster next to the NIC",
+        )
+    return Finding("NIC", Level.OK, reason)
 
 
 def _examine_settings() -> Iterator[Finding]:

@@ -1,0 +1,51 @@
+"""espalier node: one node's processors and NICs, and which of its ranks speak on the network."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from espalier import console
+from espalier.core import load_core, user_errors
+from espalier.errors import UserError
+from espalier.report.node import as_json, render_node, view_node
+from espalier.report.node_svg import draw_node
+
+
+def node(
+    machine: Annotated[
+        str, typer.Argument(help="FILE.xml (of lstopo), or hwloc's synthetic notation. Default: this machine.")
+    ] = "",
+    ranks: Annotated[
+        int | None, typer.Option("-n", min=1, help="Ranks on the node. Default: one per processor.")
+    ] = None,
+    mapping: Annotated[str, typer.Option(help="packed, scattered, unbound or half.")] = "packed",
+    policy: Annotated[str, typer.Option(help="natural, near or spread.")] = "near",
+    leaders: Annotated[int, typer.Option(min=1, help="Leaders per node.")] = 1,
+    root: Annotated[int, typer.Option(min=0, help="The root, where it sits on this node.")] = 0,
+    nic: Annotated[str, typer.Option(help="As ESPALIER_NIC: the devices in use.")] = "",
+    hwloc: Annotated[bool, typer.Option("--hwloc", help="This machine as hwloc sees it, not the kernel.")] = False,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it, too.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
+) -> None:
+    """Draw a node: NUMA nodes, caches, NICs; where ranks sit; who leads for which operation, and why."""
+    core = load_core()
+    if hwloc and machine:
+        raise UserError("--hwloc is about this machine", "leave out MACHINE: snapshots are read with hwloc anyway")
+    with user_errors("see espalier node --help"):
+        facts = core.probe_hwloc() if hwloc else core.probe_node(machine)
+        count = ranks or len(core.parse_cpus(facts.cpus))
+        if root >= count:
+            raise UserError(f"--root {root}: there are only ranks 0 to {count - 1}", "choose one of those")
+        seats = [core.binding_of(facts, mapping, index) for index in range(count)]
+        setting = nic or os.environ.get("ESPALIER_NIC", "")
+        view = view_node(core, facts, seats, policy=policy, count=leaders, root=root, nic=setting)
+    if svg is not None:
+        svg.write_text(draw_node(core, view), encoding="utf-8")
+    if json:
+        console.print_json(as_json(view))
+    else:
+        console.out.print(render_node(core, view))

@@ -1,0 +1,98 @@
+"""A node as a picture: NUMA nodes side by side, processors with their ranks, NICs below the NUMA node they hang off.
+
+┌ package 0 ──────────────┐ ┌ package 1 ──────────────┐
+│ ┌ NUMA node 0 ────────┐ │ │ ┌ NUMA node 1 ────────┐ │      leaders (for operations whose data
+│ │ [0][1][2][3]        │ │ │ │ [4]★[5][6][7]       │ │      reach this node) are marked
+│ └─────────────────────┘ │ │ └─────────┬───────────┘ │
+└─────────────────────────┘ └──────── mlx5_0 ─────────┘
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from espalier.report.node import NodeView
+
+_CELL, _GAP, _HEAD, _NIC = 26, 8, 18, 24
+_PER_ROW = 8  # processors of a row
+
+_STYLE = """
+svg { font: 11px system-ui, sans-serif; }
+.package { fill: none; stroke: #8a8f98; } .numa { fill: #8a8f9822; stroke: #8a8f98; }
+.cpu { fill: #ffffff; stroke: #8a8f98; } .leader { fill: #1f7a4d; stroke: #1f7a4d; }
+.nic { fill: none; stroke: #8a8f98; } .used { fill: #1f7a4d33; stroke: #1f7a4d; }
+text { fill: #22262b; } text.cell { text-anchor: middle; } text.on { fill: #ffffff; font-weight: 700; }
+@media (prefers-color-scheme: dark) { text { fill: #e7e5df; } .cpu { fill: #1c2024; } }
+"""
+
+
+@dataclass(frozen=True)
+class _Numa:
+    """One NUMA node's part of the picture."""
+
+    index: int
+    cpus: list[int]
+    nics: list[int]
+
+    @property
+    def width(self) -> int:
+        return max(min(len(self.cpus), _PER_ROW) * _CELL, 110) + 2 * _GAP
+
+    @property
+    def rows(self) -> int:
+        return -(-len(self.cpus) // _PER_ROW)
+
+
+def draw_node(core: Any, view: NodeView) -> str:
+    """A whole SVG file. Processors carry the ranks bound to them alone; who leads an allgather is filled in."""
+    numas = [
+        _Numa(index, cpus, [n for n, nic in enumerate(view.node.nics) if set(core.parse_cpus(nic.near)) & set(cpus)])
+        for index, cpus in enumerate(core.parse_cpus(it.cpus) for it in view.node.numa_nodes)
+    ]
+    rank_at = {cpus[0]: rank for rank, cpus in enumerate(map(core.parse_cpus, view.seats)) if len(cpus) == 1}
+    leaders = {rank for it in view.leaderships if it.operation == "allgather" for rank, _ in it.leaders}
+    numa_height = _HEAD + max(numa.rows for numa in numas) * _CELL + _GAP
+    body, x = [], _GAP
+    for package in view.node.packages or [view.node.cpus]:
+        inside = [numa for numa in numas if set(numa.cpus) <= set(core.parse_cpus(package))]
+        start = x
+        for numa in inside:
+            body += _draw_numa(view, numa, x + _GAP, _HEAD + _GAP, numa_height, rank_at, leaders)
+            x += numa.width + _GAP
+        x += _GAP
+        body.insert(0, _box("package", start, _GAP, x - start, numa_height + _HEAD))
+        x += _GAP
+    most_nics = max((len(numa.nics) for numa in numas), default=0)
+    height = numa_height + _HEAD + 3 * _GAP + most_nics * (_NIC + 4)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {x} {height}" width="{x}">\n'
+        f"<title>{escape(view.node.source)}</title><style>{_STYLE}</style>\n" + "\n".join(body) + "\n</svg>\n"
+    )
+
+
+def _draw_numa(
+    view: NodeView, numa: _Numa, x: int, y: int, height: int, rank_at: dict[int, int], leaders: set[int]
+) -> list[str]:
+    os_index = view.node.numa_nodes[numa.index].os_index
+    parts = [_box("numa", x, y, numa.width, height), f'<text x="{x + 5}" y="{y + 13}">NUMA node {os_index}</text>']
+    for place, cpu in enumerate(numa.cpus):
+        left, top = x + _GAP + place % _PER_ROW * _CELL, y + _HEAD + place // _PER_ROW * _CELL
+        rank = rank_at.get(cpu)
+        leads = rank in leaders
+        parts.append(_box("leader" if leads else "cpu", left, top, _CELL - 3, _CELL - 3))
+        if rank is not None:
+            style = "cell on" if leads else "cell"
+            parts.append(f'<text class="{style}" x="{left + _CELL / 2 - 1.5}" y="{top + 15}">{rank}</text>')
+    for line, index in enumerate(numa.nics):
+        top = y + height + 2 * _GAP + line * (_NIC + 4)
+        used = index in view.nics
+        parts.append(_box("used" if used else "nic", x, top, numa.width, _NIC))
+        names = escape(" ".join(view.node.nics[index].names))
+        parts.append(f'<text x="{x + 6}" y="{top + 16}">{names}{" · in use" if used else ""}</text>')
+    return parts
+
+
+def _box(style: str, x: int, y: int, width: int, height: int) -> str:
+    return f'<rect class="{style}" x="{x}" y="{y}" width="{width}" height="{height}" rx="4"/>'
