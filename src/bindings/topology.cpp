@@ -33,8 +33,8 @@ void bind_topology(nb::module_& module) {
   nb::class_<Topology>(module, "Topology")
       .def(
           "__init__",
-          [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed,
-             Bytes window_bytes, const std::vector<machine::RankFacts>& facts, int turn) {
+          [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed, Bytes window_bytes,
+             const std::vector<machine::RankFacts>& facts, int turn) {
             new (self)
                 Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes, turn}, facts));
           },
