@@ -22,7 +22,7 @@ _STYLE = """
 svg { font: 11px system-ui, sans-serif; }
 .package { fill: none; stroke: #8a8f98; } .numa { fill: #8a8f9822; stroke: #8a8f98; }
 .cpu { fill: #ffffff; stroke: #8a8f98; } .leader { fill: #1f7a4d; stroke: #1f7a4d; }
-.nic { fill: none; stroke: #8a8f98; } .used { fill: #1f7a4d33; stroke: #1f7a4d; }
+.nic, .link { fill: none; stroke: #8a8f98; } .used { fill: #1f7a4d33; stroke: #1f7a4d; }
 text { fill: #22262b; } text.cell { text-anchor: middle; } text.on { fill: #ffffff; font-weight: 700; }
 @media (prefers-color-scheme: dark) { text { fill: #e7e5df; } .cpu { fill: #1c2024; } }
 """
@@ -55,17 +55,18 @@ def draw_node(core: Any, view: NodeView) -> str:
     leaders = {rank for it in view.leaderships if it.operation == "allgather" for rank, _ in it.leaders}
     numa_height = _HEAD + max(numa.rows for numa in numas) * _CELL + _GAP
     body, x = [], _GAP
-    for package in view.node.packages or [view.node.cpus]:
+    for number, package in enumerate(view.node.packages or [view.node.cpus]):
         inside = [numa for numa in numas if set(numa.cpus) <= set(core.parse_cpus(package))]
         start = x
         for numa in inside:
             body += _draw_numa(view, numa, x + _GAP, _HEAD + _GAP, numa_height, rank_at, leaders)
             x += numa.width + _GAP
         x += _GAP
-        body.insert(0, _box("package", start, _GAP, x - start, numa_height + _HEAD))
+        body.append(f'<text x="{start + _GAP}" y="{_GAP + 14}">package {number}</text>')
+        body.insert(0, _box("package", start, _GAP, x - start, _HEAD + numa_height + _GAP))
         x += _GAP
     most_nics = max((len(numa.nics) for numa in numas), default=0)
-    height = numa_height + _HEAD + 3 * _GAP + most_nics * (_NIC + 4)
+    height = _HEAD + numa_height + 4 * _GAP + most_nics * (_NIC + 4)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {x} {height}" width="{x}">\n'
         f"<title>{escape(view.node.source)}</title><style>{_STYLE}</style>\n" + "\n".join(body) + "\n</svg>\n"
@@ -85,8 +86,10 @@ def _draw_numa(
         if rank is not None:
             style = "cell on" if leads else "cell"
             parts.append(f'<text class="{style}" x="{left + _CELL / 2 - 1.5}" y="{top + 15}">{rank}</text>')
+    if numa.nics:
+        parts.append(f'<path class="link" d="M{x + numa.width / 2} {y + height} v{3 * _GAP}"/>')
     for line, index in enumerate(numa.nics):
-        top = y + height + 2 * _GAP + line * (_NIC + 4)
+        top = y + height + 3 * _GAP + line * (_NIC + 4)
         used = index in view.nics
         parts.append(_box("used" if used else "nic", x, top, numa.width, _NIC))
         names = escape(" ".join(view.node.nics[index].names))
