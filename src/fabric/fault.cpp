@@ -18,12 +18,20 @@ std::string place(const std::string& file, std::uint64_t line) {
   return line == 0 ? file + ": " : file + ":" + std::to_string(line) + ": ";
 }
 
+std::string printable(std::string text) {
+  for (auto& c : text)
+    if (c < ' ' || c > '~') c = '?';
+  return text;
+}
+
 }  // namespace
 
 std::string_view name_of(Fault fault) { return kFaultNames.at(static_cast<std::size_t>(fault)); }
 std::string_view name_of(FindingKind kind) { return kFindingNames.at(static_cast<std::size_t>(kind)); }
 
 FabricError::FabricError(Fault fault, const std::string& what, const std::string& file, std::uint64_t line)
-    : Error(place(file, line) + std::string(name_of(fault)) + ": " + what), fault_(fault) {}
+    : Error(place(file, line) + std::string(name_of(fault)) + ": " + printable(what)),
+      fault_(fault),
+      reason_(printable(what)) {}
 
 }  // namespace espalier::fabric

@@ -27,12 +27,16 @@ std::string_view name_of(Fault fault);
 /// Why dumps were rejected, or why a question has no answer.
 class FabricError : public Error {
  public:
-  /// `file` and `line` (from 1) say where; empty and 0 when it is no single place.
+  /// `file` and `line` (from 1) say where; empty and 0 when it is no single place. `what` may quote the dump: what is
+  /// not printable ASCII becomes '?'.
   FabricError(Fault fault, const std::string& what, const std::string& file = {}, std::uint64_t line = 0);
   Fault fault() const { return fault_; }
+  /// Without place and fault.
+  const std::string& reason() const { return reason_; }
 
  private:
   Fault fault_;
+  std::string reason_;
 };
 
 enum class FindingKind : std::uint8_t {

@@ -51,26 +51,32 @@ const Port* Fabric::cable(NodeIndex index, PortNumber number) const {
 }
 
 std::vector<Endpoint> Fabric::candidates(std::string_view text) const {
-  if (const auto guid = parse_guid(text)) {
-    const auto found = by_guid.find(*guid);
-    if (found == by_guid.end()) fail_unknown(text, "is no GUID of this fabric");
-    const auto at = found->second;
-    if (node(at.node).is_switch()) fail_unknown(text, "is a switch, not a host");
-    if (at.port != 0) return {at};
-    for (PortNumber port = 1; port < node(at.node).ports.size(); ++port)
-      if (cable(at.node, port) != nullptr) return {{at.node, port}};
-    fail_unknown(text, "has no cabled port");
-  }
+  if (const auto guid = parse_guid(text))
+    if (const auto found = by_guid.find(*guid); found != by_guid.end()) return {port_of(found->second, text)};
+  // A name may contain anything, slashes too.
+  if (const auto* host = find_host(text)) return host->endpoints;
   const auto slash = text.rfind('/');
-  const auto name = text.substr(0, slash);
-  const auto found = host_by_name.find(std::string(name));
-  if (found == host_by_name.end()) fail_unknown(text, "is no host of this fabric");
-  const auto& host = hosts[static_cast<std::size_t>(found->second)];
-  if (slash == std::string_view::npos) return host.endpoints;
+  if (slash == std::string_view::npos) fail_unknown(text, "is no host and no GUID of this fabric");
+  const auto* host = find_host(text.substr(0, slash));
+  if (host == nullptr) fail_unknown(text, "is no host of this fabric");
   const auto wanted = text.substr(slash + 1);
-  for (const auto& at : host.endpoints)
+  for (const auto& at : host->endpoints)
     if (wanted == std::to_string(at.port) || wanted == second_word(node(at.node).name)) return {at};
-  fail_unknown(text, "names no cabled port or adapter of host '" + std::string(name) + "'");
+  fail_unknown(text, "names no cabled port or adapter of host '" + host->name + "'");
+}
+
+const Host* Fabric::find_host(std::string_view name) const {
+  const auto found = host_by_name.find(std::string(name));
+  return found == host_by_name.end() ? nullptr : &hosts[static_cast<std::size_t>(found->second)];
+}
+
+// The port that a GUID stands for: itself, or its adapter's first cabled one.
+Endpoint Fabric::port_of(Endpoint at, std::string_view text) const {
+  if (node(at.node).is_switch()) fail_unknown(text, "is a switch, not a host");
+  if (at.port != 0 && cable(at.node, at.port) != nullptr) return at;
+  for (PortNumber port = 1; at.port == 0 && port < node(at.node).ports.size(); ++port)
+    if (cable(at.node, port) != nullptr) return {at.node, port};
+  fail_unknown(text, "has no cabled port");
 }
 
 Endpoint Fabric::find_endpoint(std::string_view text) const { return candidates(text).front(); }

@@ -120,6 +120,8 @@ struct Fabric {
 
  private:
   std::vector<Endpoint> candidates(std::string_view text) const;
+  const Host* find_host(std::string_view name) const;
+  Endpoint port_of(Endpoint at, std::string_view text) const;
 };
 
 }  // namespace espalier::fabric

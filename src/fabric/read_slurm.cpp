@@ -89,7 +89,7 @@ class TreeBuilder {
     try {
       return expand_host_list(list, kMostNodes);
     } catch (const FabricError& error) {
-      throw FabricError(error.fault(), error.what(), place_.file, place_.line);
+      throw FabricError(error.fault(), error.reason(), place_.file, place_.line);
     }
   }
 

@@ -88,6 +88,7 @@ Route trace_from_switch(const Fabric& fabric, NodeIndex first, PortNumber in, En
   Route route;
   route.to = to;
   route.basis = fabric.basis;
+  route.hops.reserve(8);  // nearly all routes, in one allocation
   route.status = walk(fabric, route, first, in, static_cast<Lid>(fabric.port(to).lid + path));
   return route;
 }

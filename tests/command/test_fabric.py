@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fabrics import DAMAGES, DATA, Damage, damaged, expected_routes, read
+from large_fabric import FatTree, write
 from workshop import Command
 
 CAPTURES = [
@@ -231,3 +234,25 @@ def test_a_zoom_shows_the_hosts_their_switches_and_the_route(command: Command, t
     assert "leaf02" in text
     assert "leaf03" not in text
     assert "node001" not in text
+
+
+def test_four_thousand_hosts_load_in_seconds_and_their_matrix_in_a_moment(tmp_path: Path) -> None:
+    write(FatTree(pods=16, leaves=16, hosts=16, aggregations=8, cores=64), tmp_path)
+    # A process of its own, so that the memory is the fabric's.
+    source = (
+        "import resource, sys, time; from pathlib import Path; from espalier.fabric import load\n"
+        "begin = time.process_time(); core = load(Path(sys.argv[1])).core; loaded = time.process_time()\n"
+        "names = [host.name for host in core.hosts][::4]\n"
+        "delays = core.derive_delays(names); asked = time.process_time()\n"
+        "print(len(core.hosts), delays.count_statuses()[0][:2], loaded - begin, asked - loaded,\n"
+        "      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, sep=';')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source, str(tmp_path)], capture_output=True, text=True, check=True, timeout=300
+    )
+    hosts, counts, load_s, matrix_s, megabytes = done.stdout.strip().split(";")
+    assert (hosts, counts) == ("4096", "('ok', 1047552)")
+    # Processor time: this machine may be busy. The bars are 5 s, 100 ms and 600 MB.
+    assert float(load_s) < 5
+    assert float(matrix_s) < 0.1
+    assert int(megabytes) < 600

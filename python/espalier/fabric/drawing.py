@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 from espalier.fabric.view import View
 
 _STEP_Y, _BOX_W, _BOX_H, _GAP, _MARGIN = 110, 92, 26, 14, 24
-_HOST_H = 15
+_HOST_H, _STEM, _TICK = 15, 38, 10  # hosts hang on a stem left of their leaf's middle, each by a tick
 # Beyond that a host's name could not be read; its leaf shows how many there are.
 _MOST_HOSTS = 512
 # Slow to fast; readable on white and on black.
@@ -25,16 +26,17 @@ _UNKNOWN = "#888888"
 
 _STYLE = """
 text { font: 11px system-ui, sans-serif; fill: currentColor; }
-.box { fill: none; stroke: currentColor; stroke-width: 1; }
+.box { fill: Canvas; stroke: currentColor; stroke-width: 1; }
+.stem { fill: none; stroke: currentColor; stroke-opacity: .3; }
 .cable { fill: none; stroke-opacity: .55; stroke-width: 1.2; }
-.route { fill: none; stroke: #d6006e; stroke-width: 3; stroke-opacity: .85; }
+.route { fill: none; stroke: #d6006e; stroke-width: 3; stroke-linejoin: round; }
 .faint { opacity: .6; }
 """
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a node is drawn: the middle of its box."""
+    """Where a node is drawn: the middle of a switch's box; where a host's name begins."""
 
     x: float
     y: float
@@ -102,7 +104,7 @@ def _place_hosts(view: View, spots: dict[int, Spot], begin: float) -> float:
             continue
         row = filled.get(leaf, 0)
         filled[leaf] = row + 1
-        spot = Spot(spots[leaf].x, begin + row * _HOST_H)
+        spot = Spot(spots[leaf].x - _STEM + _TICK, begin + row * _HOST_H)
         deepest = max(deepest, spot.y)
         for end in host.endpoints:
             spots[end.node] = spot
@@ -118,30 +120,45 @@ def _colours(view: View) -> dict[str, str]:
 
 
 def _draw_cables(view: View, spots: dict[int, Spot], colours: dict[str, str]) -> list[str]:
-    """Parallel cables are fanned out, those to hosts left out where the host stands right below its leaf."""
+    """Parallel cables are fanned out. A host's first port is the tick that it hangs by."""
     lines, seen = [], dict[tuple[int, int], int]()
     for cable in view.cables:
         if cable.near not in spots or cable.far not in spots:
             continue
         number = seen[cable.near, cable.far] = seen.get((cable.near, cable.far), -1) + 1
         near, far = spots[cable.near], spots[cable.far]
-        bend = number * 8
-        middle = f"{(near.x + far.x) / 2 + bend:.1f} {(near.y + far.y) / 2:.1f}"
-        title = escape(
-            f"{view.label(cable.near)} [{cable.near_port}] – [{cable.far_port}] {view.label(cable.far)}: {cable.rate}"
-        )
-        lines.append(
-            f'<path class="cable" stroke="{colours[cable.rate]}" '
-            f'd="M{near.x:.1f} {near.y:.1f} Q{middle} {far.x:.1f} {far.y:.1f}"><title>{title}</title></path>'
-        )
+        ends = f"{view.label(cable.near)} [{cable.near_port}] – [{cable.far_port}] {view.label(cable.far)}"
+        title = f"<title>{escape(f'{ends}: {cable.rate}')}</title>"
+        colour = colours[cable.rate]
+        if _hangs(near, far):
+            x = near.x - _TICK
+            lines.append(f'<path class="stem" d="M{x:.1f} {far.y:.1f} V{near.y:.1f}"/>')
+            tick = f'd="M{x:.1f} {near.y:.1f} h{_TICK - 2}"'
+            lines.append(f'<path class="cable" style="stroke-width:3" stroke="{colour}" {tick}>{title}</path>')
+            continue
+        middle = f"{(near.x + far.x) / 2 + number * 8:.1f} {(near.y + far.y) / 2:.1f}"
+        curve = f'd="M{near.x:.1f} {near.y:.1f} Q{middle} {far.x:.1f} {far.y:.1f}"'
+        lines.append(f'<path class="cable" stroke="{colour}" {curve}>{title}</path>')
     return lines
+
+
+def _hangs(host: Spot, leaf: Spot) -> bool:
+    """The host stands below this very switch."""
+    return host.y > leaf.y and abs(leaf.x - _STEM + _TICK - host.x) < 1
 
 
 def _draw_route(view: View, spots: dict[int, Spot], route: Any) -> list[str]:
     nodes = [route.source.node, *(hop[0] for hop in route.hops)]
     if route.status == "ok":
         nodes.append(route.target.node)
-    points = [spots[node] for node in nodes if node in spots]
+    shown = [spots[node] for node in nodes if node in spots]
+    points = shown[:1]
+    for before, after in pairwise(shown):
+        if _hangs(before, after):
+            points += [Spot(before.x - _TICK, before.y), Spot(before.x - _TICK, after.y)]
+        elif _hangs(after, before):
+            points += [Spot(after.x - _TICK, before.y), Spot(after.x - _TICK, after.y)]
+        points.append(after)
     path = " L".join(f"{spot.x:.1f} {spot.y:.1f}" for spot in points)
     title = escape(f"{view.label(route.source.node)} → {view.label(route.target.node)}: {route.status}")
     return [f'<path class="route" d="M{path}"><title>{title}</title></path>'] if len(points) > 1 else []
@@ -164,7 +181,7 @@ def _draw_switches(view: View, spots: dict[int, Spot]) -> list[str]:
 
 def _draw_hosts(view: View, spots: dict[int, Spot]) -> list[str]:
     return [
-        f'<text x="{spot.x:.1f}" y="{spot.y + 4:.1f}" text-anchor="middle">{escape(_short(host.name, 16))}</text>'
+        f'<text x="{spot.x + 1:.1f}" y="{spot.y + 4:.1f}">{escape(_short(host.name, 14))}</text>'
         for host in view.hosts
         if (spot := spots.get(host.endpoints[0].node))
     ]
