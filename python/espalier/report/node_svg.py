@@ -1,10 +1,11 @@
 """A node as a picture: NUMA nodes side by side, processors with their ranks, NICs below the NUMA node they hang off.
 
-┌ package 0 ──────────────┐ ┌ package 1 ──────────────┐
-│ ┌ NUMA node 0 ────────┐ │ │ ┌ NUMA node 1 ────────┐ │      leaders (for operations whose data
-│ │ [0][1][2][3]        │ │ │ │ [4]★[5][6][7]       │ │      reach this node) are marked
-│ └─────────────────────┘ │ │ └─────────┬───────────┘ │
-└─────────────────────────┘ └──────── mlx5_0 ─────────┘
+┌ package 0 ────────────┐ ┌ package 1 ────────────┐
+│ ┌ NUMA node 0 ──────┐ │ │ ┌ NUMA node 1 ──────┐ │
+│ │ [0] [1] [2] [3]   │ │ │ │ [4] [5] [6] [7]   │ │      filled: leads an allgather
+│ └───────────────────┘ │ │ └─────────┬─────────┘ │
+└───────────────────────┘ └───────────┼───────────┘
+                           [ mlx5_0 · in use ]
 """
 
 from __future__ import annotations
