@@ -16,7 +16,7 @@ constexpr std::uint32_t per_pair = 3;  // messages of a pair in one round
 Bytes draw_size(std::mt19937& random) {
   switch (random() % 8) {
     case 0: return 0;
-    case 1: return 16000 + random() % 800;  // around the switch to zero copy
+    case 1: return 32000 + random() % 1600;  // around the switch to zero copy
     case 2: return random() % 300000;
     case 3: return random() % 20000;
     default: return random() % 300;
