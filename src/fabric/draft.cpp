@@ -125,7 +125,7 @@ void Draft::add_undescribed() {
            format_guid(guid) + " ('" + mention.name + "') is known from its neighbour only");
       continue;
     }
-    if (missing++ == 0 || guid < example) example = guid;
+    if (missing++ == 0) example = guid;
   }
   if (missing > 0)
     throw FabricError(Fault::truncated, std::to_string(missing) + " nodes are cabled but not described, " +
@@ -133,34 +133,22 @@ void Draft::add_undescribed() {
 }
 
 void Draft::connect() {
-  std::unordered_map<Lid, NodeIndex> by_lid;
   for (std::size_t i = 0; i < fabric_.nodes.size(); ++i) {
     const auto& node = fabric_.nodes[i];
-    if (node.is_switch() && node.lid != 0) by_lid.try_emplace(node.lid, static_cast<NodeIndex>(i));
-    for (PortNumber number = 1; number < node.ports.size(); ++number) {
-      const auto& port = node.ports[number];
-      if (port.lid != 0) by_lid.try_emplace(port.lid, static_cast<NodeIndex>(i));
-      if (port.guid != Guid{} && !node.is_switch())
-        fabric_.by_guid.try_emplace(port.guid, Endpoint{static_cast<NodeIndex>(i), number});
-    }
+    if (node.is_switch()) continue;
+    for (PortNumber number = 1; number < node.ports.size(); ++number)
+      if (const auto guid = node.ports[number].guid; guid != Guid{})
+        fabric_.by_guid.try_emplace(guid, Endpoint{static_cast<NodeIndex>(i), number});
   }
   for (const auto& link : links_) {
-    auto peer = kNoNode;
-    if (link.peer != Guid{}) {
-      peer = find(link.peer);
-    } else if (const auto found = by_lid.find(link.peer_lid); found != by_lid.end()) {
-      peer = found->second;
-    }
     auto& mine = port(link.from, link.port);
     mine.rate = link.rate;
-    mine.peer = peer;
+    mine.peer = link.peer == Guid{} ? kNoNode : find(link.peer);
     mine.peer_port = link.peer_port;
+    const auto where = [&] { return format_guid(at(link.from).guid) + " port " + std::to_string(link.port); };
     if (link.rate.lanes != 0 && link.rate.lane_gbps == 0)
-      note(FindingKind::unknown_speed, format_guid(at(link.from).guid) + " port " + std::to_string(link.port) + ": '" +
-                                           link.rate.text() + "' is of no known rate");
-    if (peer == kNoNode)
-      note(FindingKind::undescribed_node, format_guid(at(link.from).guid) + " port " + std::to_string(link.port) +
-                                              " leads to a node that is not described");
+      note(FindingKind::unknown_speed, where() + ": '" + link.rate.text() + "' is of no known rate");
+    if (mine.peer == kNoNode) note(FindingKind::undescribed_node, where() + " leads to a node that is not described");
   }
   report_asymmetry();
 }
@@ -204,33 +192,50 @@ void Draft::adopt_tables() {
            format_guid(fabric_.nodes[i].guid) + " ('" + fabric_.nodes[i].name + "') has no table");
 }
 
+namespace {
+
 // Every LID names one port of its part; and it is the port that the tables' comments mean.
-void Draft::check_lids() {
-  std::unordered_map<std::uint64_t, Guid> owner;
-  std::vector<int> source_of_part(static_cast<std::size_t>(std::max(1, fabric_.parts)), -1);
-  for (std::size_t i = 0; i < fabric_.nodes.size(); ++i) {
-    const auto part = static_cast<std::size_t>(fabric_.nodes[i].part);
-    if (part < source_of_part.size() && fabric_.tables[i].exists()) source_of_part[part] = fabric_.tables[i].source;
+class LidCheck {
+ public:
+  LidCheck(const Fabric& fabric, Draft& draft) : fabric_(fabric), draft_(draft), source_(fabric.nodes.size(), -1) {
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i)
+      if (fabric.tables[i].exists()) source_[static_cast<std::size_t>(fabric.nodes[i].part)] = fabric.tables[i].source;
   }
-  const auto check = [&](const Node& node, Guid guid, Lid lid) {
+
+  void check(const Node& node, Guid guid, Lid lid) {
     if (lid == 0) return;
     const auto key = (static_cast<std::uint64_t>(node.part) << 16) | lid;
-    const auto [entry, is_new] = owner.try_emplace(key, guid);
+    const auto [entry, is_new] = owner_.try_emplace(key, guid);
     if (!is_new && entry->second != guid)
-      note(FindingKind::duplicate_lid,
-           "LID " + std::to_string(lid) + " belongs to " + format_guid(entry->second) + " and to " + format_guid(guid));
-    const auto part = static_cast<std::size_t>(node.part);
-    const int source = part < source_of_part.size() ? source_of_part[part] : -1;
-    if (source < 0 || guid == Guid{}) return;
+      draft_.note(FindingKind::duplicate_lid, "LID " + std::to_string(lid) + " belongs to " +
+                                                  format_guid(entry->second) + " and to " + format_guid(guid));
+    const auto meant = owner_in_tables(node, lid);
+    if (guid != Guid{} && meant != Guid{} && meant != guid)
+      draft_.note(FindingKind::stale_table, "the tables take LID " + std::to_string(lid) + " for " +
+                                                format_guid(meant) + "; it is " + format_guid(guid));
+  }
+
+ private:
+  Guid owner_in_tables(const Node& node, Lid lid) const {
+    const int source = source_[static_cast<std::size_t>(node.part)];
+    if (source < 0) return {};
     const auto& owners = fabric_.lid_owners[static_cast<std::size_t>(source)];
-    if (lid < owners.size() && owners[lid] != Guid{} && owners[lid] != guid)
-      note(FindingKind::stale_table, "the tables take LID " + std::to_string(lid) + " for " + format_guid(owners[lid]) +
-                                         "; it is " + format_guid(guid));
-  };
+    return lid < owners.size() ? owners[lid] : Guid{};
+  }
+
+  const Fabric& fabric_;
+  Draft& draft_;
+  std::vector<int> source_;  // by part: where its tables come from
+  std::unordered_map<std::uint64_t, Guid> owner_;
+};
+
+}  // namespace
+
+void Draft::check_lids() {
+  LidCheck lids(fabric_, *this);
   for (const auto& node : fabric_.nodes) {
-    if (node.is_switch()) check(node, node.guid, node.lid);
-    for (const auto& port : node.ports)
-      if (port.lid != 0) check(node, port.guid, port.lid);
+    if (node.is_switch()) lids.check(node, node.guid, node.lid);
+    for (const auto& port : node.ports) lids.check(node, port.guid, port.lid);
   }
 }
 

@@ -29,8 +29,7 @@ class Draft {
   struct Link {
     NodeIndex from = kNoNode;
     PortNumber port = 0;
-    Guid peer{};  ///< 0: known by LID only
-    Lid peer_lid = 0;
+    Guid peer{};  ///< 0: nobody knows
     PortNumber peer_port = 0;
     Rate rate;
   };

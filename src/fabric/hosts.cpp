@@ -7,43 +7,65 @@
 
 namespace espalier::fabric {
 
+namespace {
+
+struct Part {
+  std::size_t ends = 0;
+  Guid lowest{~std::uint64_t{0}};
+  std::vector<NodeIndex> members;
+};
+
+// Connected parts of the wiring. A cable connects even when only one end knows of it.
+class Parts {
+ public:
+  explicit Parts(const std::vector<Node>& nodes) : nodes_(nodes), into_(nodes.size()), seen_(nodes.size(), 0) {
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      for (const auto& port : nodes[i].ports)
+        if (port.peer != kNoNode) into_[static_cast<std::size_t>(port.peer)].push_back(static_cast<NodeIndex>(i));
+  }
+
+  std::vector<Part> find() {
+    std::vector<Part> parts;
+    for (std::size_t start = 0; start < nodes_.size(); ++start)
+      if (!seen_[start]) collect(static_cast<NodeIndex>(start), parts.emplace_back());
+    return parts;
+  }
+
+ private:
+  void collect(NodeIndex start, Part& part) {
+    visit(start, part);
+    for (std::size_t i = 0; i < part.members.size(); ++i) {
+      const auto member = static_cast<std::size_t>(part.members[i]);
+      part.ends += !nodes_[member].is_switch();
+      part.lowest = std::min(part.lowest, nodes_[member].guid);
+      for (const auto& port : nodes_[member].ports) visit(port.peer, part);
+      for (const auto from : into_[member]) visit(from, part);
+    }
+  }
+
+  void visit(NodeIndex node, Part& part) {
+    if (node == kNoNode || seen_[static_cast<std::size_t>(node)]) return;
+    seen_[static_cast<std::size_t>(node)] = 1;
+    part.members.push_back(node);
+  }
+
+  const std::vector<Node>& nodes_;
+  std::vector<std::vector<NodeIndex>> into_;
+  std::vector<char> seen_;
+};
+
+}  // namespace
+
 // Parts are numbered by descending size, so that the main network is part 0 whatever the order of the dump; equal ones
 // by their lowest GUID.
 void Draft::number_parts() {
-  struct Part {
-    std::size_t ends = 0;
-    Guid lowest{~std::uint64_t{0}};
-    std::vector<NodeIndex> members;
-  };
-  std::vector<Part> parts;
-  std::vector<char> seen(fabric_.nodes.size(), 0);
-  std::vector<std::vector<NodeIndex>> into(fabric_.nodes.size());
-  for (std::size_t i = 0; i < fabric_.nodes.size(); ++i)
-    for (const auto& port : fabric_.nodes[i].ports)
-      if (port.peer != kNoNode) into[static_cast<std::size_t>(port.peer)].push_back(static_cast<NodeIndex>(i));
-  for (std::size_t start = 0; start < fabric_.nodes.size(); ++start) {
-    if (seen[start]) continue;
-    auto& part = parts.emplace_back();
-    part.members.push_back(static_cast<NodeIndex>(start));
-    seen[start] = 1;
-    const auto visit = [&](NodeIndex next) {
-      if (next == kNoNode || seen[static_cast<std::size_t>(next)]) return;
-      seen[static_cast<std::size_t>(next)] = 1;
-      part.members.push_back(next);
-    };
-    for (std::size_t i = 0; i < part.members.size(); ++i) {
-      const auto& node = at(part.members[i]);
-      part.ends += !node.is_switch();
-      part.lowest = std::min(part.lowest, node.guid);
-      for (const auto& port : node.ports) visit(port.peer);
-      for (const auto from : into[static_cast<std::size_t>(part.members[i])]) visit(from);
-    }
-  }
+  auto parts = Parts(fabric_.nodes).find();
   std::sort(parts.begin(), parts.end(),
             [](const Part& a, const Part& b) { return a.ends != b.ends ? a.ends > b.ends : a.lowest < b.lowest; });
-  for (std::size_t i = 0; i < parts.size(); ++i)
+  for (std::size_t i = 0; i < parts.size(); ++i) {
     for (const auto member : parts[i].members) at(member).part = static_cast<std::int32_t>(i);
-  fabric_.parts = static_cast<int>(std::count_if(parts.begin(), parts.end(), [](const Part& p) { return p.ends > 0; }));
+    fabric_.parts += parts[i].ends > 0;
+  }
   if (parts.size() > 1)
     note(FindingKind::separate_parts, "not everything is connected: " + std::to_string(parts.size()) + " parts, " +
                                           std::to_string(fabric_.parts) + " of them with hosts");

@@ -114,7 +114,7 @@ class IbnetdiscoverReader final : public Reader {
   void read_peer(std::string_view text, Draft::Link& link, std::string_view line) const {
     Cursor at(text);
     if (!at.find("lid ")) fail_record(line);
-    link.peer_lid = read_lid(at);
+    read_lid(at);  // checked; the peer says its own
     if (const auto rate = parse_rate(at.word())) link.rate = *rate;
   }
 

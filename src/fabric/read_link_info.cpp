@@ -11,6 +11,8 @@
 
 #include <cmath>
 #include <map>
+#include <unordered_map>
+#include <vector>
 
 #include "fabric/reader.hpp"
 
@@ -78,6 +80,14 @@ class LinkInfoReader final : public LinkInfoBase {
     }
   }
 
+  // Only now is every LID's owner known.
+  void end() override {
+    for (auto& [link, peer] : links_) {
+      if (const auto owner = owners_.find(peer); owner != owners_.end()) link.peer = owner->second;
+      draft_.add_link(link);
+    }
+  }
+
  private:
   void read_port_line(std::string_view line) {
     Cursor at(line);
@@ -90,6 +100,7 @@ class LinkInfoReader final : public LinkInfoBase {
       if (node == kNoNode) return;
     }
     const auto near = read_near(at, line);
+    owners_.try_emplace(near.lid, draft_.at(node).guid);
     if (switch_ != kNoNode) {
       draft_.at(node).lid = near.lid;
     } else {
@@ -99,12 +110,17 @@ class LinkInfoReader final : public LinkInfoBase {
     }
     if (!near.is_up) return;
     at.skip_blanks();
-    Draft::Link link{node, near.number, Guid{}, read_lid(at), 0, near.rate};
+    const auto peer = read_lid(at);
     at.skip_blanks();
-    link.peer_port = read_port(at);
-    draft_.add_link(link);
+    links_.push_back({{node, near.number, Guid{}, read_port(at), near.rate}, peer});
   }
 
+  struct Pending {
+    Draft::Link link;
+    Lid peer;
+  };
+  std::vector<Pending> links_;
+  std::unordered_map<Lid, Guid> owners_;  // LIDs mean something within this file's subnet only
   std::string name_;
   NodeIndex switch_ = kNoNode;
   bool in_block_ = false;
@@ -136,9 +152,9 @@ class LinkInfoLinesReader final : public LinkInfoBase {
     ++ports_seen_[node];
     if (!near.is_up) return;
     behind.skip_blanks();
-    Draft::Link link{node, near.number, read_guid(behind), 0, 0, near.rate};
+    Draft::Link link{node, near.number, read_guid(behind), 0, near.rate};
     behind.skip_blanks();
-    link.peer_lid = read_lid(behind);
+    read_lid(behind);  // checked; the peer says its own
     behind.skip_blanks();
     link.peer_port = read_port(behind);
     draft_.add_link(link);

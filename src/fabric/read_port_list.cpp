@@ -39,8 +39,7 @@ class PortListReader final : public Reader {
     const auto node = add(mine, own_name);
     add(peer, peer_name);
     const auto known = speed.find('?') == std::string_view::npos;
-    draft_.add_link(
-        {node, mine.port, peer.guid, peer.lid, peer.port, known ? rate_of(static_cast<int>(*lanes), speed) : Rate{}});
+    draft_.add_link({node, mine.port, peer.guid, peer.port, known ? rate_of(static_cast<int>(*lanes), speed) : Rate{}});
   }
 
  private:

@@ -107,8 +107,8 @@ class TreeBuilder {
 
   void connect(NodeIndex parent, NodeIndex child) {
     const auto down = next_port(parent), up = next_port(child);
-    draft_.add_link({parent, down, draft_.at(child).guid, 0, up, Rate{}});
-    draft_.add_link({child, up, draft_.at(parent).guid, 0, down, Rate{}});
+    draft_.add_link({parent, down, draft_.at(child).guid, up, Rate{}});
+    draft_.add_link({child, up, draft_.at(parent).guid, down, Rate{}});
   }
 
   PortNumber next_port(NodeIndex index) {

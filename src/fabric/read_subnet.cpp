@@ -32,7 +32,7 @@ class SubnetReader final : public Reader {
                                                   " is not active");
       return;
     }
-    draft_.add_link({node, mine.port, peer.node, peer.lid, peer.port, read_rate(at, line)});
+    draft_.add_link({node, mine.port, peer.node, peer.port, read_rate(at, line)});
   }
 
  private:

@@ -187,6 +187,22 @@ TEST(Readers, YamlGivesItsDefaultTopology) {
   EXPECT_EQ(route_between(blocks, "n1", "n4").links(), 4);
 }
 
+TEST(Readers, TwoSubnetsWithTheSameLidsStayApart) {
+  // The second rail: other GUIDs, the hosts' second adapters, LIDs and tables as in the first.
+  auto second = kSquare;
+  for (const auto& [from, to] : {std::pair{"00000000000000", "00000000000001"}, {"(d", "(1d"}, {"HCA-1", "HCA-2"}})
+    second = replaced(second, from, to);
+  const auto fabric =
+      load_texts({kSquare, second, kSquareTables, replaced(kSquareTables, "00000000000000", "00000000000001")});
+  EXPECT_EQ(fabric.parts, 2);
+  ASSERT_EQ(fabric.hosts.size(), 2U);
+  EXPECT_EQ(fabric.hosts[0].endpoints.size(), 2U);
+  for (const auto& finding : fabric.findings) EXPECT_EQ(finding.kind, FindingKind::separate_parts) << finding.text;
+  EXPECT_EQ(route_between(fabric, "a", "b").links(), 4);
+  const auto other = route_between(fabric, "a/HCA-2", "b");
+  EXPECT_EQ(format_hops(fabric, other), "0x00000000000001a1[1>3] 0x00000000000001b2[1>2] 0x00000000000001a2[3>1]");
+}
+
 TEST(Readers, PieceSizesDoNotShow) {
   const auto wiring = read(kBaseline + "ibnetdiscover.txt");
   for (const std::size_t piece : {1, 7, 1000}) {
