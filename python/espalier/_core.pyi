@@ -644,7 +644,7 @@ class Fabric:
     def bottleneck(self, route: FabricRoute) -> tuple[str, float]:
         """The slowest link's rate, and what it carries in Gbit/s."""
     def format_hops(self, route: FabricRoute) -> str: ...
-    def routes_from(self, name: str) -> str:
+    def routes_from(self, host: FabricHost) -> str:
         """Lines of `espalier routes` for one source."""
     def derive_delays(self, hosts: Sequence[str]) -> FabricDelays: ...
 

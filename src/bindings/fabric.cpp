@@ -47,15 +47,15 @@ std::vector<std::tuple<int, int, int>> hops_of(const Route& route) {
   return hops;
 }
 
-// The lines of one source for `espalier routes`; the first endpoint stands for a host, as find_endpoint says.
-std::string routes_from(const Fabric& fabric, const std::string& name) {
+// The lines of one host for `espalier routes --all`.
+std::string routes_from(const Fabric& fabric, const Host& source) {
   std::string text;
   for (const auto& host : fabric.hosts) {
-    if (host.name == name) continue;
-    const auto [from, to] = fabric.find_pair(name, host.name);
+    if (host.name == source.name) continue;
+    const auto [from, to] = fabric.find_pair(source, host);
     const auto route = trace_route(fabric, from, to);
-    text += name + "\t" + host.name + "\t" + std::string(name_of(route.status)) + "\t" + std::to_string(route.links()) +
-            "\t" + format_hops(fabric, route) + "\n";
+    text += source.name + "\t" + host.name + "\t" + std::string(name_of(route.status)) + "\t" +
+            std::to_string(route.links()) + "\t" + format_hops(fabric, route) + "\n";
   }
   return text;
 }
@@ -190,7 +190,8 @@ void bind_fabric(nb::module_& module) {
           "lmc_of", [](const Fabric& it, Endpoint at) { return it.port(at).lmc; }, nb::arg("at"))
       .def("label", &Fabric::label, nb::arg("at"))
       .def("find_endpoint", &Fabric::find_endpoint, nb::arg("text"))
-      .def("find_pair", &Fabric::find_pair, nb::arg("source"), nb::arg("target"))
+      .def("find_pair", nb::overload_cast<std::string_view, std::string_view>(&Fabric::find_pair, nb::const_),
+           nb::arg("source"), nb::arg("target"))
       .def("trace_route", &trace_route, nb::arg("source"), nb::arg("target"), nb::arg("path") = 0)
       .def("find_shortest_routes", &find_shortest_routes, nb::arg("source"), nb::arg("target"), nb::arg("most") = 64)
       .def("explain", &explain, nb::arg("route"))
@@ -202,7 +203,7 @@ void bind_fabric(nb::module_& module) {
           },
           nb::arg("route"))
       .def("format_hops", &format_hops, nb::arg("route"))
-      .def("routes_from", &routes_from, nb::arg("name"))
+      .def("routes_from", &routes_from, nb::arg("host"))
       .def(
           "derive_delays",
           [](const Fabric& it, const std::vector<std::string>& hosts) {

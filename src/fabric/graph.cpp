@@ -82,11 +82,18 @@ Endpoint Fabric::port_of(Endpoint at, std::string_view text) const {
 Endpoint Fabric::find_endpoint(std::string_view text) const { return candidates(text).front(); }
 
 std::pair<Endpoint, Endpoint> Fabric::find_pair(std::string_view from, std::string_view to) const {
-  const auto sources = candidates(from), targets = candidates(to);
-  for (const auto& source : sources)
-    for (const auto& target : targets)
+  return meet(candidates(from), candidates(to));
+}
+
+std::pair<Endpoint, Endpoint> Fabric::find_pair(const Host& from, const Host& to) const {
+  return meet(from.endpoints, to.endpoints);
+}
+
+std::pair<Endpoint, Endpoint> Fabric::meet(const std::vector<Endpoint>& from, const std::vector<Endpoint>& to) const {
+  for (const auto& source : from)
+    for (const auto& target : to)
       if (node(source.node).part == node(target.node).part) return {source, target};
-  return {sources.front(), targets.front()};
+  return {from.front(), to.front()};
 }
 
 std::string Fabric::label(Endpoint at) const {

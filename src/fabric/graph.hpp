@@ -76,7 +76,8 @@ struct Endpoint {
 /// whole descriptions are equal, the lowest GUID has the name; the others are hosts under their GUIDs ("0x…").
 struct Host {
   std::string name;
-  std::vector<Endpoint> endpoints;  ///< ascending by (GUID, port), never empty; the first stands for the host
+  /// Ascending by (part, GUID, port), never empty. The first stands for the host: of several rails, the largest's.
+  std::vector<Endpoint> endpoints;
 };
 
 /// What the routes of this fabric are known from.
@@ -110,8 +111,10 @@ struct Fabric {
 
   /// The adapter port that `text` means: a host's name, "name/PORT" or "name/DEVICE" (the word after the name in the
   /// adapter's description, as in "node-a/mlx5_1"), or the GUID of an adapter or of one of its ports (0x…). A host with
-  /// several ports answers with its lowest (GUID, port). Throws FabricError unknown_host.
+  /// several ports answers with its first. Throws FabricError unknown_host.
   Endpoint find_endpoint(std::string_view text) const;
+  /// As find_pair below, for two hosts.
+  std::pair<Endpoint, Endpoint> find_pair(const Host& from, const Host& to) const;
   /// The endpoints at which `from` and `to` meet: the first pair of ports in one part of the fabric. The first of each
   /// when there is none. Rails are thereby never mixed. Throws FabricError unknown_host.
   std::pair<Endpoint, Endpoint> find_pair(std::string_view from, std::string_view to) const;
@@ -120,6 +123,7 @@ struct Fabric {
 
  private:
   std::vector<Endpoint> candidates(std::string_view text) const;
+  std::pair<Endpoint, Endpoint> meet(const std::vector<Endpoint>& from, const std::vector<Endpoint>& to) const;
   const Host* find_host(std::string_view name) const;
   Endpoint port_of(Endpoint at, std::string_view text) const;
 };

@@ -96,6 +96,8 @@ void Draft::name_hosts() {
   report_ambiguous(same);
   for (auto& [name, host] : hosts) {
     host.name = name;
+    std::stable_sort(host.endpoints.begin(), host.endpoints.end(),
+                     [&](Endpoint a, Endpoint b) { return at(a.node).part < at(b.node).part; });
     for (const auto& end : host.endpoints) fabric_.host_of.emplace(end.node, static_cast<int>(fabric_.hosts.size()));
     fabric_.host_by_name.emplace(name, static_cast<int>(fabric_.hosts.size()));
     fabric_.hosts.push_back(std::move(host));

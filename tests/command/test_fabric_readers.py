@@ -66,9 +66,9 @@ FRAGMENTS = [
 def ask_everything(fabric: Any) -> None:
     """Uses all that a fabric offers; only its own error may come."""
     names = [host.name for host in fabric.hosts]
-    for name in names:
-        fabric.routes_from(name)
-        fabric.find_endpoint(name)
+    for host in fabric.hosts:
+        fabric.routes_from(host)
+        fabric.find_endpoint(host.name)
     for route in [fabric.trace_route(*fabric.find_pair(names[0], name), 1) for name in names]:
         fabric.explain(route)
         fabric.bottleneck(route)

@@ -37,7 +37,7 @@ def routes(
 
 def _all(core: Any) -> Iterator[str]:
     for host in core.hosts:
-        yield core.routes_from(host.name)
+        yield core.routes_from(host)
 
 
 def _between(core: Any, names: list[str]) -> Iterator[str]:

@@ -203,6 +203,16 @@ TEST(Readers, TwoSubnetsWithTheSameLidsStayApart) {
   EXPECT_EQ(format_hops(fabric, other), "0x00000000000001a1[1>3] 0x00000000000001b2[1>2] 0x00000000000001a2[3>1]");
 }
 
+TEST(Readers, HostsOfSeveralRailsStandInTheSameOne) {
+  // b's adapter of the second rail has the lowest GUID of all.
+  auto second = kSquare;
+  for (const auto& [from, to] : {std::pair{"00000000000000", "00000000000001"}, {"(d", "(1d"}, {"HCA-1", "HCA-2"}})
+    second = replaced(second, from, to);
+  const auto fabric = load_texts({kSquare, replaced(second, "00000000000001c2", "0000000000000002")});
+  ASSERT_EQ(fabric.hosts.size(), 2U);
+  for (const auto& host : fabric.hosts) EXPECT_EQ(fabric.node(host.endpoints.front().node).part, 0) << host.name;
+}
+
 TEST(Readers, PieceSizesDoNotShow) {
   const auto wiring = read(kBaseline + "ibnetdiscover.txt");
   for (const std::size_t piece : {1, 7, 1000}) {
