@@ -86,8 +86,9 @@ std::vector<std::tuple<std::string, std::size_t, std::size_t, std::size_t>> coun
 
 void bind_error(nb::module_& module) {
   // A class of its own, below Error, whose `fault` is the stable name.
-  static nb::object type;
-  type = nb::exception<FabricError>(module, "FabricError", module.attr("Error").ptr());
+  // The reference is never given back: at exit the interpreter goes before static objects do.
+  static nb::handle type;
+  type = nb::exception<FabricError>(module, "FabricError", module.attr("Error").ptr()).release();
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
