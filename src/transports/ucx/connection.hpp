@@ -27,16 +27,18 @@ class Connection {
   }
   bool is_idle() const { return outgoing.is_idle() && incoming.is_idle(); }
 
-  /// Tells the peer that this rank wants nothing any more, and waits for all that was written to it, the farewell
-  /// included.
-  void say_farewell() noexcept {
-    endpoint.fence();  // our memory here and there may go when this has been seen, so nothing may come later
-    endpoint.put_mailbox(&outbox_.farewell, sizeof(outbox_.farewell), offsetof(Mailbox, farewell), farewell_, &memory_);
-    endpoint.flush(farewell_);
-  }
-  /// Whether both have said so, or the peer is gone.
-  bool has_parted() const {
-    return endpoint.is_broken() || (load(endpoint.mailbox().farewell) != 0 && farewell_.writes == 0);
+  /// This rank wants nothing any more. Waits for nobody: has_parted() goes on with it.
+  void start_parting() noexcept { endpoint.flush(farewell_); }
+  /// Whether both have said so, and all writes have arrived; or the peer is gone. To be asked until it is true, between
+  /// progress of the worker. The farewell is a rank's last write: memory may go when it has been seen.
+  bool has_parted() noexcept {
+    if (farewell_.writes == 0 && !is_farewell_said_) {
+      is_farewell_said_ = true;
+      endpoint.put_mailbox(&outbox_.farewell, sizeof(outbox_.farewell), offsetof(Mailbox, farewell), farewell_,
+                           &memory_);
+      endpoint.flush(farewell_);
+    }
+    return endpoint.is_broken() || (farewell_.writes == 0 && load(endpoint.mailbox().farewell) != 0);
   }
 
  private:
@@ -55,6 +57,7 @@ class Connection {
 
  private:
   Pending farewell_;
+  bool is_farewell_said_ = false;
 };
 
 }  // namespace espalier::transports::ucx

@@ -1,6 +1,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <deque>
@@ -34,14 +35,69 @@ struct Parts {
   Memory mailboxes;
   std::deque<Operation> slots;  ///< never moved
   std::vector<std::unique_ptr<Connection>> connections;
+
+  // Whether all connections came to that.
+  template <class Condition>
+  bool progress_until(Condition is_done, std::chrono::duration<double> limit) noexcept {
+    const auto end = Clock::now() + limit;
+    for (auto& connection : connections) {
+      if (connection == nullptr) continue;
+      while (!is_done(*connection)) {
+        if (Clock::now() > end) return false;
+        connection->endpoint.look_after_peer();
+        worker.progress();
+        sched_yield();
+      }
+    }
+    return true;
+  }
+
+  // Closing an endpoint cuts off what its peer has not read yet, so everybody first waits until its peers want nothing
+  // any more either.
+  bool part(double seconds) noexcept {
+    for (auto& connection : connections)
+      if (connection != nullptr) connection->start_parting();
+    return progress_until([](Connection& connection) { return connection.has_parted(); },
+                          std::chrono::duration<double>(seconds));
+  }
+
+  bool has_parted() noexcept {
+    return std::ranges::all_of(connections, [](const auto& c) { return c == nullptr || c->has_parted(); });
+  }
+
+  bool close() noexcept {
+    for (auto& connection : connections)
+      if (connection != nullptr) connection->endpoint.start_close();
+    return progress_until([](Connection& connection) { return connection.endpoint.is_closed(); }, close_limit);
+  }
 };
 
-// Takes over what cannot be closed yet, until the process ends.
+// Networks whose peers still wanted something when they were destroyed. Never destroyed itself: UCX may be gone before.
+struct LeftBehind {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Parts>> parts;
+};
+
+LeftBehind& left_behind() {
+  static auto& left = *new LeftBehind;
+  return left;
+}
+
 void leave_behind(std::unique_ptr<Parts> parts) {
-  static std::mutex mutex;
-  static auto& left = *new std::vector<std::unique_ptr<Parts>>;  // never destroyed: UCX may be gone before
-  const std::lock_guard lock(mutex);
-  left.push_back(std::move(parts));
+  LeftBehind& left = left_behind();
+  const std::lock_guard lock(left.mutex);
+  left.parts.push_back(std::move(parts));
+}
+
+// Closes those that nobody wants any more. Only when a network is opened, and so never when processes are about to end:
+// docs/ideas/ucx.md tells of UCX's fault there.
+void sweep() {
+  LeftBehind& left = left_behind();
+  const std::lock_guard lock(left.mutex);
+  std::erase_if(left.parts, [](const std::unique_ptr<Parts>& parts) {
+    for (int i = 0; i < 100; ++i) parts->worker.progress();
+    return parts->has_parted() && parts->close();
+  });
 }
 
 class End final : public UcxNetwork {
@@ -52,7 +108,7 @@ class End final : public UcxNetwork {
   }
 
   ~End() override {
-    if (!part() || !close()) leave_behind(std::move(parts_));
+    if (!parts_->part(options_.farewell) || !parts_->close()) leave_behind(std::move(parts_));
   }
 
   std::vector<std::byte> address() const override {
@@ -93,6 +149,24 @@ class End final : public UcxNetwork {
     if (operation.pending.has_failed) return Progress::broken;
     if (operation.is_complete()) return Progress::complete;
     return operation.connection->endpoint.is_broken() ? Progress::broken : Progress::pending;
+  }
+
+  void progress() noexcept override {
+    parts_->worker.progress();
+    const bool is_looking = --until_look_ == 0;
+    if (is_looking) until_look_ = looks_apart;
+    for (std::size_t i = 0; i < busy_.size();) {
+      Connection& connection = *busy_[i];
+      if (is_looking) connection.endpoint.look_after_peer();
+      connection.advance();
+      if (connection.is_idle()) {
+        connection.is_listed = false;
+        busy_[i] = busy_.back();
+        busy_.pop_back();
+      } else {
+        ++i;
+      }
+    }
   }
 
  private:
@@ -145,55 +219,6 @@ class End final : public UcxNetwork {
     return true;
   }
 
-  void progress() noexcept {
-    parts_->worker.progress();
-    const bool is_looking = --until_look_ == 0;
-    if (is_looking) until_look_ = looks_apart;
-    for (std::size_t i = 0; i < busy_.size();) {
-      Connection& connection = *busy_[i];
-      if (is_looking) connection.endpoint.look_after_peer();
-      connection.advance();
-      if (connection.is_idle()) {
-        connection.is_listed = false;
-        busy_[i] = busy_.back();
-        busy_.pop_back();
-      } else {
-        ++i;
-      }
-    }
-  }
-
-  // Whether all connections came to that.
-  template <class Condition>
-  bool progress_until(Condition is_done, std::chrono::duration<double> limit) noexcept {
-    const auto end = Clock::now() + limit;
-    for (auto& connection : parts_->connections) {
-      if (connection == nullptr) continue;
-      while (!is_done(*connection)) {
-        if (Clock::now() > end) return false;
-        connection->endpoint.look_after_peer();
-        parts_->worker.progress();
-        sched_yield();
-      }
-    }
-    return true;
-  }
-
-  // Closing an endpoint cuts off what its peer has not read yet, so everybody first waits until its peers want nothing
-  // any more either.
-  bool part() noexcept {
-    for (auto& connection : parts_->connections)
-      if (connection != nullptr) connection->say_farewell();
-    return progress_until([](const Connection& connection) { return connection.has_parted(); },
-                          std::chrono::duration<double>(options_.farewell));
-  }
-
-  bool close() noexcept {
-    for (auto& connection : parts_->connections)
-      if (connection != nullptr) connection->endpoint.start_close();
-    return progress_until([](Connection& connection) { return connection.endpoint.is_closed(); }, close_limit);
-  }
-
   UcxOptions options_;
   Rank me_;
   std::unique_ptr<Parts> parts_;
@@ -205,6 +230,7 @@ class End final : public UcxNetwork {
 }  // namespace
 
 std::unique_ptr<UcxNetwork> UcxNetwork::open(Rank me, int ranks, const UcxOptions& options) {
+  sweep();
   return std::make_unique<End>(me, ranks, options);
 }
 

@@ -27,8 +27,9 @@ struct UcxOptions {
   /// rank then watches its peers' processes; they must be visible to it. Off, ranks of one host talk through its
   /// devices, as ranks of virtual nodes should.
   bool shared_memory = false;
-  /// How long destruction waits for peers that have not come to it yet, in seconds. Whoever waits longer leaves its
-  /// endpoints open, for the process's end to close: to cut off a peer that has unread writes aborts it (UCX 1.13).
+  /// How long destruction waits for peers that have not come to it yet, in seconds. What is not over by then is closed
+  /// when a later network is opened, or by the process's end: to cut off a peer that has unread writes aborts it (UCX
+  /// 1.13). Processes must not end before all have destroyed their networks (MPI_Finalize sees to that).
   double farewell = 2;
 };
 
@@ -56,6 +57,10 @@ class UcxNetwork : public execute::Network {
   /// Takes the addresses of all ranks, in rank order. Local. Throws Error when one of them has other options or is no
   /// address.
   virtual void connect(std::span<const std::vector<std::byte>> addresses) = 0;
+
+  /// Works on all messages under way. To be called now and then by a rank that waits for something else, like a
+  /// neighbour's flag: its peers' large messages may need it. Never blocks; for the thread that uses the network.
+  virtual void progress() noexcept = 0;
 };
 
 }  // namespace espalier::transports
