@@ -50,7 +50,8 @@ void bind_step(nb::module_& module) {
       .def_prop_ro("window_offset", only_for({Op::put, Op::get}, [](const Step& s) { return s.window_offset(); }))
       .def_prop_ro("far_buffer", only_for({Op::pull, Op::push, Op::copy, Op::reduce},
                                           [](const Step& s) { return std::string(plan::name(s.far_buffer())); }))
-      .def_prop_ro("far_offset", only_for({Op::pull, Op::push, Op::copy, Op::reduce}, [](const Step& s) { return s.far_offset(); }))
+      .def_prop_ro("far_offset",
+                   only_for({Op::pull, Op::push, Op::copy, Op::reduce}, [](const Step& s) { return s.far_offset(); }))
       .def_prop_ro("flag", only_for({Op::post, Op::await, Op::await_all},
                                     [](const Step& s) { return std::string(plan::name(s.flag())); }))
       .def_prop_ro("tick", only_for({Op::post, Op::await, Op::await_all}, [](const Step& s) { return s.tick(); }))
@@ -114,8 +115,8 @@ void bind_accounting(nb::module_& module) {
       .def_ro("network", &Accounting::network)
       .def_ro("phases", &Accounting::phases);
   module.def(
-      "account_for", [](const Plan& plan, int node) { return plan::account_for(plan, NodeId(node)); },
-      nb::arg("plan"), nb::arg("node"));
+      "account_for", [](const Plan& plan, int node) { return plan::account_for(plan, NodeId(node)); }, nb::arg("plan"),
+      nb::arg("node"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Allgather by groups of masters: each node's ranks divide into groups; the masters of a group exchange their shares over
-// all their connections at once, and every master hands its node what its group has brought.
+// Allgather by groups of masters: each node's ranks divide into groups; the masters of a group exchange their shares
+// over all their connections at once, and every master hands its node what its group has brought.
 //
 //     node 0   [ 0* 1 | 2* 3 ]        group 0: 0, 4, 8      phase 1  shares to their masters        shared memory
 //     node 1   [ 4* 5 | 6* 7 ]        group 1: 2, 6, 10     phase 2  among the masters of a group   network
@@ -114,8 +114,8 @@ class GroupExchange {
   void send(int to, const Nodes& nodes) {
     if (nodes.count == 0 || shares_.bytes(nodes) == 0) return;
     sends_.make_room();
-    sends_.add(builder_.send(shares_.master(to), Buffer::scratch, base_ + shares_.begin(nodes.first),
-                             shares_.bytes(nodes)));
+    sends_.add(
+        builder_.send(shares_.master(to), Buffer::scratch, base_ + shares_.begin(nodes.first), shares_.bytes(nodes)));
   }
 
   Builder& builder_;
@@ -323,8 +323,8 @@ class GroupAllgather {
   bool has_gathered_ = false;
 };
 
-/// Each node's data go to one master on every other node, from as many ranks as there are groups: group i gathers on the
-/// nodes n with n mod groups = i, to a master that ends with everything.
+/// Each node's data go to one master on every other node, from as many ranks as there are groups: group i gathers on
+/// the nodes n with n mod groups = i, to a master that ends with everything.
 ///
 ///     node 0   [ 0* 1  2  3 ]      group 0 (ranks 0, 4, 8, 12) gathers on node 0: master 0
 ///     node 1   [ 4  5* 6  7 ]      group 1 (ranks 1, 5, 9, 13) gathers on node 1: master 5
@@ -376,8 +376,8 @@ class GatherBased {
     for (int distance = 1; is_master_ && distance < nodes; ++distance) {
       const int from = (node - distance + nodes) % nodes;
       if (node_bytes(from) > 0)
-        receives.add(builder_.recv(rank_of(from, member(from, node)), Buffer::scratch, order_.begin_of(from),
-                                   node_bytes(from)));
+        receives.add(
+            builder_.recv(rank_of(from, member(from, node)), Buffer::scratch, order_.begin_of(from), node_bytes(from)));
     }
     for (int distance = 1; distance < nodes; ++distance) {
       const int to = (node + distance) % nodes;

@@ -1,6 +1,6 @@
 #pragma once
-// The multi-connection, multi-core allgathers of Qian, Rashti and Afsahi (2010), section 5. Choice and problem are valid
-// together (registry.hpp).
+// The multi-connection, multi-core allgathers of Qian, Rashti and Afsahi (2010), section 5. Choice and problem are
+// valid together (registry.hpp).
 
 #include "plan/builder.hpp"
 

@@ -15,7 +15,6 @@ using plan::Step;
 /// A message between two ranks: known by its sender, its receiver, or both.
 struct Message {
   double arrival = -1;  ///< at the receiver's link; negative until it has been sent
-
 };
 
 /// One rank at one of its steps.

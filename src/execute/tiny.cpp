@@ -75,8 +75,8 @@ class TinyCall {
     return message;
   }
 
-  /// Where the owner's message of `blocks` blocks lies. Every rank asks once for every message of the call, read or not:
-  /// that keeps the cursors together.
+  /// Where the owner's message of `blocks` blocks lies. Every rank asks once for every message of the call, read or
+  /// not: that keeps the cursors together.
   Line* place(LocalRank owner, int blocks) noexcept {
     return seat_.next_message(owner, lines_ * static_cast<std::uint32_t>(blocks));
   }

@@ -5,8 +5,8 @@
 
 namespace espalier::groups {
 
-/// Consecutive ranks of a node, as equal in number as can be. With more groups than ranks some have no rank of this node:
-/// their share is empty, but somebody still speaks for them, ranks in turn.
+/// Consecutive ranks of a node, as equal in number as can be. With more groups than ranks some have no rank of this
+/// node: their share is empty, but somebody still speaks for them, ranks in turn.
 ///
 ///     5 ranks, 2 groups    [0* 1 2] [3* 4]           * master
 ///     2 ranks, 4 groups    [0*] [1*] [ ] [ ]         groups 2, 3: masters 0, 1

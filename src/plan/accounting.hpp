@@ -1,5 +1,6 @@
 #pragma once
-// What one node does in a plan, phase by phase, counted from its steps: the columns of Qian, Rashti and Afsahi's Table 1.
+// What one node does in a plan, phase by phase, counted from its steps: the columns of Qian, Rashti and Afsahi's
+// Table 1.
 
 #include <string>
 #include <vector>

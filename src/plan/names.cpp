@@ -9,7 +9,7 @@
 namespace espalier::plan {
 
 const char* name(Op op) {
-  static constexpr const char* names[] = {"send", "recv", "finish", "put",       "get", "pull",
+  static constexpr const char* names[] = {"send", "recv", "finish", "put",       "get",  "pull",
                                           "push", "post", "await",  "await_all", "copy", "reduce"};
   return names[static_cast<int>(op)];
 }
@@ -36,8 +36,21 @@ const char* name(Within within) {
 }
 
 const char* name(Between between) {
-  static constexpr const char* names[] = {"knomial",      "chain", "flat",          "scatter_allgather", "pairwise", "ring", "recursive_doubling",
-                                          "rabenseifner", "bruck", "dissemination", "gather_reduce", "single_group_ring", "single_group_direct", "multi_group", "multi_group_lean",
+  static constexpr const char* names[] = {"knomial",
+                                          "chain",
+                                          "flat",
+                                          "scatter_allgather",
+                                          "pairwise",
+                                          "ring",
+                                          "recursive_doubling",
+                                          "rabenseifner",
+                                          "bruck",
+                                          "dissemination",
+                                          "gather_reduce",
+                                          "single_group_ring",
+                                          "single_group_direct",
+                                          "multi_group",
+                                          "multi_group_lean",
                                           "gather_based"};
   return names[static_cast<int>(between)];
 }

@@ -106,11 +106,13 @@ class Step {
   constexpr LocalRank neighbour() const { return LocalRank(peer_); }                 ///< get, pull, push, await, reduce
   constexpr std::uint32_t slot() const { return static_cast<std::uint32_t>(far_); }  ///< send, recv, finish
   constexpr Bytes window_offset() const { return far_; }  ///< put (own window), get (the neighbour's)
-  constexpr Buffer far_buffer() const { return static_cast<Buffer>(other_); }  ///< pull, push: theirs; copy, reduce: the source
-  constexpr Bytes far_offset() const { return far_; }                          ///< pull, push, copy, reduce
-  constexpr Flag flag() const { return static_cast<Flag>(other_); }            ///< post, await, await_all
-  constexpr std::uint64_t tick() const { return far_; }                        ///< post, await, await_all
-  constexpr Bytes calls_back() const { return offset_; }                       ///< await, await_all
+  constexpr Buffer far_buffer() const {
+    return static_cast<Buffer>(other_);
+  }                                                                  ///< pull, push: theirs; copy, reduce: the source
+  constexpr Bytes far_offset() const { return far_; }                ///< pull, push, copy, reduce
+  constexpr Flag flag() const { return static_cast<Flag>(other_); }  ///< post, await, await_all
+  constexpr std::uint64_t tick() const { return far_; }              ///< post, await, await_all
+  constexpr Bytes calls_back() const { return offset_; }             ///< await, await_all
 
   constexpr bool operator==(const Step&) const = default;
 

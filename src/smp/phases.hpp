@@ -8,15 +8,15 @@
 
 namespace espalier::smp {
 
-/// Every rank of the node calls the same phases in the same order. In a phase each rank has one stretch (maybe empty) for
-/// others; its pieces go through its cells round by round: in round k everyone puts its k-th piece and reads the k-th
-/// pieces that it wants, so that nobody is more than the number of cells ahead of anybody.
+/// Every rank of the node calls the same phases in the same order. In a phase each rank has one stretch (maybe empty)
+/// for others; its pieces go through its cells round by round: in round k everyone puts its k-th piece and reads the
+/// k-th pieces that it wants, so that nobody is more than the number of cells ahead of anybody.
 class Phases {
  public:
   Phases(plan::Builder& builder, const Cells& cells) : builder_(builder), cells_(cells) {}
 
-  /// `bytes_of(local rank)`: the length of each rank's stretch, equal on all ranks. `own`: this rank's. For each piece of
-  /// each rank, own included, `take(writer, offset, bytes, get)` may call `get(into, skip)` for the parts it wants:
+  /// `bytes_of(local rank)`: the length of each rank's stretch, equal on all ranks. `own`: this rank's. For each piece
+  /// of each rank, own included, `take(writer, offset, bytes, get)` may call `get(into, skip)` for the parts it wants:
   /// `offset` is the piece's place in the writer's stretch, `skip` that of a part in the piece.
   template <class BytesOf, class Take>
   void run(BytesOf bytes_of, const Range& own, Take take) {

@@ -143,8 +143,8 @@ std::string to_string(const Value& value, const plan::Plan& plan, const Expressi
   if (value.expression == Expressions::nonsense) return "a reduction of operands that do not belong together";
   if (value.expression != Expressions::brought)
     return "byte " + std::to_string(value.offset) + " of " + to_string(expressions.operands(value.expression));
-  const bool comes_from_root = plan.problem.operation == Operation::broadcast ||
-                               plan.problem.operation == Operation::scatter;
+  const bool comes_from_root =
+      plan.problem.operation == Operation::broadcast || plan.problem.operation == Operation::scatter;
   Rank rank = comes_from_root ? plan.problem.root : Rank(0);
   if (!comes_from_root)
     while (rank.value + 1 < plan.topology.ranks() && brought_before(plan, Rank(rank.value + 1)) <= value.offset)

@@ -54,8 +54,7 @@ std::vector<Bytes> uneven_counts(Operation operation, int ranks) {
 }
 
 void prove_if_valid(const Specimen& specimen, Outcome& outcome) {
-  if (!outcome.is_hopeless() &&
-      collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty())
+  if (!outcome.is_hopeless() && collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty())
     prove(specimen, outcome);
 }
 

@@ -39,7 +39,8 @@ std::vector<Violation> verify_calls(const Calls& calls) {
   std::vector<const Wiring*> wirings;
   for (const plan::Plan* plan : calls) wirings.push_back(&wiring_of[plan]);
   Machine(calls, wirings, Placement::apart, report).run();
-  if (report.empty() && std::any_of(calls.begin(), calls.end(), has_form_in_place)) Machine(calls, wirings, Placement::in_place, report).run();
+  if (report.empty() && std::any_of(calls.begin(), calls.end(), has_form_in_place))
+    Machine(calls, wirings, Placement::in_place, report).run();
   return std::move(report).take();
 }
 

@@ -87,7 +87,7 @@ class World {
   std::vector<Memory> memories_;
   std::vector<Expressions> expressions_;  ///< by call
   std::vector<Contents> first_results_;   ///< by call: what the first rank to end an allreduce has found
-  std::vector<Conflict> conflicts_;  ///< of the access under way
+  std::vector<Conflict> conflicts_;       ///< of the access under way
 };
 
 }  // namespace espalier::verify

@@ -158,6 +158,12 @@ class FakeCore:
         facts = {"name": "broadcast_knomial", "between": "knomial", "summary": "a tree", "source": "folklore"}
         return [SimpleNamespace(operation="broadcast", knobs="", **facts)]
 
+    def account_for(self, plan: Any, node: int) -> Any:
+        return SimpleNamespace(connections_in=0, connections_out=0, network=[], phases=[])
+
+    def probe_node(self) -> Any:
+        raise ValueError("no processors in /sys")
+
     def probe_table_path(self, setting: str) -> str:
         return setting
 

@@ -75,7 +75,7 @@ def test_settings_are_documented() -> None:
         (lambda: _core.build(_core.Topology([0, 1], window_bytes=4096), "bcast", 8, 0, "chain"), "window of 4K"),
         (lambda: _core.parse_choice("allgather", "chain"), "unknown algorithm 'chain'"),
         (lambda: _core.parse_choice("bcast", "chain,speed=9"), "unknown knob 'speed'"),
-        (lambda: _core.choose(_core.Topology([0]), "scatter", 8), "scatter"),
+        (lambda: _core.choose(_core.Topology([0]), "gossip", 8), "gossip"),
         (lambda: _core.virtual_node_of("0", 0, 1), "'0'"),
         (lambda: _core.virtual_node_of("2", 3, 3), "index 3"),
     ],

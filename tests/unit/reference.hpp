@@ -12,9 +12,8 @@ namespace espalier::testing {
 
 /// Byte `offset` of what a rank brings in a call.
 inline std::byte brought(int call, int rank, Bytes offset) {
-  return static_cast<std::byte>((static_cast<Bytes>(call) * 59 + static_cast<Bytes>(rank) * 101 + offset * 7 +
-                                 offset / 256) %
-                                251);
+  return static_cast<std::byte>(
+      (static_cast<Bytes>(call) * 59 + static_cast<Bytes>(rank) * 101 + offset * 7 + offset / 256) % 251);
 }
 
 /// Associative operations on bytes. Commutative: their sum modulo 256. Not commutative, for elements of two bytes: the
@@ -71,8 +70,8 @@ inline std::vector<std::byte> fold(const plan::Problem& problem, int first, int 
 
 inline std::vector<std::byte> move(const plan::Problem& problem, int ranks, Rank me, int call) {
   using plan::Operation;
-  const plan::Blocks blocks = problem.operation == Operation::alltoall ? plan::Blocks({}, 0)
-                                                                       : plan::Blocks(problem, ranks);
+  const plan::Blocks blocks =
+      problem.operation == Operation::alltoall ? plan::Blocks({}, 0) : plan::Blocks(problem, ranks);
   const plan::PairBlocks pairs(problem, ranks);
   std::vector<std::byte> result;
   const auto take = [&](Rank from, Bytes offset, Bytes bytes) {
@@ -83,7 +82,8 @@ inline std::vector<std::byte> move(const plan::Problem& problem, int ranks, Rank
   for (int r = 0; r < ranks; ++r) {
     if (problem.operation == Operation::allgather || (problem.operation == Operation::gather && me == problem.root))
       take(Rank(r), 0, blocks.bytes(Rank(r)));
-    if (problem.operation == Operation::alltoall) take(Rank(r), pairs.input_begin(Rank(r), me), pairs.bytes(Rank(r), me));
+    if (problem.operation == Operation::alltoall)
+      take(Rank(r), pairs.input_begin(Rank(r), me), pairs.bytes(Rank(r), me));
   }
   return result;
 }

@@ -19,8 +19,8 @@ Accounting account(const std::string& choice) {
   std::vector<int> node_of;
   for (int r = 0; r < 16; ++r) node_of.push_back(r / 4);
   const topology::Topology topology = topology::Topology::from_nodes(node_of);
-  const plan::Plan plan = build_plan(topology, {plan::Operation::allgather, M},
-                                     parse_choice(plan::Operation::allgather, choice));
+  const plan::Plan plan =
+      build_plan(topology, {plan::Operation::allgather, M}, parse_choice(plan::Operation::allgather, choice));
   return plan::account_for(plan, NodeId(1));
 }
 

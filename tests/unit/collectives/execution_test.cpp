@@ -33,8 +33,8 @@ void expect_right_bytes(const Topology& topology, const std::vector<Problem>& ca
       if (!why_invalid(topology, problem, choice).empty()) continue;
       const testing::ReferenceReducer reducer(problem.is_commutative);
       testing::CallerBuffers buffers(problem, ranks, me, call, call % 2 == 1);
-      ASSERT_TRUE(world.run(me, build_program(topology, problem, choice, me), buffers.input(), buffers.output(),
-                            &reducer));
+      ASSERT_TRUE(
+          world.run(me, build_program(topology, problem, choice, me), buffers.input(), buffers.output(), &reducer));
       EXPECT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, call))
           << "rank " << me.value << " of " << ranks << ", call " << call << ", " << problem.bytes << " bytes, "
           << to_string(choice);

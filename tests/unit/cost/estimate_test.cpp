@@ -17,8 +17,8 @@ using topology::Topology;
 double time_of(const std::vector<int>& node_of, Operation operation, Bytes bytes, const std::string& choice,
                topology::Capabilities can = {.single_copy = true}, const Parameters& parameters = {}) {
   const Topology topology = Topology::from_nodes(node_of, can);
-  const plan::Plan plan = collectives::build_plan(topology, {operation, bytes, Rank(0)},
-                                                  collectives::parse_choice(operation, choice));
+  const plan::Plan plan =
+      collectives::build_plan(topology, {operation, bytes, Rank(0)}, collectives::parse_choice(operation, choice));
   return estimate_time(plan, parameters).total;
 }
 

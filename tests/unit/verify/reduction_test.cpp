@@ -24,8 +24,7 @@ Plan fold_everywhere(const Problem& problem, int ranks, Order order_of) {
     builder.await_neighbours(Flag::ready, 1);
     const std::vector<int> order = order_of(builder.me().value);
     builder.get(LocalRank(order.front()), 0, Buffer::output, 0, bytes);
-    for (std::size_t i = 1; i < order.size(); ++i)
-      builder.reduce(LocalRank(order[i]), 0, Buffer::output, 0, bytes);
+    for (std::size_t i = 1; i < order.size(); ++i) builder.reduce(LocalRank(order[i]), 0, Buffer::output, 0, bytes);
   });
 }
 
