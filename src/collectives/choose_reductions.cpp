@@ -112,6 +112,10 @@ Decision choose_reduce_scatter(const Topology& topology, const Problem& problem)
   if (may_single_copy(topology) && total >= (Bytes{32} << 10)) choice.within = Within::single_copy;
   decision.reason = topology.nodes() == 1 ? "one node: every rank folds its own block"
                                           : "every leader sends each other node's part directly";
+  if (topology.nodes() > 1 && !problem.is_commutative && !topology.is_blocked()) {
+    choice.between = Between::gather_reduce;
+    decision.reason = "operands must stay in rank order, which nodes do not hold: gathered first, then folded";
+  }
   choose_cells(topology, problem, total, topology.nodes() == 1 ? topology.ranks() : 1, choice);
   return decision;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "plan/blocks.hpp"
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
 
@@ -22,7 +23,9 @@ class GatherReduce {
       : builder_(builder),
         topology_(builder.topology()),
         problem_(problem),
-        segment_(segment_of(problem, choice)),
+        blocks_(problem, topology_.ranks()),
+        vector_(is_scattered() ? blocks_.total() : problem.bytes),
+        segment_(is_scattered() ? vector_ : segment_of(problem, choice)),
         all_(leads() ? static_cast<Bytes>(topology_.ranks()) * segment_ : 0),
         node_(builder, problem, choice, topology_.local_rank(leader_of(builder.node().value)), Buffer::scratch, all_) {
     builder.need_scratch(all_ + smp::NodeReduction::scratch_bytes(problem, choice));
@@ -30,14 +33,18 @@ class GatherReduce {
 
   void build() {
     const int own = builder_.node().value;
-    for (Bytes offset = 0; offset < problem_.bytes; offset += segment_) {
-      const Bytes bytes = std::min(segment_, problem_.bytes - offset);
+    for (Bytes offset = 0; offset < vector_; offset += segment_) {
+      const Bytes bytes = std::min(segment_, vector_ - offset);
       std::vector<std::uint32_t> slots;
       if (folds(own)) expect_all(bytes, slots);
       node_.gather(offset, begin(own, bytes), bytes);
       if (leads()) send_all(bytes, slots);
       for (const std::uint32_t slot : slots) builder_.finish(slot);
       if (!folds(own)) continue;
+      if (is_scattered()) {
+        hand_out_blocks();
+        continue;
+      }
       if (leads()) fold(offset, bytes);
       if (problem_.operation == Operation::allreduce)
         node_.hand_out(smp::NodeReduction::everyone, {Buffer::output, offset, bytes}, offset);
@@ -57,8 +64,9 @@ class GatherReduce {
     return is_root_node ? problem_.root : topology_.ranks_on(NodeId(node)).front();
   }
   bool leads() const { return leader_of(builder_.node().value) == builder_.me(); }
+  bool is_scattered() const { return problem_.operation == Operation::reduce_scatter; }
   bool folds(int node) const {
-    return problem_.operation == Operation::allreduce || topology_.node_of(problem_.root) == NodeId(node);
+    return problem_.operation != Operation::reduce || topology_.node_of(problem_.root) == NodeId(node);
   }
 
   /// Vectors lie node by node.
@@ -97,9 +105,23 @@ class GatherReduce {
     builder_.copy(Buffer::scratch, sum, Buffer::output, offset, bytes);
   }
 
+  /// To each rank of the node its block, which the leader folds in the place of the last rank's vector.
+  void hand_out_blocks() {
+    const Bytes last = place_of(Rank(topology_.ranks() - 1), vector_);
+    for (const Rank rank : topology_.ranks_on(builder_.node())) {
+      const Bytes begin = blocks_.begin(rank), bytes = blocks_.bytes(rank);
+      for (int from = topology_.ranks() - 2; leads() && from >= 0; --from)
+        builder_.reduce(Buffer::scratch, place_of(Rank(from), vector_) + begin, Buffer::scratch, last + begin, bytes);
+      if (leads() && rank == builder_.me()) builder_.copy(Buffer::scratch, last + begin, Buffer::output, 0, bytes);
+      node_.hand_out(topology_.local_rank(rank), {Buffer::scratch, last + begin, bytes}, 0);
+    }
+  }
+
   Builder& builder_;
   const topology::Topology& topology_;
   const Problem& problem_;
+  plan::Blocks blocks_;
+  Bytes vector_;  ///< what one rank brings
   Bytes segment_;
   Bytes all_;  ///< scratch for the vectors
   smp::NodeReduction node_;

@@ -7,6 +7,7 @@
 #include "collectives/reduce_scatter.hpp"
 
 #include <vector>
+#include "collectives/gather_reduce.hpp"
 
 #include "collectives/leader_sum.hpp"
 #include "plan/blocks.hpp"
@@ -136,6 +137,8 @@ void build_reduce_scatter(Builder& builder, const Problem& problem, const Choice
   if (plan::Blocks(problem, builder.topology().ranks()).total() == 0) return;
   if (builder.topology().nodes() == 1)
     smp::reduce_blocks(builder, problem, choice);
+  else if (choice.between == plan::Between::gather_reduce)
+    build_gather_reduce(builder, problem, choice);
   else
     Pairwise(builder, problem, choice).build();
 }

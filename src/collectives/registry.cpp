@@ -159,6 +159,10 @@ constexpr Algorithm table[] = {
      "leaders send each other node's part of the vector directly, N - 1 messages, (N - 1)/N of the vector; on one node "
      "every rank folds its own block",
      exchange_knobs, build_reduce_scatter, why_no_reduce_scatter},
+    {"reduce_scatter_gather_reduce", Operation::reduce_scatter, Between::gather_reduce,
+     "Thakur, Rabenseifner, Gropp 2005, section 4.4",
+     "leaders swap all vectors, uncombined, one round; each folds its node's blocks in rank order, on any placement",
+     exchange_knobs, build_reduce_scatter, why_no_reduce_scatter},
     {"scan_chain", Operation::scan, Between::chain, "Hillis, Steele 1986 (serial form), pipelined",
      "each rank adds its own to the prefix of the one before and hands it on; ranks - 1 hops + pieces", cell_knobs,
      build_scan, why_no_scan},

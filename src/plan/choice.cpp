@@ -21,7 +21,8 @@ std::string group_knobs(const Choice& choice) {
 
 std::string to_string(const Choice& choice) {
   std::string text = name(choice.between);
-  if (choice.between == Between::knomial) text += ",radix=" + std::to_string(choice.radix);
+  if (choice.between == Between::knomial || choice.between == Between::scatter_allgather)
+    text += ",radix=" + std::to_string(choice.radix);
   text += group_knobs(choice);
   if (choice.segment > 0) text += ",segment=" + format_bytes(choice.segment);
   text += std::string(",within=") + name(choice.within);

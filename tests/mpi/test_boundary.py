@@ -116,7 +116,9 @@ def test_disabled_means_native_everywhere(get_mpi: GetMpi, tmp_path: Path) -> No
     mpi, file = get_mpi("openmpi-5"), tmp_path / "stats.json"
     settings = {"ESPALIER_DISABLE": "1", "ESPALIER_STATS": str(file)}
     assert_passed(mpi.run([mpi.program("conformance"), "skew"], 3, settings=settings))
-    assert all(counts.handled == 0 and counts.native > 0 for counts in read_stats(file).values())
+    stats = read_stats(file)
+    assert all(counts.handled == 0 for counts in stats.values())
+    assert all(stats[name].native > 0 for name in BASIC)
 
 
 @pytest.mark.parametrize(
