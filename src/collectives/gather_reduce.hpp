@@ -1,5 +1,6 @@
 #pragma once
-// Reduce, allreduce and reduce_scatter that gather all vectors before they combine any: operands keep rank order on every placement.
+// Reduce, allreduce and reduce_scatter that gather all vectors before they combine any: operands keep rank order on
+// every placement.
 
 #include "plan/builder.hpp"
 
