@@ -13,7 +13,8 @@ struct Line {
 
 /// One node's memory and processors, and one network: LogGP (Alexandrov et al. 1995) for messages between nodes, a
 /// fixed and a per-byte cost for each kind of copy, one cache line's way for flags. The defaults are those of a current
-/// x86 server on a fast network, measured where a number says so and rounded; `espalier tune` measures them.
+/// x86 server on a fast network, measured where a number says so and rounded; nothing fills them from `espalier tune`'s
+/// curves yet.
 struct Parameters {
   /// A flag's way from one core's cache to another's (two cores of one socket: 0.19 us).
   double flag = 0.2;
