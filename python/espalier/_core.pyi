@@ -446,6 +446,7 @@ class CostParameters:
     overhead: float
     gap: float
     link_rate: float
+    eager: float
     cores: int
     yield_cost: float
     def __init__(self) -> None: ...

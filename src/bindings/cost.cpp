@@ -27,6 +27,7 @@ void bind_cost(nb::module_& module) {
       .def_rw("overhead", &Parameters::overhead)
       .def_rw("gap", &Parameters::gap)
       .def_rw("link_rate", &Parameters::link_rate)
+      .def_rw("eager", &Parameters::eager)
       .def_rw("cores", &Parameters::cores)
       .def_rw("yield_cost", &Parameters::yield);
   module.def(

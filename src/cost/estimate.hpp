@@ -15,10 +15,9 @@ struct Estimate {
   std::vector<double> ends;
 };
 
-/// Plays the plan through in order of time: a flag is seen one line's way after it was posted; messages of a node leave
-/// and enter through one link each, one behind the other; on oversubscribed nodes steps share the cores. Contention in
-/// memory, cache misses and the network between the links are not modelled, so estimates order choices rather than
-/// predict times. The plan must be correct (verify). O(steps log ranks).
+/// Plays the plan through (play.hpp) over a LogGP network: messages of a node leave and enter through one link each,
+/// one behind the other; the network between the links is not modelled. The plan must be correct (verify). O(steps log
+/// ranks).
 Estimate estimate_time(const plan::Plan& plan, const Parameters& parameters = {});
 
 }  // namespace espalier::cost

@@ -34,6 +34,8 @@ struct Parameters {
   double overhead = 0.4;
   double gap = 0.2;
   double link_rate = 10000;
+  /// Messages up to so many bytes are taken from their sender at once; for longer ones both sides must be ready.
+  double eager = 64 << 10;
   /// Cores that the ranks of a node share, where they are fewer than ranks; and what handing one over costs (a yield).
   int cores = 2;
   double yield = 1.0;
