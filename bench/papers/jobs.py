@@ -65,17 +65,18 @@ def compare(
 ) -> dict[tuple[str, int], Row]:
     """Native against Espalier in one job, by operation and size. `choice` is forced on broadcasts unless empty."""
     forced = {"ESPALIER_CHOICE_BROADCAST": choice} if choice else {}
-    plan = measure.Plan(ops, sizes, place.ranks, effort.rounds, effort.budget_ms, settings={**place.settings, **forced})
+    settings = {**place.settings, **forced}
+    plan = measure.Plan(ops, sizes, place.ranks, effort.rounds, effort.budget_ms, settings=settings, hosts=place.hosts)
     return {(row.op, row.bytes): row for row in measure.measure(mpi, plan)}
 
 
 @contextmanager
-def choice_job(mpi: Mpi, ranks: int, settings: Mapping[str, str]) -> Iterator[Worker]:
+def choice_job(mpi: Mpi, place: Place, settings: Mapping[str, str]) -> Iterator[Worker]:
     """A job that measures the choices it is told side by side. Raises UserError when it dies or hangs."""
     # Tuning switches the user's table off; "auto" in a figure is what a program of the user would get.
     table = {"ESPALIER_TABLE": os.environ.get("ESPALIER_TABLE", "")}
     try:
-        with Worker(mpi, ranks, {**table, **settings}) as worker:
+        with Worker(mpi, place.ranks, {**table, **place.settings, **settings}, place.hosts) as worker:
             yield worker
     except WorkerLostError as error:
         raise UserError(str(error), "see the job's messages above; try: espalier doctor") from error

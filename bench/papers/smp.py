@@ -76,7 +76,7 @@ def access_cost(it: Setup) -> Figure:
 
 def copy_cost(it: Setup) -> Figure:
     """Figure 2."""
-    with choice_job(it.mpi, 2, {}) as worker:
+    with choice_job(it.mpi, Place(1, 2), {}) as worker:
         points = worker.curve("copy")
     totals = sorted({int(point["bytes"]) for point in points})
     every = sorted({int(point["cell"]) for point in points if point["cell"] <= totals[0]})
@@ -115,7 +115,7 @@ def _depths(it: Setup, ranks: int) -> tuple[Panel, str]:
         for cell in cells
         for depth in depths
     }
-    with choice_job(it.mpi, ranks, {"ESPALIER_SHM_WINDOW": "2M"}) as worker:
+    with choice_job(it.mpi, Place(1, ranks), {"ESPALIER_SHM_WINDOW": "2M"}) as worker:
         arms = time_choices(worker, "broadcast", size, list(names.values()), it.effort)
     times = {key: arms[name].us for key, name in names.items()}
     reasons = {arm.refused for arm in arms.values() if arm.us is None}
@@ -227,7 +227,7 @@ def _native_and_own(it: Setup, place: Place, op: str) -> Panel:
 
 def _side_by_side(it: Setup, place: Place, op: str, arms: dict[str, str], settings: dict[str, str]) -> Panel:
     """All arms in one job. An arm that can not serve every size is left out, with the reason."""
-    with choice_job(it.mpi, place.ranks, {**place.settings, **settings}) as worker:
+    with choice_job(it.mpi, place, settings) as worker:
         results = [time_choices(worker, op, size, list(arms.values()), it.effort) for size in it.sizes]
     curves, notes = [], []
     styles = {"native": NATIVE, "Espalier": OWN}

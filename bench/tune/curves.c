@@ -181,9 +181,9 @@ static double ping(int peer, void* data, size_t bytes) {
 }
 
 /* The first rank but 0 that shares rank 0's host, or the first that does not; 0 when there is none. */
-static int first_peer(int on_same_host) {
+static int first_peer(int on_same_node) {
   for (int r = 1; r < job.ranks; ++r)
-    if ((job.host_of[r] == 0) == on_same_host) return r;
+    if ((job.node_of[r] == 0) == on_same_node) return r;
   return 0;
 }
 
@@ -192,14 +192,14 @@ static void draw_latency(void) {
   char* data = allocate(largest);
   int printed = 0;
   memset(data, 1, largest);
-  for (int on_same_host = 1; on_same_host >= 0; --on_same_host) {
-    int peer = first_peer(on_same_host);
+  for (int on_same_node = 1; on_same_node >= 0; --on_same_node) {
+    int peer = first_peer(on_same_node);
     for (size_t bytes = 8; peer > 0 && bytes <= largest; bytes *= 4) {
       meet();
       double us = ping(peer, data, bytes);
       if (job.rank == 0)
         printf("%s{\"between\": \"%s\", \"bytes\": %zu, \"us\": %.3f}", separator(&printed),
-               on_same_host ? "ranks of one host" : "hosts", bytes, us);
+               on_same_node ? "ranks of one node" : "nodes", bytes, us);
     }
   }
   free(data);
@@ -212,9 +212,9 @@ static int pair_up(int* peer, int* index, int* is_sender) {
   int* first = allocate((size_t)job.ranks * 2 * sizeof(int));
   int* second = first + job.ranks;
   for (int r = 0; r < job.ranks; ++r)
-    if (job.hosts > 1 ? job.host_of[r] == 0 : r < job.ranks / 2)
+    if (job.nodes > 1 ? job.node_of[r] == 0 : r < job.ranks / 2)
       first[senders++] = r;
-    else if (job.hosts == 1 || job.host_of[r] == 1)
+    else if (job.nodes == 1 || job.node_of[r] == 1)
       second[receivers++] = r;
   int pairs = senders < receivers ? senders : receivers;
   *peer = *index = -1;

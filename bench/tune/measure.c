@@ -14,9 +14,13 @@
 
 enum { MOST_ARMS = 32, MOST_ROUNDS = 64, LEAST_CALLS = 4, MOST_CALLS = 512, MOST_ROTATIONS = 4 };
 
-struct problem {
-  int operation;
-  size_t bytes;
+/* A call that takes longer than this (on slow links) is far above the scheduler's time slices: one per round will do.
+ */
+static const double slow_us = 50e3;
+
+/* What arms are measured with. */
+struct bench {
+  struct problem problem;
   int cold;
   double batch_us; /* time meant for one batch */
   /* Several pairs of buffers that calls take in turn: no program calls again and again with one. */
@@ -30,6 +34,7 @@ struct arm {
   int is_native;
   MPI_Comm comm;
   int calls;         /* per batch, from now on */
+  int least;         /* of them, however long they take */
   int timed;         /* calls so far */
   char refused[256]; /* why it takes no part; else empty */
   char said[256];    /* what Espalier says of the call */
@@ -42,67 +47,40 @@ static int pooled;
 /* ---- calls ---------------------------------------------------------------------------------------------------------
  */
 
-static void run_arm(const struct arm* arm, const struct problem* p, int turn) {
-  size_t slot = (size_t)(turn % p->rotations);
-  run_operation(p->operation, arm->is_native, p->bytes, p->in + slot * p->in_stride, p->out + slot * p->out_stride,
-                arm->comm);
-}
-
-/* Nothing of the buffers stays in the first and second cache levels. */
-static void purge_cache(void) {
-  enum { SWEEP = 16 << 20 };
-  static char* sweep;
-  if (sweep == NULL) sweep = allocate(SWEEP);
-  memset(sweep, 1, SWEEP);
-}
-
-static int ascending(const void* a, const void* b) {
-  double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-
-/* From what each rank saw to how long each call took, on rank 0. Ranks of one host read one clock: from the last entry
- * (with more ranks than cores from the first: who has not been scheduled yet is part of the cost) to the last exit.
- * Between hosts clocks differ and the longest stay counts. */
-static void join_ranks(const double* entry, const double* exit, int calls, double* took) {
-  double begin[MOST_CALLS], mine[MOST_CALLS];
-  if (job.hosts > 1) {
-    for (int i = 0; i < calls; ++i) mine[i] = exit[i] - entry[i];
-    PMPI_Reduce(mine, took, calls, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    return;
-  }
-  PMPI_Reduce(entry, begin, calls, MPI_DOUBLE, job.ranks <= job.cores ? MPI_MAX : MPI_MIN, 0, MPI_COMM_WORLD);
-  PMPI_Reduce(exit, took, calls, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  for (int i = 0; i < calls; ++i) took[i] -= begin[i];
+static void run_arm(const struct arm* arm, struct bench* bench, int turn) {
+  const size_t slot = (size_t)(turn % bench->rotations);
+  const struct operation* operation = bench->problem.operation;
+  bench->problem.comm = arm->comm;
+  (arm->is_native ? operation->native : operation->preloaded)(&bench->problem, bench->in + slot * bench->in_stride,
+                                                              bench->out + slot * bench->out_stride);
 }
 
 /* A batch that took far longer than meant (the machine does other things, too) makes those after it shorter, so that a
  * budget holds; rank 0's clock decides for all. */
-static void shorten(struct arm* arm, const struct problem* p, double took_us) {
+static void shorten(struct arm* arm, const struct bench* bench, double took_us) {
   int calls = arm->calls;
-  if (took_us > 3 * p->batch_us) calls = (int)(calls * p->batch_us / took_us);
-  calls = calls < LEAST_CALLS ? LEAST_CALLS : calls;
+  if (took_us > 3 * bench->batch_us) calls = (int)(calls * bench->batch_us / took_us);
+  calls = calls < arm->least ? arm->least : calls;
   PMPI_Bcast(&calls, 1, MPI_INT, 0, MPI_COMM_WORLD);
   arm->calls = calls;
 }
 
-static void run_batch(struct arm* arm, const struct problem* p, int round) {
+static void run_batch(struct arm* arm, struct bench* bench, int round) {
   static int turn;
   double entry[MOST_CALLS], exit[MOST_CALLS], took[MOST_CALLS], begin = now_us();
   const int calls = arm->calls;
-  run_arm(arm, p, turn++);
+  run_arm(arm, bench, turn++);
   for (int i = 0; i < calls; ++i, ++turn) {
-    if (p->cold) purge_cache();
+    if (bench->cold) purge_cache();
     PMPI_Barrier(MPI_COMM_WORLD);
     entry[i] = now_us();
-    run_arm(arm, p, turn);
+    run_arm(arm, bench, turn);
     exit[i] = now_us();
   }
   arm->timed += calls;
-  join_ranks(entry, exit, calls, took);
-  shorten(arm, p, now_us() - begin);
+  join_times(entry, exit, calls, took);
+  shorten(arm, bench, now_us() - begin);
   if (job.rank != 0) return;
-  qsort(took, (size_t)calls, sizeof(double), ascending);
   arm->p50[round] = took[calls / 2];
   arm->p10[round] = took[calls / 10];
 }
@@ -122,81 +100,94 @@ static MPI_Comm pooled_communicator(int index) {
   return pool[index];
 }
 
-static void select_arm(struct arm* arm, const struct problem* p, int index) {
+static void select_arm(struct arm* arm, const struct operation* operation, int index) {
   arm->is_native = strcmp(arm->text, "native") == 0;
   arm->comm = arm->is_native ? MPI_COMM_WORLD : pooled_communicator(index);
   if (arm->is_native) return;
   const char* selection = strcmp(arm->text, "auto") == 0 ? "" : arm->text;
-  if (any_rank(Espalier_Choose(operation_name(p->operation), selection, arm->comm) != MPI_SUCCESS))
+  if (any_rank(Espalier_Choose(operation->described, selection, arm->comm) != MPI_SUCCESS))
     snprintf(arm->refused, sizeof(arm->refused), "not a selection of this operation");
 }
 
 /* Runs the arm once and compares with what native delivered. */
-static void check_data(struct arm* arm, const struct problem* p, const char* expected) {
-  size_t defined = defined_bytes(p->operation, p->bytes);
-  memset(p->out, 0x5a, out_bytes(p->operation, p->bytes));
-  run_arm(arm, p, 0);
-  /* The root of a broadcast keeps its message in the input. */
-  int is_wrong = defined > 0 && !(p->operation == find_operation("broadcast") && job.rank == 0) &&
-                 memcmp(p->out, expected, defined) != 0;
-  if (any_rank(is_wrong)) snprintf(arm->refused, sizeof(arm->refused), "wrong data");
+static void check_data(struct arm* arm, struct bench* bench, const char* expected) {
+  const struct problem* p = &bench->problem;
+  reset_output(p, bench->out);
+  run_arm(arm, bench, 0);
+  int differs = has_result(p) && memcmp(bench->out, expected, (size_t)extent_bytes(p, p->operation->out)) != 0;
+  if (any_rank(differs)) snprintf(arm->refused, sizeof(arm->refused), "wrong data");
 }
 
 /* Espalier leaves a call it can not serve as selected to native; such an arm would only measure native again. */
 static void ask_what_runs(struct arm* arm, const struct problem* p) {
   if (arm->is_native) return;
-  if (Espalier_Describe(operation_name(p->operation), (MPI_Aint)p->bytes, 0, arm->comm, arm->said, sizeof(arm->said)) !=
+  if (Espalier_Describe(p->operation->described, (MPI_Aint)p->bytes, 0, arm->comm, arm->said, sizeof(arm->said)) !=
       MPI_SUCCESS)
     snprintf(arm->said, sizeof(arm->said), "unknown");
   int stays_native = strncmp(arm->said, "native", 6) == 0 && strcmp(arm->text, "auto") != 0;
   if (any_rank(stays_native)) memcpy(arm->refused, arm->said, sizeof(arm->refused));
 }
 
-/* As many calls as fit the time of a batch, equal on all ranks. The first calls pay for pages and programs that no
- * later one does, so the fastest counts. */
-static void calibrate(struct arm* arm, const struct problem* p) {
-  double fastest = 0, slowest;
-  for (int i = 0; i < 4; ++i) {
-    double begin = now_us();
-    if (p->cold) purge_cache();
-    PMPI_Barrier(MPI_COMM_WORLD);
-    run_arm(arm, p, i);
-    double took = now_us() - begin;
-    if (i == 0 || took < fastest) fastest = took;
-  }
-  PMPI_Allreduce(&fastest, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  double calls = p->batch_us / (slowest > 0.1 ? slowest : 0.1);
-  arm->calls = calls < LEAST_CALLS ? LEAST_CALLS : calls > MOST_CALLS ? MOST_CALLS : (int)calls;
+/* How long the slowest rank takes for one call. */
+static double try_call(const struct arm* arm, struct bench* bench, int turn) {
+  double slowest, begin = now_us();
+  if (bench->cold) purge_cache();
+  PMPI_Barrier(MPI_COMM_WORLD);
+  run_arm(arm, bench, turn);
+  double took = now_us() - begin;
+  PMPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
 }
 
-static void prepare_arm(struct arm* arm, const struct problem* p, const char* expected, int index) {
-  select_arm(arm, p, index);
-  if (!arm->refused[0]) check_data(arm, p, expected);
-  if (!arm->refused[0]) ask_what_runs(arm, p);
-  if (!arm->refused[0]) calibrate(arm, p);
+/* As many calls as fit the time of a batch, equal on all ranks. The first calls pay for pages and programs that no
+ * later one does, so the fastest counts. */
+static void calibrate(struct arm* arm, struct bench* bench) {
+  double fastest = try_call(arm, bench, 0);
+  for (int i = 1; i < 4 && fastest < slow_us; ++i) {
+    double took = try_call(arm, bench, i);
+    if (took < fastest) fastest = took;
+  }
+  double calls = bench->batch_us / (fastest > 0.1 ? fastest : 0.1);
+  arm->least = fastest < slow_us ? LEAST_CALLS : 1;
+  arm->calls = calls < arm->least ? arm->least : calls > MOST_CALLS ? MOST_CALLS : (int)calls;
+}
+
+static void prepare_arm(struct arm* arm, struct bench* bench, const char* expected, int index) {
+  select_arm(arm, bench->problem.operation, index);
+  if (!arm->refused[0]) check_data(arm, bench, expected);
+  if (!arm->refused[0]) ask_what_runs(arm, &bench->problem);
+  if (!arm->refused[0]) calibrate(arm, bench);
 }
 
 /* ---- one problem ---------------------------------------------------------------------------------------------------
  */
 
-static size_t padded(size_t bytes) { return (bytes + 127) / 64 * 64; }
+static size_t padded(long bytes) { return ((size_t)bytes + 127) / 64 * 64; }
 
-static void make_buffers(struct problem* p) {
+static void make_buffers(struct bench* bench) {
   const size_t most = (size_t)64 << 20;
-  p->in_stride = padded(in_bytes(p->operation, p->bytes));
-  p->out_stride = padded(out_bytes(p->operation, p->bytes));
-  size_t fit = most / (p->in_stride + p->out_stride);
-  p->rotations = fit < 1 ? 1 : fit > MOST_ROTATIONS ? MOST_ROTATIONS : (int)fit;
-  p->in = allocate((size_t)p->rotations * p->in_stride);
-  p->out = allocate((size_t)p->rotations * p->out_stride);
-  memset(p->out, 1, (size_t)p->rotations * p->out_stride);
-  for (int i = 0; i < p->rotations; ++i) fill_input(p->operation, p->bytes, p->in + (size_t)i * p->in_stride);
+  const struct problem* p = &bench->problem;
+  bench->in_stride = padded(extent_bytes(p, p->operation->in));
+  bench->out_stride = padded(extent_bytes(p, p->operation->out));
+  size_t fit = most / (bench->in_stride + bench->out_stride);
+  bench->rotations = fit < 1 ? 1 : fit > MOST_ROTATIONS ? MOST_ROTATIONS : (int)fit;
+  bench->in = allocate((size_t)bench->rotations * bench->in_stride);
+  bench->out = allocate((size_t)bench->rotations * bench->out_stride);
+  for (int i = 0; i < bench->rotations; ++i) {
+    fill_input(p, bench->in + (size_t)i * bench->in_stride);
+    reset_output(p, bench->out + (size_t)i * bench->out_stride);
+  }
 }
 
-/* What native delivers for the first pair of buffers. */
-static char* expect(const struct problem* p) {
-  char* expected = allocate(out_bytes(p->operation, p->bytes));
-  run_operation(p->operation, 1, p->bytes, p->in, expected, MPI_COMM_WORLD);
+/* What native delivers for the first pair of buffers, which must be right. */
+static char* expect(struct bench* bench) {
+  const struct arm native = {.is_native = 1, .comm = MPI_COMM_WORLD};
+  const size_t bytes = (size_t)extent_bytes(&bench->problem, bench->problem.operation->out);
+  char* expected = allocate(bytes);
+  run_arm(&native, bench, 0);
+  memcpy(expected, bench->out, bytes);
+  if (any_rank(is_wrong(&bench->problem, expected)))
+    fail("native delivered wrong data: ", bench->problem.operation->name);
   return expected;
 }
 
@@ -221,7 +212,7 @@ static void print_arm(const struct arm* arm, int rounds) {
 }
 
 static void print_answer(const struct problem* p, const struct arm* arms, int count, int rounds) {
-  printf("{\"op\": \"%s\", \"bytes\": %zu, \"arms\": [", operation_name(p->operation), p->bytes);
+  printf("{\"op\": \"%s\", \"bytes\": %ld, \"arms\": [", p->operation->name, p->bytes);
   for (int i = 0; i < count; ++i) {
     if (i > 0) printf(", ");
     print_arm(&arms[i], rounds);
@@ -241,27 +232,34 @@ static int split_arms(char* list, struct arm* arms) {
   return count;
 }
 
-void measure(char* arguments) {
-  static struct arm arms[MOST_ARMS];
-  struct problem p = {0};
-  char name[32], *list = arguments;
-  int rounds = 0, read = 0;
-  if (sscanf(arguments, "%31s %zu %d %lf %d %n", name, &p.bytes, &rounds, &p.batch_us, &p.cold, &read) != 5)
-    fail("cannot read: measure ", arguments);
-  p.operation = find_operation(name);
-  if (p.operation < 0 || rounds < 1 || rounds > MOST_ROUNDS || p.bytes > (size_t)1 << 30)
-    fail("cannot do: measure ", arguments);
-  int count = split_arms(list + read, arms);
-  make_buffers(&p);
-  char* expected = expect(&p);
-  for (int i = 0; i < count; ++i) prepare_arm(&arms[i], &p, expected, i);
+static void run_rounds(struct arm* arms, int count, int rounds, struct bench* bench) {
   for (int round = 0; round < rounds; ++round)
     for (int i = 0; i < count; ++i) {
       struct arm* arm = &arms[(i + round) % count];
-      if (!arm->refused[0]) run_batch(arm, &p, round);
+      if (!arm->refused[0]) run_batch(arm, bench, round);
     }
-  if (job.rank == 0) print_answer(&p, arms, count, rounds);
+}
+
+void measure(char* arguments) {
+  static struct arm arms[MOST_ARMS];
+  struct bench bench = {0};
+  char name[32];
+  long bytes = 0;
+  int rounds = 0, read = 0;
+  if (sscanf(arguments, "%31s %ld %d %lf %d %n", name, &bytes, &rounds, &bench.batch_us, &bench.cold, &read) != 5)
+    fail("cannot read: measure ", arguments);
+  const struct operation* operation = find_operation(name);
+  if (operation == NULL || rounds < 1 || rounds > MOST_ROUNDS || bytes < 0 || bytes > 1L << 30 ||
+      bytes != whole_elements(operation, bytes) || !make_problem(operation, bytes, MPI_COMM_WORLD, &bench.problem))
+    fail("cannot do: measure ", arguments);
+  const int count = split_arms(arguments + read, arms);
+  make_buffers(&bench);
+  char* expected = expect(&bench);
+  for (int i = 0; i < count; ++i) prepare_arm(&arms[i], &bench, expected, i);
+  run_rounds(arms, count, rounds, &bench);
+  if (job.rank == 0) print_answer(&bench.problem, arms, count, rounds);
   free(expected);
-  free(p.in);
-  free(p.out);
+  free(bench.in);
+  free(bench.out);
+  release_problem(&bench.problem);
 }

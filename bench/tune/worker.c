@@ -16,27 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-struct job job;
-
-void fail(const char* what, const char* detail) {
-  if (job.rank == 0) fprintf(stderr, "espalier_tune: %s%s\n", what, detail);
-  PMPI_Abort(MPI_COMM_WORLD, 2);
-  abort();
-}
-
-double now_us(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-void* allocate(size_t bytes) {
-  void* memory = NULL;
-  if (posix_memalign(&memory, 4096, bytes + 4096) != 0) fail("out of memory", "");
-  return memory;
-}
 
 void wait_for(MPI_Request* request) {
   int is_here = 0;
@@ -48,34 +27,6 @@ void meet(void) {
   MPI_Request request;
   PMPI_Ibarrier(MPI_COMM_WORLD, &request);
   wait_for(&request);
-}
-
-/* Cores that the ranks of this rank's host may use together, counted once per host. */
-static int count_cores(MPI_Comm host) {
-  cpu_set_t mine, all;
-  int position;
-  CPU_ZERO(&mine);
-  sched_getaffinity(0, sizeof(mine), &mine);
-  PMPI_Allreduce(&mine, &all, (int)sizeof(mine), MPI_BYTE, MPI_BOR, host);
-  PMPI_Comm_rank(host, &position);
-  return position == 0 ? CPU_COUNT(&all) : 0;
-}
-
-static void learn_job(void) {
-  MPI_Comm host;
-  int first;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
-  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job.rank, MPI_INFO_NULL, &host);
-  PMPI_Allreduce(&job.rank, &first, 1, MPI_INT, MPI_MIN, host);
-  int* firsts = allocate((size_t)job.ranks * sizeof(int));
-  job.host_of = allocate((size_t)job.ranks * sizeof(int));
-  PMPI_Allgather(&first, 1, MPI_INT, firsts, 1, MPI_INT, MPI_COMM_WORLD);
-  for (int r = 0; r < job.ranks; ++r) job.host_of[r] = firsts[r] == r ? job.hosts++ : job.host_of[firsts[r]];
-  int cores = count_cores(host);
-  PMPI_Allreduce(&cores, &job.cores, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  PMPI_Comm_free(&host);
-  free(firsts);
 }
 
 void print_text(const char* text) {
@@ -91,8 +42,9 @@ static void introduce(void) {
   int length;
   PMPI_Get_library_version(version, &length);
   if (job.rank != 0) return;
-  printf("{\"hello\": 1, \"ranks\": %d, \"cores\": %d, \"host_of\": [", job.ranks, job.cores);
-  for (int r = 0; r < job.ranks; ++r) printf("%s%d", r > 0 ? ", " : "", job.host_of[r]);
+  printf("{\"hello\": 1, \"ranks\": %d, \"cores\": %d, \"node_cores\": %d, \"node_of\": [", job.ranks, job.cores,
+         job.node_cores);
+  for (int r = 0; r < job.ranks; ++r) printf("%s%d", r > 0 ? ", " : "", job.node_of[r]);
   printf("], \"library\": ");
   print_text(version);
   printf("}\n");
@@ -113,7 +65,8 @@ static int next_command(char line[MOST_TEXT]) {
 int main(int argc, char** argv) {
   static char line[MOST_TEXT];
   MPI_Init(&argc, &argv);
-  learn_job();
+  learn_job("espalier_tune");
+  set_reduction_type("double");
   introduce();
   while (next_command(line))
     if (strncmp(line, "measure ", 8) == 0)

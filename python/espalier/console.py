@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from espalier.errors import UserError
 
@@ -31,3 +34,13 @@ def print_error(error: UserError) -> None:
 def note(text: str) -> None:
     """A remark for those who asked for them."""
     err.print(f"[dim]espalier: {escape(text)}[/]", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[str, int], None]]:
+    """A bar on stderr, where that is a terminal. Yields what tells it: the work at hand, and how many steps are done
+    on top of those before."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(escape(title), total=total)
+        yield lambda work, steps: bar.update(task, advance=steps, description=escape(f"{title}  {work}"))

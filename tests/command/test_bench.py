@@ -120,7 +120,7 @@ def test_operations_are_named_as_people_name_them(
 
 
 def test_the_worker_has_every_operation_that_the_command_names() -> None:
-    table = (CHECKOUT / "bench" / "collectives" / "operations.c").read_text()
+    table = (CHECKOUT / "bench" / "common" / "operations.c").read_text()
     entries = re.findall(r"^ *(?:ENTRY\(|\{\")(\w+)[,\"]", table, re.MULTILINE)
     assert entries == list(OPERATIONS)
 

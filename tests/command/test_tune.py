@@ -11,6 +11,7 @@ import pytest
 from espalier.commands.tune import parse_duration
 from espalier.core import load_core
 from espalier.errors import UserError
+from espalier.lab import cluster
 from workshop import MPI_TEXT, Command, make_mpi
 
 # Speaks the worker's language: native takes 2 µs, everything else 1.
@@ -18,7 +19,7 @@ WORKER = """
 import json, sys
 say = lambda value: print(json.dumps(value), flush=True)
 print("some MPI's chatter", flush=True)
-say({"hello": 1, "ranks": 2, "cores": 2, "host_of": [0, 0], "library": "MPICH Version: 5.0.2\\n"})
+say({"hello": 1, "ranks": 2, "cores": 2, "node_cores": 2, "node_of": [0, 0], "library": "MPICH Version: 5.0.2\\n"})
 for line in sys.stdin:
     word, *rest = line.split()
     if word == "quit":
@@ -147,3 +148,25 @@ def test_durations_are_read_as_people_write_them() -> None:
     assert [parse_duration(text) for text in ("90s", "10m", "1.5h", "45")] == [90, 600, 5400, 45]
     with pytest.raises(UserError):
         parse_duration("0s")
+
+
+def test_a_table_made_on_another_network_is_not_added_to(command: Command, job) -> None:
+    path = job()
+    arguments = ("tune", "--ops", "barrier", "--no-curves", "-o", str(path))
+    assert command(*arguments).code == 0
+    table = json.loads(path.read_text())
+    table["made"]["network"] = "emulated: 200mbit, 200mbit"
+    path.write_text(json.dumps(table))
+    outcome = command(*arguments)
+    assert outcome.code == 2
+    assert "made for another network (emulated: 200mbit, 200mbit)" in outcome.err
+
+
+def test_tuning_on_a_cluster_that_is_not_up_says_how_to_get_one(
+    command: Command, job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = job()
+    monkeypatch.setattr(cluster, "STATE", tmp_path / "nowhere")
+    outcome = command("tune", "--lab", "--ppn", "2", "-o", str(path))
+    assert outcome.code == 2
+    assert "espalier lab up" in outcome.err

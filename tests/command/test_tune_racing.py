@@ -86,6 +86,17 @@ def test_one_round_may_disagree(against: int, won: bool) -> None:
     assert fight.is_won(0.05) is won
 
 
+def test_a_selection_whose_median_time_is_no_better_does_not_win_by_lucky_rounds() -> None:
+    # It wins six of seven rounds, four of them by 10 %, but the times of the rounds scatter and the medians say nothing.
+    native = [1.1, 1.1, 1.1, 2.02, 3.03, 3.03, 3.3]
+    own = [1.0, 1.0, 1.0, 2.03, 3.0, 3.0, 3.0]
+    fight = duel("knomial", native_against(native, own, native))
+    assert fight is not None
+    assert fight.ratio == pytest.approx(1.1)
+    assert fight.native_us < fight.chosen_us
+    assert not fight.is_won(0.05)
+
+
 def test_the_better_of_natives_two_runs_is_the_bar() -> None:
     fight = duel("knomial", native_against([2.0] * 7, [1.5] * 7, [1.4] * 7))
     assert fight is not None

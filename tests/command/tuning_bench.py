@@ -18,7 +18,9 @@ def a_machine(*sizes: int, single_copy: bool = True) -> Machine:
     """Nodes with so many ranks each, and the real core."""
     core = load_core()
     node_of = tuple(node for node, size in enumerate(sizes) for _ in range(size))
-    return Machine(core, Shape(node_of), core.Topology(list(node_of), single_copy))
+    parameters = core.CostParameters()
+    parameters.cores = max(sizes)
+    return Machine(core, Shape(node_of), core.Topology(list(node_of), single_copy), parameters)
 
 
 def arm_times(arm: str, times: Sequence[float], said: str = "", refused: str = "") -> ArmTimes:

@@ -36,7 +36,7 @@ def mpi(request: pytest.FixtureRequest, get_mpi: GetMpi) -> Mpi:
 
 def test_the_worker_checks_and_times_every_operation(mpi: Mpi) -> None:
     with Worker(mpi, 3, {}) as worker:
-        assert (worker.hello.ranks, set(worker.hello.host_of)) == (3, {0})
+        assert (worker.hello.ranks, set(worker.hello.node_of)) == (3, {0})
         for operation in (*OPERATIONS, "exscan", "barrier"):
             for size in (0,) if operation == "barrier" else (8, 4096, 65536):
                 native, auto = worker.measure(operation, size, ["native", "auto"], 2, SHORT_US)

@@ -8,13 +8,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from espalier import console
 from espalier.errors import UserError
 from espalier.lab import cluster
-from espalier.measure import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, Sample, measure
+from espalier.measure import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, measure
 from espalier.mpis import Mpi, find_default_mpi, select_mpi
 from espalier.settings import parse_settings
 from espalier.units import format_bytes, parse_bytes
@@ -105,14 +104,8 @@ def _parse_sizes(text: str | None) -> list[int]:
 def _measure_with_progress(mpi: Mpi, plan: Plan) -> list[Row]:
     # A barrier has no size: one line per round.
     total = plan.rounds * sum(1 if op == "barrier" else len(plan.sizes) for op in plan.ops)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console.err, transient=True, disable=not console.err.is_terminal) as progress:
-        task = progress.add_task(str(mpi), total=total)
-
-        def advance(sample: Sample) -> None:
-            progress.update(task, advance=1, description=f"{mpi}  {sample.op} {format_bytes(sample.bytes)}")
-
-        return measure(mpi, plan, advance)
+    with console.progress(str(mpi), total) as tell:
+        return measure(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
 
 
 def ratio_text(ratio: float) -> str:

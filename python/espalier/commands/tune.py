@@ -15,18 +15,18 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from espalier import __version__, console
-from espalier.core import load_core, user_errors
+from espalier.core import load_core
 from espalier.errors import UserError
-from espalier.machine import probe_single_copy
+from espalier.lab import cluster
+from espalier.launch import Hosts
 from espalier.mpis import Mpi, find_default_mpi, select_mpi
 from espalier.report.tuning import summary_table, write_report
 from espalier.settings import parse_settings
-from espalier.tuning.candidates import Machine
-from espalier.tuning.curves import CURVES, draw_curve
+from espalier.tuning.curves import CURVES
 from espalier.tuning.journal import Journal
+from espalier.tuning.place import survey
 from espalier.tuning.problems import DEFAULT_SIZES, OPERATIONS, Problem, Shape, list_problems
 from espalier.tuning.session import Options, OutOfTimeError, Result, Session
 from espalier.tuning.summary import Summary, summarize
@@ -52,6 +52,7 @@ class _Plan:
     report: Path
     deadline: float
     curves: bool
+    network: str  # of an emulated cluster; else empty
 
 
 def tune(
@@ -59,9 +60,13 @@ def tune(
     sizes: Annotated[str | None, typer.Option(help="Sizes, separated by commas: 4,1K,1M. Default: 4 to 4M.")] = None,
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
     budget: Annotated[str, typer.Option(help="Most time to spend: 90s, 10m, 1h.")] = "10m",
-    output: Annotated[Path | None, typer.Option("-o", help="The table. Default: your own, in ~/.config.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", help="The table. Default: your own, in ~/.config (with --lab: table-lab.json).")
+    ] = None,
     mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
     virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
+    lab: Annotated[bool, typer.Option("--lab", help="On all nodes of the emulated cluster (espalier lab up).")] = False,
+    ppn: Annotated[int, typer.Option(min=1, help="With --lab: ranks per node, in place of --ranks.")] = 1,
     margin: Annotated[float, typer.Option(min=0, max=1, help="Native stays unless beaten by this share.")] = 0.05,
     cold: Annotated[bool, typer.Option("--cold", help="Buffers that are in no cache.")] = False,
     samples: Annotated[int, typer.Option(min=0, help="Problems on which to try everything, as a check.")] = 2,
@@ -84,32 +89,30 @@ def tune(
     variables = parse_settings(settings or [])
     if virtual_nodes is not None:
         variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
-    path = output or _default_path(core)
+    hosts, network = _emulated(ppn) if lab else (None, "")
+    ranks = hosts.ranks if hosts else ranks
+    path = output or _default_path(core, lab)
     _check_place(path)
 
-    with Worker(chosen, ranks, variables) as first:
+    with Worker(chosen, ranks, variables, hosts) as first:
         hello = first.hello
-        shape = _shape_of(core, hello, virtual_nodes)
-        oversubscribed = hello.ranks > hello.cores
+        machine = survey(core, hello, variables)
         signature = core.probe_signature(hello.library)
-        kept = _rows_to_keep(core, path, signature)
-        options = Options(margin, _BATCH_OVERSUBSCRIBED_US if oversubscribed else _BATCH_US, cold, samples)
+        kept = _rows_to_keep(core, path, signature, network)
+        batch_us = _BATCH_OVERSUBSCRIBED_US if hello.ranks > hello.cores else _BATCH_US
+        options = Options(margin, batch_us, cold, samples)
         problems = list_problems(operations, wanted_sizes, ranks)
         page = report or path.with_suffix(".html")
-        plan = _Plan(problems, shape, options, path, page, deadline, curves)
-        window = parse_bytes(variables.get("ESPALIER_SHM_WINDOW", "256K"))
-        topology = core.Topology(list(shape.node_of), not probe_single_copy(), oversubscribed, window)
-        machine = Machine(core, shape, topology, -(-hello.cores // (max(hello.host_of) + 1)))
-        about = {"espalier": __version__, "machine": signature.machine, "mpi": signature.mpi, "shape": str(shape)}
-        journal = Journal(
-            path.with_name(path.name + ".journal"), about | {"settings": variables, "options": asdict(options)}
-        )
+        plan = _Plan(problems, machine.shape, options, path, page, deadline, curves, network)
+        about = {"espalier": __version__, "machine": signature.machine, "mpi": signature.mpi}
+        about |= {"shape": str(machine.shape), "network": network, "settings": variables, "options": asdict(options)}
+        journal = Journal(path.with_name(path.name + ".journal"), about)
         jobs = iter([first])
         session = Session(
-            machine, lambda: next(jobs, None) or Worker(chosen, ranks, variables), options, journal, deadline
+            machine, lambda: next(jobs, None) or Worker(chosen, ranks, variables, hosts), options, journal, deadline
         )
         with contextlib.closing(session):
-            how = _run_with_progress(session, machine, plan, chosen)
+            how = _run_with_progress(session, plan, chosen)
 
     result = session.result
     summary = summarize(result, len(problems), ranks, time.monotonic() - begin)
@@ -120,7 +123,7 @@ def tune(
     text = format_table(core, signature, made, merge_rows(kept, rows_of(list(result.decisions.values()), machine)))
     write_table(core, path, text)
     journal.close(remove=result.is_complete)
-    write_report(result, summary, signature, shape, str(chosen), page)
+    write_report(result, summary, signature, machine.shape, str(chosen), page)
     _tell(result, summary, plan, how, json)
     if how == "interrupted":
         raise typer.Exit(_INTERRUPTED)
@@ -156,8 +159,17 @@ def _parse_sizes(text: str | None) -> list[int]:
     return sizes
 
 
-def _default_path(core: Any) -> Path:
-    return Path(core.table_places(os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("HOME", ""))[0])
+def _emulated(ppn: int) -> tuple[Hosts, str]:
+    """How to reach the emulated cluster, and what it is. Raises UserError when none is up."""
+    spec = cluster.load()
+    delay = f", {spec.delay} away" if spec.delay else ""
+    return cluster.hosts(spec, ppn), f"emulated: {', '.join(spec.rates)}{delay}"
+
+
+def _default_path(core: Any, lab: bool) -> Path:
+    """What an emulated network teaches must not steer real jobs: its table has a name that no job looks for."""
+    usual = Path(core.table_places(os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("HOME", ""))[0])
+    return usual.with_name("table-lab.json") if lab else usual
 
 
 def _check_place(path: Path) -> None:
@@ -173,45 +185,29 @@ def _check_place(path: Path) -> None:
         raise UserError(f"cannot write {path}: {error.strerror}", "name another place with -o FILE") from error
 
 
-def _rows_to_keep(core: Any, path: Path, signature: Any) -> list[Mapping[str, Any]]:
+def _rows_to_keep(core: Any, path: Path, signature: Any, network: str) -> list[Mapping[str, Any]]:
     """The rows of a table that is there already: what is tuned now replaces its part of them, and only that."""
     if not path.exists():
         return []
     table = read_table(core, path)
+    made = table.raw.get("made", {})
+    before = made.get("network", "") if isinstance(made, dict) else ""
     reason = core.why_foreign(table.core.signature, signature)
+    if not reason and before != network:
+        reason = f"made for another network ({before or 'a real one'})"
     if reason:
         raise UserError(f"{path} is {reason}", "write this one elsewhere with -o FILE, or remove the old one")
     rows: list[Mapping[str, Any]] = table.raw["rows"]
     return rows
 
 
-def _shape_of(core: Any, hello: Hello, virtual_nodes: str | None) -> Shape:
-    """The node of each rank: its host, or the virtual node it falls into among its host's ranks."""
-    if virtual_nodes is None:
-        return Shape(hello.host_of)
-    with user_errors("write --virtual-nodes 4, or 3,1,4, or cyclic:4"):
-        nodes = []
-        for rank, host in enumerate(hello.host_of):
-            index = hello.host_of[:rank].count(host)
-            nodes.append((host, core.virtual_node_of(virtual_nodes, index, hello.host_of.count(host))))
-    number = {node: at for at, node in enumerate(dict.fromkeys(nodes))}
-    return Shape(tuple(number[node] for node in nodes))
-
-
-def _run_with_progress(session: Session, machine: Machine, plan: _Plan, mpi: Mpi) -> str:
+def _run_with_progress(session: Session, plan: _Plan, mpi: Mpi) -> str:
     """Runs the session; returns how it ended: "complete", "out of time" or "interrupted"."""
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with (
-        _terminate_as_interrupt(),
-        Progress(*columns, console=console.err, transient=True, disable=not console.err.is_terminal) as progress,
-    ):
-        task = progress.add_task(str(mpi), total=len(plan.problems))
-        session.on_progress = lambda text: progress.update(task, description=f"{mpi}, {plan.shape}  {text}")
+    with _terminate_as_interrupt(), console.progress(f"{mpi}, {plan.shape}", len(plan.problems)) as tell:
+        session.on_progress = tell
         try:
-            if plan.curves:
-                batch_us = plan.options.batch_us
-                session.draw_curves(CURVES, lambda worker, name: draw_curve(machine, worker, name, batch_us))
-            session.run(plan.problems, lambda: progress.advance(task))
+            session.draw_curves(CURVES if plan.curves else ("latency",) if plan.network else ())
+            session.run(plan.problems)
         except OutOfTimeError:
             return "out of time"
         except KeyboardInterrupt:
@@ -254,6 +250,7 @@ def _made(plan: _Plan, hello: Hello, summary: Summary) -> dict[str, Any]:
         "margin": plan.options.margin,
         "batch_us": plan.options.batch_us,
         "cold": plan.options.cold,
+        **({"network": plan.network} if plan.network else {}),
         "decided": summary.decided,
         "problems": summary.problems,
     }

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from espalier import console
 from espalier.core import load_core, user_errors
@@ -36,12 +35,13 @@ def verify(
 
 
 def _verify_with_progress(core: Any, count: int, seed: int) -> dict[str, Any]:
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console.err, transient=True, disable=not console.err.is_terminal) as progress:
-        task = progress.add_task("proving plans", total=count)
+    with console.progress("proving plans", count) as tell:
+        before = 0
 
         def report(done: int, *_: object) -> None:
-            progress.update(task, completed=done)
+            nonlocal before
+            tell("", done - before)
+            before = done
 
         result: dict[str, Any] = core.verify_random(count, seed, report)
         return result

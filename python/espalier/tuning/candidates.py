@@ -57,7 +57,7 @@ class Machine:
     core: Any
     shape: Shape
     topology: Any
-    cores: int = 0  # that the ranks of one node share; 0: as many as ranks
+    parameters: Any  # espalier._core.CostParameters
 
 
 def seeds(machine: Machine, problem: Problem) -> list[str]:
@@ -142,10 +142,10 @@ def _different_plans(machine: Machine, problem: Problem, texts: Sequence[str]) -
 
 def _prune(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str]:
     """Without those that the cost model (src/cost) takes for several times slower than the best of them."""
-    parameters = machine.core.CostParameters()
-    parameters.cores = machine.cores or machine.shape.ppn
     costs = {
-        text: machine.core.estimate(_build(machine, problem, text), parameters) for text in texts if text != "tiny"
+        text: machine.core.estimate(_build(machine, problem, text), machine.parameters)
+        for text in texts
+        if text != "tiny"
     }
     least = min(costs.values(), default=0.0)
     return [text for text in texts if costs.get(text, 0.0) <= _HOPELESS * least]

@@ -10,9 +10,11 @@ from typing import Any
 
 from espalier.tuning import candidates
 from espalier.tuning.candidates import Machine
+from espalier.tuning.curves import draw_curve
 from espalier.tuning.decisions import Decision, decide, native_stays
 from espalier.tuning.guidelines import Violation, check_guidelines
 from espalier.tuning.journal import Journal
+from espalier.tuning.place import learn_messages
 from espalier.tuning.problems import Problem, list_crossovers
 from espalier.tuning.racing import BLOCK_ROUNDS, DUEL_ROUNDS, MOST_BLOCKS, NATIVE, Race, duel, race
 from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
@@ -65,7 +67,8 @@ class Session:
     ) -> None:
         """`start` begins a new job; `deadline` is a time of time.monotonic()."""
         self.result = Result()
-        self.on_progress: Callable[[str], None] = lambda text: None  # told what is being measured
+        # Told what is being measured, and how many of the problems have been decided since.
+        self.on_progress: Callable[[str, int], None] = lambda text, steps: None
         self._machine = machine
         self._start = start
         self._options = options
@@ -82,35 +85,38 @@ class Session:
             self._worker.close()
             self._worker = None
 
-    def run(self, problems: Sequence[Problem], done: Callable[[], None] = lambda: None) -> None:
+    def run(self, problems: Sequence[Problem]) -> None:
         """Decides all problems, then those half-way where the way changes; checks the guidelines; samples.
 
-        `done` is called after each of the problems. May end at any moment by OutOfTimeError or KeyboardInterrupt;
+        May end at any moment by OutOfTimeError or KeyboardInterrupt;
         `result` has what was decided until then.
         """
         for problem in problems:
             self._settle(problem)
-            done()
+            self.on_progress("", 1)
         for crossover in list_crossovers({it: self.result.decisions[it].selection for it in problems}):
             self._settle(crossover)
         self._keep_guidelines()
         self._sample(problems)
         self.result.is_complete = True
 
-    def draw_curves(self, names: Iterable[str], draw: Callable[[Worker, str], Any]) -> None:
-        """Measures the machine's curves that an earlier run has not."""
+    def draw_curves(self, names: Iterable[str]) -> None:
+        """Measures the machine's curves that an earlier run has not; candidates are then judged by what they say."""
         for name in names:
-            if name in self.result.curves:
-                continue
-            self._check_time()
-            self.on_progress(f"machine: {name}")
-            try:
-                points = draw(self._job(), name)
-            except WorkerLostError as error:
-                self._lose(f"curve {name}", error)
-                points = []
-            self.result.curves[name] = points
-            self._journal.append({"curve": name, "points": points})
+            if name not in self.result.curves:
+                self._draw(name)
+        self._machine = learn_messages(self._machine, self.result.curves.get("latency", []))
+
+    def _draw(self, name: str) -> None:
+        self._check_time()
+        self.on_progress(f"machine: {name}", 0)
+        try:
+            points = draw_curve(self._machine, self._job(), name, self._options.batch_us)
+        except WorkerLostError as error:
+            self._lose(f"curve {name}", error)
+            points = []
+        self.result.curves[name] = points
+        self._journal.append({"curve": name, "points": points})
 
     # ---- one problem -------------------------------------------------------------------------------------------------
 
@@ -122,7 +128,7 @@ class Session:
 
     def _decide_safely(self, problem: Problem) -> Decision:
         """A job that dies or hangs over a problem leaves that problem to native."""
-        self.on_progress(str(problem))
+        self.on_progress(str(problem), 0)
         try:
             return self._decide(problem, [])
         except WorkerLostError as error:
@@ -190,7 +196,7 @@ class Session:
         before = check_guidelines(self._times(), ranks)
         for problem in dict.fromkeys(violation.problem for violation in before):
             self._check_time()
-            self.on_progress(f"guidelines: {problem}")
+            self.on_progress(f"guidelines: {problem}", 0)
             try:
                 again = self._decide(problem, self._selections_nearby(problem))
             except WorkerLostError as error:
@@ -225,7 +231,7 @@ class Session:
         step = max(1, len(tuned) // max(1, self._options.samples))
         for decision in tuned[step // 2 :: step][: self._options.samples]:
             self._check_time()
-            self.on_progress(f"everything on the grid: {decision.problem}")
+            self.on_progress(f"everything on the grid: {decision.problem}", 0)
             try:
                 sample = self._compare_with_all(decision)
             except WorkerLostError as error:

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from espalier.errors import UserError
-from espalier.launch import Job, Target, build_command
+from espalier.launch import Hosts, Job, Target, build_command
 from espalier.libraries import find_tune_worker
 from espalier.mpis import Mpi
 
-# An arm that takes longer than this for one answer hangs, or could never win.
-_PATIENCE_S = 120.0
+# The MPI function that stands for an operation where it has another name.
+CALLS = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
+
+# A command that takes longer than this hangs. Links of the emulated cluster may need seconds for one call.
+_PATIENCE_S, _HOSTS_PATIENCE_S = 120.0, 600.0
 # MPICH and Open MPI take seconds to start many ranks on few processors.
 _START_PATIENCE_S = 90.0
 
@@ -45,20 +48,23 @@ class Hello:
     """Where the job runs."""
 
     ranks: int
-    cores: int
-    host_of: tuple[int, ...]
+    cores: int  # that the ranks of all machines may use together; emulated nodes share them
+    node_cores: int  # that the ranks of one node believe to have
+    node_of: tuple[int, ...]  # by rank; ranks of one node share memory
     library: str  # MPI_Get_library_version
 
 
 class Worker:
     """One running job. Use as a context manager; whatever happens, nothing of it stays behind."""
 
-    def __init__(self, mpi: Mpi, ranks: int, settings: Mapping[str, str]) -> None:
-        """Starts the job. Raises UserError when it does not come up."""
+    def __init__(self, mpi: Mpi, ranks: int, settings: Mapping[str, str], hosts: Hosts | None = None) -> None:
+        """Starts the job, on `hosts` or on this machine. Raises UserError when it does not come up."""
         # Linked with no MPI: it runs under every one of its ABI, which therefore has to be preloaded.
         target = Target(mpi, True, "tuning")
         # A table that is in force must not steer what "auto" means here.
-        job = Job(target, ranks, [str(find_tune_worker(mpi.abi))], settings={"ESPALIER_TABLE": "off", **settings})
+        command = [str(find_tune_worker(mpi.abi))]
+        job = Job(target, ranks, command, settings={"ESPALIER_TABLE": "off", **settings}, hosts=hosts)
+        self._patience_s = _HOSTS_PATIENCE_S if hosts else _PATIENCE_S
         argv, environment = build_command(job)
         self._process = subprocess.Popen(
             argv,
@@ -92,7 +98,9 @@ class Worker:
         self, operation: str, size: int, arms: Sequence[str], rounds: int, batch_us: float, cold: bool = False
     ) -> list[ArmTimes]:
         """Times the arms ("native", "auto", a selection) side by side. Raises WorkerLostError."""
-        command = f"measure {operation} {size} {rounds} {batch_us:.0f} {int(cold)} {';'.join(arms)}"
+        command = (
+            f"measure {CALLS.get(operation, operation)} {size} {rounds} {batch_us:.0f} {int(cold)} {';'.join(arms)}"
+        )
         answer = self._ask(command, "arms")
         return [_parse_arm(fields) for fields in answer["arms"]]
 
@@ -132,7 +140,7 @@ class Worker:
             self._process.stdin.flush()
         except OSError as error:
             raise WorkerLostError(f"the job has ended before: {command}") from error
-        return self._answer(command, _PATIENCE_S, member)
+        return self._answer(command, self._patience_s, member)
 
     def _answer(self, command: str, patience_s: float, member: str) -> Any:
         """The next line that is a JSON object with this member; an MPI's own chatter is passed over."""
@@ -158,7 +166,8 @@ class Worker:
 
 
 def _parse_hello(fields: Mapping[str, Any]) -> Hello:
-    return Hello(int(fields["ranks"]), int(fields["cores"]), tuple(fields["host_of"]), str(fields["library"]))
+    ranks, cores, node_cores = (int(fields[name]) for name in ("ranks", "cores", "node_cores"))
+    return Hello(ranks, cores, node_cores, tuple(fields["node_of"]), str(fields["library"]))
 
 
 def _parse_arm(fields: Mapping[str, Any]) -> ArmTimes:

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORLD MPI_COMM_WORLD
-
 /* ---- the calls ------------------------------------------------------------------------------------------------------
  * CALL(name, Function, arguments…) makes native_name and preloaded_name: the same call of PMPI_Function and of
  * MPI_Function. */
@@ -18,32 +16,32 @@
   ONE_CALL(native_##name, PMPI_##Function(__VA_ARGS__)) \
   ONE_CALL(preloaded_##name, MPI_##Function(__VA_ARGS__))
 
-CALL(bcast, Bcast, out, p->count, p->type, 0, WORLD)
-CALL(scatter, Scatter, in, p->count, p->type, out, p->count, p->type, 0, WORLD)
-CALL(gather, Gather, in, p->count, p->type, out, p->count, p->type, 0, WORLD)
-CALL(allgather, Allgather, in, p->count, p->type, out, p->count, p->type, WORLD)
-CALL(alltoall, Alltoall, in, p->count, p->type, out, p->count, p->type, WORLD)
-CALL(scatterv, Scatterv, in, p->counts, p->offsets, p->type, out, p->counts[p->rank], p->type, 0, WORLD)
-CALL(gatherv, Gatherv, in, p->counts[p->rank], p->type, out, p->counts, p->offsets, p->type, 0, WORLD)
-CALL(allgatherv, Allgatherv, in, p->counts[p->rank], p->type, out, p->counts, p->offsets, p->type, WORLD)
+CALL(bcast, Bcast, out, p->count, p->type, 0, p->comm)
+CALL(scatter, Scatter, in, p->count, p->type, out, p->count, p->type, 0, p->comm)
+CALL(gather, Gather, in, p->count, p->type, out, p->count, p->type, 0, p->comm)
+CALL(allgather, Allgather, in, p->count, p->type, out, p->count, p->type, p->comm)
+CALL(alltoall, Alltoall, in, p->count, p->type, out, p->count, p->type, p->comm)
+CALL(scatterv, Scatterv, in, p->counts, p->offsets, p->type, out, p->counts[p->rank], p->type, 0, p->comm)
+CALL(gatherv, Gatherv, in, p->counts[p->rank], p->type, out, p->counts, p->offsets, p->type, 0, p->comm)
+CALL(allgatherv, Allgatherv, in, p->counts[p->rank], p->type, out, p->counts, p->offsets, p->type, p->comm)
 CALL(alltoallv, Alltoallv, in, p->send_counts, p->send_offsets, p->type, out, p->receive_counts, p->receive_offsets,
-     p->type, WORLD)
-CALL(reduce, Reduce, in, out, p->count, p->type, MPI_SUM, 0, WORLD)
-CALL(allreduce, Allreduce, in, out, p->count, p->type, MPI_SUM, WORLD)
-CALL(reduce_scatter, Reduce_scatter, in, out, p->counts, p->type, MPI_SUM, WORLD)
-CALL(reduce_scatter_block, Reduce_scatter_block, in, out, p->count, p->type, MPI_SUM, WORLD)
-CALL(scan, Scan, in, out, p->count, p->type, MPI_SUM, WORLD)
-CALL(exscan, Exscan, in, out, p->count, p->type, MPI_SUM, WORLD)
-CALL(barrier, Barrier, WORLD)
+     p->type, p->comm)
+CALL(reduce, Reduce, in, out, p->count, p->type, MPI_SUM, 0, p->comm)
+CALL(allreduce, Allreduce, in, out, p->count, p->type, MPI_SUM, p->comm)
+CALL(reduce_scatter, Reduce_scatter, in, out, p->counts, p->type, MPI_SUM, p->comm)
+CALL(reduce_scatter_block, Reduce_scatter_block, in, out, p->count, p->type, MPI_SUM, p->comm)
+CALL(scan, Scan, in, out, p->count, p->type, MPI_SUM, p->comm)
+CALL(exscan, Exscan, in, out, p->count, p->type, MPI_SUM, p->comm)
+CALL(barrier, Barrier, p->comm)
 
 /* The binomial tree of sends and receives that Wu, Kendall and Aluru compare a group operation with (figure 1). */
 static void native_bcast_by_stages(const struct problem* p, const void* in, void* out) {
   int distance = 1;
   (void)in;
   while (distance < p->ranks && (p->rank & distance) == 0) distance <<= 1;
-  if (p->rank != 0) PMPI_Recv(out, p->count, p->type, p->rank - distance, 0, WORLD, MPI_STATUS_IGNORE);
+  if (p->rank != 0) PMPI_Recv(out, p->count, p->type, p->rank - distance, 0, p->comm, MPI_STATUS_IGNORE);
   while ((distance >>= 1) > 0)
-    if (p->rank + distance < p->ranks) PMPI_Send(out, p->count, p->type, p->rank + distance, 0, WORLD);
+    if (p->rank + distance < p->ranks) PMPI_Send(out, p->count, p->type, p->rank + distance, 0, p->comm);
 }
 
 /* Scatter, then allgather, among all ranks (van de Geijn; their figure 7). */
@@ -51,8 +49,8 @@ static void native_bcast_two_stage(const struct problem* p, const void* in, void
   char* share = (char*)out + p->share_offsets[p->rank];
   (void)in;
   PMPI_Scatterv(out, p->shares, p->share_offsets, p->type, p->rank == 0 ? MPI_IN_PLACE : share, p->shares[p->rank],
-                p->type, 0, WORLD);
-  PMPI_Allgatherv(MPI_IN_PLACE, 0, p->type, out, p->shares, p->share_offsets, p->type, WORLD);
+                p->type, 0, p->comm);
+  PMPI_Allgatherv(MPI_IN_PLACE, 0, p->type, out, p->shares, p->share_offsets, p->type, p->comm);
 }
 
 /* ---- the data -------------------------------------------------------------------------------------------------------
@@ -92,8 +90,6 @@ static int summed_wrong(const char* at, int ranks, long offset, long count) {
   return 0;
 }
 
-static int nothing_wrong(const struct problem* p, const char* out) { return (void)p, (void)out, 0; }
-
 static int bcast_wrong(const struct problem* p, const char* out) { return moved_wrong(out, 0, 0, p->count); }
 
 static int scatter_wrong(const struct problem* p, const char* out) {
@@ -116,10 +112,6 @@ static int allgatherv_wrong(const struct problem* p, const char* out) {
   return wrong;
 }
 
-static int gather_wrong(const struct problem* p, const char* out) { return p->rank == 0 && allgather_wrong(p, out); }
-
-static int gatherv_wrong(const struct problem* p, const char* out) { return p->rank == 0 && allgatherv_wrong(p, out); }
-
 static int alltoall_wrong(const struct problem* p, const char* out) {
   int wrong = 0;
   for (int r = 0; r < p->ranks; ++r)
@@ -140,8 +132,6 @@ static int allreduce_wrong(const struct problem* p, const char* out) {
   return summed_wrong(out, p->ranks, 0, p->count);
 }
 
-static int reduce_wrong(const struct problem* p, const char* out) { return p->rank == 0 && allreduce_wrong(p, out); }
-
 static int reduce_scatter_wrong(const struct problem* p, const char* out) {
   return summed_wrong(out, p->ranks, p->offsets[p->rank], p->counts[p->rank]);
 }
@@ -152,10 +142,7 @@ static int reduce_scatter_block_wrong(const struct problem* p, const char* out) 
 
 static int scan_wrong(const struct problem* p, const char* out) { return summed_wrong(out, p->rank + 1, 0, p->count); }
 
-/* MPI leaves the output of rank 0 undefined. */
-static int exscan_wrong(const struct problem* p, const char* out) {
-  return p->rank > 0 && summed_wrong(out, p->rank, 0, p->count);
-}
+static int exscan_wrong(const struct problem* p, const char* out) { return summed_wrong(out, p->rank, 0, p->count); }
 
 /* ---- the table ------------------------------------------------------------------------------------------------------
  */
@@ -163,32 +150,39 @@ static int exscan_wrong(const struct problem* p, const char* out) {
 enum { MOVES, REDUCES };
 
 /* A rank's own block of a v-form may be one and a half: it gets the room of all. */
-#define ENTRY(name, described, in, out, reduces) \
-  { #name, described, in, out, reduces, 0, native_##name, preloaded_##name, name##_wrong }
+#define ENTRY(name, described, in, out, who, reduces, wrong) \
+  { #name, described, in, out, who, reduces, 0, native_##name, preloaded_##name, wrong }
 #define BASELINE(name) \
-  { #name, "broadcast", NOTHING, ONE_BLOCK, MOVES, 1, native_##name, preloaded_bcast, bcast_wrong }
+  { #name, "broadcast", NOTHING, ONE_BLOCK, EVERYBODY, MOVES, 1, native_##name, preloaded_bcast, bcast_wrong }
 
 const struct operation operations[] = {
-    ENTRY(bcast, "broadcast", NOTHING, ONE_BLOCK, MOVES),
-    ENTRY(scatter, "scatter", ALL_BLOCKS, ONE_BLOCK, MOVES),
-    ENTRY(scatterv, "scatter", ALL_BLOCKS, ALL_BLOCKS, MOVES),
-    ENTRY(gather, "gather", ONE_BLOCK, ALL_BLOCKS, MOVES),
-    ENTRY(gatherv, "gather", ALL_BLOCKS, ALL_BLOCKS, MOVES),
-    ENTRY(allgather, "allgather", ONE_BLOCK, ALL_BLOCKS, MOVES),
-    ENTRY(allgatherv, "allgather", ALL_BLOCKS, ALL_BLOCKS, MOVES),
-    ENTRY(alltoall, "alltoall", ALL_BLOCKS, ALL_BLOCKS, MOVES),
-    ENTRY(alltoallv, "alltoall", ALL_BLOCKS, ALL_BLOCKS, MOVES),
-    ENTRY(reduce, "reduce", ONE_BLOCK, ONE_BLOCK, REDUCES),
-    ENTRY(allreduce, "allreduce", ONE_BLOCK, ONE_BLOCK, REDUCES),
-    ENTRY(reduce_scatter, "reduce_scatter", ALL_BLOCKS, ALL_BLOCKS, REDUCES),
-    ENTRY(reduce_scatter_block, "reduce_scatter", ALL_BLOCKS, ONE_BLOCK, REDUCES),
-    ENTRY(scan, "scan", ONE_BLOCK, ONE_BLOCK, REDUCES),
-    ENTRY(exscan, "exscan", ONE_BLOCK, ONE_BLOCK, REDUCES),
-    {"barrier", "barrier", NOTHING, NOTHING, MOVES, 0, native_barrier, preloaded_barrier, nothing_wrong},
+    ENTRY(bcast, "broadcast", NOTHING, ONE_BLOCK, EVERYBODY, MOVES, bcast_wrong),
+    ENTRY(scatter, "scatter", ALL_BLOCKS, ONE_BLOCK, EVERYBODY, MOVES, scatter_wrong),
+    ENTRY(scatterv, "scatter", ALL_BLOCKS, ALL_BLOCKS, EVERYBODY, MOVES, scatterv_wrong),
+    ENTRY(gather, "gather", ONE_BLOCK, ALL_BLOCKS, ROOT, MOVES, allgather_wrong),
+    ENTRY(gatherv, "gather", ALL_BLOCKS, ALL_BLOCKS, ROOT, MOVES, allgatherv_wrong),
+    ENTRY(allgather, "allgather", ONE_BLOCK, ALL_BLOCKS, EVERYBODY, MOVES, allgather_wrong),
+    ENTRY(allgatherv, "allgather", ALL_BLOCKS, ALL_BLOCKS, EVERYBODY, MOVES, allgatherv_wrong),
+    ENTRY(alltoall, "alltoall", ALL_BLOCKS, ALL_BLOCKS, EVERYBODY, MOVES, alltoall_wrong),
+    ENTRY(alltoallv, "alltoall", ALL_BLOCKS, ALL_BLOCKS, EVERYBODY, MOVES, alltoallv_wrong),
+    ENTRY(reduce, "reduce", ONE_BLOCK, ONE_BLOCK, ROOT, REDUCES, allreduce_wrong),
+    ENTRY(allreduce, "allreduce", ONE_BLOCK, ONE_BLOCK, EVERYBODY, REDUCES, allreduce_wrong),
+    ENTRY(reduce_scatter, "reduce_scatter", ALL_BLOCKS, ALL_BLOCKS, EVERYBODY, REDUCES, reduce_scatter_wrong),
+    ENTRY(reduce_scatter_block, "reduce_scatter", ALL_BLOCKS, ONE_BLOCK, EVERYBODY, REDUCES,
+          reduce_scatter_block_wrong),
+    ENTRY(scan, "scan", ONE_BLOCK, ONE_BLOCK, EVERYBODY, REDUCES, scan_wrong),
+    ENTRY(exscan, "exscan", ONE_BLOCK, ONE_BLOCK, NOT_THE_FIRST, REDUCES, exscan_wrong),
+    ENTRY(barrier, "barrier", NOTHING, NOTHING, NOBODY, MOVES, NULL),
     BASELINE(bcast_by_stages),
     BASELINE(bcast_two_stage),
-    {NULL, NULL, NOTHING, NOTHING, MOVES, 0, NULL, NULL, NULL},
+    {NULL, NULL, NOTHING, NOTHING, NOBODY, MOVES, 0, NULL, NULL, NULL},
 };
+
+const struct operation* find_operation(const char* name) {
+  for (const struct operation* it = operations; it->name != NULL; ++it)
+    if (strcmp(name, it->name) == 0) return it;
+  return NULL;
+}
 
 /* ---- problems -------------------------------------------------------------------------------------------------------
  */
@@ -248,14 +242,15 @@ static void fill_layouts(struct problem* p) {
   }
 }
 
-int make_problem(const struct operation* operation, long bytes, struct problem* p) {
+int make_problem(const struct operation* operation, long bytes, MPI_Comm comm, struct problem* p) {
   enum { ARRAYS = 8 };
   p->operation = operation;
+  p->comm = comm;
   p->bytes = bytes;
   p->count = (int)(bytes / element_of(operation));
   p->type = operation->is_reduction ? reduction_type : MPI_BYTE;
-  PMPI_Comm_rank(WORLD, &p->rank);
-  PMPI_Comm_size(WORLD, &p->ranks);
+  PMPI_Comm_rank(comm, &p->rank);
+  PMPI_Comm_size(comm, &p->ranks);
   int** arrays[ARRAYS] = {&p->counts,         &p->offsets,         &p->send_counts, &p->send_offsets,
                           &p->receive_counts, &p->receive_offsets, &p->shares,      &p->share_offsets};
   int* memory = malloc(sizeof(int) * ARRAYS * (size_t)p->ranks);
@@ -265,19 +260,29 @@ int make_problem(const struct operation* operation, long bytes, struct problem* 
   return 1;
 }
 
+int has_result(const struct problem* p) {
+  const enum holder who = p->operation->result_at;
+  return who == EVERYBODY || (who == ROOT && p->rank == 0) || (who == NOT_THE_FIRST && p->rank > 0);
+}
+
+int is_wrong(const struct problem* p, const char* out) { return has_result(p) && p->operation->is_wrong(p, out); }
+
 void release_problem(struct problem* p) { free(p->counts); /* the first of all arrays */ }
 
 long extent_bytes(const struct problem* p, enum extent extent) {
   return extent == NOTHING ? 0 : extent == ONE_BLOCK ? p->bytes : p->bytes * p->ranks;
 }
 
-void fill_input(const struct problem* p, char* in, char* out) {
+void fill_input(const struct problem* p, char* in) {
   long count = extent_bytes(p, p->operation->in) / element_of(p->operation);
   for (long i = 0; i < count; ++i)
     if (p->operation->is_reduction)
       store(in, i, value(p->rank, i));
     else
       in[i] = (char)value(p->rank, i);
+}
+
+void reset_output(const struct problem* p, char* out) {
   memset(out, 0xEE, (size_t)extent_bytes(p, p->operation->out));
   for (long i = 0; p->operation->in == NOTHING && p->rank == 0 && i < p->count; ++i) out[i] = (char)value(0, i);
 }

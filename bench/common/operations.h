@@ -1,26 +1,31 @@
-/* What the benchmark's worker can measure: one table of operations, each with its native and its preloaded call. */
-#ifndef BENCH_OPERATIONS_H
-#define BENCH_OPERATIONS_H
+/* What the workers can measure: one table of operations, each with its native and its preloaded call, and with data
+ * whose result is known. */
+#ifndef ESPALIER_BENCH_OPERATIONS_H
+#define ESPALIER_BENCH_OPERATIONS_H
 
 #include <mpi.h>
 
 /* What a buffer of one rank holds. NOTHING as input: the data, if any, start in the output (bcast). */
 enum extent { NOTHING, ONE_BLOCK, ALL_BLOCKS };
 
+/* Where MPI defines the result: exscan leaves the first rank's output as it is, or not. */
+enum holder { EVERYBODY, ROOT, NOT_THE_FIRST, NOBODY };
+
 struct problem;
 
-/* One call on MPI_COMM_WORLD; the root, where there is one, is rank 0. */
+/* One call; the root, where there is one, is rank 0. */
 typedef void run_call(const struct problem* problem, const void* in, void* out);
 
 struct operation {
   const char* name;      /* as --ops takes it */
   const char* described; /* its name for Espalier_Describe; for a v-form that of the operation it is a form of */
   enum extent in, out;
+  enum holder result_at;
   int is_reduction;
   int is_baseline; /* the native side is spelled out in sends or other collectives; not part of `all` */
   run_call* native;
   run_call* preloaded;
-  /* Whether `out` differs from what the inputs of fill_input imply for this rank. */
+  /* Whether `out` differs from what the inputs of fill_input imply; only for ranks that have a result. */
   int (*is_wrong)(const struct problem* problem, const char* out);
 };
 
@@ -28,6 +33,7 @@ struct operation {
  * and a half, half … */
 struct problem {
   const struct operation* operation;
+  MPI_Comm comm;
   long bytes; /* one rank's block or vector; one pair's block for alltoall(v) */
   int count;  /* the same in elements */
   MPI_Datatype type;
@@ -41,21 +47,33 @@ struct problem {
 /* The table, ended by an entry without a name. */
 extern const struct operation operations[];
 
+/* The operation of that name; NULL when there is none. */
+const struct operation* find_operation(const char* name);
+
 /* Makes what `reduction_type` ("double", "int", "float") names the type of reductions; 0 if it names none. */
 int set_reduction_type(const char* reduction_type);
 
 /* `bytes` rounded up to whole elements of the operation's type. */
 long whole_elements(const struct operation* operation, long bytes);
 
-/* Fills `problem` for MPI_COMM_WORLD. `bytes` must be whole elements, and `bytes` times the ranks below 2 GiB where a
- * buffer holds all blocks. Returns 0 when memory is short. Release with release_problem. */
-int make_problem(const struct operation* operation, long bytes, struct problem* problem);
+/* Fills `problem` for the ranks of `comm`. `bytes` must be whole elements, and `bytes` times the ranks below 2 GiB
+ * where a buffer holds all blocks. Returns 0 when memory is short. Release with release_problem. */
+int make_problem(const struct operation* operation, long bytes, MPI_Comm comm, struct problem* problem);
 void release_problem(struct problem* problem);
+
+/* Whether MPI says what this rank's output is after the call. */
+int has_result(const struct problem* problem);
+
+/* Whether `out` differs, on a rank that has a result, from what the inputs of fill_input imply. */
+int is_wrong(const struct problem* problem, const char* out);
 
 /* Bytes of this rank's input and output. */
 long extent_bytes(const struct problem* problem, enum extent extent);
 
 /* Writes this rank's input: values that tell rank and place. */
-void fill_input(const struct problem* problem, char* in, char* out);
+void fill_input(const struct problem* problem, char* in);
+
+/* Writes what is there before the call: the message at a broadcast's root, elsewhere what no result looks like. */
+void reset_output(const struct problem* problem, char* out);
 
 #endif

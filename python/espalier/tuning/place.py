@@ -1,0 +1,55 @@
+"""Where a tuning job runs: from what its ranks say to the machine that candidates are judged for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from espalier.core import user_errors
+from espalier.machine import probe_single_copy
+from espalier.tuning.candidates import Machine
+from espalier.tuning.problems import Shape
+from espalier.tuning.worker import Hello
+from espalier.units import parse_bytes
+
+
+def survey(core: Any, hello: Hello, variables: Mapping[str, str]) -> Machine:
+    """The machine as the library will see it under these settings. Raises UserError for virtual nodes that make no
+    sense."""
+    shape = shape_of(core, hello, variables.get("ESPALIER_VIRTUAL_NODES"))
+    window = parse_bytes(variables.get("ESPALIER_SHM_WINDOW", "256K"))
+    # As the library counts: node by node, and what other nodes (of an emulated cluster) take of the cores is unseen.
+    crowded = max(hello.node_of.count(node) for node in set(hello.node_of)) > hello.node_cores
+    topology = core.Topology(list(shape.node_of), not probe_single_copy(), crowded, window)
+    parameters = core.CostParameters()
+    parameters.cores = -(-hello.cores // len(set(hello.node_of)))
+    return Machine(core, shape, topology, parameters)
+
+
+def shape_of(core: Any, hello: Hello, virtual_nodes: str | None) -> Shape:
+    """The node of each rank: its own, or the virtual node it falls into among its node's ranks."""
+    if virtual_nodes is None:
+        return Shape(hello.node_of)
+    with user_errors("write --virtual-nodes 4, or 3,1,4, or cyclic:4"):
+        nodes = []
+        for rank, node in enumerate(hello.node_of):
+            index = hello.node_of[:rank].count(node)
+            nodes.append((node, core.virtual_node_of(virtual_nodes, index, hello.node_of.count(node))))
+    number = {node: at for at, node in enumerate(dict.fromkeys(nodes))}
+    return Shape(tuple(number[node] for node in nodes))
+
+
+def learn_messages(machine: Machine, points: Sequence[Mapping[str, Any]]) -> Machine:
+    """The machine with the cost of its messages between nodes as the latency curve shows it; the same without one.
+
+    Latency from the smallest message, the link's rate from what the largest takes longer than the one before.
+    """
+    times = sorted((int(it["bytes"]), float(it["us"])) for it in points if it.get("between") == "nodes")
+    if len(times) < 3 or times[-1][1] <= times[-2][1]:
+        return machine
+    parameters = machine.core.CostParameters()
+    parameters.cores = machine.parameters.cores
+    parameters.latency = max(0.1, times[0][1] - 2 * parameters.overhead)
+    parameters.link_rate = (times[-1][0] - times[-2][0]) / (times[-1][1] - times[-2][1])
+    return replace(machine, parameters=parameters)

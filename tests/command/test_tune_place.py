@@ -1,0 +1,46 @@
+"""Where a tuning job runs, and what follows for the candidates."""
+
+from __future__ import annotations
+
+import pytest
+
+from espalier.core import load_core
+from espalier.errors import UserError
+from espalier.tuning.place import learn_messages, shape_of, survey
+from espalier.tuning.worker import Hello
+from tuning_bench import a_machine
+
+
+def hello(node_of: list[int], cores: int, node_cores: int) -> Hello:
+    return Hello(len(node_of), cores, node_cores, tuple(node_of), "MPICH Version: 5.0.2")
+
+
+def test_emulated_nodes_share_the_cores_but_each_believes_them_its_own() -> None:
+    machine = survey(load_core(), hello([0, 0, 1, 1, 2, 2, 3, 3], cores=2, node_cores=2), {})
+    assert str(machine.shape) == "4x2"
+    assert machine.parameters.cores == 1
+    assert not machine.topology.oversubscribed
+    assert survey(load_core(), hello([0, 0, 0, 1, 1, 1], 2, 2), {}).topology.oversubscribed
+
+
+def test_virtual_nodes_part_the_ranks_of_a_node() -> None:
+    core = load_core()
+    assert shape_of(core, hello([0, 0, 0, 0], 2, 2), "3,1").node_of == (0, 0, 0, 1)
+    assert shape_of(core, hello([0, 0, 1, 1], 2, 2), "2").node_of == (0, 1, 2, 3)
+    with pytest.raises(UserError):
+        shape_of(core, hello([0, 0], 2, 2), "cyclic:0")
+
+
+def test_the_cost_of_messages_between_nodes_is_learnt_from_the_latency_curve() -> None:
+    points = [{"between": "nodes", "bytes": size, "us": 30 + size / 25} for size in (8, 65536, 1 << 20, 4 << 20)]
+    learnt = learn_messages(a_machine(2, 2), points).parameters
+    assert learnt.link_rate == pytest.approx(25)
+    assert 25 < learnt.latency <= 31
+    assert learnt.cores == 2
+
+
+def test_without_messages_between_nodes_nothing_is_learnt() -> None:
+    machine = a_machine(2, 2)
+    inside = [{"between": "ranks of one node", "bytes": 8 << i, "us": 1.0 + i} for i in range(5)]
+    assert learn_messages(machine, inside) is machine
+    assert learn_messages(machine, []) is machine
