@@ -87,7 +87,7 @@ def test_one_round_may_disagree(against: int, won: bool) -> None:
 
 
 def test_a_selection_whose_median_time_is_no_better_does_not_win_by_lucky_rounds() -> None:
-    # It wins six of seven rounds, four of them by 10 %, but the times of the rounds scatter and the medians say nothing.
+    # It wins six of seven rounds by about 10 %, but the rounds scatter so much that the medians say nothing.
     native = [1.1, 1.1, 1.1, 2.02, 3.03, 3.03, 3.3]
     own = [1.0, 1.0, 1.0, 2.03, 3.0, 3.0, 3.0]
     fight = duel("knomial", native_against(native, own, native))
