@@ -83,7 +83,7 @@ def test_a_job_that_is_lost_is_an_error_with_its_last_command(
         yield
 
     monkeypatch.setattr(papers.jobs, "Worker", lost)
-    with pytest.raises(UserError, match="curve copy"), papers.jobs.choice_job("mpich 5", Place(1, 2), {}):
+    with pytest.raises(UserError, match="curve copy"), papers.jobs.choice_job("mpich 5", papers.jobs.Place(1, 2), {}):
         pass
 
 

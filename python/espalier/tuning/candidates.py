@@ -46,8 +46,10 @@ _ONE_NODE: Mapping[str, Sequence[str]] = {
 }
 
 
-# The cost model orders choices rather than predicts times: only what it takes for hopeless is left out.
+# The cost model orders choices rather than predicts times: what it takes for hopeless is left out, and of a crowd those
+# behind the most promising, but for each algorithm's best.
 _HOPELESS = 4.0
+_MOST_PROMISING = 12
 
 
 @dataclass(frozen=True)
@@ -141,14 +143,20 @@ def _different_plans(machine: Machine, problem: Problem, texts: Sequence[str]) -
 
 
 def _prune(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str]:
-    """Without those that the cost model (src/cost) takes for several times slower than the best of them."""
-    costs = {
-        text: machine.core.estimate(_build(machine, problem, text), machine.parameters)
-        for text in texts
-        if text != "tiny"
-    }
-    least = min(costs.values(), default=0.0)
-    return [text for text in texts if costs.get(text, 0.0) <= _HOPELESS * least]
+    """Without those for which the cost model (src/cost) sees no hope, in the order they came in."""
+    costs = {text: _cost(machine, problem, text) for text in texts}
+    ranked = sorted(texts, key=lambda text: costs[text])
+    promising = set(ranked[:_MOST_PROMISING])
+    least: dict[str, str] = {}
+    for text in ranked:
+        least.setdefault(text.partition(",")[0], text)
+    limit = _HOPELESS * min((cost for cost in costs.values() if cost > 0), default=0.0)
+    return [text for text in texts if costs[text] <= limit and (text in promising or text in least.values())]
+
+
+def _cost(machine: Machine, problem: Problem, text: str) -> float:
+    """Estimated microseconds; none for the dedicated path, which is no plan and always worth a try."""
+    return 0.0 if text == "tiny" else machine.core.estimate(_build(machine, problem, text), machine.parameters)
 
 
 def _build(machine: Machine, problem: Problem, text: str) -> Any:
