@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from espalier.tuning.guidelines import check_guidelines
+import pytest
+
+from espalier.tuning.guidelines import check_guidelines, is_real
 from espalier.tuning.problems import Problem
 
 
@@ -33,3 +35,31 @@ def test_sizes_between_measured_ones_are_estimated_and_beyond_them_nothing_is_sa
 
 def test_differences_within_the_noise_are_no_violations() -> None:
     assert check_guidelines(times(scan=[1.05, 1.0]), 2) == []
+
+
+def test_a_violation_names_the_calls_to_compare_with_in_whole_elements() -> None:
+    found = check_guidelines(times(broadcast=[9, 18, 27], scatter=[1, 1, 1], allgather=[1, 1, 1]), 3)
+    assert [it.problem.bytes for it in found] == [256, 1024]
+    assert found[0].parts == (Problem("scatter", 86), Problem("allgather", 86))
+    (reduction,) = check_guidelines(times(allreduce=[1, 9], reduce_scatter=[1, 1], allgather=[1, 1]), 3)
+    assert reduction.parts == (Problem("reduce_scatter", 88), Problem("allgather", 86))
+
+
+@pytest.mark.parametrize(
+    ("own", "real"),
+    [
+        ([3.0] * 5, True),
+        ([2.1] * 5, False),  # within the tolerance
+        ([3.0, 3.0, 1.5, 3.0, 3.0], True),  # one round may disagree
+        ([3.0, 1.5, 1.5, 3.0, 3.0], False),
+    ],
+)
+def test_a_violation_is_real_when_it_shows_side_by_side(own: list[float], real: bool) -> None:
+    (violation,) = check_guidelines(times(allreduce=[9], reduce=[1], broadcast=[1]), 1)
+    rounds = iter(own)
+    assert is_real(violation, lambda it: next(rounds) if it.operation == "allreduce" else 1.0) is real
+
+
+def test_a_violation_that_cannot_be_measured_stays_one() -> None:
+    (violation,) = check_guidelines(times(allreduce=[9], reduce=[1], broadcast=[1]), 1)
+    assert is_real(violation, lambda it: None)

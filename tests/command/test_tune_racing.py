@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from espalier.tuning.decisions import decide
+from espalier.tuning.problems import Problem
 from espalier.tuning.racing import BLOCK_ROUNDS, DUEL_ROUNDS, MOST_BLOCKS, duel, race
 from espalier.tuning.worker import ArmTimes
 from tuning_bench import arm_times
@@ -130,3 +132,15 @@ def test_whoever_wins_was_faster_than_native_by_the_margin_in_the_middle_and_in_
         slower = sum(own >= min(pair) for own, pair in zip(other, zip(native, control, strict=True), strict=True))
         assert slower <= 1
         assert fight.ratio >= 1.05
+
+
+rounds_of_times = st.lists(st.floats(0.1, 1000.0), min_size=DUEL_ROUNDS, max_size=DUEL_ROUNDS)
+
+
+@given(rounds_of_times, rounds_of_times, rounds_of_times, st.sampled_from([0.0, 0.05, 0.2]))
+def test_whatever_the_noise_an_entry_never_says_less_than_the_margin(
+    native: list[float], own: list[float], control: list[float], margin: float
+) -> None:
+    fight = duel("knomial", native_against(native, own, control))
+    decision = decide(Problem("broadcast", 64), "knomial", fight, margin)
+    assert decision.selection == "native" or decision.native_us >= decision.chosen_us * (1 + margin) * 0.999

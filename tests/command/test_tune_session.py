@@ -169,6 +169,35 @@ def test_a_choice_that_breaks_a_guideline_is_decided_again(tune) -> None:
     assert check_guidelines(times, 2) == []
 
 
+def test_a_guideline_that_fails_by_the_tables_times_only_is_told_apart(tune) -> None:
+    small, large = Problem("broadcast", 65536), Problem("broadcast", 262144)
+
+    class Waking(SimulatedWorker):
+        """The larger size was measured on a faster machine: while no single round was asked for."""
+
+        def measure(self, operation, size, arms, rounds, batch_us, cold=False):
+            fast = 0.1 if size == large.bytes and rounds > 1 else 1.0
+            self.time_of = lambda op, n, arm: fast * (2.0 if arm == "native" else 1.0)
+            return super().measure(operation, size, arms, rounds, batch_us, cold)
+
+    session = tune(Waking(flat(2.0, 1.0)))
+    session.run([small, large])
+    assert [it.name for it in session.result.apparent] == ["broadcast is monotone in size at 64K"]
+    assert session.result.violations == []
+
+
+def test_a_guideline_that_fails_side_by_side_is_left_as_a_violation(tune) -> None:
+    small, large = Problem("broadcast", 65536), Problem("broadcast", 262144)
+
+    def time_of(operation: str, size: int, arm: str) -> float:
+        return (20.0 if size == small.bytes else 1.0) * (2.0 if arm == "native" else 1.0)
+
+    session = tune(SimulatedWorker(time_of))
+    session.run([small, large])
+    assert [it.name for it in session.result.violations] == ["broadcast is monotone in size at 64K"]
+    assert session.result.apparent == []
+
+
 def test_on_samples_the_pick_meets_everything_on_the_grid(tmp_path: Path) -> None:
     worker = SimulatedWorker(knob_cost)
     journal = Journal(tmp_path / "journal", ABOUT)

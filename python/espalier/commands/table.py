@@ -91,7 +91,12 @@ def check(
     here = core.probe_signature(read_library_version(chosen.library))
     problems = [reason] if (reason := core.why_foreign(file.core.signature, here)) else []
     problems += find_faults(file.core.rows)
-    remarks = [str(violation) for violation in _violations(file)]
+    made = file.raw.get("made", {})
+    holding = made.get("guidelines_hold", []) if isinstance(made, dict) else []
+    remarks = [
+        f"{violation} (not so side by side when the table was made)" if violation.name in holding else str(violation)
+        for violation in _violations(file)
+    ]
     if json:
         console.print_json({"usable": not problems, "problems": problems, "remarks": remarks})
     else:
@@ -165,7 +170,7 @@ def _print_head(file: TableFile) -> None:
     signature, made = file.core.signature, file.raw.get("made", {})
     console.out.print(f"[bold]machine[/]  {escape(signature.machine)}\n[bold]MPI[/]      {escape(signature.mpi)}")
     if isinstance(made, dict) and made:
-        words = ", ".join(f"{name} {value}" for name, value in made.items())
+        words = ", ".join(f"{name} {value}" for name, value in made.items() if not isinstance(value, list))
         console.out.print(f"[bold]made[/]     {escape(words)}", soft_wrap=True)
     console.out.print()
 

@@ -119,7 +119,7 @@ def tune(
     if not rows_of(list(result.decisions.values()), machine):
         journal.close(remove=not result.decisions)
         _nothing_decided(result, path, how)
-    made = _made(plan, hello, summary)
+    made = _made(plan, hello, result, summary)
     text = format_table(core, signature, made, merge_rows(kept, rows_of(list(result.decisions.values()), machine)))
     write_table(core, path, text)
     journal.close(remove=result.is_complete)
@@ -239,7 +239,7 @@ def _nothing_decided(result: Result, path: Path, how: str) -> None:
     raise UserError(f"{why}: no table is written", f"give more time with --budget; {path} is as it was")
 
 
-def _made(plan: _Plan, hello: Hello, summary: Summary) -> dict[str, Any]:
+def _made(plan: _Plan, hello: Hello, result: Result, summary: Summary) -> dict[str, Any]:
     """What a table says about its making."""
     return {
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -253,6 +253,8 @@ def _made(plan: _Plan, hello: Hello, summary: Summary) -> dict[str, Any]:
         **({"network": plan.network} if plan.network else {}),
         "decided": summary.decided,
         "problems": summary.problems,
+        "guidelines_fail": [violation.name for violation in result.violations],
+        "guidelines_hold": [violation.name for violation in result.apparent],
     }
 
 
@@ -275,6 +277,7 @@ def _tell(result: Result, summary: Summary, plan: _Plan, how: str, json: bool) -
             "decisions": [decision.to_json() for decision in result.decisions.values()],
             "violations": [str(violation) for violation in result.violations],
             "repaired": [str(violation) for violation in result.repaired],
+            "apparent": [str(violation) for violation in result.apparent],
             "samples": result.samples,
             "curves": result.curves,
             "remarks": result.remarks,

@@ -85,12 +85,12 @@ def list_problems(operations: Sequence[str], sizes: Sequence[int], ranks: int) -
     """
     problems = [Problem("barrier", 0)] if "barrier" in operations else []
     for size in _coarse_to_fine(sorted(set(sizes))):
-        sized = (Problem(op, _in_elements(op, size)) for op in operations if op != "barrier")
+        sized = (Problem(op, whole_elements(op, size)) for op in operations if op != "barrier")
         problems += [problem for problem in sized if _fits(problem, ranks)]
     return list(dict.fromkeys(problems))
 
 
-def _in_elements(operation: str, size: int) -> int:
+def whole_elements(operation: str, size: int) -> int:
     """Reductions are tuned with doubles, as most programs reduce them, so in multiples of eight bytes."""
     return -(-size // 8) * 8 if operation in REDUCTIONS else size
 

@@ -15,6 +15,9 @@ from espalier.tuning.worker import ArmTimes
 
 NATIVE = "native"
 
+# The worker takes 32; native twice must fit beside them.
+MOST_ARMS = 30
+
 # Rounds of one block, after each of which losers leave: once in eight an arm as good as the leader is among them, whose
 # loss costs nothing.
 BLOCK_ROUNDS = 3

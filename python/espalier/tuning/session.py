@@ -5,22 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Any
 
 from espalier.tuning import candidates
 from espalier.tuning.candidates import Machine
 from espalier.tuning.curves import draw_curve
 from espalier.tuning.decisions import Decision, decide, native_stays
-from espalier.tuning.guidelines import Violation, check_guidelines
+from espalier.tuning.guidelines import Violation, check_guidelines, is_real
 from espalier.tuning.journal import Journal
 from espalier.tuning.place import learn_messages
 from espalier.tuning.problems import Problem, list_crossovers
-from espalier.tuning.racing import BLOCK_ROUNDS, DUEL_ROUNDS, MOST_BLOCKS, NATIVE, Race, duel, race
+from espalier.tuning.racing import BLOCK_ROUNDS, MOST_ARMS, MOST_BLOCKS, NATIVE, Race, duel, race
+from espalier.tuning.sampling import compare_with_all
+from espalier.tuning.table import rows_of, selection_at
 from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
 
-# The worker takes 32; native twice must fit beside them.
-_MOST_ARMS = 30
 # How often the winner's knobs are varied before it is taken as it is.
 _SEARCH_STEPS = 2
 # After so many lost jobs something is wrong that goes on.
@@ -43,8 +42,9 @@ class Result:
 
     decisions: dict[Problem, Decision] = field(default_factory=dict)
     curves: dict[str, Any] = field(default_factory=dict)
-    violations: list[Violation] = field(default_factory=list)  # that are left
-    repaired: list[Violation] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)  # that are left and fail side by side, too
+    repaired: list[Violation] = field(default_factory=list)  # by deciding again
+    apparent: list[Violation] = field(default_factory=list)  # left in the table's times, but not side by side
     samples: list[dict[str, Any]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     is_complete: bool = False
@@ -164,7 +164,7 @@ class Session:
         """A race of any number of arms: in heats where there are too many for one."""
         measure = self._measure(problem)
         arms = list(dict.fromkeys(arms))
-        heats = [race(arms[at : at + _MOST_ARMS], measure) for at in range(0, len(arms), _MOST_ARMS)]
+        heats = [race(arms[at : at + MOST_ARMS], measure) for at in range(0, len(arms), MOST_ARMS)]
         if len(heats) == 1:
             return heats[0]
         final = race([heat.leader for heat in heats if heat.leader is not None], measure)
@@ -206,10 +206,26 @@ class Session:
             # Two honest measurements: the later one counts when it found something faster, or when native must stay.
             if again.calls and (again.chosen_us < now.chosen_us or again.selection == NATIVE):
                 self._record(again)
-        after = check_guidelines(self._times(), ranks)
-        left = {(violation.problem, violation.rule) for violation in after}
-        self.result.violations = after
-        self.result.repaired = [one for one in before if (one.problem, one.rule) not in left]
+        left = check_guidelines(self._times(), ranks)
+        names = {violation.name for violation in left}
+        self.result.repaired = [one for one in before if one.name not in names]
+        self._part_real_from_apparent(left)
+
+    def _part_real_from_apparent(self, violations: Sequence[Violation]) -> None:
+        rows = rows_of(list(self.result.decisions.values()), self._machine)
+
+        def time_of(problem: Problem) -> float | None:
+            (times,) = self._measure(problem)([selection_at(rows, problem) or "auto"], 1)
+            return None if times.refused else times.p50[0]
+
+        for violation in violations:
+            self.on_progress(f"side by side: {violation.name}", 0)
+            try:
+                real = is_real(violation, time_of)
+            except WorkerLostError as error:
+                self._lose(violation.name, error)
+                real = True
+            (self.result.violations if real else self.result.apparent).append(violation)
 
     def _times(self) -> dict[Problem, float]:
         return {problem: it.chosen_us for problem, it in self.result.decisions.items() if it.chosen_us > 0}
@@ -233,36 +249,12 @@ class Session:
             self._check_time()
             self.on_progress(f"everything on the grid: {decision.problem}", 0)
             try:
-                sample = self._compare_with_all(decision)
+                sample = compare_with_all(self._machine, decision, self._measure(decision.problem))
             except WorkerLostError as error:
                 self._lose(str(decision.problem), error)
                 continue
             self.result.samples.append(sample)
             self._journal.append({"sample": sample})
-
-    def _compare_with_all(self, decision: Decision) -> dict[str, Any]:
-        """Every selection against the pick, round by round; whoever is fastest then meets the pick once more."""
-        problem, pick = decision.problem, decision.best
-        measure = self._measure(problem)
-        arms = [arm for arm in candidates.exhaustive(self._machine, problem) if arm != pick]
-        fastest, least = pick, 1.0
-        for at in range(0, len(arms), _MOST_ARMS - 1):
-            own, *others = measure([pick, *arms[at : at + _MOST_ARMS - 1]], BLOCK_ROUNDS)
-            for other in others:
-                if not other.refused and (share := _share(other, own)) < least:
-                    fastest, least = other.arm, share
-        share = 1.0
-        if fastest != pick:
-            own, other = measure([pick, fastest], DUEL_ROUNDS)
-            share = min(1.0, _share(other, own))
-        return {
-            "operation": problem.operation,
-            "bytes": problem.bytes,
-            "selections": len(arms) + 1,
-            "pick": pick,
-            "best": fastest if share < 1 else pick,
-            "distance": round(1 / share - 1, 3),
-        }
 
     # ---- the job, the journal, the clock -----------------------------------------------------------------------------
 
@@ -301,8 +293,3 @@ class Session:
     def _check_time(self) -> None:
         if time.monotonic() > self._deadline:
             raise OutOfTimeError
-
-
-def _share(one: ArmTimes, other: ArmTimes) -> float:
-    """The median over the rounds of one ÷ other."""
-    return median(a / b for a, b in zip(one.p50, other.p50, strict=True))

@@ -26,6 +26,7 @@ class Summary:
     worst_distance: float | None  # of the samples: by how much the best of everything is faster than the pick
     violations: int
     repaired: int
+    apparent: int  # guidelines that the table's times violate, but not the same calls side by side
     disturbed: int  # entries in whose duel native differed from itself by more than racing.DISTURBED
 
     def lines(self) -> list[str]:
@@ -43,8 +44,11 @@ class Summary:
             lines.append(
                 f"where everything was tried, the best was at most {self.worst_distance:.0%} faster than the pick"
             )
-        if self.violations or self.repaired:
-            lines.append(f"guidelines: {self.repaired} violations repaired, {self.violations} left")
+        if self.violations or self.repaired or self.apparent:
+            lines.append(
+                f"guidelines: {self.repaired} violations repaired by deciding again, {self.apparent} that only the "
+                f"table's times show and not calls side by side, {self.violations} left"
+            )
         if self.disturbed > self.decided // 10:
             lines.append(
                 f"the machine was busy: in {self.disturbed} entries native differed from itself by more than "
@@ -68,6 +72,7 @@ def summarize(result: Result, problems: int, ranks: int, seconds: float) -> Summ
         worst_distance=max((sample["distance"] for sample in result.samples), default=None),
         violations=len(result.violations),
         repaired=len(result.repaired),
+        apparent=len(result.apparent),
         disturbed=sum(decision.disturbance > DISTURBED for decision in measured),
     )
 

@@ -56,6 +56,14 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
     return rows
 
 
+def selection_at(rows: Iterable[Mapping[str, Any]], problem: Problem) -> str | None:
+    """What these rows, all of one shape, say about a problem; None where the built-in choice is left to decide."""
+    for row in rows:
+        if row["operation"] == problem.operation and row["bytes"][0] <= problem.bytes <= row["bytes"][1]:
+            return str(row["selection"])
+    return None
+
+
 def _row(decision: Decision, span: tuple[int, int], machine: Machine) -> dict[str, Any]:
     return {
         "operation": decision.problem.operation,

@@ -1,0 +1,44 @@
+"""How far is a pick from the best of everything on the grid?"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+from espalier.tuning import candidates
+from espalier.tuning.candidates import Machine
+from espalier.tuning.decisions import Decision
+from espalier.tuning.racing import BLOCK_ROUNDS, DUEL_ROUNDS, MOST_ARMS, Measure
+from espalier.tuning.worker import ArmTimes
+
+
+def compare_with_all(machine: Machine, decision: Decision, measure: Measure) -> dict[str, Any]:
+    """Every selection against the decision's best, round by round; whoever is fastest then meets it once more.
+
+    "distance" is by how much the fastest of all is faster than the pick: 0.05 for 5 %.
+    """
+    problem, pick = decision.problem, decision.best
+    arms = [arm for arm in candidates.exhaustive(machine, problem) if arm != pick]
+    fastest, least = pick, 1.0
+    for at in range(0, len(arms), MOST_ARMS - 1):
+        own, *others = measure([pick, *arms[at : at + MOST_ARMS - 1]], BLOCK_ROUNDS)
+        for other in others:
+            if not other.refused and (share := _share(other, own)) < least:
+                fastest, least = other.arm, share
+    share = 1.0
+    if fastest != pick:
+        own, other = measure([pick, fastest], DUEL_ROUNDS)
+        share = min(1.0, _share(other, own))
+    return {
+        "operation": problem.operation,
+        "bytes": problem.bytes,
+        "selections": len(arms) + 1,
+        "pick": pick,
+        "best": fastest if share < 1 else pick,
+        "distance": round(1 / share - 1, 3),
+    }
+
+
+def _share(one: ArmTimes, other: ArmTimes) -> float:
+    """The median over the rounds of one ÷ other."""
+    return median(a / b for a, b in zip(one.p50, other.p50, strict=True))
