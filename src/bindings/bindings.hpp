@@ -7,6 +7,7 @@ namespace espalier::bindings {
 
 void bind_base(nanobind::module_& module);
 void bind_fabric(nanobind::module_& module);
+void bind_service(nanobind::module_& module);
 void bind_machine(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);

@@ -8,6 +8,7 @@ NB_MODULE(_core, module) {
   // Types come before the functions that speak of them.
   bindings::bind_base(module);
   bindings::bind_fabric(module);
+  bindings::bind_service(module);
   bindings::bind_machine(module);
   bindings::bind_topology(module);
   bindings::bind_plan(module);

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <memory>
 
+#include "fabric/request.hpp"
+
 namespace espalier::fabric {
 namespace {
 
@@ -69,26 +71,6 @@ void read_row(std::string_view line, std::size_t count, std::vector<double>& del
 }
 
 }  // namespace
-
-std::string format_metric(const Question& question) {
-  auto text = std::string(name_of(question.metric));
-  if (question.metric == Metric::combined) text += ":" + std::to_string(question.bytes);
-  return text;
-}
-
-Question parse_question(std::string_view text) {
-  const auto colon = text.find(':');
-  Question question;
-  question.metric = parse_metric(text.substr(0, colon));
-  const bool has_bytes = colon != std::string_view::npos;
-  if (has_bytes != (question.metric == Metric::combined)) fail("a size belongs to 'combined' alone: combined:BYTES");
-  if (!has_bytes) return question;
-  const auto digits = text.substr(colon + 1);
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), question.bytes);
-  if (status != std::errc{} || end != digits.data() + digits.size())
-    fail("'" + std::string(digits) + "' is no size in bytes");
-  return question;
-}
 
 template <class Talk>
 bool Client::guard(Talk&& talk) noexcept {

@@ -58,9 +58,4 @@ class Client {
   std::string error_;
 };
 
-/// The metric as the protocol writes it: "hops", "combined:65536".
-std::string format_metric(const Question& question);
-/// Reads that back. Throws Error when it is none.
-Question parse_question(std::string_view text);
-
 }  // namespace espalier::fabric

@@ -173,12 +173,5 @@ TEST(Client, SendsNoNameThatWouldBeAnotherRequest) {
   }
 }
 
-TEST(Questions, AreWrittenAndReadBack) {
-  for (const auto* text : {"hops", "latency", "speed", "adapter", "combined:65536"})
-    EXPECT_EQ(format_metric(parse_question(text)), text);
-  for (const auto* text : {"", "hop", "hops:4", "combined", "combined:", "combined:4K", "combined:-1"})
-    EXPECT_THROW(parse_question(text), Error) << text;
-}
-
 }  // namespace
 }  // namespace espalier::fabric

@@ -1,0 +1,87 @@
+#include "service/server.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/bindings.hpp"
+
+namespace espalier::bindings {
+
+namespace nb = nanobind;
+using fabric::Engine;
+using fabric::Fabric;
+using service::Limits;
+using service::Server;
+
+namespace {
+
+std::unique_ptr<Engine> make_engine(const std::vector<std::pair<int, double>>& latency) {
+  return std::make_unique<Engine>(latency.empty() ? fabric::LatencyTable::ranger() : fabric::LatencyTable{latency});
+}
+
+// The engine's own copy, so that no thread of the server ever needs the interpreter.
+void publish(Engine& engine, const Fabric& fabric, double written) {
+  const nb::gil_scoped_release released;
+  engine.publish(fabric, fabric::Snapshot::Time(std::chrono::duration_cast<fabric::Snapshot::Time::duration>(
+                             std::chrono::duration<double>(written))));
+}
+
+nb::bytes answer(Engine& engine, nb::bytes line) {
+  std::string reply;
+  {
+    const nb::gil_scoped_release released;
+    engine.answer({line.c_str(), line.size()}, reply);
+  }
+  return nb::bytes(reply.data(), reply.size());
+}
+
+nb::dict counts_of(const Engine& engine) {
+  const auto& counters = engine.counters();
+  nb::dict requests, counts;
+  for (std::size_t index = 0; index < fabric::kCommands; ++index) {
+    const auto name = name_of(static_cast<fabric::Command>(index));
+    requests[nb::str(name.data(), name.size())] = counters.requests[index].load();
+  }
+  counts["requests"] = requests;
+  counts["errors"] = counters.errors.load();
+  counts["reloads"] = counters.reloads.load();
+  counts["rejects"] = counters.rejects.load();
+  counts["connections"] = counters.connections.load();
+  counts["accepted"] = counters.accepted.load();
+  counts["refused"] = counters.refused.load();
+  counts["too_slow"] = counters.too_slow.load();
+  return counts;
+}
+
+std::unique_ptr<Server> make_server(Engine& engine, std::size_t connections, Bytes memory, double idle, double slow) {
+  const auto milliseconds = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  };
+  Limits limits;
+  limits.connections = connections;
+  limits.memory = memory;
+  limits.idle = milliseconds(idle);
+  limits.slow = milliseconds(slow);
+  return std::make_unique<Server>(engine, limits);
+}
+
+}  // namespace
+
+void bind_service(nb::module_& module) {
+  nb::class_<Engine>(module, "FabricEngine")
+      .def(nb::new_(&make_engine), nb::arg("latency") = std::vector<std::pair<int, double>>())
+      .def("publish", &publish, nb::arg("fabric"), nb::arg("written"))
+      .def("reject", &Engine::reject, nb::arg("why"))
+      .def("answer", &answer, nb::arg("line"))
+      .def("counts", &counts_of);
+  nb::class_<Server>(module, "FabricServer")
+      .def(nb::new_(&make_server), nb::keep_alive<1, 2>(), nb::arg("engine"), nb::arg("connections"), nb::arg("memory"),
+           nb::arg("idle"), nb::arg("slow"))
+      .def("listen_tcp", &Server::listen_tcp, nb::arg("host"), nb::arg("port"))
+      .def("listen_unix", &Server::listen_unix, nb::arg("path"))
+      .def("start", &Server::start)
+      .def("stop", &Server::stop, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace espalier::bindings

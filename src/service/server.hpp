@@ -1,0 +1,56 @@
+#pragma once
+// The topology service's door: TCP and Unix sockets in front of a fabric::Engine (docs/reference/protocol.md).
+//
+//     clients ──► one network thread ──► Engine::answer      what takes microseconds
+//                        │  ▲
+//                        ▼  │
+//                     workers ──► Engine::answer             matrices, lists: never in the way of the others
+//
+// The paper's server starts a thread for each client; thousands of jobs' leaders that ask at the same moment would be
+// thousands of threads. One thread suffices for the lines: it spends its time in the kernel's sockets.
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/ids.hpp"
+#include "fabric/engine.hpp"
+
+namespace espalier::service {
+
+/// What a server takes upon itself.
+struct Limits {
+  std::size_t connections = 16384;  ///< more are told so and closed
+  Bytes memory = Bytes{512} << 20;  ///< of half requests, of answers in the making and of unread ones
+  std::chrono::milliseconds idle = std::chrono::minutes(5);  ///< a connection may wait for its next request
+  std::chrono::milliseconds slow =
+      std::chrono::seconds(10);  ///< half a request, or 64 KiB of an unread reply, may wait
+  int workers = 1;
+};
+
+/// Serves from start() to stop(). Its functions are for one thread.
+class Server {
+ public:
+  /// `engine` outlives the server.
+  Server(fabric::Engine& engine, const Limits& limits);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Listens at a TCP address; port 0 takes a free one. Returns the port. Throws Error when that cannot be.
+  int listen_tcp(const std::string& host, int port);
+  /// Listens at a Unix socket that every user may connect to. One that a dead server left there is replaced; it is
+  /// removed in the end. Throws Error.
+  void listen_unix(const std::string& path);
+
+  void start();
+  /// Closes all connections. Nothing happens when it does not run.
+  void stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace espalier::service

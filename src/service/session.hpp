@@ -1,0 +1,86 @@
+#pragma once
+// One connection of the topology service: lines in, replies out.
+
+#include <asio/awaitable.hpp>
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/thread_pool.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/engine.hpp"
+#include "service/server.hpp"
+
+namespace espalier::service {
+
+using Socket = asio::generic::stream_protocol::socket;
+using Clock = std::chrono::steady_clock;
+
+/// What all connections share. Used by the network thread alone.
+struct Shared {
+  fabric::Engine& engine;
+  Limits limits;
+  asio::thread_pool& workers;
+  Bytes held = 0;             ///< of Limits::memory
+  std::vector<char> scratch;  ///< what was just received
+};
+
+/// Bytes that count against Limits::memory while this lives.
+class Held {
+ public:
+  explicit Held(Shared& shared) : shared_(shared) {}
+  ~Held() { set(0); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  void set(Bytes bytes) {
+    shared_.held += bytes - bytes_;
+    bytes_ = bytes;
+  }
+  /// False, and nothing changes, when there is no room for so many.
+  bool try_set(Bytes bytes) {
+    if (shared_.held - bytes_ + bytes > shared_.limits.memory) return false;
+    set(bytes);
+    return true;
+  }
+
+ private:
+  Shared& shared_;
+  Bytes bytes_ = 0;
+};
+
+/// Lives in its coroutine. An idle one holds no buffers.
+class Session {
+ public:
+  Session(Socket socket, Shared& shared);
+
+  /// Answers until either side is done with it. Throws system_error when the connection breaks.
+  asio::awaitable<void> converse();
+  /// Closes the connection if its client has kept it waiting for too long, which then ends converse().
+  void end_if_too_slow(Clock::time_point now);
+  void close() noexcept;
+
+ private:
+  enum class State { idle, half_request, computing, unread_reply };
+
+  void enter(State state) {
+    state_ = state;
+    since_ = Clock::now();
+  }
+  asio::awaitable<bool> receive();
+  asio::awaitable<bool> answer_lines();
+  void keep_rest(std::size_t taken);
+  asio::awaitable<void> answer(std::string_view line);
+  asio::awaitable<void> flush();
+  asio::awaitable<void> part_with(std::string_view error);
+
+  Socket socket_;
+  Shared& shared_;
+  State state_ = State::idle;
+  Clock::time_point since_ = Clock::now();
+  std::string input_, reply_;
+  Held input_held_, reply_held_;
+};
+
+}  // namespace espalier::service
