@@ -25,6 +25,7 @@ from espalier.commands.node import node
 from espalier.commands.route import route
 from espalier.commands.routes import routes
 from espalier.commands.run import run
+from espalier.commands.serve import serve
 from espalier.commands.table import app as table
 from espalier.commands.topo import topo
 from espalier.commands.tune import tune
@@ -41,7 +42,7 @@ app = typer.Typer(
 
 # Everything from the program's name on belongs to the program, dashes included.
 app.command(context_settings={"allow_interspersed_args": False})(run)
-for command in (lib, doctor, node, explain, algorithms, tune, verify, bench, demo, route, routes, topo):
+for command in (lib, doctor, node, explain, algorithms, tune, verify, bench, demo, route, routes, serve, topo):
     app.command()(command)
 
 app.add_typer(table, name="table")

@@ -16,8 +16,8 @@ using service::Server;
 
 namespace {
 
-std::unique_ptr<Engine> make_engine(const std::vector<std::pair<int, double>>& latency) {
-  return std::make_unique<Engine>(latency.empty() ? fabric::LatencyTable::ranger() : fabric::LatencyTable{latency});
+void make_engine(Engine* self, const std::vector<std::pair<int, double>>& latency) {
+  new (self) Engine(latency.empty() ? fabric::LatencyTable::ranger() : fabric::LatencyTable{latency});
 }
 
 // The engine's own copy, so that no thread of the server ever needs the interpreter.
@@ -54,7 +54,7 @@ nb::dict counts_of(const Engine& engine) {
   return counts;
 }
 
-std::unique_ptr<Server> make_server(Engine& engine, std::size_t connections, Bytes memory, double idle, double slow) {
+void make_server(Server* self, Engine& engine, std::size_t connections, Bytes memory, double idle, double slow) {
   const auto milliseconds = [](double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   };
@@ -63,21 +63,21 @@ std::unique_ptr<Server> make_server(Engine& engine, std::size_t connections, Byt
   limits.memory = memory;
   limits.idle = milliseconds(idle);
   limits.slow = milliseconds(slow);
-  return std::make_unique<Server>(engine, limits);
+  new (self) Server(engine, limits);
 }
 
 }  // namespace
 
 void bind_service(nb::module_& module) {
   nb::class_<Engine>(module, "FabricEngine")
-      .def(nb::new_(&make_engine), nb::arg("latency") = std::vector<std::pair<int, double>>())
+      .def("__init__", &make_engine, nb::arg("latency") = std::vector<std::pair<int, double>>())
       .def("publish", &publish, nb::arg("fabric"), nb::arg("written"))
       .def("reject", &Engine::reject, nb::arg("why"))
       .def("answer", &answer, nb::arg("line"))
       .def("counts", &counts_of);
   nb::class_<Server>(module, "FabricServer")
-      .def(nb::new_(&make_server), nb::keep_alive<1, 2>(), nb::arg("engine"), nb::arg("connections"), nb::arg("memory"),
-           nb::arg("idle"), nb::arg("slow"))
+      .def("__init__", &make_server, nb::keep_alive<1, 2>(), nb::arg("engine"), nb::arg("connections"),
+           nb::arg("memory"), nb::arg("idle"), nb::arg("slow"))
       .def("listen_tcp", &Server::listen_tcp, nb::arg("host"), nb::arg("port"))
       .def("listen_unix", &Server::listen_unix, nb::arg("path"))
       .def("start", &Server::start)

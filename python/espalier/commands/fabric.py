@@ -135,7 +135,7 @@ def matrix(
     core = load(folder).core
     names = split_hosts(hosts or []) or [host.name for host in core.hosts]
     with core_faults("`espalier routes --all` lists all hosts"):
-        rows = core.derive_delays(names).matrix(metric.value, parse_bytes(bytes_), _read_latency(latency))
+        rows = core.derive_delays(names).matrix(metric.value, parse_bytes(bytes_), read_latency(latency))
     if json:
         values = [[None if math.isinf(value) else value for value in row] for row in rows]
         console.print_json({"metric": metric.value, "hosts": names, "delays": values})
@@ -145,7 +145,8 @@ def matrix(
         sys.stdout.write("\t".join([name, *(f"{value:.6g}" for value in row)]) + "\n")
 
 
-def _read_latency(text: str | None) -> list[tuple[int, float]]:
+def read_latency(text: str | None) -> list[tuple[int, float]]:
+    """Reads LINKS:µs,…; nothing for None. Raises BadParameter."""
     if text is None:
         return []
     try:

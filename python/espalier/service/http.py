@@ -1,0 +1,209 @@
+"""The service over HTTP: JSON of what the line protocol answers, /metrics, and a page for people.
+
+GET /api/v1/query?from=A&to=B     also route, hops
+GET /api/v1/matrix?metric=hops&hosts=A,B,C     or POST {"metric": …, "hosts": […]}
+GET /api/v1/hosts     also stats, version
+GET /fabric.svg?from=A&to=B     GET /metrics     GET /
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib import resources
+from typing import Any
+
+from aiohttp import web
+
+from espalier.commands.route import route_facts
+from espalier.core import load_core
+from espalier.fabric.drawing import draw_svg
+from espalier.service import metrics
+from espalier.service.keeper import Keeper, Kept
+
+# A matrix of 4096 hosts whose names have 60 letters.
+_LONGEST_BODY = 256 << 10
+# HTTP is for people and dashboards; jobs ask by lines.
+_MOST_CONNECTIONS = 512
+# What takes long, at the same time.
+_MOST_AT_WORK = 2
+_STATUS = {"unknown-host": 404, "no-data": 503, "busy": 503, "too-many-hosts": 413}
+_REFUSED = {"bad-request": 400, "unknown-command": 400, "unknown-metric": 400}
+_KEEPER = web.AppKey("keeper", Keeper)
+_AT_WORK = web.AppKey("at_work", asyncio.Semaphore)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class _NoAnswer(Exception):
+    def __init__(self, code: str, text: str) -> None:
+        self.code, self.text = code, text
+
+
+@asynccontextmanager
+async def serving(keeper: Keeper, host: str, port: int) -> AsyncIterator[int]:
+    """Serves while the context lasts, which is given the port. Raises OSError when it cannot listen."""
+    app = web.Application(middlewares=[_errors_as_json], client_max_size=_LONGEST_BODY)
+    app[_KEEPER], app[_AT_WORK] = keeper, asyncio.Semaphore(_MOST_AT_WORK)
+    routes: list[tuple[str, Handler]] = [
+        *((f"/api/v1/{name}", _pair) for name in ("query", "hops")),
+        ("/api/v1/route", _route),
+        ("/api/v1/matrix", _matrix),
+        ("/api/v1/hosts", _hosts),
+        ("/api/v1/stats", _stats),
+        ("/api/v1/version", _version),
+        ("/fabric.svg", _drawing),
+        ("/metrics", _metrics),
+        ("/", _page),
+    ]
+    app.add_routes([web.get(path, handler) for path, handler in routes])
+    app.add_routes([web.post("/api/v1/matrix", _matrix)])
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        server = await asyncio.get_running_loop().create_server(_limited(runner), host, port)
+        async with server:
+            yield int(server.sockets[0].getsockname()[1])
+    finally:
+        await runner.cleanup()
+
+
+def _limited(runner: web.AppRunner) -> Callable[[], asyncio.Protocol]:
+    """Connections beyond the limit are closed at once."""
+    door = runner.server
+    assert door is not None
+
+    class Refused(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            transport.close()
+
+    return lambda: Refused() if len(door.connections) >= _MOST_CONNECTIONS else door()
+
+
+@web.middleware
+async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except _NoAnswer as error:
+        # A pair without a route is a fact about the network, not a mistake of the client's.
+        status = _STATUS.get(error.code) or _REFUSED.get(error.code, 422)
+        return web.json_response({"error": {"code": error.code, "text": error.text}}, status=status)
+
+
+def _ask(request: web.Request, line: str) -> list[str]:
+    """The engine's reply, line by line."""
+    reply = request.app[_KEEPER].engine.answer(line.encode("utf-8", "replace")).decode("ascii", "replace")
+    if reply.startswith("error "):
+        _, code, text = reply.rstrip("\n").split(" ", 2)
+        raise _NoAnswer(code, text)
+    return list(reply.splitlines())
+
+
+def _ends(request: web.Request) -> tuple[str, str]:
+    ends = request.query.get("from", ""), request.query.get("to", "")
+    for end in ends:
+        if not end or any(c.isspace() for c in end):
+            raise _NoAnswer("bad-request", "say ?from=HOST&to=HOST")
+    return ends
+
+
+def _kept(request: web.Request) -> Kept:
+    kept = request.app[_KEEPER].current
+    if kept is None:
+        raise _NoAnswer("no-data", "no good set of dumps has been read yet")
+    return kept
+
+
+async def _beside(request: web.Request, work: Callable[[], Any]) -> Any:
+    """What takes long runs in a thread, and not too much of it at once."""
+    if request.app[_AT_WORK].locked():
+        raise _NoAnswer("busy", "others are being served: ask again later")
+    async with request.app[_AT_WORK]:
+        return await asyncio.to_thread(work)
+
+
+async def _pair(request: web.Request) -> web.Response:
+    source, target = _ends(request)
+    name = request.path.rsplit("/", 1)[1]
+    words = (await _beside(request, lambda: _ask(request, f"{name} {source} {target}")))[0].split()
+    if name == "hops":
+        return web.json_response({"source": source, "target": target, "hops": int(words[0])})
+    return web.json_response({"source": source, "target": target, "switches": words[1:-1]})
+
+
+def _trace(kept: Kept, source: str, target: str) -> Any:
+    core = kept.snapshot.core
+    try:
+        return core.trace_route(*core.find_pair(source, target))
+    except load_core().FabricError as error:
+        raise _NoAnswer(error.fault, str(error)) from error
+
+
+async def _route(request: web.Request) -> web.Response:
+    source, target = _ends(request)
+    kept = _kept(request)
+    facts = await _beside(request, lambda: route_facts(kept.snapshot.core, _trace(kept, source, target)))
+    return web.json_response({"snapshot": kept.number, **facts})
+
+
+async def _matrix(request: web.Request) -> web.Response:
+    metric, hosts = request.query.get("metric", "hops"), request.query.get("hosts", "").split(",")
+    if request.method == "POST":
+        metric, hosts = _read_question(await request.text())
+    if any(not host or any(c.isspace() for c in host) for host in [metric, *hosts]):
+        raise _NoAnswer("bad-request", 'say ?metric=hops&hosts=A,B,C, or post {"metric": "hops", "hosts": ["A", "B"]}')
+    line = " ".join(["matrix", metric, *hosts])
+    text = await _beside(request, lambda: _matrix_text(metric, hosts, _ask(request, line)))
+    return web.Response(text=text, content_type="application/json")
+
+
+def _read_question(text: str) -> tuple[str, list[str]]:
+    try:
+        body = json.loads(text)
+        return str(body["metric"]), [str(host) for host in body["hosts"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _NoAnswer("bad-request", 'post {"metric": "hops", "hosts": ["A", "B"]}') from error
+
+
+def _matrix_text(metric: str, hosts: list[str], lines: list[str]) -> str:
+    """The rows are numbers already; JSON has no infinity."""
+    rows = ",\n".join(f"[{line.replace(' ', ',').replace('inf', 'null')}]" for line in lines[1:])
+    return f'{{"metric": {json.dumps(metric)}, "hosts": {json.dumps(hosts)}, "delays": [\n{rows}]}}\n'
+
+
+async def _hosts(request: web.Request) -> web.Response:
+    return web.json_response({"hosts": _ask(request, "hosts")[1:]})
+
+
+async def _stats(request: web.Request) -> web.Response:
+    pairs = (line.split(" ", 1) for line in _ask(request, "stats")[1:])
+    facts = {name: int(value) if value.isdecimal() else value for name, value in pairs}
+    kept = request.app[_KEEPER].current
+    found = [{"kind": it.kind, "text": it.text} for it in kept.snapshot.core.findings] if kept else []
+    return web.json_response(facts | {"what_was_found": found})
+
+
+async def _version(request: web.Request) -> web.Response:
+    _, protocol, program = _ask(request, "version")[0].split(" ", 2)
+    return web.json_response({"protocol": int(protocol), "program": program})
+
+
+async def _drawing(request: web.Request) -> web.Response:
+    kept = _kept(request)
+    routes: Callable[[], list[Any]] = list
+    if request.query:
+        source, target = _ends(request)
+        routes = lambda: [_trace(kept, source, target)]  # noqa: E731
+    text = await _beside(request, lambda: draw_svg(kept.view, routes()))
+    return web.Response(text=text, content_type="image/svg+xml")
+
+
+async def _metrics(request: web.Request) -> web.Response:
+    return web.Response(body=metrics.render(request.app[_KEEPER]), headers={"Content-Type": metrics.CONTENT_TYPE})
+
+
+async def _page(_: web.Request) -> web.Response:
+    text = resources.files("espalier.service").joinpath("page.html").read_text("utf-8")
+    return web.Response(text=text, content_type="text/html")
