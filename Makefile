@@ -52,6 +52,13 @@ bench: setup           ## native against Espalier, every collective, 2 ranks, ev
 figures: setup         ## the papers' figures, drawn for this machine: a page and the numbers in build/figures
 	$(BIN)/python bench/papers/smp.py --output build/figures
 
+.PHONY: sim
+sim:                   ## plans on simulated networks (SimGrid): exact times, and the cost model against them
+	scripts/system-packages.sh sim
+	$(MAKE) --no-print-directory setup
+	cmake -S . -B build/release >/dev/null && scripts/build.sh
+	$(BIN)/python -m pytest tests/simulation tests/command/test_simulate.py
+
 # The cluster is up for the tests only; `espalier lab up` is for people.
 .PHONY: lab
 lab: setup             ## as root: an emulated cluster of network namespaces, and the tests that need it

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# system-packages.sh [apps]: makes sure that the Debian packages Espalier is built and tested with are installed; with
-# `apps` also the programs that only `make apps` runs.
+# system-packages.sh [apps|sim]: makes sure that the Debian packages Espalier is built and tested with are installed; with
+# `apps` also the programs that only `make apps` runs, with `sim` the simulator behind `espalier simulate`.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail
@@ -10,8 +10,10 @@ build=(g++ cmake make ninja-build pkg-config libhwloc-dev libucx-dev nlohmann-js
 tests=(libgtest-dev chromium mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
 lint=(clang-format-14)
 apps=(lammps hpcc examl)
+sim=(libsimgrid-dev)
 needed=("${build[@]}" "${tests[@]}" "${lint[@]}")
 [ "${1:-}" != apps ] || needed+=("${apps[@]}")
+[ "${1:-}" != sim ] || needed+=("${sim[@]}")
 
 # Only a Python that cannot do the job pulls in the distribution's own.
 find_python >/dev/null || needed+=(python3 python3-venv python3-dev)

@@ -26,6 +26,7 @@ from espalier.commands.route import route
 from espalier.commands.routes import routes
 from espalier.commands.run import run
 from espalier.commands.serve import serve
+from espalier.commands.simulate import simulate
 from espalier.commands.table import app as table
 from espalier.commands.topo import topo
 from espalier.commands.tune import tune
@@ -42,7 +43,22 @@ app = typer.Typer(
 
 # Everything from the program's name on belongs to the program, dashes included.
 app.command(context_settings={"allow_interspersed_args": False})(run)
-for command in (lib, doctor, node, explain, algorithms, tune, verify, bench, demo, route, routes, serve, topo):
+for command in (
+    lib,
+    doctor,
+    node,
+    explain,
+    algorithms,
+    tune,
+    verify,
+    bench,
+    demo,
+    route,
+    routes,
+    serve,
+    topo,
+    simulate,
+):
     app.command()(command)
 
 app.add_typer(table, name="table")

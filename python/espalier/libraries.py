@@ -38,6 +38,15 @@ def find_tune_worker(abi: Abi) -> Path:
     return _find(f"espalier_tune_{abi}")
 
 
+def find_simulator() -> Path:
+    """The program that plays plans on simulated networks. Raises UserError where it is missing, as without SimGrid."""
+    try:
+        return _find("espalier-simulator")
+    except UserError as error:
+        remedy = "install SimGrid (Debian: apt-get install libsimgrid-dev), then build Espalier again"
+        raise UserError(f"{error.message}: it is built where SimGrid is installed", remedy) from error
+
+
 def _find(name: str) -> Path:
     # An editable installation has two roots: the sources and, for what is compiled, the environment.
     folders = [Path(root) for root in espalier.__path__]

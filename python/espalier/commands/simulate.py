@@ -1,0 +1,182 @@
+"""espalier simulate: how long plans take on a network that one does not have."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from espalier import console
+from espalier.core import load_core, user_errors
+from espalier.errors import UserError
+from espalier.simulation.gantt import MOST_RANKS, draw_gantt
+from espalier.simulation.simulator import Answer, Request, simulate_all
+from espalier.simulation.simulator import simulate as run_simulator
+from espalier.units import approximate_bytes, format_bytes, format_time, parse_bytes
+
+_LINKS_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to do it, and what the simulation said."""
+
+    name: str
+    answer: Answer | None
+    problem: str = ""  # why there is no answer
+
+
+def simulate(
+    operation: Annotated[str, typer.Argument(metavar="OP", help="Any collective: broadcast, allreduce …")],
+    bytes_: Annotated[
+        str, typer.Option("--bytes", help="Size of the message or vector, or of one rank's block.")
+    ] = "1M",
+    platform: Annotated[
+        str,
+        typer.Option(
+            metavar="NETWORK",
+            help="star:hosts=8, fat_tree:leaves=4,down=16,spines=8,oversubscription=2, "
+            "three_level:pods=4,leaves=4,down=8, dragonfly:groups=9,routers=4,down=4; "
+            "each with rate=10000 (bytes per µs), latency=0.785/0.235/0.205, "
+            "slow_hosts=N, slow_rate=R.",
+        ),
+    ] = "fat_tree:leaves=4,down=16",
+    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes, each a host of the network.")] = 64,
+    ppn: Annotated[int, typer.Option(min=1, help="Ranks per node.")] = 4,
+    root: Annotated[int, typer.Option(min=0, help="Who has the message.")] = 0,
+    algorithm: Annotated[
+        str | None, typer.Option(help="This one instead of the built-in choice; with knobs: chain,segment=64K.")
+    ] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Also every other algorithm of the operation, knobs at their defaults.")
+    ] = False,
+    shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Scatter the nodes over random hosts.")] = None,
+    hosts: Annotated[
+        int | None, typer.Option(min=1, help="With --shuffle: hosts in the network to scatter over.")
+    ] = None,
+    connection_rate: Annotated[
+        float, typer.Option(min=0, help="Most that one connection carries, bytes per µs; 0: no bound.")
+    ] = 0,
+    gantt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"Draw who waits for whom (SVG, up to {MOST_RANKS} ranks).")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
+) -> None:
+    """Play the plan for OP on a simulated network: messages share links, copies and flags take their time."""
+    core = load_core()
+    node_of = [node for node in range(nodes) for _ in range(ppn)]
+    if root >= len(node_of):
+        raise UserError(f"--root {root}: there are only ranks 0 to {len(node_of) - 1}", "choose one of those")
+    if gantt is not None and len(node_of) > MOST_RANKS:
+        raise UserError(f"--gantt draws up to {MOST_RANKS} ranks, not {len(node_of)}", "give fewer --nodes or --ppn")
+    with user_errors("see espalier simulate --help"):
+        name = core.choose(core.Topology(node_of, True, False), operation, 1, root) and _full_name(core, operation)
+        request = Request(
+            network=platform,
+            operation=name,
+            bytes=parse_bytes(bytes_),
+            node_of=node_of,
+            choice=algorithm or "",
+            root=root,
+            host_of_node=_scatter(nodes, hosts or nodes, shuffle),
+            connection_rate=connection_rate,
+            loads=True,
+        )
+    first = run_simulator(replace(request, spans=gantt is not None, flights=gantt is not None))
+    arms = [Arm(algorithm or "built-in choice", first)]
+    if all_:
+        arms += _others(core, request)
+    if gantt is not None:
+        _write(gantt, draw_gantt(f"{operation} of {bytes_}: {first.choice}", first, len(node_of)))
+    if json:
+        console.print_json(_as_json(request, arms))
+    else:
+        _print(request, arms, gantt)
+
+
+def _full_name(core: Any, operation: str) -> str:
+    """`bcast` is `broadcast` to the simulator."""
+    topology = core.Topology([0, 0], True, False)
+    return str(core.build(topology, operation, 1, 0, core.choose(topology, operation, 1, 0).choice).operation)
+
+
+def _scatter(nodes: int, hosts: int, seed: int | None) -> list[int]:
+    if seed is None:
+        return []
+    if hosts < nodes:
+        raise UserError(f"--hosts {hosts}: fewer than the {nodes} nodes", "give the number of hosts in the network")
+    return random.Random(seed).sample(range(hosts), nodes)
+
+
+def _others(core: Any, request: Request) -> list[Arm]:
+    names = [entry.name for entry in core.algorithms() if entry.operation == request.operation]
+    answers = simulate_all(replace(request, choice=name) for name in names)
+    return [
+        Arm(name, None, answer.message) if isinstance(answer, UserError) else Arm(name, answer)
+        for name, answer in zip(names, answers, strict=True)
+    ]
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}", "name another file") from error
+
+
+def _as_json(request: Request, arms: list[Arm]) -> dict[str, Any]:
+    return {
+        "operation": request.operation,
+        "bytes": request.bytes,
+        "ranks": len(request.node_of),
+        "platform": request.network,
+        "arms": [
+            {"name": arm.name, "problem": arm.problem}
+            if arm.answer is None
+            else {
+                "name": arm.name,
+                "choice": arm.answer.choice,
+                "microseconds": arm.answer.microseconds,
+                "messages": arm.answer.messages,
+                "loads": [asdict(load) for load in arm.answer.loads],
+            }
+            for arm in arms
+        ],
+    }
+
+
+def _print(request: Request, arms: list[Arm], gantt: Path | None) -> None:
+    first = arms[0].answer
+    assert first is not None
+    nodes = max(request.node_of) + 1
+    machine = f"{len(request.node_of)} ranks, {nodes} nodes; {escape(first.network)}"
+    console.out.print(f"[bold]{request.operation} of {format_bytes(request.bytes)}[/] on {machine}")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("", "time", "against the first", "messages", "choice"):
+        table.add_column(heading, justify="left" if heading in ("", "choice") else "right")
+    for arm in arms:
+        if arm.answer is None:
+            table.add_row(arm.name, "–", "", "", escape(arm.problem), style="dim")
+            continue
+        ratio = arm.answer.microseconds / first.microseconds if first.microseconds else 1
+        table.add_row(
+            arm.name,
+            format_time(arm.answer.microseconds),
+            f"{ratio:.2f}",
+            str(arm.answer.messages),
+            escape(arm.answer.choice),
+        )
+    console.out.print(table)
+    busiest = sorted(first.loads, key=lambda load: -load.busy)[:_LINKS_SHOWN]
+    if busiest:
+        console.out.print("\nbusiest links")
+    for load in busiest:
+        bar = "█" * round(20 * min(load.busy, 1))
+        console.out.print(f"  {load.link:24} {bar:20} {load.busy:4.0%}  {approximate_bytes(load.bytes)}")
+    if gantt is not None:
+        console.out.print(f"\ndrawn in {escape(str(gantt))}")

@@ -1,0 +1,122 @@
+// espalier-simulator: one simulation. A request (JSON) on standard input, its result (JSON) on standard output; what is
+// wrong with the request on standard error, with exit status 2. `espalier simulate` speaks to it.
+
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "collectives/build.hpp"
+#include "collectives/choose.hpp"
+#include "collectives/registry.hpp"
+#include "simulate/simulate.hpp"
+
+namespace espalier::simulate {
+namespace {
+
+using nlohmann::json;
+
+cost::Parameters read_parameters(const json& request) {
+  cost::Parameters is;
+  const json given = request.value("parameters", json::object());
+  const auto read_line = [&](const char* name, cost::Line& line) {
+    if (given.contains(name)) line = {given.at(name).at(0).get<double>(), given.at(name).at(1).get<double>()};
+  };
+  const auto read = [&](const char* name, double& value) { value = given.value(name, value); };
+  read("flag", is.flag), read("step", is.step), read("overhead", is.overhead), read("gap", is.gap);
+  read("eager", is.eager), read("yield", is.yield);
+  is.cores = given.value("cores", is.cores);
+  read_line("put", is.put), read_line("get", is.get), read_line("copy", is.copy);
+  read_line("reduce", is.reduce), read_line("single_copy", is.single_copy);
+  return is;
+}
+
+plan::Operation read_operation(const std::string& name) {
+  for (const collectives::Algorithm& algorithm : collectives::algorithms())
+    if (name == plan::name(algorithm.operation)) return algorithm.operation;
+  throw Error("unknown operation '" + name + "'");
+}
+
+plan::Plan read_plan(const json& request) {
+  const topology::Capabilities can{.single_copy = request.value("single_copy", true),
+                                   .oversubscribed = request.value("oversubscribed", false)};
+  const auto topology = topology::Topology::from_nodes(request.at("node_of").get<std::vector<int>>(), can);
+  const plan::Problem problem{read_operation(request.at("operation").get<std::string>()),
+                              request.at("bytes").get<Bytes>(), Rank(request.value("root", 0))};
+  const std::string text = request.value("choice", "");
+  const plan::Choice choice =
+      text.empty() ? collectives::choose(topology, problem).choice : collectives::parse_choice(problem.operation, text);
+  const std::string why = collectives::why_invalid(topology, problem, choice);
+  if (!why.empty()) throw Error(text + ": " + why);
+  return collectives::build_plan(topology, problem, choice);
+}
+
+json loads_of(const Network& network, const Result& result) {
+  json loads = json::array();
+  for (std::size_t i = 0; i < result.link_bytes.size(); ++i)
+    if (result.link_bytes[i] > 0)
+      loads.push_back(
+          {{"link", network.links()[i].name}, {"rate", network.links()[i].rate}, {"bytes", result.link_bytes[i]}});
+  return loads;
+}
+
+json spans_of(const plan::Plan& plan, const Result& result) {
+  json spans = json::array();
+  for (const cost::Span& span : result.spans) {
+    const plan::Step& step = plan.programs[static_cast<std::size_t>(span.rank.value)].steps[span.step];
+    spans.push_back({{"rank", span.rank.value},
+                     {"step", span.step},
+                     {"op", plan::name(step.op())},
+                     {"begin", span.begin},
+                     {"end", span.end}});
+  }
+  return spans;
+}
+
+json flights_of(const Result& result) {
+  json flights = json::array();
+  for (const Flight& flight : result.flights)
+    flights.push_back({{"from", flight.from.value},
+                       {"to", flight.to.value},
+                       {"bytes", flight.bytes},
+                       {"set_out", flight.set_out},
+                       {"arrival", flight.arrival}});
+  return flights;
+}
+
+json answer(const json& request) {
+  const auto network = parse_network(request.at("network").get<std::string>());
+  const plan::Plan plan = read_plan(request);
+  const Options options{.host_of_node = request.value("host_of_node", std::vector<int>()),
+                        .connection_rate = request.value("connection_rate", 0.0),
+                        .keeps_spans = request.value("spans", false),
+                        .keeps_flights = request.value("flights", false)};
+  const cost::Parameters parameters = read_parameters(request);
+  const Result result = simulate(plan, *network, parameters, options);
+  json reply = {{"network", network->describe()},
+                {"choice", plan::to_string(plan.choice)},
+                {"microseconds", result.total},
+                {"messages", result.messages}};
+  if (request.value("ends", false)) reply["ends"] = result.ends;
+  if (request.value("loads", false)) reply["loads"] = loads_of(*network, result);
+  if (options.keeps_spans) reply["spans"] = spans_of(plan, result);
+  if (options.keeps_flights) reply["flights"] = flights_of(result);
+  return reply;
+}
+
+int run() {
+  try {
+    std::cout << answer(json::parse(std::cin)).dump() << '\n';
+    return 0;
+  } catch (const json::exception& error) {
+    std::fprintf(stderr, "the request is not what espalier-simulator reads: %s\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  return 2;
+}
+
+}  // namespace
+}  // namespace espalier::simulate
+
+int main() { return espalier::simulate::run(); }

@@ -1,0 +1,43 @@
+#pragma once
+// A plan on a simulated network: messages share links as SimGrid's fluid model lets them; all else is played as
+// cost::Play does. What the cost model estimates in microseconds is checked here.
+
+#include "cost/play.hpp"
+#include "simulate/network.hpp"
+
+namespace espalier::simulate {
+
+struct Options {
+  /// The host that each node is; empty: node n is host n. No host twice.
+  std::vector<int> host_of_node = {};
+  /// Bytes per microsecond that one connection carries at most, however idle the links; 0: no such bound. (One queue
+  /// pair or TCP stream often cannot fill a NIC: Qian, Rashti, Afsahi, section 4.)
+  double connection_rate = 0;
+  bool keeps_spans = false;
+  bool keeps_flights = false;
+};
+
+/// One message on its way.
+struct Flight {
+  Rank from, to;
+  Bytes bytes;
+  double set_out, arrival;
+};
+
+/// Times in microseconds from the common start.
+struct Result {
+  double total = 0;                ///< the last rank's end
+  std::vector<double> ends;        ///< by rank
+  std::vector<double> link_bytes;  ///< by link of the network: what crossed it
+  std::vector<cost::Span> spans;   ///< if kept: every step of every rank, in the order of their ends
+  std::vector<Flight> flights;     ///< if kept: in the order of arrival
+  std::size_t messages = 0;
+};
+
+/// Deterministic. Of `parameters`, latency and link_rate are the network's instead; every message counts for at least
+/// `gap` on its sender's adapter. Once per process: SimGrid allows one engine. Throws Error when hosts are too few,
+/// named twice or unknown, or when the plan does not come to its end.
+Result simulate(const plan::Plan& plan, const Network& network, const cost::Parameters& parameters,
+                const Options& options = {});
+
+}  // namespace espalier::simulate

@@ -1,0 +1,80 @@
+"""Simulated times are exact: the same plan on the same network takes the same time, to the last digit."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+
+import pytest
+
+import golden
+from espalier.core import load_core
+from espalier.errors import UserError
+from espalier.libraries import find_simulator
+from espalier.simulation.simulator import Answer, Request, simulate, simulate_all
+
+
+@pytest.fixture(autouse=True)
+def _simulator() -> None:
+    try:
+        find_simulator()
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+def test_every_golden_time_is_met_exactly() -> None:
+    kept = json.loads(golden.GOLDEN.read_text(encoding="utf-8"))
+    these = golden.requests()
+    assert [golden.key(request) for request in these] == list(kept)
+    answers = simulate_all(these)
+    times = {
+        golden.key(request): answer.microseconds if isinstance(answer, Answer) else str(answer)
+        for request, answer in zip(these, answers, strict=True)
+    }
+    assert times == kept
+
+
+def test_the_cost_model_agrees_with_the_simulation_where_only_adapters_are_shared() -> None:
+    """Half of all plans within 15 %; of pairs that differ by more than a tenth, nine in ten are in the same order."""
+    core = load_core()
+    parameters = core.CostParameters()
+    network = f"rate={parameters.link_rate:g},latency={parameters.latency / 2:g}"
+    modelled, simulated = {}, {}
+    these = _random_problems(core, random.Random(7), 60)
+    answers = simulate_all(
+        Request(f"star:hosts={max(node_of) + 1},{network}", operation, size, node_of, choice)
+        for operation, size, node_of, choice in these
+    )
+    for index, ((operation, size, node_of, choice), answer) in enumerate(zip(these, answers, strict=True)):
+        if isinstance(answer, UserError):
+            continue
+        plan = core.build(core.Topology(node_of, True, False), operation, size, 0, core.parse_choice(operation, choice))
+        modelled[index], simulated[index] = core.estimate(plan, parameters), answer.microseconds
+    assert len(modelled) > 40
+    errors = [abs(modelled[i] / simulated[i] - 1) for i in modelled]
+    assert statistics.median(errors) <= 0.15, sorted(errors)
+    pairs = [(i, j) for i in simulated for j in simulated if simulated[i] > 1.1 * simulated[j]]
+    agreeing = sum(modelled[i] > modelled[j] for i, j in pairs)
+    assert agreeing >= 0.9 * len(pairs)
+
+
+def _random_problems(core: object, dice: random.Random, count: int) -> list[tuple[str, int, list[int], str]]:
+    """Any algorithm, from 64 bytes to 256 KB, on up to 12 unequal nodes. Some do not apply; the simulator says so."""
+    names = [(entry.operation, entry.name) for entry in core.algorithms()]  # type: ignore[attr-defined]
+    problems = []
+    for _ in range(count):
+        operation, name = dice.choice(names)
+        node_of = [node for node in range(dice.randint(2, 12)) for _ in range(dice.randint(1, 4))]
+        problems.append((operation, 0 if operation == "barrier" else 4 << dice.randint(4, 16), node_of, name))
+    return problems
+
+
+def test_a_shared_uplink_costs_what_the_oversubscription_says() -> None:
+    node_of = list(range(8))
+    far = [0, 4, 1, 5, 2, 6, 3, 7]  # neighbours in the ring sit below different leaves
+    request = Request(
+        "fat_tree:leaves=2,down=4,spines=1,oversubscription=4", "allgather", 1 << 20, node_of, "ring", host_of_node=far
+    )
+    seven_rounds_of_four = 7 * 4 * request.bytes / 10000
+    assert simulate(request).microseconds == pytest.approx(seven_rounds_of_four, rel=0.05)

@@ -1,0 +1,77 @@
+// One simulation per process: ctest runs each test in its own.
+
+#include "simulate/simulate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "collectives/build.hpp"
+#include "collectives/registry.hpp"
+#include "cost/estimate.hpp"
+
+namespace espalier::simulate {
+namespace {
+
+using plan::Operation;
+
+plan::Plan plan_of(std::vector<int> node_of, Operation operation, Bytes bytes, const std::string& choice) {
+  return collectives::build_plan(topology::Topology::from_nodes(node_of, {.single_copy = true}),
+                                 {operation, bytes, Rank(0)}, collectives::parse_choice(operation, choice));
+}
+
+/// The closed model's network: latency in the links, nothing shared but the adapters.
+Result simulate_on_star(const plan::Plan& plan, const cost::Parameters& is, const Options& options = {}) {
+  const Wiring wiring{.rate = is.link_rate, .latency = {is.latency / 2}};
+  return simulate(plan, *make_star(plan.topology.nodes(), wiring), is, options);
+}
+
+TEST(Simulate, OneMessageTakesWhatTheModelSays) {
+  const plan::Plan plan = plan_of({0, 1}, Operation::broadcast, 1 << 20, "knomial");
+  const cost::Parameters is;
+  EXPECT_NEAR(simulate_on_star(plan, is).total, cost::estimate_time(plan, is).total, 0.01);
+}
+
+TEST(Simulate, AChainAgreesWithTheModelWithinTheFill) {
+  const plan::Plan plan = plan_of({0, 0, 1, 1, 2, 2, 3, 3}, Operation::broadcast, 1 << 20, "chain,segment=64K");
+  const cost::Parameters is;
+  const double model = cost::estimate_time(plan, is).total;
+  EXPECT_NEAR(simulate_on_star(plan, is).total, model, 0.15 * model);
+}
+
+TEST(Simulate, MessagesOfOneAdapterShareIt) {
+  const plan::Plan plan = plan_of({0, 1, 2}, Operation::broadcast, 1 << 20, "flat");
+  const cost::Parameters is;
+  EXPECT_NEAR(simulate_on_star(plan, is).total, 2 * (1 << 20) / is.link_rate, 3);
+}
+
+TEST(Simulate, AConnectionHasItsOwnBound) {
+  const plan::Plan plan = plan_of({0, 1}, Operation::broadcast, 1 << 20, "knomial");
+  const cost::Parameters is;
+  const double bound = is.link_rate / 1.8;
+  EXPECT_NEAR(simulate_on_star(plan, is, {.connection_rate = bound}).total, (1 << 20) / bound, 3);
+}
+
+TEST(Simulate, FlightsAndSpansTellWhatHappened) {
+  const plan::Plan plan = plan_of({0, 0, 1, 1}, Operation::allgather, 4096, "ring");
+  const Result result = simulate_on_star(plan, {}, {.keeps_spans = true, .keeps_flights = true});
+  std::size_t steps = 0;
+  for (const plan::Program& program : plan.programs) steps += program.steps.size();
+  EXPECT_EQ(result.spans.size(), steps);
+  EXPECT_EQ(result.flights.size(), result.messages);
+  for (const Flight& flight : result.flights) EXPECT_LT(flight.set_out, flight.arrival);
+}
+
+TEST(Simulate, EveryByteSentCrossesTheAdapter) {
+  const plan::Plan plan = plan_of({0, 1, 2, 3}, Operation::allgather, 1 << 16, "ring");
+  const Result result = simulate_on_star(plan, {});
+  for (int host = 0; host < 4; ++host)
+    EXPECT_DOUBLE_EQ(result.link_bytes[static_cast<std::size_t>(2 * host)], 3.0 * (1 << 16));
+}
+
+TEST(Simulate, HostsThatAreNotThereAreRefused) {
+  const plan::Plan plan = plan_of({0, 1, 2}, Operation::broadcast, 64, "knomial");
+  EXPECT_THROW(simulate(plan, *make_star(2, {}), {}), Error);
+}
+
+}  // namespace
+}  // namespace espalier::simulate
