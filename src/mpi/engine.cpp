@@ -62,9 +62,12 @@ void Engine::choose(Entry& entry) const {
     return;
   }
   const std::optional<Selection> selection = find_selection(entry);
-  if (!selection) {
-    if (is_tiny(means_.topology, entry.problem)) return take_tiny(entry);
-    return take_plan(entry, collectives::choose(means_.topology, entry.problem).choice);
+  if (!selection) return take_built_in(entry);
+  if (const std::string why = why_not(entry.problem, *selection); !why.empty() && !is_selected(entry.problem)) {
+    tell(std::string(plan::name(entry.problem.operation)) + ": the built-in choice instead of what " + entry.origin +
+         " says: " + why);
+    entry.origin.clear();
+    return take_built_in(entry);
   }
   switch (selection->kind) {
     case Selection::Kind::native:
@@ -80,7 +83,7 @@ void Engine::choose(Entry& entry) const {
 std::optional<Selection> Engine::find_selection(Entry& entry) const {
   const plan::Problem& problem = entry.problem;
   const auto operation = static_cast<std::size_t>(problem.operation);
-  if (selected_[operation]) {
+  if (is_selected(problem)) {
     entry.origin = "Espalier_Choose";
     return selected_[operation];
   }
@@ -94,8 +97,25 @@ std::optional<Selection> Engine::find_selection(Entry& entry) const {
   return parse_selection(problem.operation, row->selection);
 }
 
+// A program that selects by itself compares, and must not get one thing under the name of another: its calls stay native.
+bool Engine::is_selected(const plan::Problem& problem) const {
+  return selected_[static_cast<std::size_t>(problem.operation)].has_value();
+}
+
+std::string Engine::why_not(const plan::Problem& problem, const Selection& selection) const {
+  if (selection.kind == Selection::Kind::plan)
+    return collectives::why_invalid(means_.topology, problem, selection.choice);
+  const bool is_refused = selection.kind == Selection::Kind::tiny && !is_tiny(means_.topology, problem);
+  return is_refused ? "the dedicated path takes short messages on one node only" : "";
+}
+
+void Engine::take_built_in(Entry& entry) const {
+  if (is_tiny(means_.topology, entry.problem)) return take_tiny(entry);
+  take_plan(entry, collectives::choose(means_.topology, entry.problem).choice);
+}
+
 void Engine::take_tiny(Entry& entry) const {
-  if (!is_tiny(means_.topology, entry.problem)) throw Error("the dedicated path takes short messages on one node only");
+  if (const std::string why = why_not(entry.problem, {Selection::Kind::tiny}); !why.empty()) throw Error(why);
   entry.kind = Entry::Kind::tiny;
   entry.label = "tiny";
 }

@@ -81,6 +81,9 @@ class Engine {
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;
   std::optional<Selection> find_selection(Entry& entry) const;
+  bool is_selected(const plan::Problem& problem) const;
+  std::string why_not(const plan::Problem& problem, const Selection& selection) const;
+  void take_built_in(Entry& entry) const;
   void take_tiny(Entry& entry) const;
   void take_plan(Entry& entry, const plan::Choice& choice) const;
   void check_size(const plan::Problem& problem) const;

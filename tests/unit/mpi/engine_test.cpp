@@ -29,6 +29,10 @@ constexpr const char* table_text = R"({"espalier_table": 1, "machine": "a box", 
    "measured": {"bytes": 64, "native_us": 1, "chosen_us": 1, "lowest_ratio": 1, "highest_ratio": 1, "calls": 400}},
   {"operation": "broadcast", "nodes": [1, 1], "ppn": [2, 4], "bytes": [256, 2048], "selection": "knomial,radix=3,cell=4K",
    "measured": {"bytes": 1024, "native_us": 7.2, "chosen_us": 5.5, "lowest_ratio": 1.1, "highest_ratio": 1.6,
+                "calls": 400}},
+  {"operation": "allgather", "nodes": [1, 1], "ppn": [2, 4], "bytes": [0, 8192],
+   "selection": "ring,within=single_copy",
+   "measured": {"bytes": 4096, "native_us": 7.2, "chosen_us": 5.5, "lowest_ratio": 1.1, "highest_ratio": 1.6,
                 "calls": 400}}]})";
 
 // One node whose ranks are threads, each with an engine of its own.
@@ -112,7 +116,7 @@ TEST_F(EngineTest, LeavesResultsTooLargeToNative) {
   EXPECT_NE(entry.label.find("1G"), std::string::npos) << entry.label;
 }
 
-TEST_F(EngineTest, ObeysAForcedChoiceAndSaysWhenItDoesNotApply) {
+TEST_F(EngineTest, ObeysAForcedChoiceAndTakesTheBuiltInOneWhereItDoesNotApply) {
   std::vector<std::string> told;
   policy.tell = [&](const std::string& line) { told.push_back(line); };
   policy.forced[static_cast<std::size_t>(Operation::broadcast)] =
@@ -121,9 +125,12 @@ TEST_F(EngineTest, ObeysAForcedChoiceAndSaysWhenItDoesNotApply) {
       parse_selection(Operation::allgather, "ring,within=single_copy");
   make_engines();
   EXPECT_NE(engines[0]->prepare({Operation::broadcast, 9, Rank(0)}).label.find("radix=3"), std::string::npos);
-  EXPECT_EQ(engines[0]->prepare({Operation::allgather, 9, Rank(0)}).kind, Entry::Kind::native);
+  const Entry& entry = engines[0]->prepare({Operation::allgather, 9, Rank(0)});
+  EXPECT_EQ(entry.kind, Entry::Kind::tiny);
+  EXPECT_EQ(entry.origin, "") << "it was not what the setting says";
   engines[1]->prepare({Operation::allgather, 9, Rank(0)});
   ASSERT_EQ(told.size(), 1u) << "rank 0 speaks for all";
+  EXPECT_NE(told[0].find("ESPALIER_CHOICE"), std::string::npos) << told[0];
   EXPECT_NE(told[0].find("single copy"), std::string::npos) << told[0];
   broadcast(9, 1);
 }
@@ -164,6 +171,15 @@ TEST_F(EngineTest, FollowsTheTableWhereNothingElseIsSaid) {
   EXPECT_EQ(engines[0]->prepare({Operation::broadcast, 4096, Rank(0)}).kind, Entry::Kind::tiny) << "no row";
   engines[0]->select(Operation::broadcast, parse_selection(Operation::broadcast, "tiny"));
   EXPECT_EQ(engines[0]->prepare({Operation::broadcast, 64, Rank(0)}).kind, Entry::Kind::tiny);
+}
+
+TEST_F(EngineTest, TakesTheBuiltInChoiceWhereATablesRowDoesNotApply) {
+  const tune::Table measured = tune::Table::parse(table_text, "table");
+  table = &measured;
+  make_engines();
+  const Entry& entry = engines[0]->prepare({Operation::allgather, 4096, Rank(0)});
+  EXPECT_NE(entry.kind, Entry::Kind::native);
+  EXPECT_EQ(entry.label.find("single_copy"), std::string::npos) << entry.label;
 }
 
 TEST_F(EngineTest, ExchangesOfTheLibraryItselfAreNotCounted) {
