@@ -454,6 +454,11 @@ class CostParameters:
 def estimate(plan: Plan, parameters: CostParameters = ...) -> float:
     """Microseconds from the common start to the last rank's end. Orders choices rather than predicts times."""
 
+def estimate_choice(
+    topology: Topology, operation: str, bytes: int, root: int, choice: Choice, parameters: CostParameters = ...
+) -> float | None:
+    """The same without building the plan, in closed form; None where there is none. The choice must be valid."""
+
 class Violation:
     """One fault of a plan: at `step` of `rank`'s program in the `call`-th of the verified calls."""
 

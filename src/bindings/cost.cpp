@@ -1,6 +1,9 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
+#include "collectives/estimate.hpp"
 #include "cost/estimate.hpp"
 
 namespace espalier::bindings {
@@ -30,6 +33,15 @@ void bind_cost(nb::module_& module) {
       .def_rw("eager", &Parameters::eager)
       .def_rw("cores", &Parameters::cores)
       .def_rw("yield_cost", &Parameters::yield);
+  module.def(
+      "estimate_choice",
+      [](const topology::Topology& topology, std::string_view operation, Bytes bytes, int root,
+         const plan::Choice& choice, const Parameters& parameters) {
+        return collectives::estimate_choice(topology, {plan::parse_operation(operation), bytes, Rank(root)}, choice,
+                                            parameters);
+      },
+      nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"), nb::arg("choice"),
+      nb::arg("parameters") = Parameters{});
   module.def(
       "estimate",
       [](const plan::Plan& plan, const Parameters& parameters) { return cost::estimate_time(plan, parameters).total; },

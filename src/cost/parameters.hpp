@@ -1,6 +1,8 @@
 #pragma once
 // What things cost on a machine. Times in microseconds, rates in bytes per microsecond (1000 = 1 GB/s).
 
+#include "plan/problem.hpp"
+
 namespace espalier::cost {
 
 /// A fixed part and a part per byte.
@@ -9,6 +11,12 @@ struct Line {
   double rate = 1;
 
   double of(double bytes) const { return bytes > 0 ? fixed + bytes / rate : 0; }
+};
+
+/// How much of one rank's data a level of the memory hierarchy holds, and how fast anything moves once it does not.
+struct Cache {
+  double bytes = 0;
+  double rate_beyond = 1;
 };
 
 /// One node's memory and processors, and one network: LogGP (Alexandrov et al. 1995) for messages between nodes, a
@@ -29,6 +37,9 @@ struct Parameters {
   Line reduce{0.05, 9000};
   /// Through the kernel: 0.7 us at 4 KB, 22 GB/s from 64 KB on (process_vm_readv, two cores of one socket).
   Line single_copy{0.5, 20000};
+  /// From the innermost level that counts on. Measured on a server with 2 MiB of second-level and 32 MiB of last-level
+  /// cache per core complex, each copying with buffers that rotate.
+  Cache caches[2] = {{1 << 20, 11000}, {32 << 20, 5000}};
   /// LogGP: latency, processor's overhead at each end, least gap between messages of one node, and bytes per time.
   double latency = 1.5;
   double overhead = 0.4;
@@ -39,6 +50,12 @@ struct Parameters {
   /// Cores that the ranks of a node share, where they are fewer than ranks; and what handing one over costs (a yield).
   int cores = 2;
   double yield = 1.0;
+
+  /// The same where a rank's buffers have so many bytes together: no rate above that of the level that holds them.
+  Parameters with_data_of(double bytes) const;
 };
+
+/// Both buffers of the rank that has most, when all blocks are of `problem.bytes`.
+double bytes_of_a_rank(const plan::Problem& problem, int ranks);
 
 }  // namespace espalier::cost

@@ -97,7 +97,8 @@ std::optional<Selection> Engine::find_selection(Entry& entry) const {
   return parse_selection(problem.operation, row->selection);
 }
 
-// A program that selects by itself compares, and must not get one thing under the name of another: its calls stay native.
+// A program that selects by itself compares, and must not get one thing under the name of another: its calls stay
+// native.
 bool Engine::is_selected(const plan::Problem& problem) const {
   return selected_[static_cast<std::size_t>(problem.operation)].has_value();
 }

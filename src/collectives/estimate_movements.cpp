@@ -1,0 +1,132 @@
+// Closed forms of the operations that only move data.
+
+#include <algorithm>
+
+#include "collectives/scene.hpp"
+
+namespace espalier::collectives {
+
+using plan::Between;
+using plan::Within;
+
+namespace {
+
+/// A pipeline of segments down a tree: the first one's way, then one after the other at the pace of the slowest part,
+/// which is a speaker's link, or its processor that hands on and passes to its node, or the node.
+double tree_time(const Scene& s, double way, double degree) {
+  const double link = degree * s.network.serial(s.segment());
+  const double speaker = degree * s.is.overhead + s.node.spread_writer(s.segment());
+  return way + (s.segments() - 1) * std::max(link, speaker) + s.node.spread(s.segment());
+}
+
+/// Chunks go down a tree, halved (more) at each hop, then round a ring; every chunk is spread while the next is on its
+/// way.
+double scatter_allgather_time(const Scene& s) {
+  const double chunk = s.bytes / s.nodes;
+  const double rounds = cost::rounds_of(s.nodes, s.choice.radix);
+  const double scatter = rounds * s.network.delay() + (s.nodes - 1) * chunk / s.is.link_rate;
+  const double round = std::max(s.network.message(chunk), s.is.overhead + s.node.spread_writer(chunk));
+  return scatter + (s.nodes - 1) * round + s.node.spread(chunk);
+}
+
+/// Data that lie node by node must be put into rank order, or taken out of it, rank by rank.
+double reorder_time(const Scene& s, double blocks) { return s.is_blocked ? 0 : blocks * s.node.copy(s.bytes); }
+
+/// What a speaker received, dealt to its node: straight out of its cells when it fits them.
+double deal_below(const Scene& s) {
+  if (s.on_node == 1) return 0;
+  const bool fits = s.of_node() <= static_cast<double>(s.choice.cell) * s.choice.cells;
+  return s.choice.within == Within::cells && fits ? s.node.deal_in_place(s.bytes) : s.node.deal(s.bytes);
+}
+
+/// The root's link carries the blocks of all other nodes once, however they are bundled. `least` is what a message
+/// takes of the root: a processor's time or a link's gap.
+double rooted_wire_time(const Scene& s, double least) {
+  const auto all = [&](double count, double bytes) { return count * std::max(least, s.network.serial(bytes)); };
+  if (s.choice.between == Between::pairwise) return s.network.delay() + all(s.elsewhere(), s.bytes);
+  if (s.choice.between == Between::flat) return s.network.delay() + all(s.nodes - 1, s.of_node());
+  const int rounds = cost::rounds_of(s.nodes, s.choice.radix);
+  return rounds * s.network.delay() + std::max(rounds * s.is.gap, (s.nodes - 1) * s.of_node() / s.is.link_rate);
+}
+
+double messages_of_root(const Scene& s) {
+  if (s.choice.between == Between::pairwise) return s.elsewhere();
+  if (s.choice.between == Between::flat) return s.nodes - 1;
+  return (s.choice.radix - 1) * cost::rounds_of(s.nodes, s.choice.radix);
+}
+
+}  // namespace
+
+double estimate_broadcast(const Scene& s) {
+  if (s.nodes == 1) return s.node.spread(s.bytes);
+  const double message = s.network.message(s.segment());
+  switch (s.choice.between) {
+    case Between::scatter_allgather: return scatter_allgather_time(s);
+    case Between::chain: return tree_time(s, (s.nodes - 1) * message, 1);
+    case Between::flat:
+      return tree_time(s, s.network.delay() + s.network.several(s.nodes - 1, s.segment()), s.nodes - 1);
+    default: break;
+  }
+  const int rounds = cost::rounds_of(s.nodes, s.choice.radix);
+  const int children = std::min(s.nodes, s.choice.radix) - 1;  // in one round
+  const double way = rounds * (message + s.network.several(children - 1, s.segment()));
+  return tree_time(s, way, std::min(s.nodes - 1, rounds * children));
+}
+
+double estimate_scatter(const Scene& s) {
+  if (s.nodes == 1) return s.node.deal(s.bytes);
+  const bool is_pairwise = s.choice.between == Between::pairwise;
+  const double pack = is_pairwise ? 0 : reorder_time(s, s.elsewhere());
+  const double root = messages_of_root(s) * s.is.overhead + s.node.deal(s.bytes);
+  return pack + std::max(root, rooted_wire_time(s, s.is.overhead) + (is_pairwise ? 0 : deal_below(s)));
+}
+
+double estimate_gather(const Scene& s) {
+  const double own = s.node.collect(s.bytes);
+  if (s.nodes == 1) return own;
+  if (s.choice.between == Between::pairwise) return std::max(own, rooted_wire_time(s, s.is.gap));
+  const bool is_relayed = s.choice.between == Between::knomial && s.nodes > 2;
+  const double below = s.on_node > 1 || is_relayed ? own : 0;
+  return below + rooted_wire_time(s, s.is.gap) + reorder_time(s, s.elsewhere());
+}
+
+double estimate_allgather(const Scene& s) {
+  if (s.nodes == 1) return s.node.exchange(s.bytes);
+  const double begin = s.node.collect(s.bytes), end = reorder_time(s, s.ranks);
+  const auto round = [&](double sent, double passed) {
+    return std::max(s.network.message(sent * s.of_node()), s.is.overhead + s.node.spread_writer(passed * s.of_node()));
+  };
+  if (s.choice.between == Between::ring) return begin + (s.nodes - 1) * round(1, 1) + s.node.spread(s.of_node()) + end;
+  const bool is_doubling = s.choice.between == Between::recursive_doubling;
+  const int rest = s.nodes - (1 << (cost::rounds_of(s.nodes + 1) - 1));  // beyond the last power of two
+  const int reached = is_doubling ? s.nodes - rest : s.nodes;
+  double time = begin, passed = 1;
+  for (int has = 1; has < reached; has *= 2) {
+    const int sent = std::min(has, reached - has);
+    time += round(sent, passed);
+    passed = sent;
+  }
+  if (is_doubling && rest > 0) time += round(1, 1) + round(s.nodes, passed), passed = s.nodes - 1;
+  return time + s.node.spread(passed * s.of_node()) + end;
+}
+
+double estimate_alltoall(const Scene& s) {
+  if (s.nodes == 1) return s.node.swap(s.bytes);
+  const double per_pair = s.bytes * s.on_node * s.on_node;
+  if (s.choice.between == Between::flat) {
+    const double fetch = (s.on_node - 1) * s.node.get(s.of_node()) + s.is.overhead;
+    const double exchange = (s.nodes - 1) * std::max(fetch, s.network.serial(per_pair));
+    return s.node.put(s.elsewhere() * s.bytes) + s.node.flag() + exchange + s.network.delay() + s.node.flag() +
+           s.elsewhere() * s.node.get(s.bytes) + s.node.swap(s.bytes);
+  }
+  const double link = s.on_node * s.elsewhere() * s.network.serial(s.bytes);
+  return s.network.delay() + std::max(link, s.node.swap(s.bytes) + s.elsewhere() * s.is.overhead);
+}
+
+double estimate_barrier(const Scene& s) {
+  const double node = s.on_node > 1 ? s.node.flag() : 0;
+  if (s.nodes == 1) return node;
+  return 2 * node + cost::rounds_of(s.nodes) * s.network.message(0);
+}
+
+}  // namespace espalier::collectives

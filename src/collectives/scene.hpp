@@ -1,0 +1,61 @@
+#pragma once
+// What every closed form of an estimate looks at.
+
+#include <cmath>
+
+#include "cost/network_time.hpp"
+#include "cost/node_time.hpp"
+#include "plan/problem.hpp"
+#include "topology/topology.hpp"
+
+namespace espalier::collectives {
+
+struct Scene {
+  Scene(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
+        const cost::Parameters& parameters)
+      : nodes(topology.nodes()),
+        ranks(topology.ranks()),
+        on_node(topology.largest_node()),
+        is_blocked(topology.is_blocked()),
+        problem(problem),
+        choice(choice),
+        is(parameters),
+        bytes(static_cast<double>(problem.bytes)),
+        node(parameters, choice, topology.largest_node(), topology.capabilities().oversubscribed),
+        network(parameters) {}
+
+  int nodes;
+  int ranks;
+  int on_node;  ///< ranks on the largest node
+  bool is_blocked;
+  const plan::Problem& problem;
+  const plan::Choice& choice;
+  const cost::Parameters& is;
+  double bytes;
+  cost::NodeTime node;
+  cost::NetworkTime network;
+
+  /// Ranks that do not sit on the root's node.
+  double elsewhere() const { return ranks - on_node; }
+  /// What all ranks of a node have together, when each has `bytes`.
+  double of_node() const { return bytes * on_node; }
+  /// Segments of a pipeline between nodes, and the bytes of one.
+  double segments() const {
+    return choice.segment == 0 || bytes <= 0 ? 1 : std::ceil(bytes / static_cast<double>(choice.segment));
+  }
+  double segment() const { return bytes / segments(); }
+};
+
+/// One operation's closed form each; the problem has bytes.
+double estimate_broadcast(const Scene& scene);
+double estimate_scatter(const Scene& scene);
+double estimate_gather(const Scene& scene);
+double estimate_allgather(const Scene& scene);
+double estimate_alltoall(const Scene& scene);
+double estimate_reduce(const Scene& scene);
+double estimate_allreduce(const Scene& scene);
+double estimate_reduce_scatter(const Scene& scene);
+double estimate_scan(const Scene& scene);
+double estimate_barrier(const Scene& scene);
+
+}  // namespace espalier::collectives

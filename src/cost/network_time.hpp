@@ -1,0 +1,35 @@
+#pragma once
+// How long messages between nodes take, by LogGP (Alexandrov, Ionescu, Schauser, Scheiman 1995), for the exchanges of
+// src/trees and src/groups. A node's messages leave and enter through one link each, one behind the other.
+
+#include <algorithm>
+
+#include "cost/parameters.hpp"
+
+namespace espalier::cost {
+
+class NetworkTime {
+ public:
+  explicit NetworkTime(const Parameters& parameters) : is_(parameters) {}
+
+  /// What a message occupies a link for.
+  double serial(double bytes) const { return std::max(is_.gap, bytes / is_.link_rate); }
+  /// What a message needs besides: both processors and the way.
+  double delay() const { return is_.latency + 2 * is_.overhead; }
+  double message(double bytes) const { return delay() + serial(bytes); }
+  /// `count` messages that one processor starts one behind the other, until the last has left.
+  double several(double count, double bytes) const { return count * std::max(is_.overhead, serial(bytes)); }
+
+ private:
+  const Parameters& is_;
+};
+
+/// Rounds that reach `count` nodes when every node that has been reached reaches factor - 1 others per round. Needs
+/// count >= 1, factor >= 2.
+inline int rounds_of(int count, int factor = 2) {
+  int rounds = 0;
+  for (long long reached = 1; reached < count; reached *= factor) ++rounds;
+  return rounds;
+}
+
+}  // namespace espalier::cost

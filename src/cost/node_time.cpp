@@ -1,0 +1,188 @@
+#include "cost/node_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace espalier::cost {
+namespace {
+
+/// As src/smp has them: the least share that a writer pushes, the most that a rank folds at once under single copy, the
+/// least slice that is worth handing round.
+constexpr double least_pushed = 16 << 10;
+constexpr double single_copy_slice = 128 << 10;
+constexpr double least_slice = 4 << 10;
+
+}  // namespace
+
+NodeTime::NodeTime(const Parameters& parameters, const plan::Choice& choice, int ranks, bool is_oversubscribed)
+    : is_(parameters),
+      ranks_(ranks),
+      others_(ranks - 1),
+      is_single_copy_(choice.within == plan::Within::single_copy),
+      is_oversubscribed_(is_oversubscribed),
+      cell_(static_cast<double>(choice.cell)),
+      cells_(choice.cells),
+      flag_(is_.flag + 2 * is_.step + (is_oversubscribed ? is_.yield * ranks / is_.cores : 0)) {}
+
+NodeTime::Pieces NodeTime::cut(double bytes, double limit) const {
+  const double count = std::max(1.0, std::ceil(bytes / limit));
+  return {count, bytes / count};
+}
+
+double NodeTime::on_cores(double path, double work) const {
+  return is_oversubscribed_ ? std::max(path, work / is_.cores) : path;
+}
+
+/// Pieces that one rank writes and each of `readers` reads. Few cells make the writer wait until one was read.
+double NodeTime::pipeline(const Pieces& pieces, double write, double read, double readers) const {
+  const double around = pieces.count > cells_ ? (write + read + 2 * flag_) / cells_ : 0;
+  const double period = std::max({write, read, around});
+  return on_cores(write + (pieces.count - 1) * period + flag_ + read, pieces.count * (write + readers * read));
+}
+
+double NodeTime::spread(double bytes) const {
+  if (ranks_ == 1 || bytes <= 0) return 0;
+  if (!is_single_copy_) {
+    const Pieces pieces = cut(bytes, cell_);
+    return pipeline(pieces, put(pieces.bytes), get(pieces.bytes), others_);
+  }
+  const double share = bytes / ranks_ >= least_pushed ? bytes / ranks_ : 0;
+  const double pulled = flag_ + single_copy(bytes - share), pushed = others_ * single_copy(share);
+  return on_cores(std::max(pulled, pushed) + flag_, others_ * single_copy(bytes));
+}
+
+double NodeTime::spread_writer(double bytes) const {
+  if (ranks_ == 1 || bytes <= 0) return 0;
+  if (!is_single_copy_) {
+    const Pieces pieces = cut(bytes, cell_);
+    return pipeline(pieces, put(pieces.bytes), get(pieces.bytes), others_) - flag_ - get(pieces.bytes);
+  }
+  return bytes / ranks_ >= least_pushed ? others_ * single_copy(bytes / ranks_) : 0;
+}
+
+double NodeTime::collect(double block) const {
+  if (ranks_ == 1 || block <= 0) return copy(block);
+  if (is_single_copy_)
+    return on_cores(std::max(copy(block), 2 * flag_ + single_copy(block)), others_ * single_copy(block));
+  const Pieces pieces = cut(block, cell_);
+  const double write = put(pieces.bytes), read = others_ * get(pieces.bytes);
+  const double around = pieces.count > cells_ ? (write + read + 2 * flag_) / cells_ : 0;
+  const double path =
+      std::max(copy(block), write + flag_) + read + (pieces.count - 1) * std::max({write, read, around});
+  return on_cores(path, pieces.count * (others_ * write + read) + copy(block));
+}
+
+double NodeTime::deal(double block) const {
+  if (ranks_ == 1 || block <= 0) return copy(block);
+  if (is_single_copy_)
+    return on_cores(std::max(copy(block), flag_ + single_copy(block)) + flag_, others_ * single_copy(block));
+  const Pieces pieces = cut(others_ * block, cell_);
+  const double part = std::min(block, pieces.bytes);
+  const double write = put(pieces.bytes), read = get(part);
+  const double around = pieces.count > cells_ ? (write + read + 2 * flag_) / cells_ : 0;
+  const double reads = others_ * std::ceil(block / part) * read;
+  const double path = write + (pieces.count - 1) * std::max(write, around) + std::max(copy(block), flag_ + read);
+  return on_cores(path, pieces.count * write + reads + copy(block));
+}
+
+double NodeTime::deal_in_place(double block) const {
+  return ranks_ == 1 ? get(block) : on_cores(flag_ + get(block), ranks_ * get(block));
+}
+
+double NodeTime::exchange(double block) const {
+  if (ranks_ == 1 || block <= 0) return copy(block);
+  if (is_single_copy_) {
+    const double all = others_ * single_copy(block) + copy(block);
+    return on_cores(flag_ + std::max(all, others_ * single_copy(block) + flag_), ranks_ * all);
+  }
+  const Pieces pieces = cut(block, cell_);
+  const double all = pieces.count * (put(pieces.bytes) + others_ * get(pieces.bytes)) + copy(block);
+  const double waits = cells_ > 1 ? 1 : 2 * pieces.count - 1;
+  return on_cores(waits * flag_ + all, ranks_ * all);
+}
+
+double NodeTime::swap(double block) const {
+  if (ranks_ == 1 || block <= 0) return copy(block);
+  if (is_single_copy_) return exchange(block);
+  const double part = std::min(block, cell_), parts = std::ceil(block / part);
+  const Pieces pieces = cut(others_ * block, std::max(part, std::floor(cell_ / part) * part));
+  const double all = pieces.count * put(pieces.bytes) + others_ * parts * get(part) + copy(block);
+  const double waits = cells_ > 1 ? 1 : 2 * pieces.count - 1;
+  return on_cores(waits * flag_ + all, ranks_ * all);
+}
+
+/// Everyone's stretch by one rank: its own moves, the others are combined with it.
+double NodeTime::fold(double bytes) const {
+  const double fetch = ranks_ > 2 ? get(bytes) : 0;
+  return fetch + copy(bytes) + others_ * combine(bytes);
+}
+
+double NodeTime::reduce(double bytes, bool for_all) const {
+  if (ranks_ == 1 || bytes <= 0) return copy(bytes);
+  return is_single_copy_ ? reduce_by_single_copy(bytes, for_all) : reduce_through_cells(bytes, for_all);
+}
+
+double NodeTime::reduce_through_cells(double bytes, bool for_all) const {
+  const Pieces pieces = cut(bytes, cell_);
+  const bool is_sliced = for_all || pieces.bytes >= least_slice * ranks_;
+  if (!is_sliced) return pipeline(pieces, put(pieces.bytes), fold(pieces.bytes), 1);
+  const double slice = pieces.bytes / ranks_;
+  const double stage = put(pieces.bytes - slice), folded = fold(slice) + (for_all ? put(slice) : 0);
+  const double collect = others_ * get(slice);
+  // Folding runs a piece behind staging, collecting another one, as far as there are cells.
+  const double exposed = cells_ >= 3 ? 0 : cells_ >= 2 ? flag_ : 3 * flag_;
+  const double busy = stage + folded + collect;
+  const double work = (for_all ? ranks_ : 1) * collect + ranks_ * (stage + folded);
+  return on_cores(pieces.count * busy + (pieces.count - 1) * exposed + 2 * flag_, pieces.count * work);
+}
+
+double NodeTime::reduce_by_single_copy(double bytes, bool for_all) const {
+  const Pieces pieces = cut(bytes, single_copy_slice * ranks_);
+  const bool is_sliced = for_all || pieces.bytes >= least_slice * ranks_;
+  const double slice = is_sliced ? pieces.bytes / ranks_ : pieces.bytes;
+  const double folded = others_ * (single_copy(slice) + combine(slice)) + copy(slice);
+  const double handed = !is_sliced ? 0 : for_all ? others_ * single_copy(slice) : single_copy(slice);
+  const double work = pieces.count * (folded + handed);
+  return on_cores(work + 3 * flag_, (is_sliced ? ranks_ : 1) * work);
+}
+
+double NodeTime::hand_out(double bytes) const {
+  if (ranks_ == 1 || bytes <= 0) return 0;
+  if (is_single_copy_) return on_cores(2 * flag_ + single_copy(bytes), others_ * single_copy(bytes));
+  const Pieces pieces = cut(bytes, cell_);
+  return pipeline(pieces, put(pieces.bytes), get(pieces.bytes), others_);
+}
+
+double NodeTime::fold_apart(double bytes, int operands, bool with_own) const {
+  if (ranks_ == 1 || bytes <= 0) return copy(bytes);
+  const double combined = with_own ? operands : std::max(0, operands - 1);
+  if (is_single_copy_) {
+    const double limit = std::min(single_copy_slice, 4 * single_copy_slice / others_);
+    const Pieces pieces = cut(bytes, limit);
+    const double all =
+        pieces.count * (operands * single_copy(pieces.bytes) + copy(pieces.bytes) + combined * combine(pieces.bytes));
+    return on_cores(2 * flag_ + all, ranks_ * all);
+  }
+  const Pieces pieces = cut(bytes, cell_);
+  const bool fetches = with_own ? ranks_ > 2 : operands > 0;
+  const double all = pieces.count * (put(pieces.bytes) + (fetches ? get(pieces.bytes) : 0) + copy(pieces.bytes) +
+                                     combined * combine(pieces.bytes));
+  const double waits = cells_ > 1 ? 1 : 2 * pieces.count - 1;
+  return on_cores(waits * flag_ + all, ranks_ * all);
+}
+
+double NodeTime::reduce_blocks(double block) const {
+  if (ranks_ == 1 || block <= 0) return copy(block);
+  if (is_single_copy_) {
+    const Pieces pieces = cut(block, single_copy_slice);
+    const double all =
+        pieces.count * (others_ * (single_copy(pieces.bytes) + combine(pieces.bytes)) + copy(pieces.bytes));
+    return on_cores(2 * flag_ + all, ranks_ * all);
+  }
+  const Pieces pieces = cut(block, cell_ / ranks_);
+  const double all = pieces.count * (others_ * put(pieces.bytes) + fold(pieces.bytes));
+  const double waits = cells_ > 1 ? 1 : 2 * pieces.count - 1;
+  return on_cores(waits * flag_ + all, ranks_ * all);
+}
+
+}  // namespace espalier::cost

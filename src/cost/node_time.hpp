@@ -1,0 +1,76 @@
+#pragma once
+// How long a node's ranks take for what src/smp builds: one closed form per builder, evaluated in nanoseconds.
+
+#include "cost/parameters.hpp"
+#include "plan/choice.hpp"
+
+namespace espalier::cost {
+
+/// The largest node of a topology under a choice of cells or single copy. All times are microseconds from the common
+/// start to the last rank's end; sizes are bytes, as doubles, since they only take part in times. Follows the play of
+/// cost/estimate.hpp: ranks run side by side, a flag is seen one line's way after it was posted, a pipeline runs at the
+/// pace of its slowest part. Oversubscribed nodes share their cores: the work of all ranks divided by the cores bounds
+/// from below, and every wait hands over a core. Needs choice.cell >= 1.
+class NodeTime {
+ public:
+  NodeTime(const Parameters& parameters, const plan::Choice& choice, int ranks, bool is_oversubscribed);
+
+  int ranks() const { return ranks_; }
+
+  /// One writer's bytes to all its neighbours (smp/spread.hpp).
+  double spread(double bytes) const;
+  /// What spread() keeps the writer from doing anything else.
+  double spread_writer(double bytes) const;
+  /// Everyone's block to one leader (smp/collect.hpp).
+  double collect(double block) const;
+  /// One writer's blocks, to each its own (smp/deal.hpp); in_place: the network has written them into the cells.
+  double deal(double block) const;
+  double deal_in_place(double block) const;
+  /// Everyone's block to everyone (smp/exchange.hpp), and a different one to each (smp/swap.hpp).
+  double exchange(double block) const;
+  double swap(double block) const;
+  /// Everyone's vector combined (smp/reduce_node.hpp), for the leader or for all.
+  double reduce_to_leader(double bytes) const { return reduce(bytes, false); }
+  double reduce_to_all(double bytes) const { return reduce(bytes, true); }
+  /// What the leader has to everyone (the same file).
+  double hand_out(double bytes) const;
+  /// Everyone combines `operands` of its neighbours' vectors with its own (smp/reduce_apart.hpp), or without.
+  double fold_apart(double bytes, int operands, bool with_own) const;
+  /// Everyone combines its own block of all vectors (reduce_blocks in the same file).
+  double reduce_blocks(double block) const;
+
+  double copy(double bytes) const { return timed(is_.copy, bytes); }
+  double put(double bytes) const { return timed(is_.put, bytes); }
+  double get(double bytes) const { return timed(is_.get, bytes); }
+  double combine(double bytes) const { return timed(is_.reduce, bytes); }
+  double single_copy(double bytes) const { return timed(is_.single_copy, bytes); }
+  /// Posting a flag until all who wait for it run, or until one does.
+  double flag() const { return flag_; }
+  double flag_to_one() const { return is_.flag + 2 * is_.step + (is_oversubscribed_ ? is_.yield : 0); }
+
+ private:
+  /// Equal pieces that travel through cells, or that are folded at once.
+  struct Pieces {
+    double count;
+    double bytes;  ///< of one
+  };
+  Pieces cut(double bytes, double limit) const;
+  double timed(const Line& line, double bytes) const { return bytes > 0 ? line.of(bytes) + is_.step : 0; }
+  double on_cores(double path, double work) const;
+  double pipeline(const Pieces& pieces, double write, double read, double readers) const;
+  double reduce(double bytes, bool for_all) const;
+  double reduce_through_cells(double bytes, bool for_all) const;
+  double reduce_by_single_copy(double bytes, bool for_all) const;
+  double fold(double bytes) const;
+
+  const Parameters& is_;
+  int ranks_;
+  double others_;  ///< ranks - 1
+  bool is_single_copy_;
+  bool is_oversubscribed_;
+  double cell_;
+  double cells_;
+  double flag_;
+};
+
+}  // namespace espalier::cost

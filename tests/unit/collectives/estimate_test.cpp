@@ -1,0 +1,153 @@
+// Closed forms say what playing the whole plan through says, for every algorithm that has one.
+
+#include "collectives/estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "collectives/build.hpp"
+#include "collectives/registry.hpp"
+#include "cost/estimate.hpp"
+#include "placements.hpp"
+
+namespace espalier::collectives {
+namespace {
+
+using plan::Choice;
+using plan::Operation;
+using plan::Problem;
+using plan::Within;
+using topology::Topology;
+
+template <class T>
+T pick(std::mt19937& random, const std::vector<T>& values) {
+  return values[random() % values.size()];
+}
+
+/// One node, one rank per node, equal nodes block by block and cyclically, unequal ones.
+Topology make_topology(std::mt19937& random) {
+  const int nodes = pick(random, std::vector<int>{1, 1, 1, 2, 3, 4, 8, 13, 16});
+  const int on_node =
+      nodes == 1 ? pick(random, std::vector<int>{2, 2, 4, 8}) : pick(random, std::vector<int>{1, 2, 4, 6});
+  const bool is_cyclic = random() % 4 == 0;
+  std::vector<int> node_of;
+  for (int r = 0; r < nodes * on_node; ++r) node_of.push_back(is_cyclic ? r % nodes : r / on_node);
+  if (random() % 4 == 0 && node_of.size() > 3) node_of.resize(node_of.size() - 1);
+  const bool is_crowded = random() % 5 == 0;
+  return Topology::from_nodes(node_of, {.single_copy = true, .oversubscribed = is_crowded && on_node > 2});
+}
+
+Problem make_problem(std::mt19937& random) {
+  Problem problem;
+  problem.operation = static_cast<Operation>(random() % plan::operation_count);
+  if (problem.operation == Operation::barrier) return problem;
+  problem.bytes = Bytes{64} << random() % 15;
+  if (is_reduction(problem.operation)) problem.element = 8;
+  return problem;
+}
+
+Choice make_choice(std::mt19937& random, Operation operation) {
+  std::vector<const Algorithm*> known;
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.operation == operation) known.push_back(&algorithm);
+  Choice choice;
+  choice.between = pick(random, known)->between;
+  choice.within = random() % 2 == 0 ? Within::cells : Within::single_copy;
+  choice.radix = pick(random, std::vector<int>{2, 2, 3, 4, 8});
+  choice.segment = pick(random, std::vector<Bytes>{0, 8 << 10, 32 << 10, 128 << 10});
+  choice.cell = pick(random, std::vector<Bytes>{4 << 10, 16 << 10, 32 << 10, 64 << 10});
+  choice.cells = pick(random, std::vector<int>{1, 2, 4});
+  return choice;
+}
+
+struct Case {
+  std::string what;
+  Operation operation;
+  double closed;
+  double played;
+
+  double error() const { return std::abs(std::log(closed / played)); }
+};
+
+/// Several choices for each of many random problems, as far as they are valid and have a closed form.
+std::vector<std::vector<Case>> make_suite(int problems) {
+  std::mt19937 random(1);
+  std::vector<std::vector<Case>> suite;
+  for (int i = 0; i < problems; ++i) {
+    const Topology topology = make_topology(random);
+    const Problem problem = make_problem(random);
+    std::vector<Case> cases;
+    for (int attempt = 0; attempt < 6; ++attempt) {
+      const Choice choice = make_choice(random, problem.operation);
+      if (!why_invalid(topology, problem, choice).empty()) continue;
+      const std::optional<double> closed = estimate_choice(topology, problem, choice);
+      if (!closed) continue;
+      const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
+      const std::string where = std::to_string(topology.ranks()) + " ranks on " + std::to_string(topology.nodes()) +
+                                (topology.is_blocked() ? "" : " cyclic") +
+                                (topology.capabilities().oversubscribed ? " crowded" : "");
+      cases.push_back({std::string(name(problem.operation)) + " of " + std::to_string(problem.bytes) + " over " +
+                           where + " by " + to_string(choice),
+                       problem.operation, *closed, played});
+    }
+    suite.push_back(cases);
+  }
+  return suite;
+}
+
+const std::vector<std::vector<Case>>& suite() {
+  static const auto all = make_suite(300);
+  return all;
+}
+
+double median_error(std::vector<Case> cases) {
+  const auto middle = cases.begin() + static_cast<std::ptrdiff_t>(cases.size() / 2);
+  std::nth_element(cases.begin(), middle, cases.end(),
+                   [](const Case& a, const Case& b) { return a.error() < b.error(); });
+  return middle->error();
+}
+
+TEST(ClosedForm, IsWithinATenthOfThePlayedPlanForHalfOfThePlansOfEveryOperation) {
+  std::map<Operation, std::vector<Case>> of;
+  for (const auto& cases : suite())
+    for (const Case& it : cases) of[it.operation].push_back(it);
+  ASSERT_EQ(of.size(), static_cast<std::size_t>(plan::operation_count));
+  for (auto& [operation, cases] : of) {
+    EXPECT_LE(median_error(cases), std::log(1.1)) << name(operation);
+  }
+}
+
+TEST(ClosedForm, OrdersChoicesAsThePlayedPlansDo) {
+  int pairs = 0, alike = 0;
+  for (const auto& cases : suite())
+    for (const Case& a : cases)
+      for (const Case& b : cases) {
+        if (a.played * 1.1 >= b.played) continue;
+        ++pairs;
+        alike += a.closed < b.closed;
+      }
+  ASSERT_GT(pairs, 500);
+  EXPECT_GE(alike, 0.9 * pairs) << alike << " of " << pairs;
+}
+
+TEST(ClosedForm, TakesMicrosecondsAtAnySize) {
+  std::vector<int> node_of;
+  for (int r = 0; r < 65536; ++r) node_of.push_back(r / 16);
+  const Topology topology = Topology::from_nodes(node_of, {.single_copy = true});
+  for (const Algorithm& algorithm : algorithms()) {
+    const Problem problem{algorithm.operation, algorithm.operation == Operation::barrier ? Bytes{0} : Bytes{4096}};
+    const Choice choice = parse_choice(algorithm.operation, algorithm.name);
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 100; ++i) estimate_choice(topology, problem, choice);
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(took.count(), 100 * 20) << algorithm.name;
+  }
+}
+
+}  // namespace
+}  // namespace espalier::collectives
