@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -55,9 +56,17 @@ def test_without_a_cluster_status_says_how_to_get_one() -> None:
     assert "espalier lab up" in done.stderr
 
 
+@pytest.fixture
+def no_cluster() -> None:
+    """Never takes down a cluster that somebody else has put up."""
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces need root")
+    if cluster.STATE.exists():
+        pytest.skip("a cluster is up, and not ours")
+
+
 @pytest.mark.lab
-@pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
-def test_up_status_and_down_leave_nothing() -> None:
+def test_up_status_and_down_leave_nothing(no_cluster: None) -> None:
     try:
         assert lab("up", "--nodes", "2", "--rate", "100mbit").returncode == 0
         assert "a cluster is up already" in lab("up").stderr
@@ -74,3 +83,82 @@ def test_up_status_and_down_leave_nothing() -> None:
     assert network.PREFIX not in listed
     assert not cluster.STATE.exists()
     assert "nothing is left" in lab("down").stderr
+
+
+@pytest.mark.parametrize(("nodes", "cap", "named"), [(4, 1.5, "--flow-cap 1.5"), (4, 0.0, "--flow-cap"), (17, 0.5, "16")])
+def test_caps_that_make_no_sense_are_refused(nodes: int, cap: float, named: str) -> None:
+    with pytest.raises(UserError, match=named):
+        network.parse_spec(nodes, "100mbit", None, cap)
+
+
+def test_every_class_of_a_capped_node_has_a_filter() -> None:
+    lines = network.flow_script(network.Spec(("200mbit",) * 3, None, 0.5), 1).splitlines()
+    classes = {line.split(" classid ")[1].split()[0] for line in lines if line.startswith("class") and " ceil " in line}
+    assert classes == {line.split(" classid ")[1] for line in lines if line.startswith("filter") and "classid" in line}
+    assert len(classes) == 2 * 256
+    assert all(" ceil 100000000bit " in line for line in lines if " ceil " in line)
+
+
+@pytest.mark.lab
+def test_one_connection_gets_its_cap_and_several_fill_the_link(no_cluster: None) -> None:
+    try:
+        done = lab("up", "--nodes", "2", "--rate", "100mbit", "--flow-cap", "0.5")
+        assert done.returncode == 0, done.stderr
+        one, four = measure_mbit(flows=1), measure_mbit(flows=4)
+        assert one == pytest.approx(50, rel=0.15)
+        assert four == pytest.approx(100, rel=0.15)
+    finally:
+        assert lab("down").returncode == 0
+
+
+def measure_mbit(flows: int) -> float:
+    """What `flows` connections from node 0 to node 1 carry together, in Mbit/s of payload and headers, by node 1's own
+    counter: shaping counts both."""
+    ports = [str(5001 + 3 * index) for index in range(flows)]
+    sink = subprocess.Popen([*enter(1), sys.executable, "-c", _SINK, *ports], stdout=subprocess.PIPE, text=True)
+    try:
+        assert sink.stdout is not None
+        assert sink.stdout.readline() == "listening\n"
+        before, begin = cluster.counters(cluster.load())[1].received, time.monotonic()
+        subprocess.run([*enter(0), sys.executable, "-c", _SOURCE, network.address(1), *ports], check=True, timeout=60)
+        seconds = time.monotonic() - begin
+        return (cluster.counters(cluster.load())[1].received - before) * 8e-6 / seconds
+    finally:
+        sink.kill()
+        sink.wait()
+
+
+def enter(node: int) -> list[str]:
+    return ["ip", "netns", "exec", network.node_name(node)]
+
+
+# Accepts one connection on each port and reads.
+_SINK = """
+import selectors, socket, sys
+chosen = selectors.DefaultSelector()
+for port in sys.argv[1:]:
+    chosen.register(socket.create_server(("", int(port))), selectors.EVENT_READ, "door")
+print("listening", flush=True)
+while True:
+    for key, _ in chosen.select():
+        if key.data == "door":
+            chosen.register(key.fileobj.accept()[0], selectors.EVENT_READ, "flow")
+        elif not key.fileobj.recv(1 << 16):
+            chosen.unregister(key.fileobj)
+"""
+# Writes to all for two seconds, whoever takes it.
+_SOURCE = """
+import selectors, socket, sys, time
+chosen = selectors.DefaultSelector()
+for port in sys.argv[2:]:
+    flow = socket.create_connection((sys.argv[1], int(port)))
+    flow.setblocking(False)
+    chosen.register(flow, selectors.EVENT_WRITE)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    for key, _ in chosen.select(0.1):
+        try:
+            key.fileobj.send(bytes(1 << 14))
+        except BlockingIOError:
+            pass
+"""

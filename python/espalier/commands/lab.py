@@ -28,9 +28,12 @@ def up(
         str, typer.Option(help="Each link, both ways: 200mbit; one per node: 200mbit,100mbit.")
     ] = "200mbit",
     delay: Annotated[str | None, typer.Option(help="Added on each node's way out: 50us.")] = None,
+    flow_cap: Annotated[
+        float, typer.Option(help="What one TCP connection gets of its link at most: 0.55. With 1 there is no cap.")
+    ] = 1.0,
 ) -> None:
     """Put the cluster up."""
-    spec = network.parse_spec(nodes, rate, delay)
+    spec = network.parse_spec(nodes, rate, delay, flow_cap)
     cluster.up(spec)
     console.note(f"{spec.nodes} nodes are up; run on them with: espalier lab run --ppn 2 -- PROGRAM")
 

@@ -38,6 +38,8 @@ def up(spec: Spec) -> None:
     try:
         for command in network.up_commands(spec):
             _run(command)
+        for node in range(spec.nodes if spec.flow_cap < 1 else 0):
+            _run(["tc", "-n", network.node_name(node), "-batch", "-"], network.flow_script(spec, node))
         _name_hosts(spec)
         _write_agent(spec)
         (STATE / "spec.json").write_text(json.dumps(asdict(spec)))
@@ -66,7 +68,7 @@ def load() -> Spec:
         fields = json.loads((STATE / "spec.json").read_text())
     except OSError:
         raise UserError("no cluster is up", "espalier lab up --nodes 4 --rate 200mbit") from None
-    return Spec(tuple(fields["rates"]), fields["delay"])
+    return Spec(tuple(fields["rates"]), fields["delay"], fields.get("flow_cap", 1.0))
 
 
 def hosts(spec: Spec, ppn: int) -> Hosts:
@@ -94,8 +96,8 @@ def _check_means() -> None:
         raise UserError(f"the lab needs {', '.join(missing)}", "install iproute2 and util-linux")
 
 
-def _run(command: Command) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _run(command: Command, script: str | None = None) -> str:
+    done = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise UserError(
             f"`{' '.join(command)}` failed: {done.stderr.strip()}",

@@ -11,6 +11,7 @@ PREFIX = "esplab"
 BRIDGE = f"{PREFIX}-br"
 FRONT = f"{PREFIX}-front"
 MOST_NODES = 64
+MOST_CAPPED_NODES = 16
 INTERFACE = "eth0"
 
 Command = list[str]
@@ -18,17 +19,21 @@ Command = list[str]
 
 @dataclass(frozen=True)
 class Spec:
-    """What to build: one rate per node, as tc spells it (200mbit); `delay` (50us) is added on each node's way out."""
+    """What to build: one rate per node, as tc spells it (200mbit); `delay` (50us) is added on each node's way out.
+
+    `flow_cap`: what one TCP connection gets of its node's link at most, each way; 1 caps nothing.
+    """
 
     rates: tuple[str, ...]
     delay: str | None = None
+    flow_cap: float = 1.0
 
     @property
     def nodes(self) -> int:
         return len(self.rates)
 
 
-def parse_spec(nodes: int, rate: str, delay: str | None) -> Spec:
+def parse_spec(nodes: int, rate: str, delay: str | None, flow_cap: float = 1.0) -> Spec:
     """One rate for all nodes, or rates that repeat: "200mbit,100mbit". Raises UserError."""
     if not 1 <= nodes <= MOST_NODES:
         raise UserError(f"--nodes {nodes}: this machine stands in for 1 to {MOST_NODES} nodes", "choose fewer")
@@ -38,7 +43,11 @@ def parse_spec(nodes: int, rate: str, delay: str | None) -> Spec:
             raise UserError(f"--rate: '{word}' is no rate", "write 200mbit, or 1gbit, or one per node: 200mbit,100mbit")
     if delay is not None and not re.fullmatch(r"[1-9]\d*(us|ms)", delay):
         raise UserError(f"--delay: '{delay}' is no time", "write 50us or 1ms")
-    return Spec(tuple(rates[node % len(rates)] for node in range(nodes)), delay)
+    if not 0.01 <= flow_cap <= 1:
+        raise UserError(f"--flow-cap {flow_cap}: a share of the link is meant", "write 0.55 for 55 % of it")
+    if flow_cap < 1 and nodes > MOST_CAPPED_NODES:
+        raise UserError(f"--flow-cap works with up to {MOST_CAPPED_NODES} nodes", "choose fewer, or leave it out")
+    return Spec(tuple(rates[node % len(rates)] for node in range(nodes)), delay, flow_cap)
 
 
 def node_name(node: int) -> str:
@@ -60,9 +69,49 @@ def up_commands(spec: Spec) -> list[Command]:
         outside = f"{PREFIX}{node}"
         commands += _attach(node_name(node), address(node), outside)
         inside = ["tc", "-n", node_name(node)]
-        commands += _shape(inside, INTERFACE, rate, spec.delay)
-        commands += _shape(["tc"], outside, rate, None)
+        # Where connections are capped there is one queue for each of them, so that the delay moves to the way in.
+        delays = (spec.delay, None) if spec.flow_cap == 1 else (None, spec.delay)
+        commands += _shape(inside, INTERFACE, rate, delays[0])
+        commands += _shape(["tc"], outside, rate, delays[1])
     return commands
+
+
+def flow_script(spec: Spec, node: int) -> str:
+    """For `tc -batch` on a node: caps each TCP connection on its way out.
+
+    One class for each other node and each value of the four low bits of both ports: connections that differ in none of
+    them share a class, and its cap. Together the classes get what the link has; alone one gets `flow_cap` of it.
+    """
+    rate = _bits(spec.rates[node])
+    cap = max(1, round(rate * spec.flow_cap))
+    fair = max(1, rate // (256 * max(1, spec.nodes - 1)))
+    device = f"dev {INTERFACE}"
+    lines = [f"class add {device} parent 1: classid 1:1 htb rate {rate}bit burst 4k cburst 4k quantum 3000"]
+    for peer in (peer for peer in range(spec.nodes) if peer != node):
+        table = f"{peer + 1:x}:"
+        first = 0x1000 + 256 * peer
+        lines += [
+            f"class add {device} parent 1:1 classid 1:{first + index:x} htb rate {fair}bit ceil {cap}bit "
+            "burst 4k cburst 4k quantum 3000"
+            for index in range(256)
+        ]
+        lines.append(f"filter add {device} parent 1: prio 1 handle {table} protocol ip u32 divisor 16")
+        lines += [
+            f"filter add {device} parent 1: prio 1 protocol ip u32 ht {table}{source:x}: "
+            f"match u32 0x{target:x} 0xf at 20 classid 1:{first + 16 * source + target:x}"
+            for source in range(16)
+            for target in range(16)
+        ]
+        lines.append(  # ports begin where an IP header without options ends
+            f"filter add {device} parent 1: prio 1 protocol ip u32 ht 800:: match ip protocol 6 0xff "
+            f"match ip dst {address(peer)}/32 hashkey mask 0x000f0000 at 20 link {table}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _bits(rate: str) -> int:
+    """Of a rate as tc spells it, per second."""
+    return int(rate[:-4]) * {"k": 10**3, "m": 10**6, "g": 10**9}[rate[-4]]
 
 
 def down_commands(namespaces: list[str], links: list[str]) -> list[Command]:
