@@ -233,6 +233,9 @@ class Program:
     def window_bytes(self) -> int: ...
     @property
     def is_exposed(self) -> bool: ...
+    @property
+    def phases(self) -> list[tuple[str, int]]:
+        """Name and first step of each part that has a name of its own."""
 
 class Plan:
     """The programs of all ranks."""

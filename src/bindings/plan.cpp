@@ -1,10 +1,12 @@
 #include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <initializer_list>
 #include <optional>
+#include <utility>
 
 #include "bindings/bindings.hpp"
 #include "plan/accounting.hpp"
@@ -131,6 +133,12 @@ void bind_plan(nb::module_& module) {
       .def_ro("slots", &Program::slots)
       .def_ro("window_bytes", &Program::window_bytes)
       .def_ro("is_exposed", &Program::is_exposed)
+      .def_prop_ro("phases",
+                   [](const Program& program) {
+                     std::vector<std::pair<std::string, std::size_t>> phases;
+                     for (const plan::Phase& phase : program.phases) phases.emplace_back(phase.name, phase.first_step);
+                     return phases;
+                   })
       .def(nb::self == nb::self);
   nb::class_<Plan>(module, "Plan")
       .def_ro("topology", &Plan::topology)

@@ -85,7 +85,9 @@ def test_up_status_and_down_leave_nothing(no_cluster: None) -> None:
     assert "nothing is left" in lab("down").stderr
 
 
-@pytest.mark.parametrize(("nodes", "cap", "named"), [(4, 1.5, "--flow-cap 1.5"), (4, 0.0, "--flow-cap"), (17, 0.5, "16")])
+@pytest.mark.parametrize(
+    ("nodes", "cap", "named"), [(4, 1.5, "--flow-cap 1.5"), (4, 0.0, "--flow-cap"), (17, 0.5, "16")]
+)
 def test_caps_that_make_no_sense_are_refused(nodes: int, cap: float, named: str) -> None:
     with pytest.raises(UserError, match=named):
         network.parse_spec(nodes, "100mbit", None, cap)

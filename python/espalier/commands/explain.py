@@ -15,6 +15,7 @@ from rich.table import Table
 from espalier import console
 from espalier.core import load_core, user_errors
 from espalier.errors import UserError
+from espalier.report.plan_svg import draw_plan
 from espalier.tuning.lookup import Verdict, consult_table
 from espalier.units import approximate_bytes, format_bytes, parse_bytes
 
@@ -62,6 +63,7 @@ def explain(
     table: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A tuned table. Default: the one a job would load.")
     ] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw the plan, phase by phase.")] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Explain the plan for OP: the choice and its reason, the traffic per node, one rank's steps."""
@@ -83,6 +85,9 @@ def explain(
         plan = core.build(topology, operation, size, root, choice)
     shown_choice = "native" if verdict is not None and verdict.selection == "native" else str(choice)
     explanation = Explanation(operation, size, root, node_of, shown_choice, reason, plan, verdict, node)
+    if svg is not None:
+        svg.write_text(draw_plan(plan, node_of, _title(explanation)), encoding="utf-8")
+        console.note(f"wrote {svg}")
     if json:
         console.print_json(_as_json(core, explanation, shown))
     else:
@@ -124,6 +129,15 @@ def _follow(core: Any, operation: str, builtin: Any, verdict: Verdict) -> tuple[
     if verdict.selection == "tiny":
         return builtin, f"{verdict}; the dedicated path for short messages runs instead of the plan below"
     return core.parse_choice(operation, verdict.selection), str(verdict)
+
+
+def _title(it: Explanation) -> str:
+    """ "allgather of 1K by multi_group, groups=2, …"."""
+    name, *knobs = str(it.plan.choice).split(",")
+    what = it.operation if it.operation == "barrier" else f"{it.operation} of {format_bytes(it.bytes)}"
+    return ", ".join(
+        [f"{what} by {name}", *(knob for knob in knobs if knob.startswith(("groups", "exchange", "radix")))]
+    )
 
 
 def _all_digits(spec: str) -> bool:
