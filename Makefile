@@ -22,7 +22,7 @@ help:
 
 # ---- what people come for --------------------------------------------------------------------------------------------
 
-.PHONY: demo test apps lint bench figures setup format
+.PHONY: demo test apps lint bench figures measures setup format
 demo: setup            ## set up, then real programs with and without Espalier, side by side: table and report page
 	$(BIN)/espalier demo
 
@@ -40,6 +40,7 @@ lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	$(BIN)/ruff format --check python tests bench || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/mypy bench/papers
+	$(BIN)/mypy bench/measures.py
 
 format: .venv/.complete  ## put sources into the form that lint wants
 	clang-format-14 -i $(SOURCES)
@@ -51,6 +52,9 @@ bench: setup           ## native against Espalier, every collective, 2 ranks, ev
 
 figures: setup         ## the papers' figures, drawn for this machine: a page and the numbers in build/figures
 	$(BIN)/python bench/papers/smp.py --output build/figures
+
+measures: setup        ## what we set out to reach, tuned and measured under every MPI: a verdict per operation
+	$(BIN)/python bench/measures.py
 
 .PHONY: sim
 sim:                   ## plans on simulated networks (SimGrid): exact times, and the cost model against them

@@ -379,6 +379,9 @@ class TableRow:
     @property
     def bytes(self) -> tuple[int, int]: ...
     @property
+    def uneven(self) -> bool:
+        """Only for blocks of different sizes."""
+    @property
     def selection(self) -> str:
         """ "native", "tiny", or what parse_choice reads."""
     @property

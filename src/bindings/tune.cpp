@@ -33,6 +33,7 @@ void bind_row(nb::module_& module) {
       .def_prop_ro("nodes", [](const Row& row) { return pair_of(row.nodes); })
       .def_prop_ro("ppn", [](const Row& row) { return pair_of(row.ppn); })
       .def_prop_ro("bytes", [](const Row& row) { return pair_of(row.bytes); })
+      .def_ro("uneven", &Row::uneven)
       .def_ro("selection", &Row::selection)
       .def_prop_ro("measured_bytes", [](const Row& row) { return row.measured.bytes; })
       .def_prop_ro("native_us", [](const Row& row) { return row.measured.native_us; })

@@ -40,7 +40,17 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
     : means_(std::move(means)),
       policy_(policy),
       seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me))),
-      cache_(budget, statistics) {}
+      cache_(budget, statistics) {
+  for (std::size_t i = 0; i < leaves_uneven_.size(); ++i)
+    leaves_uneven_[i] = derive_leaves_uneven(static_cast<plan::Operation>(i));
+}
+
+bool Engine::derive_leaves_uneven(plan::Operation operation) const {
+  const auto index = static_cast<std::size_t>(operation);
+  const std::optional<Selection>& selected = selected_[index] ? selected_[index] : policy_.forced[index];
+  if (selected) return selected->kind == Selection::Kind::native;
+  return means_.table != nullptr && means_.table->leaves_uneven(means_.topology, operation);
+}
 
 Entry& Engine::decide(const plan::Problem& problem) {
   Entry entry;
@@ -169,6 +179,7 @@ Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input,
 
 void Engine::select(plan::Operation operation, std::optional<Selection> selection) {
   selected_[static_cast<std::size_t>(operation)] = std::move(selection);
+  leaves_uneven_[static_cast<std::size_t>(operation)] = derive_leaves_uneven(operation);
   cache_.forget(operation);
 }
 

@@ -75,11 +75,15 @@ class Engine {
   /// by all ranks between the same two calls.
   void select(plan::Operation operation, std::optional<Selection> selection);
 
+  /// Whether calls of `operation` with uneven blocks are native whatever their size: ranks need not agree on that then.
+  bool leaves_uneven(plan::Operation operation) const { return leaves_uneven_[static_cast<std::size_t>(operation)]; }
+
   void report() { cache_.report(); }
 
  private:
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;
+  bool derive_leaves_uneven(plan::Operation operation) const;
   std::optional<Selection> find_selection(Entry& entry) const;
   bool is_selected(const plan::Problem& problem) const;
   std::string why_not(const plan::Problem& problem, const Selection& selection) const;
@@ -95,6 +99,7 @@ class Engine {
   Means means_;
   const Policy& policy_;
   Selections selected_;  ///< by select()
+  std::array<bool, plan::operation_count> leaves_uneven_{};
   execute::Seat seat_;
   ProgramCache cache_;
   Scratch scratch_;

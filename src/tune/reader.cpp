@@ -73,12 +73,19 @@ Measured measured_of(const Json& value) {
   return measured;
 }
 
+bool is_uneven(const Json& row) {
+  if (!row.contains("form")) return false;
+  if (text_of(row, "form") != "uneven") throw Error("\"form\" is \"uneven\" where it is given");
+  return true;
+}
+
 Row row_of(const Json& value) {
   Row row;
   row.operation = plan::parse_operation(text_of(value, "operation"));
   row.nodes = range_of<int>(value, "nodes", 1);
   row.ppn = range_of<int>(value, "ppn", 1);
   row.bytes = range_of<Bytes>(value, "bytes", 0);
+  row.uneven = is_uneven(value);
   row.selection = selection_of(value, row.operation);
   row.measured = measured_of(member(value, "measured"));
   return row;

@@ -36,8 +36,8 @@ std::string read_file(const std::string& path) {
 }  // namespace
 
 bool Row::matches(const topology::Topology& topology, const plan::Problem& problem) const {
-  return operation == problem.operation && bytes.holds(problem.bytes) && nodes.holds(topology.nodes()) &&
-         ppn.holds(topology.largest_node());
+  return operation == problem.operation && (!uneven || !problem.counts.empty()) && bytes.holds(problem.bytes) &&
+         nodes.holds(topology.nodes()) && ppn.holds(topology.largest_node());
 }
 
 Table Table::parse(std::string_view text, std::string_view name) {
@@ -62,6 +62,15 @@ const Row* Table::find(const topology::Topology& topology, const plan::Problem& 
   for (const Row& row : rows_)
     if (row.matches(topology, problem)) return &row;
   return nullptr;
+}
+
+bool Table::leaves_uneven(const topology::Topology& topology, plan::Operation operation) const {
+  constexpr Bytes largest = Bytes{1} << 40;  // beyond any buffer: the rows' way to say "all"
+  for (const Row& row : rows_)
+    if (row.uneven && row.operation == operation && row.nodes.holds(topology.nodes()) &&
+        row.ppn.holds(topology.largest_node()))
+      return row.selection == "native" && row.bytes.first == 0 && row.bytes.last >= largest;
+  return false;
 }
 
 std::string why_foreign(const Signature& made_for, const Signature& here) {

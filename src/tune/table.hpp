@@ -45,6 +45,8 @@ struct Row {
   Range<int> ppn;
   /// As Problem::bytes.
   Range<Bytes> bytes;
+  /// For blocks of different sizes only (the v-forms, reduce_scatter); otherwise for all.
+  bool uneven = false;
   /// "native", "tiny", or a choice as collectives::parse_choice reads it; nothing else passes read_table.
   std::string selection;
   Measured measured;
@@ -73,6 +75,9 @@ class Table {
   /// The first row that matches; null when none does, which leaves the problem to the built-in choice. Valid as long as
   /// the table. Equal on all ranks that hold equal tables.
   const Row* find(const topology::Topology& topology, const plan::Problem& problem) const;
+  /// Whether the first row about uneven blocks of `operation` leaves all sizes to native. Scatterv, gatherv and
+  /// alltoallv must know before their ranks have told each other any size.
+  bool leaves_uneven(const topology::Topology& topology, plan::Operation operation) const;
 
  private:
   Signature signature_;

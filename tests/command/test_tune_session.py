@@ -64,6 +64,19 @@ def test_native_stays_where_nothing_beats_it_by_the_margin(tune) -> None:
     assert all("x native" in it.note for it in session.result.decisions.values())
 
 
+def test_uneven_forms_are_decided_by_duels_with_what_is_best_for_equal_blocks(tune) -> None:
+    def time_of(operation: str, size: int, arm: str) -> float:
+        return 2.0 if arm == "native" else 4.0 if operation == "allgatherv" and size == 64 else 1.0
+
+    worker = SimulatedWorker(time_of)
+    session = tune(worker)
+    session.run([Problem("allgather", size) for size in (64, 1024, 16384)])
+    decisions = session.result.decisions
+    assert decisions[Problem("allgatherv", 64)].selection == "native"
+    assert decisions[Problem("allgatherv", 16384)].selection == decisions[Problem("allgather", 16384)].best
+    assert {len(arms) for operation, _, arms in worker.measured if operation == "allgatherv"} == {3}
+
+
 def test_an_interrupted_run_goes_on_where_it_stopped(tune) -> None:
     worker = SimulatedWorker(flat(native=2.0, own=1.0))
     first = tune(worker)
@@ -79,8 +92,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tune) -> None:
     again = SimulatedWorker(flat(native=2.0, own=1.0))
     second = tune(again)
     second.run(PROBLEMS)
-    assert {operation for operation, _, _ in again.measured} == {"barrier"}
-    assert list(second.result.decisions) == PROBLEMS
+    assert {operation for operation, _, _ in again.measured} == {"barrier", "allgatherv"}
+    assert list(second.result.decisions)[:3] == PROBLEMS
 
 
 def test_a_journal_about_something_else_is_begun_anew(tune, tmp_path: Path) -> None:
@@ -93,7 +106,7 @@ def test_a_line_that_a_kill_has_cut_is_forgotten(tune, tmp_path: Path) -> None:
     tune(SimulatedWorker(flat(2.0, 1.0))).run(PROBLEMS)
     text = (tmp_path / "journal").read_text()
     (tmp_path / "journal").write_text(text[:-20])
-    assert list(tune(SimulatedWorker(flat(2.0, 1.0))).result.decisions) == PROBLEMS[:2]
+    assert list(tune(SimulatedWorker(flat(2.0, 1.0))).result.decisions) == PROBLEMS
 
 
 def test_a_spent_budget_ends_the_run_with_what_was_decided(tune) -> None:

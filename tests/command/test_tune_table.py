@@ -106,5 +106,25 @@ def test_rows_follow_the_published_schema() -> None:
     table = json.loads(a_text(rows_of([decided("broadcast", 4, "tiny")], a_machine(2))))
     assert set(table) == set(schema["properties"])
     (row,) = table["rows"]
-    assert set(row) == set(schema["$defs"]["row"]["properties"])
+    assert set(row) | {"form"} == set(schema["$defs"]["row"]["properties"])
     assert set(row["measured"]) == set(schema["$defs"]["measured"]["properties"])
+
+
+def test_rows_about_uneven_blocks_come_first_and_name_the_operation() -> None:
+    ring = "ring,within=cells,cell=32K,cells=4"
+    rows = rows_of([decided("allgather", 64, "tiny"), decided("allgatherv", 64, ring)], a_machine(2))
+    assert [(row["operation"], row.get("form"), row["selection"]) for row in rows] == [
+        ("allgather", "uneven", ring),
+        ("allgather", None, "tiny"),
+    ]
+    table = load_core().Table.parse(a_text(rows), "it")
+    assert [row.uneven for row in table.rows] == [True, False]
+    assert table.find(a_machine(2).topology, "allgather", 64).selection == "tiny"
+
+
+def test_a_form_whose_sizes_must_be_exchanged_is_native_altogether_or_not_at_all() -> None:
+    mixed = [decided("gatherv", 64, "native"), decided("gatherv", 65536, KNOMIAL)]
+    (row,) = rows_of(mixed, a_machine(2))
+    assert (row["selection"], row["bytes"][0]) == ("native", 0)
+    assert row["bytes"][1] >= 1 << 40
+    assert len(rows_of([decided("gatherv", 64, KNOMIAL), decided("gatherv", 65536, KNOMIAL)], a_machine(2))) == 2

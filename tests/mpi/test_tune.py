@@ -9,23 +9,15 @@ from pathlib import Path
 import pytest
 
 from espalier.commands.tune import tune
-from espalier.mpis import Mpi
+from espalier.core import load_core
+from espalier.mpis import Mpi, read_library_version
+from espalier.tuning.problems import FORMS, OPERATIONS
 from espalier.tuning.worker import Worker
 from launch import TestMpi
+from stats import read_stats
 
 GetMpi = Callable[[str], TestMpi]
 MPIS = ("mpich-5", "openmpi-5")
-OPERATIONS = (
-    "broadcast",
-    "scatter",
-    "gather",
-    "allgather",
-    "alltoall",
-    "reduce",
-    "allreduce",
-    "reduce_scatter",
-    "scan",
-)
 SHORT_US = 200.0
 
 
@@ -37,7 +29,7 @@ def mpi(request: pytest.FixtureRequest, get_mpi: GetMpi) -> Mpi:
 def test_the_worker_checks_and_times_every_operation(mpi: Mpi) -> None:
     with Worker(mpi, 3, {}) as worker:
         assert (worker.hello.ranks, set(worker.hello.node_of)) == (3, {0})
-        for operation in (*OPERATIONS, "exscan", "barrier"):
+        for operation in OPERATIONS:
             for size in (0,) if operation == "barrier" else (8, 4096, 65536):
                 native, auto = worker.measure(operation, size, ["native", "auto"], 2, SHORT_US)
                 assert (native.refused, auto.refused) == ("", ""), (operation, size)
@@ -52,6 +44,24 @@ def test_the_worker_forces_choices_and_refuses_what_makes_no_sense(mpi: Mpi) -> 
         assert "cell=4K" in forced.said
         assert nonsense.refused == "not a selection of this operation"
         assert too_large.refused.startswith("native")
+
+
+def test_the_worker_times_uneven_blocks_and_a_table_may_leave_them_to_native(mpi: Mpi, tmp_path: Path) -> None:
+    measured = {"bytes": 64, "native_us": 1, "chosen_us": 1, "lowest_ratio": 1, "highest_ratio": 1, "calls": 8}
+    where = {"nodes": [1, 1], "ppn": [2, 2], "bytes": [0, 1 << 40], "measured": measured, "selection": "native"}
+    uneven = [{"operation": FORMS[form], "form": "uneven", **where} for form in FORMS]
+    signature = load_core().probe_signature(read_library_version(mpi.library))
+    table = {"espalier_table": 1, "machine": signature.machine, "mpi": signature.mpi, "rows": uneven}
+    path, stats = tmp_path / "table.json", tmp_path / "stats.json"
+    path.write_text(json.dumps(table))
+    for settings, handled in (({}, True), ({"ESPALIER_TABLE": str(path)}, False)):
+        with Worker(mpi, 2, {**settings, "ESPALIER_STATS": str(stats)}) as worker:
+            for form in FORMS:
+                (times,) = worker.measure(form, 4096, ["auto"], 1, SHORT_US)
+                assert not times.refused, form
+        for form, operation in FORMS.items():
+            counted = read_stats(stats)[f"MPI_{operation.capitalize()}"]
+            assert (counted.handled > 0, counted.native > 0) == (handled, not handled), (form, counted)
 
 
 def test_the_worker_draws_the_machines_curves(mpi: Mpi) -> None:

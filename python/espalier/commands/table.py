@@ -50,7 +50,7 @@ def show(
     ):
         table.add_column(name, justify="left" if name in ("operation", "selection") else "right")
     for number, row in enumerate(rows, 1):
-        table.add_row(str(number), row.operation, *_cells(row))
+        table.add_row(str(number), _name(row), *_cells(row))
     console.out.print(table)
 
 
@@ -148,14 +148,14 @@ def _covers(one: Any, other: Any) -> bool:
         getattr(one, name)[0] <= getattr(other, name)[0] and getattr(other, name)[1] <= getattr(one, name)[1]
         for name in ("nodes", "ppn", "bytes")
     )
-    return one.operation == other.operation and inside
+    return one.operation == other.operation and one.uneven <= other.uneven and inside
 
 
 def _violations(file: TableFile) -> list[Any]:
     """The guidelines, shape by shape; only where nodes are full does a row say how many ranks there are."""
     shapes: dict[tuple[int, int], dict[Problem, float]] = {}
     for row in file.core.rows:
-        if row.chosen_us > 0:
+        if row.chosen_us > 0 and not row.uneven:
             shapes.setdefault((row.nodes[1], row.ppn[1]), {})[Problem(row.operation, row.measured_bytes)] = (
                 row.chosen_us
             )
@@ -163,7 +163,11 @@ def _violations(file: TableFile) -> list[Any]:
 
 
 def _key(row: Any) -> tuple[str, int, int, int]:
-    return row.operation, row.nodes[0], row.ppn[0], row.measured_bytes
+    return _name(row), row.nodes[0], row.ppn[0], row.measured_bytes
+
+
+def _name(row: Any) -> str:
+    return f"{row.operation} (uneven)" if row.uneven else str(row.operation)
 
 
 def _print_head(file: TableFile) -> None:

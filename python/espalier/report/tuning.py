@@ -14,7 +14,7 @@ from rich.table import Table
 from espalier import __version__
 from espalier.report.chart import Series, draw_times
 from espalier.tuning.decisions import Decision
-from espalier.tuning.problems import OPERATIONS, Shape
+from espalier.tuning.problems import FORMS, OPERATIONS, Shape
 from espalier.tuning.racing import NATIVE
 from espalier.tuning.session import Result
 from espalier.tuning.summary import Summary, geometric_mean, ratio_of
@@ -75,7 +75,7 @@ def write_report(result: Result, summary: Summary, signature: Any, shape: Shape,
 
 def sorted_decisions(decisions: Iterable[Decision]) -> list[Decision]:
     """By operation, then by size."""
-    return sorted(decisions, key=lambda it: (OPERATIONS.index(it.problem.operation), it.problem.bytes))
+    return sorted(decisions, key=lambda it: ((*OPERATIONS, *FORMS).index(it.problem.operation), it.problem.bytes))
 
 
 def summary_table(result: Result, shape: Shape) -> Table:

@@ -5,6 +5,7 @@ place         where the job's ranks sit, and what messages cost between nodes
 worker        the job that measures (bench/tune/), and the conversation with it
 candidates    what could be selected: the registry's algorithms, their knobs on a grid, what applies here
 racing        who is fastest: losers leave early, and in the end a duel with native decides
+forms         blocks of different sizes: measured against native, not searched
 sampling      how far a pick is from the best of everything, on a few problems
 guidelines    what must hold between operations, MPI's performance guidelines, and whether a violation is real
 table         from decisions to a file, and back

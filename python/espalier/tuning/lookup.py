@@ -75,5 +75,5 @@ def _verdict(table: Any, path: Path, row: Any) -> Verdict:
 
 def _number_of(table: Any, row: Any) -> int:
     """Rows are told apart by what they are about; of equal ones the first fires."""
-    about = [(it.operation, it.nodes, it.ppn, it.bytes) for it in table.rows]
-    return about.index((row.operation, row.nodes, row.ppn, row.bytes)) + 1
+    about = [(it.operation, it.uneven, it.nodes, it.ppn, it.bytes) for it in table.rows]
+    return about.index((row.operation, row.uneven, row.nodes, row.ppn, row.bytes)) + 1

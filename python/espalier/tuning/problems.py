@@ -22,6 +22,16 @@ OPERATIONS = (
     "exscan",
     "barrier",
 )
+# MPI's calls with blocks of different sizes, and the operation each is a form of. Where not every rank knows all sizes,
+# ranks tell each other first, so that no choice can depend on the size before that is paid for.
+FORMS = {
+    "scatterv": "scatter",
+    "gatherv": "gather",
+    "allgatherv": "allgather",
+    "alltoallv": "alltoall",
+    "reduce_scatterv": "reduce_scatter",
+}
+EXCHANGED = frozenset(("scatterv", "gatherv", "alltoallv"))
 REDUCTIONS = frozenset(("reduce", "allreduce", "reduce_scatter", "scan", "exscan"))
 
 # Between two neighbours the faster selection may change once or twice; a factor of four finds where to within one step.
@@ -37,6 +47,16 @@ class Problem:
 
     operation: str
     bytes: int
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether blocks differ in size; `bytes` is their mean then."""
+        return self.operation in FORMS
+
+    @property
+    def even(self) -> Problem:
+        """The same with equal blocks."""
+        return Problem(FORMS.get(self.operation, self.operation), self.bytes)
 
     def __str__(self) -> str:
         return self.operation if self.operation == "barrier" else f"{self.operation} {self.bytes} B"
@@ -108,6 +128,16 @@ def _fits(problem: Problem, ranks: int) -> bool:
     blocks = ranks if problem.operation in ("scatter", "gather", "allgather", "reduce_scatter") else 1
     blocks = 2 * ranks if problem.operation == "alltoall" else blocks
     return problem.bytes * (blocks + 1) <= _MOST_BYTES
+
+
+def list_forms(problems: Sequence[Problem]) -> list[Problem]:
+    """The uneven forms of every second size: their algorithms are those of equal blocks, so only whether they beat
+    native is open."""
+    forms = []
+    for form, operation in FORMS.items():
+        sizes = sorted(problem.bytes for problem in problems if problem.operation == operation)
+        forms += [Problem(form, size) for size in sizes[::2]]
+    return forms
 
 
 def list_crossovers(selections: Mapping[Problem, str]) -> list[Problem]:

@@ -11,10 +11,11 @@ from espalier.tuning import candidates
 from espalier.tuning.candidates import Machine
 from espalier.tuning.curves import draw_curve
 from espalier.tuning.decisions import Decision, decide, native_stays
+from espalier.tuning.forms import find_challenger, settle_exchanged
 from espalier.tuning.guidelines import Violation, check_guidelines, is_real
 from espalier.tuning.journal import Journal
 from espalier.tuning.place import learn_messages
-from espalier.tuning.problems import Problem, list_crossovers
+from espalier.tuning.problems import EXCHANGED, Problem, list_crossovers, list_forms
 from espalier.tuning.racing import BLOCK_ROUNDS, MOST_ARMS, MOST_BLOCKS, NATIVE, Race, duel, race
 from espalier.tuning.sampling import compare_with_all
 from espalier.tuning.table import rows_of, selection_at
@@ -97,6 +98,7 @@ class Session:
         for crossover in list_crossovers({it: self.result.decisions[it].selection for it in problems}):
             self._settle(crossover)
         self._keep_guidelines()
+        self._settle_forms(problems)
         self._sample(problems)
         self.result.is_complete = True
 
@@ -188,6 +190,30 @@ class Session:
 
         return measure
 
+    # ---- uneven blocks -----------------------------------------------------------------------------------------------
+
+    def _settle_forms(self, problems: Sequence[Problem]) -> None:
+        """Lets what is best for equal blocks meet native with uneven ones, where the former could be measured."""
+        known = self.result.decisions
+        forms = [it for it in list_forms(problems) if it not in known and known[it.even].calls]
+        decided = {problem: self._decide_form(problem) for problem in forms}
+        for form in EXCHANGED:
+            duels = {problem: it for problem, it in decided.items() if problem.operation == form}
+            decided |= settle_exchanged(duels, self._options.margin)
+        for decision in decided.values():
+            self._record(decision)
+
+    def _decide_form(self, problem: Problem) -> Decision:
+        self._check_time()
+        self.on_progress(str(problem), 0)
+        challenger = find_challenger(self._machine, problem, self.result.decisions[problem.even])
+        try:
+            fight = duel(challenger, self._measure(problem))
+        except WorkerLostError as error:
+            self._lose(str(problem), error)
+            return native_stays(problem, str(error))
+        return decide(problem, challenger, fight, self._options.margin)
+
     # ---- afterwards --------------------------------------------------------------------------------------------------
 
     def _keep_guidelines(self) -> None:
@@ -228,7 +254,8 @@ class Session:
             (self.result.violations if real else self.result.apparent).append(violation)
 
     def _times(self) -> dict[Problem, float]:
-        return {problem: it.chosen_us for problem, it in self.result.decisions.items() if it.chosen_us > 0}
+        decisions = self.result.decisions.items()
+        return {problem: it.chosen_us for problem, it in decisions if it.chosen_us > 0 and not problem.is_uneven}
 
     def _selections_nearby(self, problem: Problem) -> list[str]:
         """What was best at other sizes of the operation and applies here."""

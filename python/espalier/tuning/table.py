@@ -17,11 +17,16 @@ from typing import Any
 from espalier.errors import UserError
 from espalier.tuning.candidates import Machine, is_valid
 from espalier.tuning.decisions import Decision
-from espalier.tuning.problems import OPERATIONS, Problem
+from espalier.tuning.problems import EXCHANGED, FORMS, OPERATIONS, Problem
 from espalier.tuning.racing import NATIVE
 
 # A measured size speaks for sizes up to this factor away; beyond it the built-in choice is the better guess.
 _REACH = 4
+# A row about all sizes ends here, beyond any buffer (src/tune/table.cpp).
+_ALL_SIZES = 1 << 40
+# Uneven forms come before the operations whose rows hold for all forms: the first match wins.
+_ORDER = (*FORMS, *OPERATIONS)
+
 # Sizes below the smallest measured one behave like it when it is as small as this: latency is all there is.
 _SMALL = 64
 
@@ -45,13 +50,20 @@ def read_table(core: Any, path: Path) -> TableFile:
 
 
 def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
-    """The table's rows: operations in order, sizes ascending, ranges of bytes that do not overlap."""
+    """The table's rows: operations in order, sizes ascending, ranges of bytes that do not overlap.
+
+    An uneven form whose ranks must tell each other sizes first is native for all of them unless it pays at nearly all.
+    """
     rows = []
     by_operation: dict[str, list[Decision]] = {}
-    for decision in sorted(decisions, key=lambda it: (OPERATIONS.index(it.problem.operation), it.problem.bytes)):
+    for decision in sorted(decisions, key=lambda it: (_ORDER.index(it.problem.operation), it.problem.bytes)):
         if decision.selection != NATIVE or decision.calls:  # without a measurement there is nothing to say
             by_operation.setdefault(decision.problem.operation, []).append(decision)
-    for group in by_operation.values():
+    for operation, group in by_operation.items():
+        if operation in EXCHANGED and any(decision.selection == NATIVE for decision in group):
+            native = next(decision for decision in group if decision.selection == NATIVE)
+            rows.append(_row(native, (0, _ALL_SIZES), machine))
+            continue
         rows += [_row(decision, span, machine) for decision, span in zip(group, _ranges(group, machine), strict=True)]
     return rows
 
@@ -59,14 +71,17 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
 def selection_at(rows: Iterable[Mapping[str, Any]], problem: Problem) -> str | None:
     """What these rows, all of one shape, say about a problem; None where the built-in choice is left to decide."""
     for row in rows:
-        if row["operation"] == problem.operation and row["bytes"][0] <= problem.bytes <= row["bytes"][1]:
+        if "form" in row and not problem.is_uneven:
+            continue
+        if row["operation"] == problem.even.operation and row["bytes"][0] <= problem.bytes <= row["bytes"][1]:
             return str(row["selection"])
     return None
 
 
 def _row(decision: Decision, span: tuple[int, int], machine: Machine) -> dict[str, Any]:
     return {
-        "operation": decision.problem.operation,
+        "operation": decision.problem.even.operation,
+        **({"form": "uneven"} if decision.problem.is_uneven else {}),
         "nodes": [machine.shape.nodes] * 2,
         "ppn": [machine.shape.ppn] * 2,
         "bytes": list(span),
@@ -121,7 +136,7 @@ def _last_valid(machine: Machine, decision: Decision, high: int) -> int:
 
 
 def _applies(machine: Machine, decision: Decision, size: int) -> bool:
-    return is_valid(machine, Problem(decision.problem.operation, size), decision.selection)
+    return is_valid(machine, Problem(decision.problem.even.operation, size), decision.selection)
 
 
 def merge_rows(old: Iterable[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -131,7 +146,7 @@ def merge_rows(old: Iterable[Mapping[str, Any]], new: Sequence[Mapping[str, Any]
 
 def _replaces(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     """Whether it speaks of the same problem, or leaves the old row nothing to fire for: the first match wins."""
-    if any(new[name] != old[name] for name in ("operation", "nodes", "ppn")):
+    if any(new.get(name) != old.get(name) for name in ("operation", "form", "nodes", "ppn")):
         return False
     inside = new["bytes"][0] <= old["bytes"][0] and old["bytes"][1] <= new["bytes"][1]
     return bool(inside or new["measured"]["bytes"] == old["measured"]["bytes"])

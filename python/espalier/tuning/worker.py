@@ -19,7 +19,7 @@ from espalier.libraries import find_tune_worker
 from espalier.mpis import Mpi
 
 # The MPI function that stands for an operation where it has another name.
-CALLS = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
+CALLS = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block", "reduce_scatterv": "reduce_scatter"}
 
 # A command that takes longer than this hangs. Links of the emulated cluster may need seconds for one call.
 _PATIENCE_S, _HOSTS_PATIENCE_S = 120.0, 600.0

@@ -13,6 +13,9 @@ namespace espalier::mpi {
 inline constexpr int most_exchanging_ranks = 512;
 inline constexpr const char* too_many_ranks = "sizes of more than 512 ranks to exchange";
 
+/// What the statistics say of calls that were left to native before their sizes were exchanged.
+inline constexpr const char* left_uneven = "native was selected";
+
 /// In place of sizes, from a rank whose arguments MPI forbids: then the call is native on all ranks, and reported.
 inline constexpr Bytes unknown_size = ~Bytes{0};
 

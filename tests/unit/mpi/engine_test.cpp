@@ -182,6 +182,25 @@ TEST_F(EngineTest, TakesTheBuiltInChoiceWhereATablesRowDoesNotApply) {
   EXPECT_EQ(entry.label.find("single_copy"), std::string::npos) << entry.label;
 }
 
+TEST_F(EngineTest, KnowsBeforeAnySizeWhichUnevenCallsStayNative) {
+  const std::string measured = R"("measured": {"bytes": 64, "native_us": 1, "chosen_us": 1, "lowest_ratio": 1,
+                                              "highest_ratio": 1, "calls": 400}}]})";
+  const tune::Table said = tune::Table::parse(
+      R"({"espalier_table": 1, "machine": "a box", "mpi": "an MPI", "rows": [{"operation": "gather", "nodes": [1, 1],
+          "ppn": [1, 9], "form": "uneven", "bytes": [0, 1099511627776], "selection": "native", )" +
+          measured,
+      "table");
+  table = &said;
+  make_engines();
+  EXPECT_TRUE(engines[0]->leaves_uneven(Operation::gather));
+  EXPECT_FALSE(engines[0]->leaves_uneven(Operation::scatter));
+  EXPECT_EQ(engines[0]->prepare({Operation::gather, 64, Rank(0)}).kind, Entry::Kind::tiny) << "equal blocks";
+  engines[0]->select(Operation::gather, parse_selection(Operation::gather, "tiny"));
+  EXPECT_FALSE(engines[0]->leaves_uneven(Operation::gather)) << "the program's word counts more";
+  engines[0]->select(Operation::scatter, parse_selection(Operation::scatter, "native"));
+  EXPECT_TRUE(engines[0]->leaves_uneven(Operation::scatter));
+}
+
 TEST_F(EngineTest, ExchangesOfTheLibraryItselfAreNotCounted) {
   make_engines();
   transports::for_each_rank(ranks, [&](Rank me) {

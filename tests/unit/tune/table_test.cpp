@@ -153,3 +153,43 @@ TEST_F(TableFile, that_is_missing_or_a_folder_is_refused_with_the_systems_reason
   EXPECT_THROW(Table::load(path_), Error);
   EXPECT_THROW(Table::load(testing::TempDir()), Error);
 }
+
+namespace {
+
+std::string uneven_row(const std::string& operation, const std::string& bytes, const std::string& selection) {
+  return row(R"("operation":")" + operation + R"(","nodes":[1,1],"ppn":[2,2],"form":"uneven","bytes":)" + bytes +
+             R"(,"selection":")" + selection + R"(")");
+}
+
+}  // namespace
+
+TEST(Table, rows_about_uneven_blocks_hold_for_those_only_and_other_rows_for_all) {
+  const std::string any =
+      row(R"("operation":"allgather","nodes":[1,1],"ppn":[2,2],"bytes":[0,4096],"selection":"tiny")");
+  const Table table = Table::parse(file(uneven_row("allgather", "[0,255]", "native") + "," + any), "it");
+  const Problem even{Operation::allgather, 64, Rank(0)};
+  Problem uneven = even;
+  uneven.counts = {32, 96};
+  EXPECT_EQ(table.find(one_node(2), even)->selection, "tiny");
+  EXPECT_EQ(table.find(one_node(2), uneven)->selection, "native");
+  uneven.bytes = 1024;
+  EXPECT_EQ(table.find(one_node(2), uneven)->selection, "tiny");
+}
+
+TEST(Table, knows_which_uneven_operations_stay_native_whatever_their_size) {
+  const Table table = Table::parse(
+      file(uneven_row("gather", "[0,1099511627776]", "native") + "," + uneven_row("scatter", "[0,255]", "native") +
+           "," + uneven_row("alltoall", "[0,1099511627776]", "tiny")),
+      "it");
+  EXPECT_TRUE(table.leaves_uneven(one_node(2), Operation::gather));
+  EXPECT_FALSE(table.leaves_uneven(one_node(3), Operation::gather)) << "another shape";
+  EXPECT_FALSE(table.leaves_uneven(one_node(2), Operation::scatter)) << "some sizes only";
+  EXPECT_FALSE(table.leaves_uneven(one_node(2), Operation::alltoall)) << "not native";
+  EXPECT_FALSE(table.leaves_uneven(one_node(2), Operation::allgather)) << "no row";
+}
+
+TEST(Table, refuses_a_form_that_it_does_not_know) {
+  const std::string odd =
+      row(R"("operation":"gather","nodes":[1,1],"ppn":[2,2],"form":"odd","bytes":[0,9],"selection":"tiny")");
+  EXPECT_NE(complaint(file(odd)).find("form"), std::string::npos);
+}

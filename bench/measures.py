@@ -1,0 +1,221 @@
+"""What we set out to reach, measured: tunes and measures on every MPI, then one table with a verdict per operation.
+
+    python bench/measures.py                          # 2, 8 and 16 ranks on this machine; about an hour and a half
+    python bench/measures.py --ranks 2                # a part of it
+    espalier lab up --nodes 4 --rate 200mbit; python bench/measures.py --lab    # the emulated cluster, 1 and 4 per node
+
+Every step leaves a file in the output folder and is skipped when that is there: an interrupted run goes on, and
+removing a file measures that part again. Nothing else should run on the machine meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from espalier import console
+from espalier.errors import UserError
+from espalier.lab import cluster
+from espalier.measure import OPERATIONS, Plan, Row, measure
+from espalier.mpis import Mpi, select_mpi
+from espalier.tuning.summary import geometric_mean
+from espalier.units import format_bytes, parse_counts
+
+NOWHERE_BELOW = 0.95
+SIZES = tuple(4 << 2 * step for step in range(10))  # 4 B … 1 MiB
+LAB_SIZES = (1 << 10, 64 << 10, 256 << 10, 1 << 20)
+# Times the wire's floor that a broadcast of 1 MiB may take, by ranks per node.
+FLOORS = {1: 1.25, 4: 1.4}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where: so many ranks on this machine, or per node of the emulated cluster."""
+
+    ranks: int
+    is_lab: bool = False
+
+    @property
+    def goal(self) -> tuple[int, int, float]:
+        """Sizes from and to which the geometric mean of best native ÷ ours is to reach what."""
+        if self.is_lab:
+            return 64 << 10, 1 << 20, 1.0
+        return (4, 64 << 10, 1.3) if self.ranks == 2 else (4, 1 << 20, 1.5)
+
+    def __str__(self) -> str:
+        return f"lab-{self.ranks}-per-node" if self.is_lab else f"{self.ranks}-ranks"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to tune and to measure."""
+
+    budget: str
+    rounds: int
+    budget_ms: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One operation: ours on the MPI where it does best, against the fastest native of all MPIs for each size."""
+
+    operation: str
+    mpi: str
+    mean: float
+    lowest: float  # of all sizes, against the best native
+    lowest_at: int
+    harm: float  # the lowest ratio to the same MPI's native, of all sizes and MPIs
+    harm_at: str
+    goal: float
+
+    @property
+    def is_reached(self) -> bool:
+        return self.mean >= self.goal and min(self.lowest, self.harm) >= NOWHERE_BELOW
+
+
+def judge(rows: Sequence[Row], goal: tuple[int, int, float]) -> list[Verdict]:
+    """One verdict per operation, in the order of the rows. Rows are of one place and several MPIs."""
+    first, last, least = goal
+    natives: dict[tuple[str, int], float] = {}
+    for row in rows:
+        key = row.op, row.bytes
+        natives[key] = min(natives.get(key, math.inf), row.native_p50_us)
+    verdicts = []
+    for op in dict.fromkeys(row.op for row in rows):
+        own = [row for row in rows if row.op == op]
+        counted = [row for row in own if op == "barrier" or first <= row.bytes <= last] or own
+        means = {
+            mpi: geometric_mean(natives[op, row.bytes] / row.espalier_p50_us for row in counted if row.mpi == mpi)
+            for mpi in dict.fromkeys(row.mpi for row in counted)
+        }
+        best = max(means, key=lambda mpi: means[mpi])
+        lowest, at = min(
+            (natives[op, row.bytes] / row.espalier_p50_us, row.bytes) for row in counted if row.mpi == best
+        )
+        worst = min(own, key=lambda row: row.ratio_median)
+        harm_at = f"{format_bytes(worst.bytes)} on {worst.mpi}"
+        verdicts.append(Verdict(op, best, means[best], lowest, at, worst.ratio_median, harm_at, least))
+    return verdicts
+
+
+def floor_us(size: int, rates: Iterable[str]) -> float:
+    """The least time in which `size` bytes pass the slowest of these links (200mbit)."""
+    units = {"k": 1e3, "m": 1e6, "g": 1e9}
+    slowest = min(float(rate[:-4]) * units[rate[-4]] for rate in rates)
+    return size * 8 / slowest * 1e6
+
+
+def tune_and_measure(mpi: Mpi, place: Place, effort: Effort, output: Path) -> list[Row]:
+    """The rows of one MPI at one place: from the file that an earlier run left, else measured now."""
+    stem = f"{mpi.family}-{mpi.version}-{place}"
+    table, result = output / f"{stem}.table.json", output / f"{stem}.rows.json"
+    if result.exists():
+        return [Row(**fields) for fields in json.loads(result.read_text())]
+    if not table.exists() or table.with_name(table.name + ".journal").exists():
+        _tune(mpi, place, effort, table)
+    hosts = cluster.hosts(cluster.load(), place.ranks) if place.is_lab else None
+    plan = Plan(
+        OPERATIONS,
+        LAB_SIZES if place.is_lab else SIZES,
+        hosts.ranks if hosts else place.ranks,
+        effort.rounds,
+        effort.budget_ms,
+        settings={"ESPALIER_TABLE": str(table.resolve())},
+        hosts=hosts,
+    )
+    total = plan.rounds * (len(plan.sizes) * (len(OPERATIONS) - 1) + 1)
+    with console.progress(f"{mpi}, {place}: measuring", total) as tell:
+        rows = measure(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
+    part = result.with_suffix(".part")
+    part.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    part.replace(result)
+    return rows
+
+
+def _tune(mpi: Mpi, place: Place, effort: Effort, table: Path) -> None:
+    where = ["--lab", "--ppn", str(place.ranks)] if place.is_lab else ["-n", str(place.ranks)]
+    if place.is_lab:
+        where += ["--sizes", ",".join(str(size) for size in LAB_SIZES), "--samples", "0"]
+    command = [sys.executable, "-m", "espalier", "tune", *where, "--mpi", str(mpi.library), "-o", str(table)]
+    log = table.with_suffix(".log")
+    console.note(f"tuning {mpi}, {place}: {log}")
+    with log.open("a") as file:
+        done = subprocess.run([*command, "--budget", effort.budget], stdout=file, check=False)
+    if done.returncode != 0 or not table.exists():
+        raise UserError(f"tuning {mpi} for {place} failed", f"see {log}; again by hand: {' '.join(command)}")
+
+
+def print_verdicts(place: Place, rows: Sequence[Row], effort: Effort) -> bool:
+    """Prints the table of one place; whether everything is reached."""
+    first, last, least = place.goal
+    verdicts = judge(rows, place.goal)
+    title = (
+        f"{place}: best native of all MPIs ÷ Espalier; goal {least:g} from {format_bytes(first)} to "
+        f"{format_bytes(last)}, nowhere below {NOWHERE_BELOW}; {effort.rounds} rounds"
+    )
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in ("operation", "on", "mean", "lowest", "at", "against own native, lowest", "at", ""):
+        table.add_column(name, justify="left" if name in ("operation", "on", "at", "") else "right")
+    for it in verdicts:
+        mark = "[green]reached[/]" if it.is_reached else "[red]missed[/]"
+        numbers = (f"{it.mean:.2f}", f"{it.lowest:.2f}", format_bytes(it.lowest_at), f"{it.harm:.2f}", it.harm_at)
+        table.add_row(it.operation, it.mpi, *numbers, mark)
+    console.out.print(table)
+    reached = all(it.is_reached for it in verdicts)
+    return _print_floor(place, rows) and reached if place.is_lab else reached
+
+
+def _print_floor(place: Place, rows: Sequence[Row]) -> bool:
+    largest = [row for row in rows if (row.op, row.bytes) == ("bcast", 1 << 20)]
+    goal = FLOORS.get(place.ranks)
+    if not largest or goal is None:
+        return True
+    floor = floor_us(1 << 20, cluster.load().rates)
+    best = min(largest, key=lambda row: row.espalier_p50_us)
+    times = best.espalier_p50_us / floor
+    native = min(row.native_p50_us for row in largest) / floor
+    mark = "[green]reached[/]" if times <= goal else "[red]missed[/]"
+    console.out.print(
+        f"broadcast of 1M: {times:.2f} times the wire's floor of {floor / 1e3:.1f} ms on {best.mpi}, natives "
+        f"{native:.2f}; goal {goal}: {mark}"
+    )
+    return times <= goal
+
+
+def main(
+    output: Annotated[Path, typer.Option(help="Folder for tables and results.")] = Path("build/measures"),
+    mpi: Annotated[str, typer.Option(help="MPIs, separated by commas.")] = "mpich-5,openmpi-5,intel",
+    ranks: Annotated[str, typer.Option(help="Numbers of ranks on this machine.")] = "2,8,16",
+    lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster instead (espalier lab up).")] = False,
+    ppn: Annotated[str, typer.Option(help="With --lab: ranks per node.")] = "1,4",
+    budget: Annotated[str, typer.Option(help="Most time to tune one MPI at one place.")] = "10m",
+    rounds: Annotated[int, typer.Option(min=1)] = 5,
+    budget_ms: Annotated[int, typer.Option(min=1, help="Time for one size in one round.")] = 40,
+) -> None:
+    """Tune, measure, judge. Exit code 1 if a goal is missed."""
+    output.mkdir(parents=True, exist_ok=True)
+    effort = Effort(budget, rounds, budget_ms)
+    places = [Place(count, lab) for count in parse_counts(ppn if lab else ranks)]
+    mpis = [select_mpi(name) for name in mpi.split(",")]
+    reached = True
+    for place in places:
+        rows = [row for one in mpis for row in tune_and_measure(one, place, effort, output)]
+        reached = print_verdicts(place, rows, effort) and reached
+    raise typer.Exit(0 if reached else 1)
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except UserError as error:
+        console.print_error(error)
+        raise SystemExit(2) from error

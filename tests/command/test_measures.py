@@ -1,0 +1,66 @@
+"""The measures' arithmetic: against whom, from where to where, and what counts as reached."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from espalier.measure import Row
+
+FILE = Path(__file__).resolve().parents[2] / "bench" / "measures.py"
+
+
+@pytest.fixture
+def measures() -> Iterator[ModuleType]:
+    """bench/measures.py, which is no package."""
+    spec = importlib.util.spec_from_file_location("measures", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["measures"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["measures"]
+
+
+def row(mpi: str, native: float, own: float, op: str = "bcast", size: int = 64) -> Row:
+    return Row(op, size, 2, 1, mpi, native, own, native / own, 1, 1, 1, 1, "tiny")
+
+
+GOAL = (4, 65536, 1.3)
+
+
+def test_ours_on_its_best_mpi_meets_the_best_native_of_all(measures: ModuleType) -> None:
+    (verdict,) = measures.judge([row("mpich 5", 4.0, 1.0), row("openmpi 5", 2.0, 1.6)], GOAL)
+    assert (verdict.mpi, verdict.mean, verdict.lowest) == ("mpich 5", pytest.approx(2.0), 2.0)
+    assert verdict.is_reached
+
+
+def test_sizes_beyond_the_goals_count_only_against_the_own_native(measures: ModuleType) -> None:
+    rows = [row("mpich 5", 3.0, 1.0), row("mpich 5", 100.0, 125.0, size=1 << 20)]
+    (verdict,) = measures.judge(rows, GOAL)
+    assert (verdict.mean, verdict.lowest) == (pytest.approx(3.0), 3.0)
+    assert (verdict.harm, verdict.harm_at) == (0.8, "1M on mpich 5")
+    assert not verdict.is_reached
+
+
+def test_one_size_below_the_floor_misses_the_goal(measures: ModuleType) -> None:
+    (verdict,) = measures.judge([row("mpich 5", 9.0, 1.0), row("mpich 5", 0.9, 1.0, size=4096)], GOAL)
+    assert verdict.mean > 1.3
+    assert (verdict.lowest, verdict.lowest_at) == (0.9, 4096)
+    assert not verdict.is_reached
+
+
+def test_a_barrier_has_one_size(measures: ModuleType) -> None:
+    (verdict,) = measures.judge([row("mpich 5", 2.0, 1.0, op="barrier", size=0)], GOAL)
+    assert verdict.is_reached
+
+
+def test_the_wires_floor_is_the_slowest_links(measures: ModuleType) -> None:
+    assert measures.floor_us(1 << 20, ["200mbit", "100mbit"]) == pytest.approx(83886.08)
+    assert measures.floor_us(1000, ["1gbit"]) == pytest.approx(8)

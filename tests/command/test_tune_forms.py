@@ -1,0 +1,47 @@
+"""Uneven blocks: what meets native, and when an exchange of sizes pays."""
+
+from __future__ import annotations
+
+import pytest
+
+from espalier.tuning.decisions import Decision
+from espalier.tuning.forms import find_challenger, settle_exchanged
+from espalier.tuning.problems import Problem, list_forms
+from tuning_bench import a_machine
+
+FLAT = "flat,within=cells,cell=32K,cells=4"
+
+
+def duelled(operation: str, size: int, ratio: float) -> Decision:
+    """As a duel decides: native unless the margin is reached."""
+    won = ratio >= 1.05
+    chosen = 1.0 if won else ratio
+    selection = FLAT if won else "native"
+    return Decision(Problem(operation, size), selection, ratio, chosen, 1.0, 1.0, 100, FLAT, 1.0, "" if won else "slow")
+
+
+def settled(*ratios: float) -> set[str]:
+    duels = {(it := duelled("gatherv", 64 << 4 * at, ratio)).problem: it for at, ratio in enumerate(ratios)}
+    return {decision.selection for decision in settle_exchanged(duels, 0.05).values()}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "selection"),
+    [((1.5, 1.2), FLAT), ((1.5, 1.01), FLAT), ((1.5, 0.9), "native"), ((1.02, 1.02), "native")],
+)
+def test_an_exchange_of_sizes_pays_when_no_size_loses_and_all_together_win(
+    ratios: tuple[float, ...], selection: str
+) -> None:
+    assert settled(*ratios) == {selection}
+
+
+def test_what_was_best_for_equal_blocks_meets_native_but_for_the_dedicated_path() -> None:
+    machine, problem = a_machine(2), Problem("gatherv", 64)
+    assert find_challenger(machine, problem, duelled("gather", 64, 2.0)) == FLAT
+    tiny = Decision(Problem("gather", 64), "tiny", 2.0, 1.0, 1.0, 1.0, 100, "tiny", 1.0, "")
+    assert find_challenger(machine, problem, tiny) == str(machine.core.choose(machine.topology, "gather", 64).choice)
+
+
+def test_every_second_size_of_the_operations_that_have_uneven_forms_is_measured() -> None:
+    problems = [Problem("gather", size) for size in (4, 16, 64)] + [Problem("broadcast", 4), Problem("barrier", 0)]
+    assert list_forms(problems) == [Problem("gatherv", 4), Problem("gatherv", 64)]

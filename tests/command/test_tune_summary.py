@@ -1,0 +1,48 @@
+"""What the search cost and how good its picks are: said on the terminal, on the page and as JSON."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from espalier.core import load_core
+from espalier.report.tuning import write_report
+from espalier.tuning.journal import Journal
+from espalier.tuning.problems import Problem
+from espalier.tuning.session import Options, Result, Session
+from espalier.tuning.summary import summarize
+from tuning_bench import SimulatedWorker, a_machine
+
+
+def tuned(tmp_path: Path) -> Result:
+    """A broadcast whose fastest selection no race meets: it is two knobs away from where the search starts."""
+
+    def time_of(operation: str, size: int, arm: str) -> float:
+        return 10.0 if arm == "native" else 4.0 if arm.endswith("cell=128K,cells=2") else 5.0
+
+    journal = Journal(tmp_path / "journal", {})
+    worker = SimulatedWorker(time_of)
+    session = Session(a_machine(2), lambda: worker, Options(samples=1), journal, time.monotonic() + 60)
+    session.run([Problem("broadcast", 1 << 20)])
+    return session.result
+
+
+def test_the_summary_says_how_many_runs_were_saved_and_how_far_the_pick_is_from_the_best(tmp_path: Path) -> None:
+    result = tuned(tmp_path)
+    summary = summarize(result, 1, 2, 1.0)
+    assert 0 < summary.rounds_run < summary.rounds_exhaustive
+    assert summary.worst_distance == 0.25
+    text = "\n".join(summary.lines())
+    assert f"races took {summary.rounds_run} runs of {summary.rounds_exhaustive} on the grid" in text
+    assert f"{1 - summary.rounds_run / summary.rounds_exhaustive:.0%} saved" in text
+    assert "25%" in text
+
+
+def test_the_page_says_the_same_and_names_what_would_have_been_faster(tmp_path: Path) -> None:
+    result = tuned(tmp_path)
+    page = tmp_path / "page.html"
+    signature = load_core().Signature("a box", "an MPI")
+    write_report(result, summarize(result, 1, 2, 1.0), signature, a_machine(2).shape, "mpich 5", page)
+    text = page.read_text()
+    assert "saved" in text
+    assert "cells=2 is the fastest, 25% faster than the pick" in text
