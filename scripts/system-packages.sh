@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# system-packages.sh [apps|sim]: makes sure that the Debian packages Espalier is built and tested with are installed; with
-# `apps` also the programs that only `make apps` runs, with `sim` the simulator behind `espalier simulate`.
+# system-packages.sh [apps|sim|fabric]: makes sure that the Debian packages Espalier is built and tested with are there; with
+# `apps` also the programs that only `make apps` runs, with `sim` the simulator behind `espalier simulate`, with `fabric`
+# the simulated subnet of `make fabric-live`.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail
@@ -11,9 +12,11 @@ tests=(libgtest-dev chromium mpich libmpich-dev openmpi-bin libopenmpi-dev gfort
 lint=(clang-format-14)
 apps=(lammps hpcc examl)
 sim=(libsimgrid-dev)
+fabric=(ibsim-utils opensm infiniband-diags)
 needed=("${build[@]}" "${tests[@]}" "${lint[@]}")
 [ "${1:-}" != apps ] || needed+=("${apps[@]}")
 [ "${1:-}" != sim ] || needed+=("${sim[@]}")
+[ "${1:-}" != fabric ] || needed+=("${fabric[@]}")
 
 # Only a Python that cannot do the job pulls in the distribution's own.
 find_python >/dev/null || needed+=(python3 python3-venv python3-dev)

@@ -15,6 +15,7 @@ import typer
 from espalier import __version__, console
 from espalier.commands.algorithms import algorithms
 from espalier.commands.bench import bench
+from espalier.commands.collect import collect
 from espalier.commands.demo import demo
 from espalier.commands.doctor import doctor
 from espalier.commands.explain import explain
@@ -62,6 +63,7 @@ for command in (
     app.command()(command)
 
 app.add_typer(table, name="table")
+fabric.command()(collect)
 app.add_typer(fabric, name="fabric")
 app.add_typer(lab, name="lab")
 
