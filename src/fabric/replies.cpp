@@ -43,24 +43,37 @@ void append_port(const Fabric& fabric, const Hop& hop, std::string& reply) {
   reply += "," + (cable == nullptr ? "?" : cable->rate.text()) + "]";
 }
 
-// Texts of the numbers that a matrix is made of: there are few different ones.
-class NumberTexts {
+// The text of a delay by what it is computed from: a matrix has a million delays and a handful of different ones.
+class DelayTexts {
  public:
-  void append(double value, std::string& reply) {
-    auto& entry = entries_[std::bit_cast<std::uint64_t>(value) * 0x9e3779b97f4a7c15U >> 58];
-    if (entry.text.empty() || entry.value != value) {
-      entry.value = value;
+  DelayTexts(const Delays& delays, const Question& question) : delays_(delays), question_(question) {}
+
+  void append(std::size_t from, std::size_t to, std::string& reply) {
+    // Adapters' rates are the hosts' own, not the route's.
+    if (question_.metric == Metric::adapter) return append_number(delays_.delay(from, to, question_), reply);
+    const Key key{delays_.links(from, to), delays_.gbps(from, to)};
+    auto& entry =
+        entries_[(static_cast<std::size_t>(key.links + 1) ^ std::bit_cast<std::uint64_t>(key.gbps) >> 48) % 64];
+    if (entry.text.empty() || !(entry.key == key)) {
+      entry.key = key;
       entry.text.clear();
-      append_number(value, entry.text);
+      append_number(delays_.delay(from, to, question_), entry.text);
     }
     reply += entry.text;
   }
 
  private:
+  struct Key {
+    int links = 0;
+    double gbps = 0;
+    bool operator==(const Key&) const = default;
+  };
   struct Entry {
-    double value = 0;
+    Key key;
     std::string text;
   };
+  const Delays& delays_;
+  const Question& question_;
   std::array<Entry, 64> entries_;
 };
 
@@ -98,10 +111,10 @@ void append_hosts(const Fabric& fabric, std::string& reply) {
 }
 
 void append_rows(const Delays& delays, const Question& question, std::string& reply) {
-  NumberTexts texts;
+  DelayTexts texts(delays, question);
   for (std::size_t from = 0; from < delays.hosts(); ++from) {
     for (std::size_t to = 0; to < delays.hosts(); ++to) {
-      texts.append(delays.delay(from, to, question), reply);
+      texts.append(from, to, reply);
       reply += to + 1 == delays.hosts() ? '\n' : ' ';
     }
   }

@@ -49,7 +49,7 @@ def test_dumps_are_checked_and_put_into_place(command: Command, tools: Path, tmp
         ("ibnetdiscover", f"head -c 2000 '{BASELINE}/ibnetdiscover.txt'", "truncated"),
         ("ibnetdiscover", "true", "empty"),
         ("dump_fts", f"head -c 2000 '{BASELINE}/dump_fts.txt'", "the dumps do not fit together: truncated-table"),
-        ("dump_fts", "sleep 30", "not ended within 1 s"),
+        ("dump_fts", "exec sleep 30", "not ended within 1 s"),
     ],
 )
 def test_what_is_not_good_changes_nothing(
