@@ -1,6 +1,7 @@
 #include "machine/readers.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -128,7 +129,7 @@ class Sysfs : public testing::Test {
     fs::create_symlink(device, root_ / "class" / kind / name);
   }
 
-  fs::path root_ = fs::path(testing::TempDir()) / "espalier_sysfs";
+  fs::path root_ = fs::path(testing::TempDir()) / ("espalier_sysfs-" + std::to_string(getpid()));
 };
 
 TEST_F(Sysfs, TellsNumaNodesWithProcessorsAndTheirDistances) {
