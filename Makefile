@@ -87,6 +87,20 @@ sanitized: mpi
 	cmake --build build/$(SANITIZER)
 	ctest --test-dir build/$(SANITIZER) --output-on-failure --parallel $(JOBS)
 
+FUZZ_SECONDS ?= 60
+.PHONY: fuzz
+fuzz: mpi              ## fuzz the readers of network dumps and the service's protocol: a minute each, or FUZZ_SECONDS
+	scripts/system-packages.sh fuzz
+	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_C_COMPILER=clang-14 \
+	    -DESPALIER_TESTS=ON -DESPALIER_SANITIZE=fuzz >/dev/null
+	cmake --build build/fuzz --target fuzz_readers fuzz_protocol
+	for name in protocol readers; do \
+	    mkdir -p build/fuzz/corpus/$$name build/fuzz/crashes && \
+	    build/fuzz/tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -timeout=20 -rss_limit_mb=2048 \
+	        -print_final_stats=1 -artifact_prefix=build/fuzz/crashes/ build/fuzz/corpus/$$name tests/fuzz/corpus/$$name \
+	        || exit 1; \
+	done
+
 # ---- set-up ----------------------------------------------------------------------------------------------------------
 
 .PHONY: clean packages mpi $(MPIS:%=mpi-%)

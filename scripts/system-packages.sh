@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# system-packages.sh [apps|sim|fabric]: makes sure that the Debian packages Espalier is built and tested with are there; with
-# `apps` also the programs that only `make apps` runs, with `sim` the simulator behind `espalier simulate`, with `fabric`
-# the simulated subnet of `make fabric-live`.
+# system-packages.sh [apps|sim|fabric|fuzz]: makes sure that the Debian packages Espalier is built and tested with are
+# there; with `apps` also the programs that only `make apps` runs, with `sim` the simulator behind `espalier simulate`,
+# with `fabric` the simulated subnet of `make fabric-live`, with `fuzz` the compiler of `make fuzz`.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail
@@ -13,10 +13,12 @@ lint=(clang-format-14)
 apps=(lammps hpcc examl)
 sim=(libsimgrid-dev)
 fabric=(ibsim-utils opensm infiniband-diags)
+fuzz=(clang-14)
 needed=("${build[@]}" "${tests[@]}" "${lint[@]}")
 [ "${1:-}" != apps ] || needed+=("${apps[@]}")
 [ "${1:-}" != sim ] || needed+=("${sim[@]}")
 [ "${1:-}" != fabric ] || needed+=("${fabric[@]}")
+[ "${1:-}" != fuzz ] || needed+=("${fuzz[@]}")
 
 # Only a Python that cannot do the job pulls in the distribution's own.
 find_python >/dev/null || needed+=(python3 python3-venv python3-dev)

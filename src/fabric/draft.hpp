@@ -47,7 +47,7 @@ class Draft {
   void add_link(const Link& link) { links_.push_back(link); }
   /// A node that is known from its neighbour only.
   void mention(Guid guid, NodeKind kind, std::string_view name) {
-    mentioned_.try_emplace(guid, kind, std::string(name));
+    mentioned_.try_emplace(guid, Mention{kind, std::string(name)});
   }
 
   /// Begins the table of a switch. The entries go into `table().out`.
