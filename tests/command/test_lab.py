@@ -23,6 +23,12 @@ def test_rates_repeat_over_the_nodes() -> None:
     assert network.parse_spec(3, "200mbit,100mbit", None).rates == ("200mbit", "100mbit", "200mbit")
 
 
+def test_a_cluster_says_what_it_is() -> None:
+    assert str(network.Spec(("200mbit",) * 4)) == "4 emulated nodes at 200mbit"
+    mixed = network.Spec(("200mbit", "100mbit"), "50us", 0.55)
+    assert str(mixed) == "2 emulated nodes at 200mbit, 100mbit, 50us away, one connection at most 0.55 of it"
+
+
 @pytest.mark.parametrize(
     ("nodes", "rate", "delay", "named"),
     [(0, "1gbit", None, "--nodes 0"), (4, "fast", None, "'fast'"), (4, "1gbit", "soon", "'soon'"), (4, "", None, "''")],

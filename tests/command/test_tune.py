@@ -155,11 +155,11 @@ def test_a_table_made_on_another_network_is_not_added_to(command: Command, job) 
     arguments = ("tune", "--ops", "barrier", "--no-curves", "-o", str(path))
     assert command(*arguments).code == 0
     table = json.loads(path.read_text())
-    table["made"]["network"] = "emulated: 200mbit, 200mbit"
+    table["made"]["network"] = "2 emulated nodes at 200mbit"
     path.write_text(json.dumps(table))
     outcome = command(*arguments)
     assert outcome.code == 2
-    assert "made for another network (emulated: 200mbit, 200mbit)" in outcome.err
+    assert "made for another network (2 emulated nodes at 200mbit)" in outcome.err
 
 
 def test_tuning_on_a_cluster_that_is_not_up_says_how_to_get_one(

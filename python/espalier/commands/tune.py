@@ -162,8 +162,7 @@ def _parse_sizes(text: str | None) -> list[int]:
 def _emulated(ppn: int) -> tuple[Hosts, str]:
     """How to reach the emulated cluster, and what it is. Raises UserError when none is up."""
     spec = cluster.load()
-    delay = f", {spec.delay} away" if spec.delay else ""
-    return cluster.hosts(spec, ppn), f"emulated: {', '.join(spec.rates)}{delay}"
+    return cluster.hosts(spec, ppn), str(spec)
 
 
 def _default_path(core: Any, lab: bool) -> Path:

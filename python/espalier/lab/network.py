@@ -32,6 +32,13 @@ class Spec:
     def nodes(self) -> int:
         return len(self.rates)
 
+    def __str__(self) -> str:
+        """In one line, for people and for what was measured there."""
+        rates = self.rates[:1] if len(set(self.rates)) == 1 else self.rates
+        delay = f", {self.delay} away" if self.delay else ""
+        cap = f", one connection at most {self.flow_cap:g} of it" if self.flow_cap != 1 else ""
+        return f"{self.nodes} emulated nodes at {', '.join(rates)}{delay}{cap}"
+
 
 def parse_spec(nodes: int, rate: str, delay: str | None, flow_cap: float = 1.0) -> Spec:
     """One rate for all nodes, or rates that repeat: "200mbit,100mbit". Raises UserError."""
