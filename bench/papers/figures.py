@@ -117,7 +117,8 @@ def _marks(panel: Panel) -> list[str]:
     own = [curve for curve in panel.curves if curve.style == OWN]
     if len(native) != 1 or len(own) != 1:
         return [""] * len(panel.x)
-    return [f"{theirs / ours:.1f}×" for theirs, ours in zip(native[0].values, own[0].values, strict=True)]
+    ratios = [theirs / ours for theirs, ours in zip(native[0].values, own[0].values, strict=True)]
+    return [f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.1f}×" if ratio >= 0.1 else "<0.1×" for ratio in ratios]
 
 
 def _replace(path: Path, text: str) -> None:

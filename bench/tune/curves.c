@@ -20,9 +20,9 @@ static int ascending(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-static double median(double times[REPEATS]) {
-  qsort(times, REPEATS, sizeof(double), ascending);
-  return times[REPEATS / 2];
+static double median(double* times, int count) {
+  qsort(times, (size_t)count, sizeof(double), ascending);
+  return times[count / 2];
 }
 
 /* Points of a curve become "[{...}, {...}]". */
@@ -51,7 +51,7 @@ static double copy_through(char* cell, const char* data, size_t bytes, size_t ce
     }
     times[i] = now_us() - begin;
   }
-  return median(times);
+  return median(times, REPEATS);
 }
 
 static void draw_copy(void) {
@@ -164,20 +164,26 @@ static void receive_from(int peer, void* data, size_t bytes) {
   wait_for(&request);
 }
 
-/* Half a round trip between ranks 0 and `peer`. */
+/* Half a round trip between ranks 0 and `peer`, of so many. */
+static double make_trips(int peer, void* data, size_t bytes, int trips) {
+  double begin = now_us();
+  for (int trip = 0; trip < trips; ++trip)
+    if (job.rank == 0)
+      send_to(peer, data, bytes), receive_from(peer, data, bytes);
+    else if (job.rank == peer)
+      receive_from(0, data, bytes), send_to(0, data, bytes);
+  return (now_us() - begin) / (2 * trips);
+}
+
+/* The median of several measurements of a few milliseconds each; of a slow link's long messages three must do. */
 static double ping(int peer, void* data, size_t bytes) {
-  const int trips = bytes <= 65536 ? 50 : 8;
+  const double budget_us = 2500, first = make_trips(peer, data, bytes, 1);
   double times[REPEATS];
-  for (int i = 0; i < REPEATS; ++i) {
-    double begin = now_us();
-    for (int trip = 0; trip < trips; ++trip)
-      if (job.rank == 0)
-        send_to(peer, data, bytes), receive_from(peer, data, bytes);
-      else if (job.rank == peer)
-        receive_from(0, data, bytes), send_to(0, data, bytes);
-    times[i] = (now_us() - begin) / (2 * trips);
-  }
-  return median(times);
+  int trips = first > budget_us ? 1 : first > budget_us / 50 ? (int)(budget_us / first) : 50;
+  PMPI_Bcast(&trips, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  const int count = trips == 1 ? 3 : REPEATS;
+  for (int i = 0; i < count; ++i) times[i] = make_trips(peer, data, bytes, trips);
+  return median(times, count);
 }
 
 /* The first rank but 0 that shares rank 0's host, or the first that does not; 0 when there is none. */
@@ -254,7 +260,7 @@ static void draw_connections(void) {
       meet();
       times[i] = now_us() - begin;
     }
-    double us = median(times);
+    double us = median(times, REPEATS);
     if (job.rank == 0)
       printf("%s{\"connections\": %d, \"us\": %.1f, \"mb_per_s\": %.1f}", separator(&printed), active, us,
              (double)active * WINDOW * MESSAGE / us);

@@ -147,3 +147,10 @@ def test_a_chart_has_a_dot_for_every_value_inside_its_frame() -> None:
     dots = [dot for dot in chart.iter() if dot.tag == "circle"]
     assert len(dots) == 6
     assert all(0 < float(dot.get("cx", -1)) < 440 and 0 < float(dot.get("cy", -1)) < 270 for dot in dots)
+
+
+def test_a_chart_leaves_room_for_the_longest_name() -> None:
+    chart = ElementTree.fromstring(draw_times("t", [4, 64], [Series("among all leaders", "own", [1.0, 2.0])], ["", ""]))
+    width = float(chart.attrib["viewBox"].split()[2])
+    (name,) = [it for it in chart.iter() if it.tag == "text" and it.text == "among all leaders"]
+    assert float(name.attrib["x"]) + 7 * len("among all leaders") <= width + 4

@@ -13,7 +13,9 @@ from html import escape
 from espalier.units import format_bytes
 
 _WIDTH, _HEIGHT = 440, 270
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 66, 30, 50
+_LEFT, _TOP, _BOTTOM = 52, 30, 50
+# Room for the lines' names at their ends: at least so much, and by the width of a bold letter for long ones.
+_RIGHT, _LETTER = 66, 7
 
 
 @dataclass(frozen=True)
@@ -41,28 +43,29 @@ class Axis:
 
 def draw_times(title: str, sizes: Sequence[int], series: Sequence[Series], marks: Sequence[str]) -> str:
     """A chart of microseconds over bytes. `marks[i]` is written below size i (already HTML, e.g. a ratio)."""
-    x = Axis(min(sizes), max(max(sizes), min(sizes) * 2), _LEFT, _WIDTH - _RIGHT)
+    right = max(_RIGHT, 12 + _LETTER * max(len(line.name) for line in series))
+    x = Axis(min(sizes), max(max(sizes), min(sizes) * 2), _LEFT, _WIDTH - right)
     values = [value for line in series for value in line.values]
     bottom, top = _HEIGHT - _BOTTOM, _TOP
     y = Axis(10 ** math.floor(math.log10(min(values))), 10 ** math.ceil(math.log10(max(values) * 1.001)), bottom, top)
     parts = [
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">',
         f'<text class="title" x="{_LEFT}" y="16">{escape(title)}</text>',
-        *_grid(y),
+        *_grid(x, y),
         *_size_labels(x, sizes, marks),
         *(_line(line, sizes, x, y) for line in series),
-        *_names(series, y),
+        *_names(series, x, y),
         "</svg>",
     ]
     return "\n".join(parts)
 
 
-def _grid(y: Axis) -> list[str]:
+def _grid(x: Axis, y: Axis) -> list[str]:
     """A line and a label per power of ten."""
     parts = []
     for exponent in range(round(math.log10(y.low)), round(math.log10(y.high)) + 1):
         height = y(10.0**exponent)
-        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{height:.1f}" y2="{height:.1f}"/>')
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{x.end}" y1="{height:.1f}" y2="{height:.1f}"/>')
         parts.append(
             f'<text class="label" x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{_time(exponent)}</text>'
         )
@@ -95,13 +98,11 @@ def _line(line: Series, sizes: Sequence[int], x: Axis, y: Axis) -> str:
     return f'<g class="{line.style}"><polyline points="{path}"/>{dots}</g>'
 
 
-def _names(series: Sequence[Series], y: Axis) -> list[str]:
+def _names(series: Sequence[Series], x: Axis, y: Axis) -> list[str]:
     """Each line's name at its end, pushed apart where the lines end close together."""
     place: Callable[[Series], float] = lambda line: y(line.values[-1])  # noqa: E731
     parts, lowest = [], -math.inf
     for line in sorted(series, key=place):
         lowest = max(place(line) + 4, lowest + 14)
-        parts.append(
-            f'<text class="name {line.style}" x="{_WIDTH - _RIGHT + 8}" y="{lowest:.1f}">{escape(line.name)}</text>'
-        )
+        parts.append(f'<text class="name {line.style}" x="{x.end + 8}" y="{lowest:.1f}">{escape(line.name)}</text>')
     return parts
