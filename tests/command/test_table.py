@@ -48,6 +48,12 @@ def test_show_prints_for_whom_and_every_row(command: Command, write) -> None:
     assert json.loads(command("table", "show", str(path), "--json").out)["espalier_table"] == 1
 
 
+def test_uneven_forms_are_shown_by_their_own_names(command: Command, write) -> None:
+    path = write("table.json", decided("gather", 64, "tiny"), decided("gatherv", 64, "native"))
+    lines = command("table", "show", str(path)).out.splitlines()
+    assert [line.split()[1] for line in lines[-2:]] == ["gatherv", "gather"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -14,7 +14,7 @@ from espalier import console
 from espalier.core import load_core
 from espalier.mpis import find_default_mpi, read_library_version, select_mpi
 from espalier.tuning.guidelines import check_guidelines
-from espalier.tuning.problems import Problem
+from espalier.tuning.problems import FORMS, Problem
 from espalier.tuning.racing import NATIVE
 from espalier.tuning.table import TableFile, read_table
 from espalier.units import format_bytes
@@ -167,7 +167,9 @@ def _key(row: Any) -> tuple[str, int, int, int]:
 
 
 def _name(row: Any) -> str:
-    return f"{row.operation} (uneven)" if row.uneven else str(row.operation)
+    """The uneven form by the name that it has in the tuner: gatherv."""
+    forms = {operation: form for form, operation in FORMS.items()}
+    return forms[row.operation] if row.uneven else str(row.operation)
 
 
 def _print_head(file: TableFile) -> None:
