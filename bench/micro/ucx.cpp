@@ -1,4 +1,4 @@
-// bench_ucx tcp|sm [in_order] [zero_copy_from=BYTES] [ring=BYTES]: latency and bandwidth of the UCX transport between
+// bench_ucx tcp|sm [flushed] [zero_copy_from=BYTES] [ring=BYTES]: latency and bandwidth of the UCX transport between
 // two processes of this machine, each on a core of its own. bench_ucx_mpi measures the same with MPI's point-to-point.
 
 #include <sched.h>
@@ -123,7 +123,7 @@ void run(Shared& shared, int me, const transports::UcxOptions& options) {
 transports::UcxOptions parse(const std::string& wire, std::span<char*> arguments) {
   transports::UcxOptions options{.shared_memory = wire == "sm"};
   for (const std::string argument : arguments) {
-    if (argument == "in_order") options.in_order = true;
+    if (argument == "flushed") options.one_write = false;
     if (argument.starts_with("zero_copy_from=")) options.zero_copy_from = std::stoull(argument.substr(15));
     if (argument.starts_with("ring=")) options.ring = std::stoull(argument.substr(5));
   }
@@ -135,7 +135,7 @@ transports::UcxOptions parse(const std::string& wire, std::span<char*> arguments
 int main(int argc, char** argv) {
   const std::string wire = argc > 1 ? argv[1] : "";
   if (wire != "tcp" && wire != "sm") {
-    std::fprintf(stderr, "usage: %s tcp|sm [in_order] [zero_copy_from=BYTES] [ring=BYTES]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s tcp|sm [flushed] [zero_copy_from=BYTES] [ring=BYTES]\n", argv[0]);
     return 2;
   }
   setenv("UCX_TLS", (wire + ",self").c_str(), 0);

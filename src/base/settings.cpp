@@ -32,6 +32,11 @@ Bytes parse_window(std::string_view text) {
   return bytes;
 }
 
+std::string_view parse_transport(std::string_view text) {
+  if (text != "mpi" && text != "ucx") throw Error("write mpi or ucx");
+  return text;
+}
+
 struct Setting {
   SettingInfo info;
   void (*apply)(Settings&, std::string_view);
@@ -93,6 +98,10 @@ constexpr Setting table[] = {
     {{"ESPALIER_SINGLE_COPY", "auto", "off never copies directly between processes' memories; auto does where allowed.",
       collective},
      [](Settings& s, std::string_view v) { s.single_copy = v == "auto" || parse_switch(v); }},
+    {{"ESPALIER_TRANSPORT", "mpi",
+      "Carries messages between nodes: mpi, or ucx, which writes into remote memory and needs UCX on all ranks.",
+      collective},
+     [](Settings& s, std::string_view v) { s.transport = parse_transport(v); }},
     {{"ESPALIER_WAIT_SPIN", "2000", "How often to look before yielding the core; 0 yields at once.", local},
      [](Settings& s, std::string_view v) { s.wait_spin = parse_int(v, 0, 1 << 30); }},
     {{"ESPALIER_CACHE_LIMIT", "16M", "Most memory a process spends on keeping programs.", local},

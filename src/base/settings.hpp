@@ -36,6 +36,7 @@ struct Settings {
   int wait_spin = 2000;
   Bytes cache_limit = Bytes{16} << 20;
   bool assume_host_buffers = false;
+  std::string transport = "mpi";
 
   /// Texts of the collective settings that differ from their default, "NAME=value;…": equal on all ranks or the library
   /// stands aside.

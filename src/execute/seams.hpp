@@ -21,6 +21,9 @@ class Network {
   virtual bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept = 0;
   enum class Progress { pending, complete, broken };
   virtual Progress test(std::uint32_t slot) noexcept = 0;
+  /// Works on all messages under way. To be called now and then by a rank that waits for something else, like a
+  /// neighbour's flag: its peers may need it. Does nothing where Waiter::pause() sees to that.
+  virtual void progress() noexcept {}
 };
 
 /// Direct copies between the private memories of node neighbours.

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "mpi/facts.hpp"
 #include "mpi/library.hpp"
 #include "mpi/network.hpp"
+#include "mpi/ucx_setup.hpp"
 #include "mpi/waiter.hpp"
 #include "transports/cross_memory.hpp"
 
@@ -158,13 +160,37 @@ class SetUp {
     means.topology = topology::Topology::from_nodes(agreement_.node_of, capabilities_);
     means.me = Rank(rank_);
     means.board = execute::Board(memory_->base(), shape_);
-    if (means.topology.nodes() > 1) means.network = std::make_unique<MpiNetwork>(make_private_comm());
+    if (means.topology.nodes() > 1) means.network = make_network();
     if (capabilities_.single_copy) means.single_copy = std::make_unique<transports::CrossMemory>(neighbour_pids());
     const int spin = capabilities_.oversubscribed ? 0 : library_.settings().wait_spin;
-    means.waiter = std::make_unique<MpiWaiter>(static_cast<std::uint32_t>(spin), library_.progress());
+    means.waiter =
+        std::make_unique<MpiWaiter>(static_cast<std::uint32_t>(spin), library_.progress(), means.network.get());
     if (agreement_.has_table) means.table = library_.table();
     report();
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
+  }
+
+  std::unique_ptr<execute::Network> make_network() {
+    if (library_.settings().transport == "ucx") {
+      UcxOpening ucx = open_ucx(comm_, find_far_rank(), is_one_host());
+      if (ucx.network != nullptr) return std::move(ucx.network);
+      // Somebody asked for it, so this is worth a line in any case.
+      if (rank_ == 0) library_.say_once("messages between nodes go through MPI: " + ucx.refusal);
+    }
+    return std::make_unique<MpiNetwork>(make_private_comm());
+  }
+
+  // The next rank of another node.
+  Rank find_far_rank() const {
+    const NodeId mine = topology_->node_of(Rank(rank_));
+    int far = rank_;
+    do far = (far + 1) % size_;
+    while (topology_->node_of(Rank(far)) == mine);
+    return Rank(far);
+  }
+
+  bool is_one_host() const {
+    return std::ranges::all_of(facts_, [&](const Facts& facts) { return facts.host == facts_[0].host; });
   }
 
   void report() const {
@@ -238,6 +264,8 @@ std::unique_ptr<Communicator> set_up(MPI_Comm comm) {
     return SetUp(comm).run();
   } catch (const NativeFailure&) {
     return std::make_unique<Communicator>("the native library failed during set-up");
+  } catch (const Error& error) {
+    return std::make_unique<Communicator>(std::string("set-up failed: ") + error.what());
   }
 }
 

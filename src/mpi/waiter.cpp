@@ -23,11 +23,11 @@ inline void relax() noexcept {
 void MpiWaiter::pause(std::uint32_t attempt) noexcept {
   if (attempt < spin_) {
     relax();
-    if (attempt % looks_per_poke == looks_per_poke - 1) progress_.poke();
+    if (attempt % looks_per_poke == looks_per_poke - 1) poke();
     return;
   }
   sched_yield();
-  if (attempt % yields_per_poke == yields_per_poke - 1) progress_.poke();
+  if (attempt % yields_per_poke == yields_per_poke - 1) poke();
 }
 
 }  // namespace espalier::mpi

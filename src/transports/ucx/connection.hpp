@@ -15,30 +15,34 @@ class Connection {
  public:
   /// Throws Error. `mailbox` is what the peer writes to.
   Connection(Worker& worker, const PeerAddress& peer, Rank me, const Mailbox& mailbox, const UcxOptions& options)
-      : memory_(Memory::allocate(*worker.context(), 2 * options.ring + sizeof(Incoming::Outbox))),
+      : memory_(Memory::allocate(worker.context(), 2 * options.ring + sizeof(Incoming::Outbox))),
         endpoint(worker, peer, me, mailbox, options),
         outbox_(*new (memory_.base() + 2 * options.ring) Incoming::Outbox),
         outgoing(endpoint, memory_.base() + options.ring, memory_, options.ring),
         incoming(endpoint, memory_.base(), outbox_, memory_, options.ring) {}
 
   void advance() noexcept {
+    endpoint.advance();
     incoming.advance();
     outgoing.advance();
   }
-  bool is_idle() const { return outgoing.is_idle() && incoming.is_idle(); }
+  bool is_idle() const { return endpoint.is_idle() && outgoing.is_idle() && incoming.is_idle(); }
 
-  /// This rank wants nothing any more. Waits for nobody: has_parted() goes on with it.
-  void start_parting() noexcept { endpoint.flush(farewell_); }
-  /// Whether both have said so, and all writes have arrived; or the peer is gone. To be asked until it is true, between
-  /// progress of the worker. The farewell is a rank's last write: memory may go when it has been seen.
+  /// Whether both ranks have said that they want nothing any more, and all writes have arrived: then this may be
+  /// destroyed. The first call starts to say so, and it is to be asked again between progress of the worker. The
+  /// farewell is a rank's last write: memory may go when it has been seen.
   bool has_parted() noexcept {
-    if (farewell_.writes == 0 && !is_farewell_said_) {
+    endpoint.advance();
+    if (endpoint.is_broken() || !endpoint.is_idle()) return false;
+    if (!is_farewell_said_) {
       is_farewell_said_ = true;
-      endpoint.put_mailbox(&outbox_.farewell, sizeof(outbox_.farewell), offsetof(Mailbox, farewell), farewell_,
-                           &memory_);
+      const Endpoint::Way way = endpoint.way_to_mailbox(offsetof(Mailbox, farewell), &memory_);
+      endpoint.put_last(&outbox_.farewell, sizeof(outbox_.farewell), way, farewell_);
+    } else if (farewell_.writes == 0 && !is_flushed_) {
+      is_flushed_ = true;
       endpoint.flush(farewell_);
     }
-    return endpoint.is_broken() || (farewell_.writes == 0 && load(endpoint.mailbox().farewell) != 0);
+    return is_flushed_ && farewell_.writes == 0 && !farewell_.has_failed && load(endpoint.mailbox().farewell) != 0;
   }
 
  private:
@@ -58,6 +62,7 @@ class Connection {
  private:
   Pending farewell_;
   bool is_farewell_said_ = false;
+  bool is_flushed_ = false;
 };
 
 }  // namespace espalier::transports::ucx

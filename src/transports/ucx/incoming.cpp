@@ -15,7 +15,6 @@ Incoming::Incoming(Endpoint& endpoint, std::byte* ring, Outbox& outbox, const Me
       cursor_(ring_lines_) {}
 
 void Incoming::start(Operation& receipt, bool is_large) noexcept {
-  if (!is_ring_named_) name_ring();
   receipt.note = is_large ? ++larges_ : 0;
   queue_.push(receipt);
   advance();
@@ -23,6 +22,7 @@ void Incoming::start(Operation& receipt, bool is_large) noexcept {
 
 void Incoming::advance() noexcept {
   if (queue_.front() == nullptr) return;
+  if (!is_ring_named_) name_ring();
   name_buffers();
   while (queue_.front() != nullptr && pull(*queue_.front())) {
     queue_.front()->state = Operation::State::idle;
@@ -33,6 +33,7 @@ void Incoming::advance() noexcept {
 }
 
 void Incoming::name_ring() noexcept {
+  if (!endpoint_.has_room()) return;
   is_ring_named_ = true;
   send_note(0, ring_, memory_);
 }
@@ -44,6 +45,7 @@ void Incoming::name_buffers() noexcept {
     // The note it replaces has been acted upon when its message is complete; that of the ring, when any record came.
     if (receipt->note > completed_ + notes_at_once) return;
     if (receipt->note == notes_at_once && cursor_.count() == 0) return;
+    if (!endpoint_.has_room()) return;
     name_buffer(*receipt);
   }
 }
@@ -108,7 +110,8 @@ void Incoming::give_credit() noexcept {
   if (endpoint_.consumed - endpoint_.told < ring_lines_ / 4 || pending_.writes != 0) return;
   endpoint_.told = endpoint_.consumed;
   outbox_.credit = endpoint_.consumed;
-  endpoint_.put_mailbox(&outbox_.credit, sizeof(outbox_.credit), offsetof(Mailbox, credit), pending_, &memory_);
+  endpoint_.put(&outbox_.credit, sizeof(outbox_.credit), endpoint_.way_to_mailbox(offsetof(Mailbox, credit), &memory_),
+                pending_);
 }
 
 }  // namespace espalier::transports::ucx

@@ -1,16 +1,11 @@
-#include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <chrono>
-#include <deque>
 #include <mutex>
-#include <new>
 
 #include "base/error.hpp"
 #include "transports/ucx/address.hpp"
-#include "transports/ucx/connection.hpp"
+#include "transports/ucx/parts.hpp"
 #include "transports/ucx/ucx.hpp"
 #include "transports/ucx/worker.hpp"
 
@@ -18,104 +13,26 @@ namespace espalier::transports {
 namespace {
 
 using namespace ucx;
-using Clock = std::chrono::steady_clock;
-
-// UCX closes within a few progress calls; should it not, we leave rather than hang.
-constexpr std::chrono::seconds close_limit{1};
 
 // Looking after peers costs a system call each, and nobody dies often.
 constexpr std::uint32_t looks_apart = 4096;
 
-// What UCX may point to while an endpoint is open. In the order in which it is made.
-struct Parts {
-  explicit Parts(std::size_t ranks)
-      : mailboxes(Memory::allocate(*worker.context(), ranks * sizeof(Mailbox))), connections(ranks) {}
-
-  Worker worker;
-  Memory mailboxes;
-  std::deque<Operation> slots;  ///< never moved
-  std::vector<std::unique_ptr<Connection>> connections;
-
-  // Whether all connections came to that.
-  template <class Condition>
-  bool progress_until(Condition is_done, std::chrono::duration<double> limit) noexcept {
-    const auto end = Clock::now() + limit;
-    for (auto& connection : connections) {
-      if (connection == nullptr) continue;
-      while (!is_done(*connection)) {
-        if (Clock::now() > end) return false;
-        connection->endpoint.look_after_peer();
-        worker.progress();
-        sched_yield();
-      }
-    }
-    return true;
-  }
-
-  // Closing an endpoint cuts off what its peer has not read yet, so everybody first waits until its peers want nothing
-  // any more either.
-  bool part(double seconds) noexcept {
-    for (auto& connection : connections)
-      if (connection != nullptr) connection->start_parting();
-    return progress_until([](Connection& connection) { return connection.has_parted(); },
-                          std::chrono::duration<double>(seconds));
-  }
-
-  bool has_parted() noexcept {
-    return std::ranges::all_of(connections, [](const auto& c) { return c == nullptr || c->has_parted(); });
-  }
-
-  bool close() noexcept {
-    for (auto& connection : connections)
-      if (connection != nullptr) connection->endpoint.start_close();
-    return progress_until([](Connection& connection) { return connection.endpoint.is_closed(); }, close_limit);
-  }
-};
-
-// Networks whose peers still wanted something when they were destroyed. Never destroyed itself: UCX may be gone before.
-struct LeftBehind {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Parts>> parts;
-};
-
-LeftBehind& left_behind() {
-  static auto& left = *new LeftBehind;
-  return left;
-}
-
-void leave_behind(std::unique_ptr<Parts> parts) {
-  LeftBehind& left = left_behind();
-  const std::lock_guard lock(left.mutex);
-  left.parts.push_back(std::move(parts));
-}
-
-// Closes those that nobody wants any more. Only when a network is opened, and so never when processes are about to end:
-// docs/ideas/ucx.md tells of UCX's fault there.
-void sweep() {
-  LeftBehind& left = left_behind();
-  const std::lock_guard lock(left.mutex);
-  std::erase_if(left.parts, [](const std::unique_ptr<Parts>& parts) {
-    for (int i = 0; i < 100; ++i) parts->worker.progress();
-    return parts->has_parted() && parts->close();
-  });
-}
-
 class End final : public UcxNetwork {
  public:
-  End(Rank me, int ranks, const UcxOptions& options)
-      : options_(checked(options)), me_(me), parts_(std::make_unique<Parts>(static_cast<std::size_t>(ranks))) {
+  End(Rank me, int ranks, const UcxOptions& options) : options_(checked(options)), me_(me), worker_(Worker::get()) {
+    const std::lock_guard lock(worker_.mutex());
+    parts_ = std::make_unique<Parts>(worker_, static_cast<std::size_t>(ranks));
     busy_.reserve(parts_->connections.size());
   }
 
-  ~End() override {
-    if (!parts_->part(options_.farewell) || !parts_->close()) leave_behind(std::move(parts_));
-  }
+  ~End() override { part(std::move(parts_), options_.farewell); }
 
   std::vector<std::byte> address() const override {
+    const std::lock_guard lock(worker_.mutex());
     std::array<std::byte, 4096> key;
     const std::size_t key_bytes = parts_->mailboxes.pack_key(key);
     if (key_bytes == 0) throw Error("UCX gives no remote key for memory of its own");
-    const std::vector<std::byte> worker = parts_->worker.address();
+    const std::vector<std::byte> worker = worker_.address();
     const auto mailboxes = reinterpret_cast<std::uint64_t>(parts_->mailboxes.base());
     return write_address({worker, {key.data(), key_bytes}, mailboxes, getpid()}, options_);
   }
@@ -126,47 +43,43 @@ class End final : public UcxNetwork {
     addresses_.assign(addresses.begin(), addresses.end());
   }
 
+  void reach(Rank peer) override {
+    const std::lock_guard lock(worker_.mutex());
+    const PeerAddress address = read_address(addresses_.at(static_cast<std::size_t>(peer.value)), options_);
+    worker_.link(address.worker, address.process, options_.shared_memory);
+  }
+
   void reserve(std::uint32_t slots) override {
     if (parts_->slots.size() < slots) parts_->slots.resize(slots);
   }
 
   bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept override {
+    const std::lock_guard lock(worker_.mutex());
     Operation* send = prepare(slot, to, const_cast<std::byte*>(data), bytes);
     if (send != nullptr) send->connection->outgoing.start(*send, bytes >= options_.zero_copy_from);
     return send != nullptr && list(*send->connection);
   }
 
   bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept override {
+    const std::lock_guard lock(worker_.mutex());
     Operation* receipt = prepare(slot, from, data, bytes);
     if (receipt != nullptr) receipt->connection->incoming.start(*receipt, bytes >= options_.zero_copy_from);
     return receipt != nullptr && list(*receipt->connection);
   }
 
   Progress test(std::uint32_t slot) noexcept override {
+    const std::lock_guard lock(worker_.mutex());
     const Operation& operation = parts_->slots[slot];
     if (!operation.is_complete()) operation.connection->advance();  // most often it has come, and needs no more
-    if (!operation.is_complete()) progress();
+    if (!operation.is_complete()) work();
     if (operation.pending.has_failed) return Progress::broken;
     if (operation.is_complete()) return Progress::complete;
     return operation.connection->endpoint.is_broken() ? Progress::broken : Progress::pending;
   }
 
   void progress() noexcept override {
-    parts_->worker.progress();
-    const bool is_looking = --until_look_ == 0;
-    if (is_looking) until_look_ = looks_apart;
-    for (std::size_t i = 0; i < busy_.size();) {
-      Connection& connection = *busy_[i];
-      if (is_looking) connection.endpoint.look_after_peer();
-      connection.advance();
-      if (connection.is_idle()) {
-        connection.is_listed = false;
-        busy_[i] = busy_.back();
-        busy_.pop_back();
-      } else {
-        ++i;
-      }
-    }
+    const std::lock_guard lock(worker_.mutex());
+    work();
   }
 
  private:
@@ -204,9 +117,27 @@ class End final : public UcxNetwork {
       const auto index = static_cast<std::size_t>(peer.value);
       const PeerAddress address = read_address(addresses_.at(index), options_);
       const Mailbox& mailbox = reinterpret_cast<const Mailbox*>(parts_->mailboxes.base())[index];
-      return std::make_unique<Connection>(parts_->worker, address, me_, mailbox, options_);
+      return std::make_unique<Connection>(worker_, address, me_, mailbox, options_);
     } catch (const std::exception&) {
       return nullptr;
+    }
+  }
+
+  void work() noexcept {
+    worker_.progress();
+    const bool is_looking = --until_look_ == 0;
+    if (is_looking) until_look_ = looks_apart;
+    for (std::size_t i = 0; i < busy_.size();) {
+      Connection& connection = *busy_[i];
+      if (is_looking) connection.endpoint.look_after_peer();
+      connection.advance();
+      if (connection.is_idle()) {
+        connection.is_listed = false;
+        busy_[i] = busy_.back();
+        busy_.pop_back();
+      } else {
+        ++i;
+      }
     }
   }
 
@@ -221,6 +152,7 @@ class End final : public UcxNetwork {
 
   UcxOptions options_;
   Rank me_;
+  Worker& worker_;
   std::unique_ptr<Parts> parts_;
   std::vector<std::vector<std::byte>> addresses_;
   std::vector<Connection*> busy_;
@@ -230,7 +162,7 @@ class End final : public UcxNetwork {
 }  // namespace
 
 std::unique_ptr<UcxNetwork> UcxNetwork::open(Rank me, int ranks, const UcxOptions& options) {
-  sweep();
+  tidy();
   return std::make_unique<End>(me, ranks, options);
 }
 

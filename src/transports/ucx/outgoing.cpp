@@ -70,7 +70,7 @@ void Outgoing::begin(Operation& send, const Note& note) noexcept {
     last.note = note;
     if (!last.key.unpack(endpoint_.handle(), note.packed_key())) return endpoint_.break_off();
   }
-  endpoint_.put(send.data, send.bytes, note.address, last.key, send.pending);
+  endpoint_.put(send.data, send.bytes, {note.address, last.key}, send.pending);
   endpoint_.flush(send.pending);
 }
 
@@ -87,8 +87,9 @@ bool Outgoing::push(Operation& send) noexcept {
   return true;
 }
 
-// False: the ring is full.
+// False: the ring is full, or too many words wait for their payload.
 bool Outgoing::push_record(Operation& send, Bytes payload) noexcept {
+  if (!endpoint_.has_room()) return false;
   const std::uint32_t lines = lines_of(payload);
   const Cursor::Place place = cursor_.next(lines);
   if (place.count - endpoint_.credited > ring_lines_) {
@@ -102,8 +103,7 @@ bool Outgoing::push_record(Operation& send, Bytes payload) noexcept {
   return !endpoint_.is_broken();
 }
 
-// UCX orders writes by fences only, so the word follows the payload behind one. Where the caller knows the network to
-// store bytes in order, one write carries both.
+// UCX orders no writes by itself, so the word is put last. Where bytes are stored in order, one write carries both.
 void Outgoing::put_record(Operation& send, Bytes payload, Cursor::Place place, std::uint32_t lines) noexcept {
   const Bytes word_at = (place.begin + Bytes{lines}) * line_bytes - word_bytes;
   const std::byte* from = send.data + send.moved;
@@ -113,13 +113,13 @@ void Outgoing::put_record(Operation& send, Bytes payload, Cursor::Place place, s
   const Bytes start = word_at - payload;
   if (endpoint_.in_order()) {
     if (payload > 0) std::memcpy(image_ + start, from, payload);
-    return endpoint_.put(image_ + start, payload + word_bytes, ring_there_ + start, ring_key_, send.pending, &memory_);
+    return endpoint_.put(image_ + start, payload + word_bytes, {ring_there_ + start, ring_key_, &memory_},
+                         send.pending);
   }
-  if (payload > 0) {
-    endpoint_.put(from, payload, ring_there_ + start, ring_key_, send.pending);
-    endpoint_.fence();
-  }
-  endpoint_.put(image_ + word_at, word_bytes, ring_there_ + word_at, ring_key_, send.pending, &memory_);
+  const Endpoint::Way word_way{ring_there_ + word_at, ring_key_, &memory_};
+  if (payload == 0) return endpoint_.put(image_ + word_at, word_bytes, word_way, send.pending);
+  endpoint_.put(from, payload, {ring_there_ + start, ring_key_}, send.pending);
+  endpoint_.put_last(image_ + word_at, word_bytes, word_way, send.pending);
 }
 
 }  // namespace espalier::transports::ucx

@@ -1,8 +1,7 @@
 #include "transports/ucx/worker.hpp"
 
-#include <mutex>
-
 #include "base/error.hpp"
+#include "transports/ucx/link.hpp"
 
 namespace espalier::transports::ucx {
 
@@ -14,9 +13,8 @@ Context::Context() {
   ucp_config_t* config = nullptr;
   check(api().ucp_config_read(nullptr, nullptr, &config), "cannot read its settings");
   ucp_params_t parameters{};
-  parameters.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_NAME;
+  parameters.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
   parameters.features = UCP_FEATURE_RMA;
-  parameters.mt_workers_shared = 1;  // two communicators, two threads
   parameters.name = "espalier";
   const ucs_status_t status = api().ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &parameters, config, &handle_);
   api().ucp_config_release(config);
@@ -25,23 +23,22 @@ Context::Context() {
 
 Context::~Context() { api().ucp_cleanup(handle_); }
 
-std::shared_ptr<Context> Context::share() {
+Worker& Worker::get() {
   static std::mutex mutex;
-  static std::weak_ptr<Context> existing;
+  static Worker* made = nullptr;
   const std::lock_guard lock(mutex);
-  std::shared_ptr<Context> context = existing.lock();
-  if (context == nullptr) existing = context = std::shared_ptr<Context>(new Context);
-  return context;
+  if (made == nullptr) made = new Worker;
+  return *made;
 }
 
-Worker::Worker() : context_(Context::share()) {
+Worker::Worker() {
   ucp_worker_params_t parameters{};
   parameters.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   parameters.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  check(api_.ucp_worker_create(context_->handle(), &parameters, &handle_), "cannot make a worker");
+  check(api_.ucp_worker_create(context_.handle(), &parameters, &handle_), "cannot make a worker");
 }
 
-Worker::~Worker() { api_.ucp_worker_destroy(handle_); }
+Worker::~Worker() = default;
 
 std::vector<std::byte> Worker::address() const {
   ucp_address_t* address = nullptr;
@@ -51,6 +48,14 @@ std::vector<std::byte> Worker::address() const {
   std::vector<std::byte> copy(begin, begin + bytes);
   api_.ucp_worker_release_address(handle_, address);
   return copy;
+}
+
+Link& Worker::link(std::span<const std::byte> address, pid_t process, bool shared_memory) {
+  std::vector<std::byte> key(address.begin(), address.end());
+  key.push_back(std::byte{shared_memory});
+  std::unique_ptr<Link>& link = links_[std::move(key)];
+  if (link == nullptr) link = std::make_unique<Link>(*this, address, process, shared_memory);
+  return *link;
 }
 
 }  // namespace espalier::transports::ucx

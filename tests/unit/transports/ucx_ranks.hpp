@@ -125,10 +125,10 @@ inline std::vector<std::byte> message(int from, int number, Bytes bytes) {
 /// Which networks to test: what UCX may use, and how.
 struct Wire {
   const char* tls;
-  bool in_order = false;
+  bool one_write = false;
   bool shared_memory = false;
 
-  UcxOptions options() const { return {.in_order = in_order, .shared_memory = shared_memory}; }
+  UcxOptions options() const { return {.one_write = one_write, .shared_memory = shared_memory}; }
 };
 
 // Over tcp UCX emulates writes; in posix and sysv segments a peer stores itself; cma copies large messages.
@@ -139,7 +139,7 @@ inline std::string name_of(const ::testing::TestParamInfo<Wire>& info) {
   std::string name = info.param.tls;
   for (char& c : name)
     if (c == ',') c = '_';
-  return name + (info.param.in_order ? "_in_order" : "_fenced") + (info.param.shared_memory ? "_shared" : "");
+  return name + (info.param.one_write ? "_one_write" : "_flushed") + (info.param.shared_memory ? "_shared" : "");
 }
 
 }  // namespace espalier::transports::testing

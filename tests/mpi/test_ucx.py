@@ -1,0 +1,109 @@
+"""Messages between nodes over UCX: right bytes on irregular placements, the way back to MPI's messages, dead peers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cases import Case
+from launch import TestMpi
+from stats import assert_handled, read_stats
+from test_conformance import assert_passed, error_lines, native_errors, themes_for
+from test_lifetime import assert_nothing_left, read_processes, shared_memory_objects
+
+GetMpi = Callable[[str], TestMpi]
+
+# MPICH and Open MPI come with a UCX of their own (1.20 in 2026), under Intel's we load the system's (Debian: 1.13).
+# On virtual nodes "sm" is shared memory between "nodes".
+PLACES = (
+    *((Case("mpich-5", 8, nodes), "tcp,self") for nodes in ("2", "4", "3,1,4", "cyclic:4")),
+    (Case("openmpi-5", 8, "cyclic:4"), "tcp,self"),
+    (Case("openmpi-5", 5, "2,2,1"), "all"),
+    (Case("intel", 6, "cyclic:3"), "tcp,self"),
+    (Case("mpich-5", 6, "cyclic:3"), "sm,self"),
+    (Case("openmpi-5", 4, "2"), "sm,self"),
+    (Case("intel", 5, "2,2,1"), "sm,self"),
+)
+INSTEAD = "messages between nodes go through MPI"
+
+
+def settings_for(case: Case, networks: str, file: Path) -> dict[str, str]:
+    return {"ESPALIER_TRANSPORT": "ucx", "UCX_TLS": networks, "ESPALIER_STATS": str(file), **case.settings}
+
+
+@pytest.mark.parametrize(("case", "networks"), PLACES, ids=str)
+def test_every_call_moves_the_right_bytes_over_ucx(case: Case, networks: str, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi(case.mpi), tmp_path / "stats.json"
+    themes = themes_for(mpi)
+    command = [mpi.program("conformance"), *themes]
+    outcome = mpi.run(command, case.ranks, settings=settings_for(case, networks, file), timeout=300)
+    assert_passed(outcome)
+    assert INSTEAD not in outcome.err
+    assert error_lines(outcome) == native_errors(mpi)
+    assert_handled(read_stats(file), 0.8)
+
+
+@pytest.mark.parametrize("case", [Case("mpich-5", 4, "2"), Case("openmpi-5", 4, "cyclic:2")], ids=str)
+def test_threads_may_use_different_communicators_at_once_over_ucx(case: Case, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi = get_mpi(case.mpi)
+    settings = settings_for(case, "tcp,self", tmp_path / "stats.json")
+    assert_passed(mpi.run([mpi.program("conformance"), "threads"], case.ranks, settings=settings))
+
+
+@pytest.mark.parametrize("case", [Case("mpich-5", 3, "2"), Case("openmpi-5", 4, "2")], ids=str)
+def test_many_communicators_share_what_a_process_has_of_ucx(case: Case, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi = get_mpi(case.mpi)
+    settings = settings_for(case, "tcp,self", tmp_path / "stats.json")
+    command = [mpi.program("conformance"), "--many", "1000", "many"]
+    assert_passed(mpi.run(command, case.ranks, settings=settings, timeout=240))
+
+
+def test_all_ranks_use_mpi_where_ucx_finds_no_network(get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
+    settings = settings_for(Case("mpich-5", 4, "2"), "no_such_network", file)
+    outcome = mpi.run([mpi.program("conformance"), "skew"], 4, settings=settings)
+    assert_passed(outcome)
+    assert outcome.err.count(INSTEAD) == 1, outcome.err
+    assert_handled(read_stats(file), 0.9, ("MPI_Bcast",))
+
+
+@pytest.mark.parametrize(("name", "variable"), [("mpich-5", "PMI_RANK"), ("openmpi-5", "OMPI_COMM_WORLD_RANK")])
+def test_all_ranks_use_mpi_where_one_rank_cannot_use_ucx(
+    name: str, variable: str, get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi = get_mpi(name)
+    settings = settings_for(Case(name, 4, "2"), "tcp,self", tmp_path / "stats.json")
+    script = f'[ "${variable}" != 2 ] || export UCX_TLS=no_such_network; exec "$@"'
+    outcome = mpi.run(["sh", "-c", script, "sh", mpi.program("conformance"), "skew"], 4, settings=settings)
+    assert_passed(outcome)
+    assert outcome.err.count(f"{INSTEAD}: rank 2 cannot use UCX") == 1, outcome.err
+
+
+# Hydra would end the job itself; told not to, it leaves that to the ranks, to which only UCX reports the death.
+@pytest.mark.parametrize("networks", ["tcp,self", "sm,self"])
+@pytest.mark.parametrize("name", ["mpich-5", "intel"])
+def test_a_killed_rank_ends_the_job_through_the_error_handler(name: str, networks: str, get_mpi: GetMpi) -> None:
+    mpi, before = get_mpi(name), shared_memory_objects()
+    settings = {"ESPALIER_TRANSPORT": "ucx", "UCX_TLS": networks, "ESPALIER_VIRTUAL_NODES": "2"}
+    line, environment = mpi.command([mpi.program("endless")], 2, settings=settings)
+    line.insert(1, "-disable-auto-cleanup")
+    with subprocess.Popen(
+        line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as job:
+        assert job.stdout is not None
+        try:
+            processes = read_processes(job.stdout)
+            os.kill(processes[1], signal.SIGKILL)
+            _, err = job.communicate(timeout=60)
+        finally:
+            if job.poll() is None:
+                os.killpg(job.pid, signal.SIGKILL)
+    assert job.returncode != 0
+    # UCX 1.13 aborts by itself when it has to acknowledge a write of a peer that is gone.
+    assert "a transport broke in the middle of a collective" in err or "Endpoint timeout" in err, err
+    assert_nothing_left(processes, before)
