@@ -55,7 +55,9 @@ def style_of(index: int) -> str:
     return f"line{index % len(_COLOURS)}"
 
 
-def write_figures(title: str, source: str, remarks: Sequence[str], figures: Sequence[Figure], folder: Path) -> Path:
+def write_figures(
+    title: str, source: str, remarks: Sequence[str], figures: Sequence[Figure], folder: Path, name: str = "smp"
+) -> Path:
     """Writes NAME.html and NAME.json into `folder`, each complete or not at all; returns the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
     facts = {
@@ -66,8 +68,8 @@ def write_figures(title: str, source: str, remarks: Sequence[str], figures: Sequ
         "remarks": list(remarks),
         "figures": [asdict(figure) for figure in figures],
     }
-    _replace(folder / "smp.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
-    page = folder / "smp.html"
+    _replace(folder / f"{name}.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    page = folder / f"{name}.html"
     _replace(page, _page(title, source, remarks, figures))
     return page
 

@@ -2,7 +2,7 @@
  * 2005, figure 2), what ways of waiting cost, what messages cost, how many connections at once are useful. The figures
  * that need collectives (pipeline depth, single copy) are measured with arms. */
 
-#include "worker.h"
+#include "curves.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -20,7 +20,7 @@ static int ascending(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-static double median(double* times, int count) {
+double median_of(double* times, int count) {
   qsort(times, (size_t)count, sizeof(double), ascending);
   return times[count / 2];
 }
@@ -30,7 +30,7 @@ static void begin_curve(const char* name) {
   if (job.rank == 0) printf("{\"curve\": \"%s\", \"points\": [", name);
 }
 
-static const char* separator(int* printed) { return (*printed)++ > 0 ? ", " : ""; }
+const char* separator(int* printed) { return (*printed)++ > 0 ? ", " : ""; }
 
 static void end_curve(void) {
   if (job.rank == 0) printf("]}\n");
@@ -51,7 +51,7 @@ static double copy_through(char* cell, const char* data, size_t bytes, size_t ce
     }
     times[i] = now_us() - begin;
   }
-  return median(times, REPEATS);
+  return median_of(times, REPEATS);
 }
 
 static void draw_copy(void) {
@@ -183,7 +183,7 @@ static double ping(int peer, void* data, size_t bytes) {
   PMPI_Bcast(&trips, 1, MPI_INT, 0, MPI_COMM_WORLD);
   const int count = trips == 1 ? 3 : REPEATS;
   for (int i = 0; i < count; ++i) times[i] = make_trips(peer, data, bytes, trips);
-  return median(times, count);
+  return median_of(times, count);
 }
 
 /* The first rank but 0 that shares rank 0's host, or the first that does not; 0 when there is none. */
@@ -260,7 +260,7 @@ static void draw_connections(void) {
       meet();
       times[i] = now_us() - begin;
     }
-    double us = median(times, REPEATS);
+    double us = median_of(times, REPEATS);
     if (job.rank == 0)
       printf("%s{\"connections\": %d, \"us\": %.1f, \"mb_per_s\": %.1f}", separator(&printed), active, us,
              (double)active * WINDOW * MESSAGE / us);
@@ -269,9 +269,9 @@ static void draw_connections(void) {
 }
 
 void draw_curve(const char* name) {
-  static void (*const draw[])(void) = {draw_copy, draw_waiting, draw_latency, draw_connections};
-  static const char* const names[] = {"copy", "waiting", "latency", "connections"};
-  for (int i = 0; i < 4; ++i)
+  static void (*const draw[])(void) = {draw_copy, draw_waiting, draw_latency, draw_connections, draw_groups};
+  static const char* const names[] = {"copy", "waiting", "latency", "connections", "groups"};
+  for (int i = 0; i < 5; ++i)
     if (strcmp(name, names[i]) == 0) {
       begin_curve(name);
       draw[i]();

@@ -25,7 +25,8 @@ void meet(void);
  * 0 prints one line of JSON. */
 void measure(char* arguments);
 
-/* "copy", "waiting", "latency" or "connections": one property of the machine; rank 0 prints one line of JSON. */
+/* "copy", "waiting", "latency", "connections" or "groups": one property of the machine; rank 0 prints one line of JSON.
+ */
 void draw_curve(const char* name);
 
 #endif

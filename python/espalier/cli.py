@@ -14,7 +14,7 @@ import typer
 
 from espalier import __version__, console
 from espalier.commands.algorithms import algorithms
-from espalier.commands.bench import bench
+from espalier.commands.benches import app as bench
 from espalier.commands.collect import collect
 from espalier.commands.demo import demo
 from espalier.commands.doctor import doctor
@@ -52,7 +52,6 @@ for command in (
     algorithms,
     tune,
     verify,
-    bench,
     demo,
     route,
     routes,
@@ -62,6 +61,7 @@ for command in (
 ):
     app.command()(command)
 
+app.add_typer(bench, name="bench")
 app.add_typer(table, name="table")
 fabric.command()(collect)
 app.add_typer(fabric, name="fabric")

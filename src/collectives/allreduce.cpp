@@ -29,18 +29,17 @@ namespace {
 
 constexpr LocalRank leader{0};
 
-Rank leader_of(const topology::Topology& topology, int node) { return topology.ranks_on(NodeId(node)).front(); }
-
 /// One leader's exchange with the others over a stretch of `output`.
 class LeaderExchange {
  public:
   /// `spare`: scratch for as many bytes as the stretch.
-  LeaderExchange(Builder& builder, const Problem& problem, Bytes offset, Bytes bytes, Bytes spare)
+  LeaderExchange(Builder& builder, const Problem& problem, const LeaderOf& leader_of, const LeaderStretch& stretch)
       : builder_(builder),
+        leader_of_(leader_of),
         grain_(problem),
-        bytes_(bytes),
+        bytes_(stretch.bytes),
         doubling_(groups::derive_doubling(builder.node().value, builder.topology().nodes())),
-        sum_(builder, problem, {Buffer::output, offset}, {Buffer::scratch, spare}) {}
+        sum_(builder, problem, {Buffer::output, stretch.offset}, {Buffer::scratch, stretch.spare}) {}
 
   void run(Between between) {
     if (between == Between::ring) return go_round();
@@ -60,7 +59,7 @@ class LeaderExchange {
     int last;
   };
 
-  Rank leader(int node) const { return leader_of(builder_.topology(), node); }
+  Rank leader(int node) const { return leader_of_(node); }
   bool is_left(int node) const { return node < builder_.node().value; }
 
   void lend() {
@@ -158,6 +157,7 @@ class LeaderExchange {
   }
 
   Builder& builder_;
+  const LeaderOf& leader_of_;
   smp::Grain grain_;
   Bytes bytes_;
   groups::Doubling doubling_;
@@ -177,6 +177,7 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   const smp::Grain grain(problem);
   const Bytes whole = choice.segment == 0 ? problem.bytes : std::max(grain.bytes(), grain.round_down(choice.segment));
   const Bytes segment = std::min(whole, problem.bytes);
+  const LeaderOf leader_of = [&](int node) { return builder.topology().ranks_on(NodeId(node)).front(); };
   const bool is_leader = builder.local() == leader;
   const Bytes own = smp::NodeReduction::scratch_bytes(problem, choice);
   builder.need_scratch(own + (is_leader ? segment : 0));
@@ -184,7 +185,7 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   for (Bytes offset = 0; offset < problem.bytes; offset += segment) {
     const Bytes bytes = std::min(segment, problem.bytes - offset);
     node.reduce(offset, offset, bytes);
-    if (is_leader) LeaderExchange(builder, problem, offset, bytes, own).run(choice.between);
+    if (is_leader) combine_leaders(builder, problem, choice.between, leader_of, {offset, bytes, own});
     node.hand_out(smp::NodeReduction::everyone, {Buffer::output, offset, bytes}, offset);
   }
   node.end();
@@ -200,6 +201,11 @@ void build_allreduce(Builder& builder, const Problem& problem, const Choice& cho
     build_on_one_node(builder, problem, choice);
   else
     build_between_nodes(builder, problem, choice);
+}
+
+void combine_leaders(Builder& builder, const Problem& problem, Between between, const LeaderOf& leader_of,
+                     const LeaderStretch& stretch) {
+  LeaderExchange(builder, problem, leader_of, stretch).run(between);
 }
 
 std::string why_no_allreduce(const topology::Topology& topology, const Problem& problem, const Choice& choice) {

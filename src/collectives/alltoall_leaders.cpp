@@ -8,6 +8,9 @@
 // The paper (section 8.3) gave this up because its leader had to rearrange data between the stages; here nobody does:
 // sources lay out by node, targets pick their own. It costs two copies more than pairwise and saves all messages but
 // one.
+//
+// With groups of leaders (multi_group) each of g leaders of a node exchanges with every g-th other node; the leader of
+// such a node keeps no blocks for it in its window, the others do.
 
 #include "collectives/alltoall_leaders.hpp"
 
@@ -15,6 +18,7 @@
 
 #include "base/bytes.hpp"
 #include "collectives/in_flight.hpp"
+#include "collectives/masters.hpp"
 #include "smp/operations.hpp"
 
 namespace espalier::collectives {
@@ -27,18 +31,33 @@ using topology::Topology;
 
 namespace {
 
-constexpr LocalRank leader{0};
 constexpr std::size_t sends_ahead = 16;
+
+plan::Choice with_groups(plan::Choice choice) {
+  if (choice.between != plan::Between::multi_group) choice.groups = 1;
+  return choice;
+}
 
 /// Sizes and places that every rank of a node works out alike.
 class Layout {
  public:
-  Layout(const Topology& topology, const Problem& problem)
-      : topology_(topology), problem_(problem), blocks_(problem, topology.ranks()) {}
+  Layout(const Topology& topology, const Problem& problem, const plan::Choice& choice)
+      : topology_(topology),
+        problem_(problem),
+        blocks_(problem, topology.ranks()),
+        masters_(topology, problem, with_groups(choice)) {}
 
   const PairBlocks& blocks() const { return blocks_; }
   std::span<const Rank> ranks_on(int node) const { return topology_.ranks_on(NodeId(node)); }
-  Rank leader_of(int node) const { return ranks_on(node).front(); }
+  /// Who on `node` exchanges with `peer`: leaders take the nodes to the right in turn.
+  Rank leader_of(int node, int peer) const {
+    const int distance = (peer - node + topology_.nodes()) % topology_.nodes();
+    return masters_.of(node, (distance - 1) % masters_.groups());
+  }
+  bool leads(Rank rank, int peer) const {
+    const int node = topology_.node_of(rank).value;
+    return peer != node && leader_of(node, peer) == rank;
+  }
 
   Bytes bytes_to_node(Rank from, int node) const {
     if (problem_.counts.empty()) return problem_.bytes * static_cast<Bytes>(topology_.size_of(NodeId(node)));
@@ -51,11 +70,12 @@ class Layout {
     for (const Rank rank : ranks_on(from)) sum += bytes_to_node(rank, to);
     return sum;
   }
-  /// Where in a rank's window its blocks for a node begin. A leader's holds only those for its neighbours.
+  /// Where in a rank's window its blocks for a node begin; for the number of nodes, where all end. It holds none for
+  /// nodes that the rank exchanges with itself.
   Bytes window_begin(Rank owner, int node) const {
     Bytes sum = 0;
-    if (topology_.local_rank(owner) != leader)
-      for (int before = 0; before < node; ++before) sum += bytes_to_node(owner, before);
+    for (int before = 0; before < node; ++before)
+      if (!leads(owner, before)) sum += bytes_to_node(owner, before);
     return sum;
   }
   /// Where among a rank's blocks for its node the one of `to` begins.
@@ -68,11 +88,11 @@ class Layout {
     }
     return sum;
   }
-  /// Where in a leader's window the message of another node begins; for the number of nodes, the end.
-  Bytes incoming_begin(int me, int node) const {
-    Bytes sum = bytes_to_node(leader_of(me), me);
+  /// Where in a leader's window, behind its own blocks, the message of a node begins; for the number of nodes, the end.
+  Bytes incoming_begin(Rank leader, int node) const {
+    Bytes sum = window_begin(leader, topology_.nodes());
     for (int before = 0; before < node; ++before)
-      if (before != me) sum += message(before, me);
+      if (leads(leader, before)) sum += message(before, topology_.node_of(leader).value);
     return sum;
   }
 
@@ -80,37 +100,40 @@ class Layout {
   const Topology& topology_;
   const Problem& problem_;
   PairBlocks blocks_;
+  Masters masters_;
 };
 
 class LeaderSwap {
  public:
   LeaderSwap(Builder& builder, const Problem& problem, const plan::Choice& choice)
       : builder_(builder),
-        layout_(builder.topology(), problem),
+        layout_(builder.topology(), problem, choice),
         cells_(choice),
         nodes_(builder.topology().nodes()),
         node_(builder.node().value),
+        receives_(builder, static_cast<std::size_t>(nodes_)),
         sends_(builder, sends_ahead) {}
 
   void run() {
     builder_.claim_window();
-    const bool is_leader = builder_.local() == leader;
-    if (is_leader) start_receives();
+    start_receives();
     put_blocks();
-    if (is_leader) send_messages();
+    send_messages();
     get_from_neighbours();
     for (int distance = 1; distance < nodes_; ++distance) get_from_node((node_ - distance + nodes_) % nodes_, distance);
     sends_.finish_all();
   }
 
  private:
+  bool leads(int peer) const { return layout_.leads(builder_.me(), peer); }
   Bytes output_begin(Rank from) const { return layout_.blocks().output_begin(from, builder_.me()); }
 
   void start_receives() {
     for (int distance = 1; distance < nodes_; ++distance) {
       const int from = (node_ - distance + nodes_) % nodes_;
-      receives_.push_back(builder_.recv(layout_.leader_of(from), Buffer::window, layout_.incoming_begin(node_, from),
-                                        layout_.message(from, node_)));
+      if (leads(from))
+        receives_.add(builder_.recv(layout_.leader_of(from, node_), Buffer::window,
+                                    layout_.incoming_begin(builder_.me(), from), layout_.message(from, node_)));
     }
   }
 
@@ -120,7 +143,7 @@ class LeaderSwap {
     const Rank me = builder_.me();
     Bytes offset = 0;
     for (int node = 0; node < nodes_; ++node) {
-      if (builder_.local() == leader && node != node_) continue;
+      if (leads(node)) continue;
       for (const Rank to : layout_.ranks_on(node)) {
         const Bytes bytes = layout_.blocks().bytes(me, to);
         if (to != me) puts.add(0, {Buffer::input, layout_.blocks().input_begin(me, to), bytes}, offset);
@@ -134,14 +157,15 @@ class LeaderSwap {
   void send_messages() {
     Bytes total = 0, begin = 0;
     for (int node = 0; node < nodes_; ++node)
-      if (node != node_) total += layout_.message(node_, node);
+      if (leads(node)) total += layout_.message(node_, node);
     builder_.need_scratch(total);
     for (int distance = 1; distance < nodes_; ++distance) {
       const int to = (node_ + distance) % nodes_;
+      if (!leads(to)) continue;
       const Bytes bytes = layout_.message(node_, to);
       collect_message(to, begin);
       sends_.make_room();
-      sends_.add(builder_.send(layout_.leader_of(to), Buffer::scratch, begin, bytes));
+      sends_.add(builder_.send(layout_.leader_of(to, node_), Buffer::scratch, begin, bytes));
       begin += bytes;
     }
   }
@@ -150,8 +174,8 @@ class LeaderSwap {
     for (const Rank from : layout_.ranks_on(node_)) {
       const LocalRank owner = builder_.topology().local_rank(from);
       const Bytes bytes = layout_.bytes_to_node(from, node);
-      if (owner != leader && !have_neighbours_put_) smp::pair_sync(builder_, owner, 0);
-      if (owner == leader)
+      if (from != builder_.me() && !have_neighbours_put_) smp::pair_sync(builder_, owner, 0);
+      if (from == builder_.me())
         copy_own_blocks(node, offset);
       else
         smp::receiver_get(builder_, cells_, owner, 0, layout_.window_begin(from, node),
@@ -187,11 +211,13 @@ class LeaderSwap {
 
   /// Takes this rank's blocks out of the message of another node, the `number`-th to be waited for.
   void get_from_node(int node, int number) {
-    if (builder_.local() == leader) builder_.finish(receives_[static_cast<std::size_t>(number - 1)]);
-    if (builder_.node_size() > 1) smp::pair_sync(builder_, leader, number);
-    Bytes offset = layout_.incoming_begin(node_, node);
+    const Rank leader = layout_.leader_of(node_, node);
+    const LocalRank owner = builder_.topology().local_rank(leader);
+    if (leads(node)) receives_.finish_oldest();
+    if (builder_.node_size() > 1) smp::pair_sync(builder_, owner, number);
+    Bytes offset = layout_.incoming_begin(leader, node);
     for (const Rank from : layout_.ranks_on(node)) {
-      smp::receiver_get(builder_, cells_, leader, 0, offset + layout_.begin_on_node(from, builder_.me()),
+      smp::receiver_get(builder_, cells_, owner, 0, offset + layout_.begin_on_node(from, builder_.me()),
                         {Buffer::output, output_begin(from), layout_.blocks().bytes(from, builder_.me())});
       offset += layout_.bytes_to_node(from, node_);
     }
@@ -202,8 +228,8 @@ class LeaderSwap {
   smp::Cells cells_;
   int nodes_;
   int node_;
+  InFlight receives_;
   InFlight sends_;
-  std::vector<std::uint32_t> receives_;
   bool have_neighbours_put_ = false;
 };
 
@@ -216,13 +242,9 @@ void build_alltoall_leaders(Builder& builder, const Problem& problem, const plan
 std::string why_no_alltoall_leaders(const Topology& topology, const Problem& problem, const plan::Choice& choice) {
   if (topology.nodes() == 1) return "one node has no leaders that exchange: use pairwise";
   if (choice.within != plan::Within::cells) return "leaders exchange what lies in cells: use within=cells";
-  const Layout layout(topology, problem);
+  const Layout layout(topology, problem, choice);
   Bytes most = 0;
-  for (int node = 0; node < topology.nodes(); ++node) {
-    most = std::max(most, layout.incoming_begin(node, topology.nodes()));
-    for (const Rank rank : topology.ranks_on(NodeId(node)).subspan(1))
-      most = std::max(most, layout.window_begin(rank, topology.nodes()));
-  }
+  for (const Rank rank : topology.by_node()) most = std::max(most, layout.incoming_begin(rank, topology.nodes()));
   const Bytes room = choice.cell * static_cast<Bytes>(choice.cells);
   if (most <= room) return "";
   return "a rank's cells would have to hold " + format_bytes(most) + " at once: use pairwise, or more cells";

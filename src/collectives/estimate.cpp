@@ -7,6 +7,7 @@ namespace {
 
 /// The groups of masters are for those who tune them.
 bool has_closed_form(plan::Operation operation, plan::Between between) {
+  if (between == plan::Between::multi_group) return false;
   if (operation != plan::Operation::allgather) return true;
   return between == plan::Between::ring || between == plan::Between::recursive_doubling ||
          between == plan::Between::bruck;

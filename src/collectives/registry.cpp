@@ -13,6 +13,8 @@
 #include "collectives/broadcast.hpp"
 #include "collectives/gather.hpp"
 #include "collectives/group_allgather.hpp"
+#include "collectives/group_allreduce.hpp"
+#include "collectives/group_broadcast.hpp"
 #include "collectives/reduce.hpp"
 #include "collectives/reduce_scatter.hpp"
 #include "collectives/scan.hpp"
@@ -31,19 +33,24 @@ namespace {
 constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* chain_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* knomial_knobs = "radix=2..64 within=cells|single_copy cell=64..64M cells=1..1024";
-constexpr const char* direct_knobs = "connections=0..1024 cell=64..64M cells=1..1024";
+constexpr const char* direct_knobs =
+    "connections=0..1024 segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
 constexpr const char* group_knobs =
-    "groups=1..64 exchange=direct|ring|bruck|recursive_doubling connections=0..1024 cell=64..64M cells=1..1024";
-constexpr const char* gather_knobs = "groups=1..64 connections=0..1024 cell=64..64M cells=1..1024";
+    "groups=1..64 exchange=direct|ring|bruck|recursive_doubling connections=0..1024 segment=0|1K..1G "
+    "within=cells|single_copy cell=64..64M cells=1..1024";
+constexpr const char* gather_knobs =
+    "groups=1..64 connections=0..1024 within=cells|single_copy cell=64..64M cells=1..1024";
+constexpr const char* group_tree_knobs =
+    "groups=1..64 exchange=direct|ring|recursive_doubling connections=0..1024 segment=0|1K..1G "
+    "within=cells|single_copy cell=64..64M cells=1..1024";
+constexpr const char* group_sum_knobs =
+    "groups=1..64 exchange=direct|ring|recursive_doubling segment=0|1K..1G cell=64..64M cells=1..1024";
+constexpr const char* group_swap_knobs = "groups=1..64 cell=64..64M cells=1..1024";
 constexpr const char* leader_knobs = "cell=64..64M cells=1..1024";
 constexpr const char* exchange_knobs = "within=cells|single_copy cell=64..64M cells=1..1024";
 
 constexpr const char* cell_knobs = "cell=64..64M cells=1..1024";
 constexpr const char* segment_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
-
-std::string cells_only(const topology::Topology&, const plan::Problem&, const Choice& choice) {
-  return choice.within == Within::cells ? "" : "it moves data through cells only";
-}
 
 constexpr Algorithm table[] = {
     {"broadcast_knomial", Operation::broadcast, Between::knomial,
@@ -62,6 +69,11 @@ constexpr Algorithm table[] = {
      "a k-nomial tree of N nodes scatters N chunks, a ring gathers them, ceil(log_k N) + N - 1 rounds; no leader sends "
      "the message more than about twice",
      knomial_knobs, build_scatter_allgather},
+    {"broadcast_multi_group", Operation::broadcast, Between::multi_group,
+     "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8",
+     "g masters per node each carry every g-th segment over connections of their own, along a chain of nodes (ring), a "
+     "binomial tree (recursive_doubling) or from the root's node to all (direct)",
+     group_tree_knobs, build_group_broadcast, why_no_group_broadcast},
     {"scatter_knomial", Operation::scatter, Between::knomial, "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
      "k-nomial tree of N nodes, ceil(log_k N) rounds; a message holds the blocks of a whole subtree, node by node; the "
      "root sends each block once",
@@ -96,25 +108,26 @@ constexpr Algorithm table[] = {
      build_allgather},
     {"allgather_single_group_ring", Operation::allgather, Between::single_group_ring,
      "Qian, Rashti, Afsahi 2010, section 4 (the baseline, in the form of table 1)",
-     "one master per node gathers, a ring of masters, N - 1 rounds, each hands all data to its node", cell_knobs,
-     build_group_allgather, cells_only},
+     "one master per node gathers, a ring of masters, N - 1 rounds, each hands all data to its node", segment_knobs,
+     build_group_allgather},
     {"allgather_single_group_direct", Operation::allgather, Between::single_group_direct,
      "Qian, Rashti, Afsahi 2010, section 5.1",
      "one master per node gathers, sends to all others at once over N - 1 connections, hands all data to its node",
-     direct_knobs, build_group_allgather, cells_only},
+     direct_knobs, build_group_allgather},
     {"allgather_multi_group", Operation::allgather, Between::multi_group, "Qian, Rashti, Afsahi 2010, section 5.3",
      "g masters per node gather their shares, each exchanges with its group over N - 1 connections, g (N - 1) per "
      "node; "
      "every master hands its group's data to its node",
-     group_knobs, build_group_allgather, cells_only},
+     group_knobs, build_group_allgather},
     {"allgather_multi_group_lean", Operation::allgather, Between::multi_group_lean,
      "after Qian, Rashti, Afsahi 2010, section 5.3",
-     "as multi_group, but a node's own data are shared once and never again, and masters do not read what they have",
-     group_knobs, build_group_allgather, cells_only},
+     "as multi_group, but a node's own data are shared once and never again, masters do not read what they have, and "
+     "what has come is spread, and round a ring sent on, while the rest is on the wire",
+     group_knobs, build_group_allgather},
     {"allgather_gather_based", Operation::allgather, Between::gather_based, "Qian, Rashti, Afsahi 2010, section 5.2",
      "all ranks of a node share their data; g of them send the node's data to N - 1 other nodes, each to the one "
      "master there that gathers everything; it hands all data to its node",
-     gather_knobs, build_gather_based_allgather, cells_only},
+     gather_knobs, build_gather_based_allgather},
     {"alltoall_pairwise", Operation::alltoall, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.3",
      "every rank exchanges with each rank of other nodes itself, at distances 1, 2, 3, …, eight exchanges at a time; "
      "shared memory serves neighbours meanwhile",
@@ -123,6 +136,10 @@ constexpr Algorithm table[] = {
      "Wu, Kendall, Aluru 2005, section 8.3 (gather, exchange between leaders, scatter)",
      "leaders exchange all their ranks' short blocks: N - 1 messages per node, two more copies of each block",
      leader_knobs, build_alltoall_leaders, why_no_alltoall_leaders},
+    {"alltoall_multi_group", Operation::alltoall, Between::multi_group,
+     "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8; Kumar, Mamidala, Panda 2008",
+     "as flat, by g leaders per node, each for every g-th other node: as many messages, on more connections and cores",
+     group_swap_knobs, build_alltoall_leaders, why_no_alltoall_leaders},
     {"reduce_knomial", Operation::reduce, Between::knomial, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
      "nodes combine, then a k-nomial tree of N leaders in node order, ceil(log_k N) rounds; every leader sends the "
      "vector "
@@ -154,6 +171,12 @@ constexpr Algorithm table[] = {
      "every "
      "leader sends 2 (N - 1)/N of the vector for any N; operands change places",
      segment_knobs, build_allreduce, why_no_allreduce},
+    {"allreduce_multi_group", Operation::allreduce, Between::multi_group,
+     "Bayatpour et al. 2017 (data partitioning, multi-leader)",
+     "g masters per node each fold a g-th of the vector for their node, combine it with the other nodes' masters of "
+     "the "
+     "same slice in a ring, by recursive doubling or halving and doubling (direct), and hand it out",
+     group_sum_knobs, build_group_allreduce, why_no_group_allreduce},
     {"reduce_scatter_pairwise", Operation::reduce_scatter, Between::pairwise,
      "Thakur, Rabenseifner, Gropp 2005, section 4.3",
      "leaders send each other node's part of the vector directly, N - 1 messages, (N - 1)/N of the vector; on one node "

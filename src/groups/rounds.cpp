@@ -49,6 +49,18 @@ std::vector<Round> derive_leaning(const Doubling& doubling, int node) {
 
 }  // namespace
 
+std::vector<Round> derive_direct(int node, int count) {
+  std::vector<Round> rounds;
+  for (int distance = 1; distance < count; ++distance) {
+    Round& round = rounds.emplace_back();
+    round.to = wrap(node + distance, count);
+    round.from = wrap(node - distance, count);
+    round.outgoing[0] = {node, 1};
+    round.incoming[0] = {round.from, 1};
+  }
+  return rounds;
+}
+
 std::vector<Round> derive_ring(int node, int count) {
   std::vector<Round> rounds(static_cast<std::size_t>(count - 1));
   int have = node;

@@ -55,6 +55,9 @@ Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool
     choice.segment = (Bytes{1} << random.between(10, 16)) + (random.one_in(4) ? random.below(999) : 0);
   choice.cell = (Bytes{64} << random.between(0, 8)) + (random.one_in(4) ? random.below(63) : 0);
   choice.cells = random.between(1, 8);
+  choice.groups = random.between(1, 6);
+  choice.exchange = static_cast<plan::Exchange>(random.between(0, 3));
+  choice.connections = random.one_in(2) ? 0 : random.between(1, 4);
   return choice;
 }
 

@@ -20,6 +20,7 @@ from espalier.units import format_bytes, parse_bytes
 
 
 def bench(
+    context: typer.Context,
     ops: Annotated[str, typer.Option(help=f"`all`, or some of: {', '.join(OPERATIONS)}.")] = "bcast,allgather,barrier",
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
     sizes: Annotated[
@@ -46,6 +47,8 @@ def bench(
     json: Annotated[bool, typer.Option("--json", help="The rows as JSON.")] = False,
 ) -> None:
     """Compare native and Espalier in one job, interleaved round by round."""
+    if context.invoked_subcommand is not None:
+        return
     if mpi is not None and against is not None:
         raise UserError("--mpi and --against exclude each other", "name all MPIs with --against")
     variables = parse_settings(settings or [])

@@ -43,6 +43,13 @@ class Axis:
 
 def draw_times(title: str, sizes: Sequence[int], series: Sequence[Series], marks: Sequence[str]) -> str:
     """A chart of microseconds over bytes. `marks[i]` is written below size i (already HTML, e.g. a ratio)."""
+    return draw_lines(title, sizes, series, marks, _time)
+
+
+def draw_lines(
+    title: str, sizes: Sequence[int], series: Sequence[Series], marks: Sequence[str], power: Callable[[int], str]
+) -> str:
+    """The same of any quantity: `power` writes a power of ten of it."""
     right = max(_RIGHT, 12 + _LETTER * max(len(line.name) for line in series))
     x = Axis(min(sizes), max(max(sizes), min(sizes) * 2), _LEFT, _WIDTH - right)
     values = [value for line in series for value in line.values]
@@ -51,23 +58,23 @@ def draw_times(title: str, sizes: Sequence[int], series: Sequence[Series], marks
     parts = [
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">',
         f'<text class="title" x="{_LEFT}" y="16">{escape(title)}</text>',
-        *_grid(x, y),
+        *_grid(x, y, power),
         *_size_labels(x, sizes, marks),
-        *(_line(line, sizes, x, y) for line in series),
+        *(_line(line, sizes, x, y, " µs" if power is _time else "") for line in series),
         *_names(series, x, y),
         "</svg>",
     ]
     return "\n".join(parts)
 
 
-def _grid(x: Axis, y: Axis) -> list[str]:
+def _grid(x: Axis, y: Axis, power: Callable[[int], str]) -> list[str]:
     """A line and a label per power of ten."""
     parts = []
     for exponent in range(round(math.log10(y.low)), round(math.log10(y.high)) + 1):
         height = y(10.0**exponent)
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{x.end}" y1="{height:.1f}" y2="{height:.1f}"/>')
         parts.append(
-            f'<text class="label" x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{_time(exponent)}</text>'
+            f'<text class="label" x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{power(exponent)}</text>'
         )
     return parts
 
@@ -87,12 +94,12 @@ def _size_labels(x: Axis, sizes: Sequence[int], marks: Sequence[str]) -> list[st
     return parts
 
 
-def _line(line: Series, sizes: Sequence[int], x: Axis, y: Axis) -> str:
+def _line(line: Series, sizes: Sequence[int], x: Axis, y: Axis, unit: str) -> str:
     points = [(x(size), y(value)) for size, value in zip(sizes, line.values, strict=True)]
     path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
     dots = "".join(
-        f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.5"><title>{escape(line.name)}, {format_bytes(size)}: {value:.2f} µs'
-        "</title></circle>"
+        f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.5"><title>{escape(line.name)}, {format_bytes(size)}: '
+        f"{value:.2f}{unit}</title></circle>"
         for (px, py), size, value in zip(points, sizes, line.values, strict=True)
     )
     return f'<g class="{line.style}"><polyline points="{path}"/>{dots}</g>'

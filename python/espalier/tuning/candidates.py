@@ -32,7 +32,7 @@ _SEEDS: Mapping[str, Sequence[str]] = {
     "cell": ("8K", "32K"),
     "cells": ("4",),
     "groups": ("2",),
-    "exchange": ("direct", "ring", "bruck", "recursive_doubling"),
+    "exchange": ("direct", "ring"),
     "connections": ("0",),
 }
 # On one node there is nothing between nodes to turn knobs of.
@@ -60,6 +60,7 @@ class Machine:
     shape: Shape
     topology: Any
     parameters: Any  # espalier._core.CostParameters
+    most_groups: int = 0  # more leaders per node than this gain nothing on this network; 0: nobody has looked
 
 
 def seeds(machine: Machine, problem: Problem) -> list[str]:
@@ -127,9 +128,15 @@ def _distinct(machine: Machine, problem: Problem, texts: Iterable[str]) -> list[
     """Those that apply, each once; what differs only in knobs that change no program here counts as the same."""
     found: dict[str, None] = {}
     for text in texts:
-        if is_valid(machine, problem, text):
+        if not _has_too_many_groups(machine, text) and is_valid(machine, problem, text):
             found.setdefault(normal_form(machine, problem, text))
     return _different_plans(machine, problem, list(found))
+
+
+def _has_too_many_groups(machine: Machine, text: str) -> bool:
+    """More than the machine's curve "groups" calls useful, and than the two that are worth a try on any network."""
+    groups = [int(word.removeprefix("groups=")) for word in text.split(",") if word.startswith("groups=")]
+    return machine.most_groups > 0 and any(number > max(2, machine.most_groups) for number in groups)
 
 
 def _different_plans(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from espalier.tuning.problems import Problem
 from espalier.tuning.worker import Worker
 from espalier.units import format_bytes
 
-CURVES = ("copy", "pipeline", "waiting", "single_copy", "latency", "connections")
+CURVES = ("copy", "pipeline", "waiting", "single_copy", "latency", "connections", "groups")
 
 _ROUNDS = 3
 _PIPELINE_BYTES = 1 << 20

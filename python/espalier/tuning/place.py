@@ -9,6 +9,7 @@ from typing import Any
 from espalier.core import user_errors
 from espalier.machine import probe_single_copy
 from espalier.tuning.candidates import Machine
+from espalier.tuning.connections import Scaling, parse_points
 from espalier.tuning.problems import Shape
 from espalier.tuning.worker import Hello
 from espalier.units import parse_bytes
@@ -38,6 +39,11 @@ def shape_of(core: Any, hello: Hello, virtual_nodes: str | None) -> Shape:
             nodes.append((node, core.virtual_node_of(virtual_nodes, index, hello.node_of.count(node))))
     number = {node: at for at, node in enumerate(dict.fromkeys(nodes))}
     return Shape(tuple(number[node] for node in nodes))
+
+
+def learn_groups(machine: Machine, points: Sequence[Mapping[str, Any]]) -> Machine:
+    """The machine with the number of groups that the curve "groups" finds useful; the same without points."""
+    return replace(machine, most_groups=Scaling(parse_points(points)).useful_groups()) if points else machine
 
 
 def learn_messages(machine: Machine, points: Sequence[Mapping[str, Any]]) -> Machine:

@@ -14,7 +14,7 @@ from espalier.tuning.decisions import Decision, decide, native_stays
 from espalier.tuning.forms import find_challenger, settle_exchanged
 from espalier.tuning.guidelines import Violation, check_guidelines, is_real
 from espalier.tuning.journal import Journal
-from espalier.tuning.place import learn_messages
+from espalier.tuning.place import learn_groups, learn_messages
 from espalier.tuning.problems import EXCHANGED, Problem, list_crossovers, list_forms
 from espalier.tuning.racing import BLOCK_ROUNDS, MOST_ARMS, MOST_BLOCKS, NATIVE, Race, duel, race
 from espalier.tuning.sampling import compare_with_all
@@ -108,6 +108,7 @@ class Session:
             if name not in self.result.curves:
                 self._draw(name)
         self._machine = learn_messages(self._machine, self.result.curves.get("latency", []))
+        self._machine = learn_groups(self._machine, self.result.curves.get("groups", []))
 
     def _draw(self, name: str) -> None:
         self._check_time()

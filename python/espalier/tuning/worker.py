@@ -105,7 +105,7 @@ class Worker:
         return [_parse_arm(fields) for fields in answer["arms"]]
 
     def curve(self, name: str) -> list[dict[str, Any]]:
-        """The points of a machine curve: copy, waiting, latency, connections. Raises WorkerLostError."""
+        """The points of a machine curve: copy, waiting, latency, connections, groups. Raises WorkerLostError."""
         points: list[dict[str, Any]] = self._ask(f"curve {name}", "points")["points"]
         return points
 

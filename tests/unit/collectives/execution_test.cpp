@@ -68,6 +68,23 @@ std::vector<Problem> calls_of(Operation operation, int ranks) {
   return calls;
 }
 
+bool has_groups(plan::Between between) {
+  return between == plan::Between::multi_group || between == plan::Between::multi_group_lean ||
+         between == plan::Between::gather_based;
+}
+
+/// More groups than some nodes have ranks, every exchange, a cap of one connection.
+void add_groups(const Algorithm& algorithm, std::vector<Choice>& choices) {
+  for (int exchange = 0; exchange < 4; ++exchange)
+    for (const Within within : {Within::cells, Within::single_copy}) {
+      Choice choice{algorithm.between, within, 2, exchange < 2 ? 0u : 1024u, 512, 3};
+      choice.groups = 3;
+      choice.exchange = static_cast<plan::Exchange>(exchange);
+      choice.connections = exchange % 2;
+      choices.push_back(choice);
+    }
+}
+
 std::vector<Choice> choices_of(const Algorithm& algorithm) {
   std::vector<Choice> choices;
   for (const Within within : {Within::cells, Within::single_copy})
@@ -76,6 +93,7 @@ std::vector<Choice> choices_of(const Algorithm& algorithm) {
       choices.push_back(choice);
     }
   choices.push_back({algorithm.between, Within::cells, 4, 2048, 16 << 10, 1});
+  if (has_groups(algorithm.between)) add_groups(algorithm, choices);
   return choices;
 }
 

@@ -83,9 +83,19 @@ void expect_everyone_has_everything(const Derive& derive) {
   }
 }
 
+TEST(Direct, GivesEveryoneEverything) { expect_everyone_has_everything(derive_direct); }
 TEST(Ring, GivesEveryoneEverything) { expect_everyone_has_everything(derive_ring); }
 TEST(Bruck, GivesEveryoneEverything) { expect_everyone_has_everything(derive_bruck); }
 TEST(RecursiveDoubling, GivesEveryoneEverything) { expect_everyone_has_everything(derive_recursive_doubling); }
+
+TEST(Direct, HitsEveryNodeOnceInEachRound) {
+  for (int count = 2; count <= 20; ++count)
+    for (std::size_t round = 0; round + 1 < static_cast<std::size_t>(count); ++round) {
+      std::set<int> targets;
+      for (int node = 0; node < count; ++node) targets.insert(derive_direct(node, count)[round].to);
+      EXPECT_EQ(static_cast<int>(targets.size()), count);
+    }
+}
 
 TEST(Rounds, AreAsFewAsPromised) {
   for (int count = 2; count <= 40; ++count) {

@@ -1,0 +1,102 @@
+"""What concurrent allgathers of groups of one rank per node reach (Qian, Rashti, Afsahi, section 4, figure 1), and what
+follows for the number of groups and of connections worth trying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+# Below this, two measurements of the same thing differ as much.
+_NOISE = 1.1
+
+
+@dataclass(frozen=True)
+class Groups:
+    """So many groups at once, each round a ring (one connection per rank) or directly (one to every other node)."""
+
+    groups: int
+    way: str
+
+    def __str__(self) -> str:
+        return f"{self.groups} {self.way}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement: microseconds for an allgather of `bytes` per rank, MB/s that leave one node."""
+
+    groups: int
+    way: str
+    bytes: int
+    us: float
+    mb_per_s: float
+
+    @property
+    def kind(self) -> Groups:
+        return Groups(self.groups, self.way)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def parse_points(points: Iterable[Mapping[str, Any]]) -> list[Point]:
+    """From the worker's curve "groups", or from a tuned table's."""
+    return [
+        Point(int(it["groups"]), str(it["way"]), int(it["bytes"]), float(it["us"]), float(it["mb_per_s"]))
+        for it in points
+    ]
+
+
+class Scaling:
+    """All points of one machine. The baseline is the single group's ring, as in the paper."""
+
+    BASELINE = Groups(1, "ring")
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        self.points = list(points)
+        self._rate = {(point.kind, point.bytes): point.mb_per_s for point in points}
+
+    def kinds(self) -> list[Groups]:
+        """The baseline first, then direct exchanges by the number of groups, then other rings."""
+        found = dict.fromkeys(point.kind for point in self.points)
+        return sorted(found, key=lambda it: (it != self.BASELINE, it.way != "direct", it.groups))
+
+    def sizes(self) -> list[int]:
+        return sorted({point.bytes for point in self.points})
+
+    def rate(self, kind: Groups, size: int) -> float:
+        return self._rate[kind, size]
+
+    def ratio(self, kind: Groups, size: int) -> float:
+        """Against the baseline at the same size."""
+        return self._rate[kind, size] / max(self._rate[self.BASELINE, size], 1e-9)
+
+    def best(self, size: int) -> Groups:
+        """The kind of least effort that nothing beats by more than noise."""
+        kinds = sorted(self.kinds(), key=lambda it: (it.groups, it.way != "ring"))
+        most = max(self.rate(kind, size) for kind in kinds)
+        return next(kind for kind in kinds if self.rate(kind, size) * _NOISE >= most)
+
+    def useful_groups(self) -> int:
+        """More groups than this gain nothing at any size. 1 without points."""
+        return max((self.best(size).groups for size in self.sizes()), default=1)
+
+    def direct_pays(self, groups: int) -> bool:
+        """At some size all connections at once beat a ring, each with so many groups."""
+        ring, direct = Groups(groups, "ring"), Groups(groups, "direct")
+        if not {ring, direct} <= set(self.kinds()):
+            return True
+        return any(self.rate(direct, size) > _NOISE * self.rate(ring, size) for size in self.sizes())
+
+    def findings(self) -> list[str]:
+        """In sentences: which kind from which size on."""
+        if not self.points:
+            return []
+        lines, last = [], None
+        for size in self.sizes():
+            best = self.best(size)
+            if best != last:
+                lines.append(f"from {size} B on: {best.groups} group{'s' * (best.groups > 1)}, {best.way}")
+            last = best
+        return lines

@@ -1,0 +1,157 @@
+// Each node's data go to one master on every other node, from as many ranks as there are groups: group i gathers on
+// the nodes n with n mod groups = i, to a master that ends with everything.
+//
+//     node 0   [ 0* 1  2  3 ]      group 0 (ranks 0, 4, 8, 12) gathers on node 0: master 0
+//     node 1   [ 4  5* 6  7 ]      group 1 (ranks 1, 5, 9, 13) gathers on node 1: master 5
+//     node 2   [ 8  9 10*11 ]      each rank sends its whole node's data, so that all cores drive the network
+
+#include <algorithm>
+#include <limits>
+
+#include "collectives/group_allgather.hpp"
+#include "collectives/group_data.hpp"
+#include "collectives/in_flight.hpp"
+#include "collectives/masters.hpp"
+#include "smp/exchange.hpp"
+#include "smp/phases.hpp"
+
+namespace espalier::collectives {
+
+using plan::Buffer;
+using plan::Builder;
+using plan::Choice;
+using plan::Problem;
+
+namespace {
+
+constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+class GatherBased {
+ public:
+  GatherBased(Builder& builder, const Problem& problem, const Choice& choice)
+      : builder_(builder),
+        choice_(choice),
+        order_(builder.topology(), problem),
+        phases_(builder, choice),
+        masters_(builder.topology(), problem, choice),
+        is_staged_(stages_data(builder.topology(), problem, choice)),
+        master_(member(node(), node())),
+        base_(builder.local() == master_ ? 0 : order_.begin_of(node())) {
+    if (is_staged_) builder.need_scratch(builder.local() == master_ ? order_.total() : node_bytes(node()));
+  }
+
+  void run() {
+    builder_.begin_phase("phase 1");
+    share_blocks();
+    builder_.begin_phase("phase 2");
+    gather_groups();
+    builder_.begin_phase("phase 3");
+    spread();
+    phases_.end();
+  }
+
+ private:
+  int node() const { return builder_.node().value; }
+  int nodes() const { return builder_.topology().nodes(); }
+  Bytes node_bytes(int node) const { return order_.begin_of(node + 1) - order_.begin_of(node); }
+  /// Who on `node` belongs to the group that gathers on node `target`.
+  LocalRank member(int node, int target) const { return masters_.local_of(node, target % choice_.groups); }
+  Rank rank_of(int node, LocalRank local) const {
+    return builder_.topology().ranks_on(NodeId(node))[static_cast<std::size_t>(local.value)];
+  }
+
+  /// Calls `part(at, place)` for each run of a stretch of node-major order that is one run where this rank has it:
+  /// copy-based in scratch, from its node's data on (the master: from the first node's); zero-copy in its output.
+  template <class Part>
+  void for_each_run(Bytes offset, Bytes bytes, Part part) const {
+    if (is_staged_)
+      part(offset, smp::Range{Buffer::scratch, offset - base_, bytes});
+    else
+      order_.for_each_part(offset, bytes, [&](Bytes from, Bytes to, Bytes run) {
+        part(from, smp::Range{Buffer::output, to, run});
+      });
+  }
+
+  void share_blocks() {
+    const int before = builder_.topology().ranks_before(builder_.node());
+    const auto begin_of = [&](LocalRank r) { return order_.begin(before + r.value); };
+    const auto bytes_of = [&](LocalRank r) { return order_.begin(before + r.value + 1) - begin_of(r); };
+    phases_.run(
+        bytes_of,
+        [&](Bytes offset, Bytes bytes, auto put) {
+          put(smp::Range{Buffer::input, offset, bytes}, 0);
+        },
+        [&](LocalRank writer, Bytes offset, Bytes bytes, auto get) {
+          const Bytes first = begin_of(writer) + offset;
+          for_each_run(first, bytes, [&](Bytes at, const smp::Range& into) {
+            get(into, smp::Source{at - first, Buffer::input, offset + (at - first)});
+          });
+        });
+  }
+
+  void gather_groups() {
+    InFlight receives(builder_, unbounded);
+    InFlight sends(builder_, choice_.connections > 0 ? static_cast<std::size_t>(choice_.connections) : unbounded);
+    for (int distance = 1; builder_.local() == master_ && distance < nodes(); ++distance) {
+      const int from = (node() - distance + nodes()) % nodes();
+      if (node_bytes(from) > 0)
+        for_each_run(order_.begin_of(from), node_bytes(from), [&](Bytes, const smp::Range& into) {
+          receives.add(builder_.recv(rank_of(from, member(from, node())), into.buffer, into.offset, into.bytes));
+        });
+    }
+    for (const int to : targets()) {
+      if (node_bytes(node()) == 0) continue;
+      for_each_run(order_.begin_of(node()), node_bytes(node()), [&](Bytes, const smp::Range& from) {
+        sends.make_room();
+        sends.add(builder_.send(rank_of(to, member(to, to)), from.buffer, from.offset, from.bytes));
+      });
+    }
+    receives.finish_all();
+    sends.finish_all();
+  }
+
+  /// The nodes that this rank sends to. Each node begins elsewhere among them, so that under a limit on connections
+  /// nobody is everybody's first target.
+  std::vector<int> targets() const {
+    std::vector<int> all;
+    for (int to = 0; to < nodes(); ++to)
+      if (to != node() && member(node(), to) == builder_.local()) all.push_back(to);
+    if (!all.empty()) std::rotate(all.begin(), all.begin() + node() % static_cast<int>(all.size()), all.end());
+    return all;
+  }
+
+  void spread() {
+    const bool is_master = builder_.local() == master_;
+    phases_.run([&](LocalRank r) { return r == master_ ? order_.total() : 0; },
+                [&](Bytes offset, Bytes bytes, auto put) {
+                  for_each_run(offset, bytes, [&](Bytes at, const smp::Range& from) { put(from, at - offset); });
+                },
+                [&](LocalRank, Bytes offset, Bytes bytes, auto get) {
+                  if (is_master && !is_staged_) return;  // it is there
+                  order_.for_each_part(offset, bytes, [&](Bytes from, Bytes to, Bytes part) {
+                    const smp::Source source = is_staged_ ? smp::Source{from - offset, Buffer::scratch, from}
+                                                          : smp::Source{from - offset, Buffer::output, to};
+                    get(smp::Range{Buffer::output, to, part}, source);
+                  });
+                });
+  }
+
+  Builder& builder_;
+  Choice choice_;
+  smp::NodeMajor order_;
+  smp::Phases phases_;
+  Masters masters_;
+  bool is_staged_;
+  LocalRank master_;
+  Bytes base_;
+};
+
+}  // namespace
+
+void build_gather_based_allgather(Builder& builder, const Problem& problem, const Choice& choice) {
+  if (builder.topology().nodes() == 1)
+    return smp::exchange_blocks(builder, choice, plan::Blocks(problem, builder.topology().ranks()));
+  GatherBased(builder, problem, choice).run();
+}
+
+}  // namespace espalier::collectives

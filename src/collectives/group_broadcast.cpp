@@ -1,0 +1,209 @@
+// Broadcast by groups of masters: each of a node's g masters carries every g-th segment of the message, along a tree of
+// its group's masters, over connections of its own.
+//
+//     root's node   [ 0* 1  2* 3 ]     segments 0, 2, …:  0 → 4 → 8      (exchange=ring: a chain of nodes)
+//     node 1        [ 4* 5  6* 7 ]     segments 1, 3, …:  2 → 6 → 10
+//     node 2        [ 8* 9 10*11 ]
+//
+// In round r the masters have segments r g … r g + g - 1, side by side in the message. On the root's node the root
+// writes them for everyone, masters included; elsewhere each master writes its own when it has come and is on its way
+// to the next node.
+
+#include "collectives/group_broadcast.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "collectives/in_flight.hpp"
+#include "collectives/masters.hpp"
+#include "collectives/node_tree.hpp"
+#include "smp/phases.hpp"
+
+namespace espalier::collectives {
+
+using plan::Between;
+using plan::Buffer;
+using plan::Builder;
+using plan::Choice;
+using plan::Exchange;
+using plan::Problem;
+
+namespace {
+
+/// Receives posted before they are needed, sends left unfinished to each child.
+constexpr std::size_t segments_ahead = 4;
+
+/// The tree of nodes that an exchange means for one message: a ring cut open, a binomial tree, or all at once.
+Choice tree_of(Choice choice) {
+  choice.radix = 2;
+  choice.between = choice.exchange == Exchange::direct ? Between::flat
+                   : choice.exchange == Exchange::ring ? Between::chain
+                                                       : Between::knomial;
+  return choice;
+}
+
+/// The message in rounds of one segment for each group.
+class Rounds {
+ public:
+  Rounds(Bytes bytes, const Choice& choice)
+      : bytes_(bytes),
+        groups_(static_cast<Bytes>(choice.groups)),
+        segment_(choice.segment > 0 ? choice.segment : (bytes + groups_ - 1) / groups_) {}
+
+  int count() const { return static_cast<int>((bytes_ + groups_ * segment_ - 1) / (groups_ * segment_)); }
+  smp::Range whole(int round) const {
+    const Bytes begin = static_cast<Bytes>(round) * groups_ * segment_;
+    return {Buffer::output, begin, std::min(groups_ * segment_, bytes_ - begin)};
+  }
+  /// May be empty in the last round.
+  smp::Range segment(int round, int group) const {
+    const Bytes begin = (static_cast<Bytes>(round) * groups_ + static_cast<Bytes>(group)) * segment_;
+    return {Buffer::output, begin, begin < bytes_ ? std::min(segment_, bytes_ - begin) : 0};
+  }
+
+ private:
+  Bytes bytes_;
+  Bytes groups_;
+  Bytes segment_;
+};
+
+/// One master's messages in all groups that it speaks for, in the order of segments on both sides of every connection.
+class GroupRelay {
+ public:
+  GroupRelay(Builder& builder, const NodeTree& tree, const Masters& masters, const Rounds& rounds, const Choice& choice)
+      : builder_(builder),
+        tree_(tree),
+        masters_(masters),
+        rounds_(rounds),
+        mine_(masters.groups_of(builder.me())),
+        receives_(builder, mine_.size() * segments_ahead),
+        sends_(builder, choice.connections > 0
+                            ? static_cast<std::size_t>(choice.connections)
+                            : std::max<std::size_t>(1, mine_.size() * segments_ahead * tree.branch().children.size())) {
+  }
+
+  void receive(int round) {
+    for (; posted_ < rounds_.count() && posted_ < round + static_cast<int>(segments_ahead); ++posted_) post(posted_);
+    for (const int group : mine_)
+      if (rounds_.segment(round, group).bytes > 0) receives_.finish_oldest();
+  }
+
+  /// Children take turns from group to group, so that no node is every group's first target.
+  void send(int round) {
+    const std::vector<int>& children = tree_.branch().children;
+    for (const int group : mine_)
+      for (std::size_t i = 0; i < children.size(); ++i)
+        send(rounds_.segment(round, group), group, children[(i + static_cast<std::size_t>(group)) % children.size()]);
+  }
+
+  void end() { sends_.finish_all(); }
+
+ private:
+  void post(int round) {
+    for (const int group : mine_) {
+      const smp::Range segment = rounds_.segment(round, group);
+      const Rank parent = masters_.of(tree_.node_at(tree_.branch().parent), group);
+      if (segment.bytes > 0) receives_.add(builder_.recv(parent, segment.buffer, segment.offset, segment.bytes));
+    }
+  }
+
+  void send(const smp::Range& segment, int group, int child) {
+    if (segment.bytes == 0) return;
+    sends_.make_room();
+    sends_.add(builder_.send(masters_.of(tree_.node_at(child), group), segment.buffer, segment.offset, segment.bytes));
+  }
+
+  Builder& builder_;
+  const NodeTree& tree_;
+  const Masters& masters_;
+  const Rounds& rounds_;
+  std::vector<int> mine_;
+  int posted_ = 0;
+  InFlight receives_;
+  InFlight sends_;
+};
+
+class GroupBroadcast {
+ public:
+  GroupBroadcast(Builder& builder, const Problem& problem, const Choice& choice)
+      : builder_(builder),
+        root_(builder.topology().local_rank(problem.root)),
+        is_root_(builder.me() == problem.root),
+        masters_(builder.topology(), problem, choice),
+        tree_(builder.topology(), problem, tree_of(choice), builder.node()),
+        rounds_(problem.bytes, choice),
+        relay_(builder, tree_, masters_, rounds_, choice),
+        phases_(builder, choice) {
+    for (const Rank rank : builder.topology().ranks_on(builder.node())) groups_of_.push_back(masters_.groups_of(rank));
+  }
+
+  void run() {
+    for (int round = 0; round < rounds_.count(); ++round) tree_.is_root() ? hand_on(round) : take_in(round);
+    relay_.end();
+    phases_.end();
+  }
+
+ private:
+  /// On the root's node: the root needs to wait for nobody, other masters for their segments.
+  void hand_on(int round) {
+    const smp::Range whole = rounds_.whole(round);
+    if (is_root_) relay_.send(round);
+    pass([&](LocalRank rank) { return rank == root_ ? whole : smp::Range{Buffer::output, 0, 0}; });
+    if (!is_root_) relay_.send(round);
+  }
+
+  void take_in(int round) {
+    relay_.receive(round);
+    relay_.send(round);
+    std::size_t turns = 0;
+    for (const std::vector<int>& groups : groups_of_) turns = std::max(turns, groups.size());
+    for (std::size_t turn = 0; turn < turns; ++turn)
+      pass([&](LocalRank rank) {
+        const std::vector<int>& groups = groups_of_[static_cast<std::size_t>(rank.value)];
+        return turn < groups.size() ? rounds_.segment(round, groups[turn]) : smp::Range{Buffer::output, 0, 0};
+      });
+  }
+
+  /// `written_by(rank)`: the stretch of the message that a rank has for its neighbours.
+  template <class WrittenBy>
+  void pass(WrittenBy written_by) {
+    std::vector<smp::Range> written;
+    for (int r = 0; r < builder_.node_size(); ++r) written.push_back(written_by(LocalRank(r)));
+    const auto of = [&](LocalRank rank) { return written[static_cast<std::size_t>(rank.value)]; };
+    const LocalRank me = builder_.local();
+    if (builder_.node_size() == 1) return;
+    phases_.run([&](LocalRank rank) { return of(rank).bytes; },
+                [&](Bytes offset, Bytes bytes, auto put) {
+                  put(smp::Range{Buffer::output, of(me).offset + offset, bytes}, 0);
+                },
+                [&](LocalRank writer, Bytes offset, Bytes bytes, auto get) {
+                  const Bytes at = of(writer).offset + offset;
+                  if (writer != me) get(smp::Range{Buffer::output, at, bytes}, smp::Source{0, Buffer::output, at});
+                });
+  }
+
+  Builder& builder_;
+  LocalRank root_;  ///< on its own node
+  bool is_root_;
+  Masters masters_;
+  std::vector<std::vector<int>> groups_of_;  ///< by local rank, which speaks for them
+  NodeTree tree_;
+  Rounds rounds_;
+  GroupRelay relay_;
+  smp::Phases phases_;
+};
+
+}  // namespace
+
+void build_group_broadcast(Builder& builder, const Problem& problem, const Choice& choice) {
+  if (problem.bytes > 0) GroupBroadcast(builder, problem, choice).run();
+}
+
+std::string why_no_group_broadcast(const topology::Topology& topology, const Problem&, const Choice& choice) {
+  if (topology.nodes() == 1) return "one node has no masters that hand on to each other: use knomial";
+  if (choice.exchange == Exchange::bruck)
+    return "one message goes along a chain (ring), a binomial tree (recursive_doubling) or to all at once (direct)";
+  return "";
+}
+
+}  // namespace espalier::collectives

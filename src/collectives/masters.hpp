@@ -1,0 +1,39 @@
+#pragma once
+// Who speaks for a group on a node.
+
+#include <unordered_map>
+#include <vector>
+
+#include "groups/shares.hpp"
+#include "plan/choice.hpp"
+#include "plan/problem.hpp"
+#include "topology/topology.hpp"
+
+namespace espalier::collectives {
+
+/// The masters of all groups of a choice, a pure function of what all ranks agree on: the first of each share
+/// (groups/shares.hpp). On a node with fewer ranks than groups ranks speak for several groups in turn. A root that is
+/// no master otherwise takes the place of its node's master of group 0: its data are on the wire at once. The topology
+/// must outlive it. Not for several threads at once.
+class Masters {
+ public:
+  Masters(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
+
+  int groups() const { return groups_; }
+  Rank of(int node, int group) const { return on(node)[static_cast<std::size_t>(group)]; }
+  LocalRank local_of(int node, int group) const { return topology_.local_rank(of(node, group)); }
+  /// The groups that a rank speaks for, ascending.
+  std::vector<int> groups_of(Rank rank) const;
+
+ private:
+  const std::vector<Rank>& on(int node) const;
+  std::vector<Rank> derive(int node) const;
+
+  const topology::Topology& topology_;
+  int groups_;
+  int rooted_node_;  ///< -1: the operation has no root
+  Rank root_;
+  mutable std::unordered_map<int, std::vector<Rank>> known_;  ///< by node, as they are asked for
+};
+
+}  // namespace espalier::collectives

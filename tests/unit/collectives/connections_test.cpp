@@ -1,0 +1,168 @@
+// What the programs of groups of masters do with connections: who is whose target when, and from which memory.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "collectives/build.hpp"
+#include "collectives/registry.hpp"
+#include "plan/accounting.hpp"
+#include "plan/traffic.hpp"
+
+namespace espalier::collectives {
+namespace {
+
+using plan::Buffer;
+using plan::Op;
+using plan::Operation;
+using plan::Plan;
+using plan::Step;
+
+topology::Topology blocks(int nodes, int ranks) {
+  std::vector<int> node_of;
+  for (int r = 0; r < nodes * ranks; ++r) node_of.push_back(r / ranks);
+  return topology::Topology::from_nodes(node_of, {.single_copy = true});
+}
+
+Plan build(const topology::Topology& topology, Operation operation, Bytes bytes, const std::string& choice) {
+  return build_plan(topology, {operation, bytes}, parse_choice(operation, choice));
+}
+
+std::vector<Step> sends_of(const Plan& plan, int rank) {
+  std::vector<Step> sends;
+  for (const Step& step : plan.programs[static_cast<std::size_t>(rank)].steps)
+    if (step.op() == Op::send) sends.push_back(step);
+  return sends;
+}
+
+/// How often a node is the target of the k-th messages of all ranks that send k or more.
+std::map<int, int> hits(const Plan& plan, std::size_t k) {
+  std::map<int, int> hits;
+  for (int rank = 0; rank < plan.topology.ranks(); ++rank)
+    if (const std::vector<Step> sends = sends_of(plan, rank); k < sends.size())
+      ++hits[plan.topology.node_of(sends[k].peer()).value];
+  return hits;
+}
+
+TEST(Connections, UnderACapEveryNodeIsEquallyOftenATarget) {
+  const int nodes = 8;
+  for (const char* choice : {"single_group_direct,connections=1", "multi_group,groups=4,connections=1",
+                             "multi_group_lean,groups=2,connections=1"}) {
+    const Plan plan = build(blocks(nodes, 4), Operation::allgather, 1024, choice);
+    for (std::size_t k = 0; k + 1 < nodes; ++k) {
+      const std::map<int, int> hit = hits(plan, k);
+      ASSERT_EQ(static_cast<int>(hit.size()), nodes) << choice << ", message " << k;
+      for (const auto& [node, count] : hit) EXPECT_EQ(count, hit.begin()->second) << choice << ", node " << node;
+    }
+  }
+}
+
+TEST(Connections, GatherBasedNodesBeginWithDifferentTargets) {
+  const Plan plan = build(blocks(8, 4), Operation::allgather, 1024, "gather_based,groups=4,connections=1");
+  for (const auto& [node, count] : hits(plan, 0)) EXPECT_LE(count, 8) << "node " << node;
+  for (int local = 0; local < 4; ++local) {
+    std::map<int, int> first;
+    for (int node = 0; node < 8; ++node) ++first[sends_of(plan, 4 * node + local).front().peer().value];
+    for (const auto& [target, count] : first) EXPECT_LE(count, 5) << "rank " << target;
+  }
+}
+
+TEST(ZeroCopy, TheNetworkReadsAndWritesTheCallersBuffers) {
+  for (const char* form : {"single_group_ring", "single_group_direct", "multi_group,groups=2", "multi_group_lean",
+                           "gather_based,groups=4"}) {
+    const Plan plan = build(blocks(4, 4), Operation::allgather, 1024, std::string(form) + ",within=single_copy");
+    for (const plan::Program& program : plan.programs) {
+      EXPECT_EQ(program.scratch_bytes, 0u) << form;
+      for (const Step& step : program.steps) {
+        const bool is_network = step.op() == Op::send || step.op() == Op::recv;
+        EXPECT_TRUE(!is_network || step.buffer() == Buffer::output) << form;
+      }
+    }
+  }
+}
+
+TEST(ZeroCopy, OnBlocksItTakesNoMoreMessagesThanCopies) {
+  for (const char* form : {"multi_group,groups=2", "gather_based,groups=4"}) {
+    const Plan copies = build(blocks(4, 4), Operation::allgather, 1024, form);
+    const Plan direct = build(blocks(4, 4), Operation::allgather, 1024, std::string(form) + ",within=single_copy");
+    for (int rank = 0; rank < 16; ++rank) EXPECT_EQ(sends_of(direct, rank).size(), sends_of(copies, rank).size());
+  }
+}
+
+TEST(ZeroCopy, RanksApartInTheOutputTakeAMessageEach) {
+  std::vector<int> cyclic;
+  for (int r = 0; r < 8; ++r) cyclic.push_back(r % 2);
+  const Plan plan = build(topology::Topology::from_nodes(cyclic, {.single_copy = true}), Operation::allgather, 1024,
+                          "multi_group,groups=2,within=single_copy");
+  EXPECT_EQ(sends_of(plan, 0).size(), 2u);
+}
+
+TEST(Segments, CutEveryMessage) {
+  const Plan plan = build(blocks(2, 4), Operation::allgather, 4096, "multi_group_lean,groups=2,segment=1K");
+  for (const int master : {0, 2}) {
+    EXPECT_EQ(sends_of(plan, master).size(), 8u);
+    for (const Step& step : sends_of(plan, master)) EXPECT_EQ(step.bytes(), 1024u);
+  }
+}
+
+TEST(GroupBroadcast, EachMasterCarriesItsShareOnItsOwnConnections) {
+  const Plan plan = build(blocks(4, 4), Operation::broadcast, 8192, "multi_group,groups=4,exchange=ring");
+  for (int rank = 0; rank < 12; ++rank) {
+    const std::vector<Step> sends = sends_of(plan, rank);
+    ASSERT_EQ(sends.size(), 1u) << "rank " << rank;
+    EXPECT_EQ(sends[0].bytes(), 2048u);
+    EXPECT_EQ(sends[0].peer().value, rank + 4);
+  }
+  for (const plan::Traffic& node : count_traffic(plan)) EXPECT_LE(node.bytes_in, 8192u);
+}
+
+TEST(GroupBroadcast, GroupsBeginWithDifferentTargets) {
+  const Plan plan = build(blocks(4, 3), Operation::broadcast, 9000, "multi_group,groups=3,exchange=direct");
+  std::set<int> first;
+  for (int rank = 0; rank < 3; ++rank) first.insert(plan.topology.node_of(sends_of(plan, rank).front().peer()).value);
+  EXPECT_EQ(first, (std::set<int>{1, 2, 3}));
+}
+
+TEST(GroupBroadcast, ARootThatIsNoMasterSpeaksInsteadOfOne) {
+  const topology::Topology topology = blocks(3, 4);
+  plan::Problem problem{Operation::broadcast, 4096};
+  problem.root = Rank(5);
+  const Plan plan = build_plan(topology, problem, parse_choice(Operation::broadcast, "multi_group,groups=2"));
+  EXPECT_FALSE(sends_of(plan, 5).empty());
+  EXPECT_TRUE(sends_of(plan, 4).empty());
+}
+
+TEST(GroupAllreduce, EachMasterExchangesItsSliceOnly) {
+  plan::Problem problem{Operation::allreduce, 8192};
+  problem.element = 8;
+  const Plan plan = build_plan(blocks(2, 4), problem,
+                               parse_choice(Operation::allreduce, "multi_group,groups=4,exchange=recursive_doubling"));
+  for (int rank = 0; rank < 8; ++rank) {
+    const std::vector<Step> sends = sends_of(plan, rank);
+    ASSERT_EQ(sends.size(), 1u) << "rank " << rank;
+    EXPECT_EQ(sends[0].bytes(), 2048u);
+    EXPECT_EQ(sends[0].peer().value, (rank + 4) % 8);
+  }
+}
+
+TEST(GroupAllreduce, NodesOfFewRanksSpeakForSeveralSlices) {
+  plan::Problem problem{Operation::allreduce, 4096};
+  problem.element = 8;
+  const Plan plan = build_plan(topology::Topology::from_nodes(std::vector{0, 0, 0, 0, 1}), problem,
+                               parse_choice(Operation::allreduce, "multi_group,groups=4,exchange=recursive_doubling"));
+  EXPECT_EQ(sends_of(plan, 4).size(), 4u);
+  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(sends_of(plan, rank).size(), 1u);
+}
+
+TEST(GroupAlltoall, LeadersShareTheOtherNodes) {
+  const Plan plan = build(blocks(5, 4), Operation::alltoall, 64, "multi_group,groups=2");
+  for (int node = 0; node < 5; ++node) {
+    EXPECT_EQ(sends_of(plan, 4 * node).size(), 2u);
+    EXPECT_EQ(sends_of(plan, 4 * node + 2).size(), 2u);
+    EXPECT_TRUE(sends_of(plan, 4 * node + 1).empty());
+  }
+}
+
+}  // namespace
+}  // namespace espalier::collectives
