@@ -46,8 +46,9 @@ class GatherBased {
     builder_.begin_phase("phase 2");
     gather_groups();
     builder_.begin_phase("phase 3");
+    phases_.settle();
     spread();
-    phases_.end();
+    phases_.settle();
   }
 
  private:

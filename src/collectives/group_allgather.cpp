@@ -70,8 +70,9 @@ class PaperForm : GroupAllgather {
     builder_.begin_phase(has_gathered_ ? "phase 2" : "phase 1");
     for (GroupExchange& exchange : exchanges_) run(exchange);
     builder_.begin_phase(has_gathered_ ? "phase 3" : "phase 2");
+    spread_.phases().settle();
     spread_.pass([&](const GroupShares& group) { return group.stretch({0, nodes()}); });
-    spread_.phases().end();
+    spread_.phases().settle();
   }
 
  private:
@@ -127,7 +128,7 @@ class LeanForm : GroupAllgather {
     else
       run_in_turn(rounds);
     for (GroupExchange& exchange : exchanges_) exchange.finish_sends();
-    spread_.phases().end();
+    spread_.phases().settle();
   }
 
  private:

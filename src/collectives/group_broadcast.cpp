@@ -140,7 +140,7 @@ class GroupBroadcast {
   void run() {
     for (int round = 0; round < rounds_.count(); ++round) tree_.is_root() ? hand_on(round) : take_in(round);
     relay_.end();
-    phases_.end();
+    phases_.settle();
   }
 
  private:

@@ -10,7 +10,7 @@
 namespace espalier::smp {
 
 /// Where a reader finds a part of a writer's piece: `skip` bytes into its cell, or, under single copy, at `offset` of
-/// the writer's own `buffer`, where it stays as it is until end().
+/// the writer's own `buffer`, where it stays as it is until settle().
 struct Source {
   Bytes skip;
   plan::Buffer buffer;
@@ -64,11 +64,13 @@ class Phases {
     }
   }
 
-  /// Comes last: under single copy nobody may end before all have read its buffers.
-  void end() {
-    if (!is_single_copy_ || builder_.node_size() == 1 || piece_ == 0) return;
-    builder_.post(plan::Flag::taken, 1);
-    builder_.await_neighbours(plan::Flag::taken, 1);
+  /// Under single copy: waits until all have read what there was so far. Before a phase in which ranks write what
+  /// earlier ones read (an input may be part of the output), and at the end.
+  void settle() {
+    if (!is_single_copy_ || builder_.node_size() == 1 || piece_ == settled_) return;
+    settled_ = piece_;
+    builder_.post(plan::Flag::taken, static_cast<std::uint64_t>(piece_));
+    builder_.await_neighbours(plan::Flag::taken, static_cast<std::uint64_t>(piece_));
   }
 
  private:
@@ -100,6 +102,7 @@ class Phases {
   Cells cells_;
   bool is_single_copy_;
   int piece_ = 0;
+  int settled_ = 0;  ///< pieces that all have read
 };
 
 }  // namespace espalier::smp
