@@ -60,9 +60,12 @@ def test_nothing_crosses_nodes_through_memory(name: str, get_mpi: GetMpi, hosts:
                 assert received >= times.calls * blocks * BLOCK, (operation, arm)
 
 
+@pytest.mark.parametrize("transport", ["mpi", "ucx"])
 @pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
-def test_all_operations_are_right_between_emulated_nodes(name: str, get_mpi: GetMpi, hosts: Hosts) -> None:
-    with Worker(get_mpi(name).mpi, hosts.ranks, {}, hosts) as worker:
+def test_all_operations_are_right_between_emulated_nodes(
+    name: str, transport: str, get_mpi: GetMpi, hosts: Hosts
+) -> None:
+    with Worker(get_mpi(name).mpi, hosts.ranks, {"ESPALIER_TRANSPORT": transport}, hosts) as worker:
         for operation in OPERATIONS:
             for size in (0,) if operation == "barrier" else (8, 4096):
                 (times,) = worker.measure(operation, size, ["auto"], 1, 100.0)
