@@ -77,8 +77,10 @@ Communicator::~Communicator() {
 }
 
 void Communicator::report() {
+  // Where the communicator is served, these are the uneven calls that native does whatever their sizes.
+  const std::string reason = engine_ ? "native was selected" : refusal_;
   for (int i = 0; i < plan::operation_count; ++i)
-    Library::get().statistics().add_native(static_cast<plan::Operation>(i), refusal_,
+    Library::get().statistics().add_native(static_cast<plan::Operation>(i), reason,
                                            std::exchange(refused_[static_cast<std::size_t>(i)], 0));
   if (engine_) engine_->report();
 }

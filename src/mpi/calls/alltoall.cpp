@@ -42,7 +42,8 @@ std::optional<int> try_call(const Alltoallv& call) {
   if (communicator == nullptr) return std::nullopt;
   const int ranks = communicator->ranks(), me = communicator->rank();
   if (ranks > most_exchanging_ranks) return leave(Operation::alltoall, too_many_ranks);
-  if (communicator->engine()->leaves_uneven(Operation::alltoall)) return leave(Operation::alltoall, left_uneven);
+  if (communicator->engine()->leaves_uneven(Operation::alltoall))
+    return leave_uneven(*communicator, Operation::alltoall);
   const bool in_place = call.send.buffer == MPI_IN_PLACE;
   std::optional<Side> send, receive;
   if (is_valid(call.receive, ranks)) receive.emplace(call.receive, ranks);

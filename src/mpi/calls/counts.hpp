@@ -1,6 +1,7 @@
 #pragma once
 // What the v-forms need first: every rank must know the sizes that decide who sends how much to whom.
 
+#include <optional>
 #include <vector>
 
 #include "mpi/communicator.hpp"
@@ -13,8 +14,8 @@ namespace espalier::mpi {
 inline constexpr int most_exchanging_ranks = 512;
 inline constexpr const char* too_many_ranks = "sizes of more than 512 ranks to exchange";
 
-/// What the statistics say of calls that were left to native before their sizes were exchanged.
-inline constexpr const char* left_uneven = "native was selected";
+/// Counts a call that native is to do without an exchange of sizes, whatever these are. Always empty.
+std::optional<int> leave_uneven(Communicator& communicator, plan::Operation operation);
 
 /// In place of sizes, from a rank whose arguments MPI forbids: then the call is native on all ranks, and reported.
 inline constexpr Bytes unknown_size = ~Bytes{0};

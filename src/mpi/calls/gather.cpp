@@ -67,7 +67,7 @@ std::optional<int> try_call(const Gatherv& call) {
   const int ranks = communicator->ranks();
   if (call.root < 0 || call.root >= ranks) return refuse_arguments(Operation::gather);
   if (ranks > most_exchanging_ranks) return leave(Operation::gather, too_many_ranks);
-  if (communicator->engine()->leaves_uneven(Operation::gather)) return leave(Operation::gather, left_uneven);
+  if (communicator->engine()->leaves_uneven(Operation::gather)) return leave_uneven(*communicator, Operation::gather);
   std::optional<Side> receive;
   std::vector<Bytes> sizes(static_cast<std::size_t>(ranks), unknown_size);
   const bool is_root = communicator->rank() == call.root;

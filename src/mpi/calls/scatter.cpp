@@ -50,7 +50,7 @@ std::optional<int> try_call(const Scatterv& call) {
   const int ranks = communicator->ranks(), me = communicator->rank();
   if (call.root < 0 || call.root >= ranks) return refuse_arguments(Operation::scatter);
   if (ranks > most_exchanging_ranks) return leave(Operation::scatter, too_many_ranks);
-  if (communicator->engine()->leaves_uneven(Operation::scatter)) return leave(Operation::scatter, left_uneven);
+  if (communicator->engine()->leaves_uneven(Operation::scatter)) return leave_uneven(*communicator, Operation::scatter);
   std::optional<Side> send;
   std::vector<Bytes> sizes(static_cast<std::size_t>(ranks), unknown_size);
   if (me == call.root && is_valid(call.send, ranks) && is_receive_valid(call.receive, true)) {
