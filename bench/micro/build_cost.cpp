@@ -52,7 +52,7 @@ Cost build_cost(const topology::Topology& topology, const plan::Problem& problem
 void report_build(int nodes, int per_node, plan::Operation operation, Bytes bytes) {
   const topology::Topology topology = make_topology(nodes, per_node);
   const plan::Problem problem{operation, bytes, Rank(0)};
-  const plan::Choice choice = collectives::choose(topology, problem).choice;
+  const plan::Choice choice = collectives::choose(topology, problem);
   Cost worst;
   for (const int r : {0, 1, per_node, per_node + 1, topology.ranks() / 2, topology.ranks() - 1}) {
     const Cost cost = build_cost(topology, problem, choice, Rank(r));

@@ -93,7 +93,7 @@ class RankRun {
     const auto topology = topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(job.ranks), 0),
                                                          {true, job.ranks > cores()});
     choice_ = job.choice == "auto" || job.choice == "tiny"
-                  ? collectives::choose(topology, job.problem).choice
+                  ? collectives::choose(topology, job.problem)
                   : collectives::parse_choice(job.problem.operation, job.choice);
     program_ = collectives::build_program(topology, job.problem, choice_, Rank(me));
     scratch_.resize(program_.scratch_bytes);

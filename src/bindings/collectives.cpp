@@ -1,3 +1,4 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
@@ -76,9 +77,20 @@ void bind_collectives(nb::module_& module) {
   module.def(
       "choose",
       [](const Topology& topology, std::string_view operation, Bytes bytes, int root) {
-        return collectives::choose(topology, make_problem(operation, bytes, root));
+        return collectives::decide(topology, make_problem(operation, bytes, root));
       },
       nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0);
+  module.def(
+      "rank_choices",
+      [](const Topology& topology, std::string_view operation, Bytes bytes, int root,
+         const cost::Parameters& parameters) {
+        std::vector<std::pair<Choice, double>> ranked;
+        for (const auto& it : collectives::rank_choices(topology, make_problem(operation, bytes, root), parameters))
+          ranked.emplace_back(it.choice, it.microseconds);
+        return ranked;
+      },
+      nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0,
+      nb::arg("parameters") = cost::Parameters{});
   module.def("why_invalid", &why_invalid, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"),
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
              nb::arg("counts") = std::vector<Bytes>{});

@@ -26,6 +26,7 @@ void bind_cost(nb::module_& module) {
       .def_rw("copy", &Parameters::copy)
       .def_rw("reduce", &Parameters::reduce)
       .def_rw("single_copy", &Parameters::single_copy)
+      .def_rw("together", &Parameters::together)
       .def_rw("latency", &Parameters::latency)
       .def_rw("overhead", &Parameters::overhead)
       .def_rw("gap", &Parameters::gap)

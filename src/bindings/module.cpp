@@ -13,8 +13,8 @@ NB_MODULE(_core, module) {
   bindings::bind_topology(module);
   bindings::bind_plan(module);
   bindings::bind_leaders(module);
-  bindings::bind_collectives(module);
   bindings::bind_cost(module);
+  bindings::bind_collectives(module);
   bindings::bind_tune(module);
   bindings::bind_verify(module);
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "collectives/gather_reduce.hpp"
+#include "collectives/halving.hpp"
 #include "collectives/leader_sum.hpp"
 #include "groups/doubling.hpp"
 #include "smp/reduce_apart.hpp"
@@ -53,12 +54,6 @@ class LeaderExchange {
   }
 
  private:
-  /// Slices [first, last) of the vector, of which there is one for each node that has partners.
-  struct Slices {
-    int first;
-    int last;
-  };
-
   Rank leader(int node) const { return leader_of_(node); }
   bool is_left(int node) const { return node < builder_.node().value; }
 
@@ -88,45 +83,12 @@ class LeaderExchange {
     sum_.settle(0, bytes_);
   }
 
-  /// Rabenseifner: in round k partners at distance 2^k divide what they have in common between them, then give the
-  /// results back in reverse order.
   void halve_and_double() {
-    const smp::Slices cuts(grain_, bytes_, 1 << doubling_.partners.size());
-    double_back(cuts, halve(cuts));
-  }
-
-  static Bytes begin(const smp::Slices& cuts, const Slices& s) { return cuts.begin(s.first); }
-  static Bytes size(const smp::Slices& cuts, const Slices& s) { return cuts.begin(s.last) - cuts.begin(s.first); }
-
-  /// Returns the one slice that this node has combined.
-  Slices halve(const smp::Slices& cuts) {
-    Slices mine{0, 1 << doubling_.partners.size()};
-    for (std::size_t round = 0; round < doubling_.partners.size(); ++round) {
-      const auto [kept, given] = halves(mine, round);
-      const Rank partner = leader(doubling_.partners[round]);
-      const std::uint32_t operand = sum_.recv_operand(partner, begin(cuts, kept), size(cuts, kept));
-      const std::uint32_t sent = sum_.send(partner, begin(cuts, given), size(cuts, given));
-      builder_.finish(operand);
-      builder_.finish(sent);
-      sum_.add(is_left(doubling_.partners[round]), begin(cuts, kept), size(cuts, kept));
-      mine = kept;
-    }
-    sum_.settle(begin(cuts, mine), size(cuts, mine));
-    return mine;
-  }
-
-  void double_back(const smp::Slices& cuts, Slices mine) {
-    for (std::size_t round = doubling_.partners.size(); round-- > 0;) {
-      const Rank partner = leader(doubling_.partners[round]);
-      const int width = mine.last - mine.first;
-      const Slices theirs =
-          is_right(round) ? Slices{mine.first - width, mine.first} : Slices{mine.last, mine.last + width};
-      const std::uint32_t arriving = sum_.recv_result(partner, begin(cuts, theirs), size(cuts, theirs));
-      const std::uint32_t sent = sum_.send(partner, begin(cuts, mine), size(cuts, mine));
-      builder_.finish(arriving);
-      builder_.finish(sent);
-      mine = {std::min(mine.first, theirs.first), std::max(mine.last, theirs.last)};
-    }
+    std::vector<Rank> partners;
+    for (const int partner : doubling_.partners) partners.push_back(leader(partner));
+    Halving halving(builder_, sum_, grain_, bytes_, std::move(partners), doubling_.place);
+    halving.halve();
+    halving.double_back();
   }
 
   /// Slice c starts at node c and collects one operand per hop; the node that has all passes it on once more.
@@ -145,15 +107,6 @@ class LeaderExchange {
       builder_.finish(leaving);
       if (!has_sum) sum_.add(true, cuts.begin(in), cuts.bytes(in));
     }
-  }
-
-  bool is_right(std::size_t round) const { return (doubling_.place >> round & 1) != 0; }
-
-  /// What this node keeps of the slices, and what it gives to its partner of the round.
-  std::pair<Slices, Slices> halves(const Slices& all, std::size_t round) const {
-    const int middle = (all.first + all.last) / 2;
-    const Slices lower{all.first, middle}, upper{middle, all.last};
-    return is_right(round) ? std::pair(upper, lower) : std::pair(lower, upper);
   }
 
   Builder& builder_;

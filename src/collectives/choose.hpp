@@ -1,20 +1,39 @@
 #pragma once
-// The built-in choice, for machines without a tuned table.
+// The built-in choice, for machines without a tuned table: whatever the cost model finds to be fastest.
 
 #include <string>
+#include <vector>
 
+#include "cost/parameters.hpp"
 #include "plan/program.hpp"
 
 namespace espalier::collectives {
 
-struct Decision {
+/// A choice and its time in microseconds, by closed form (estimate.hpp).
+struct Estimated {
   plan::Choice choice;
-  /// Why, in a few words for `espalier explain`.
-  const char* reason = "";
+  double microseconds = 0;
 };
 
-/// Pure function of agreed facts; equal on every rank. Valid (registry.hpp: why_invalid) unless the result is so large
-/// that it does not fit the network underneath or the ticks of a call: more than 1G, or half a million cells.
-Decision choose(const topology::Topology& topology, const plan::Problem& problem);
+struct Decision {
+  plan::Choice choice;
+  /// Why, in a sentence for `espalier explain`.
+  std::string reason;
+};
+
+/// The valid candidates (candidates.hpp), fastest first; among equals the simpler first. Pure function of agreed facts;
+/// equal on every rank. Empty only when the result is so large that it does not fit the network underneath or the ticks
+/// of a call: more than 1G, or half a million cells.
+std::vector<Estimated> rank_choices(const topology::Topology& topology, const plan::Problem& problem,
+                                    const cost::Parameters& parameters = {});
+
+/// The first of them, found without sorting the others; where there is none, a choice that is not valid. O(log ranks),
+/// 10 to 30 us for any number of ranks.
+plan::Choice choose(const topology::Topology& topology, const plan::Problem& problem,
+                    const cost::Parameters& parameters = {});
+
+/// The same with its reason.
+Decision decide(const topology::Topology& topology, const plan::Problem& problem,
+                const cost::Parameters& parameters = {});
 
 }  // namespace espalier::collectives

@@ -6,11 +6,10 @@ namespace espalier::collectives {
 namespace {
 
 /// The groups of masters are for those who tune them.
-bool has_closed_form(plan::Operation operation, plan::Between between) {
-  if (between == plan::Between::multi_group) return false;
-  if (operation != plan::Operation::allgather) return true;
-  return between == plan::Between::ring || between == plan::Between::recursive_doubling ||
-         between == plan::Between::bruck;
+bool has_closed_form(plan::Between between) {
+  using plan::Between;
+  return between != Between::multi_group && between != Between::multi_group_lean && between != Between::gather_based &&
+         between != Between::single_group_ring && between != Between::single_group_direct;
 }
 
 double estimate(const Scene& scene) {
@@ -35,7 +34,7 @@ double estimate(const Scene& scene) {
 
 std::optional<double> estimate_choice(const topology::Topology& topology, const plan::Problem& problem,
                                       const plan::Choice& choice, const cost::Parameters& parameters) {
-  if (!has_closed_form(problem.operation, choice.between)) return std::nullopt;
+  if (!has_closed_form(choice.between)) return std::nullopt;
   if (problem.bytes == 0 && problem.operation != plan::Operation::barrier) return 0;
   const cost::Parameters here = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()));
   return estimate(Scene(topology, problem, choice, here));

@@ -10,7 +10,7 @@ namespace espalier::collectives {
 
 /// Microseconds from the common start to the last rank's end, in closed form from the parts that the algorithm is
 /// composed of (cost/node_time.hpp, cost/network_time.hpp), by the rules of cost::estimate_time, which plays the whole
-/// plan through and which this approximates: within 10 % for half of all plans, and in
+/// plan through and which this approximates: within 15 % for half of all plans, and in
 /// nine of ten cases the same order (tests/unit/collectives/estimate_test.cpp).
 /// Unequal nodes are taken for as large as the largest. `choice` must be valid for the problem. Empty for an algorithm
 /// that has no closed form. O(log ranks), no allocation. Simple arithmetic in a fixed order: equal on all ranks that

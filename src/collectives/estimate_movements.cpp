@@ -39,12 +39,10 @@ double deal_below(const Scene& s) {
   return s.choice.within == Within::cells && fits ? s.node.deal_in_place(s.bytes) : s.node.deal(s.bytes);
 }
 
-/// The root's link carries the blocks of all other nodes once, however they are bundled. `least` is what a message
-/// takes of the root: a processor's time or a link's gap.
-double rooted_wire_time(const Scene& s, double least) {
-  const auto all = [&](double count, double bytes) { return count * std::max(least, s.network.serial(bytes)); };
-  if (s.choice.between == Between::pairwise) return s.network.delay() + all(s.elsewhere(), s.bytes);
-  if (s.choice.between == Between::flat) return s.network.delay() + all(s.nodes - 1, s.of_node());
+/// The root's link carries the blocks of all other nodes once, however they are bundled.
+double rooted_wire_time(const Scene& s) {
+  if (s.choice.between == Between::pairwise) return s.network.delay() + s.network.several(s.elsewhere(), s.bytes);
+  if (s.choice.between == Between::flat) return s.network.delay() + s.network.several(s.nodes - 1, s.of_node());
   const int rounds = cost::rounds_of(s.nodes, s.choice.radix);
   return rounds * s.network.delay() + std::max(rounds * s.is.gap, (s.nodes - 1) * s.of_node() / s.is.link_rate);
 }
@@ -78,16 +76,16 @@ double estimate_scatter(const Scene& s) {
   const bool is_pairwise = s.choice.between == Between::pairwise;
   const double pack = is_pairwise ? 0 : reorder_time(s, s.elsewhere());
   const double root = messages_of_root(s) * s.is.overhead + s.node.deal(s.bytes);
-  return pack + std::max(root, rooted_wire_time(s, s.is.overhead) + (is_pairwise ? 0 : deal_below(s)));
+  return pack + std::max(root, rooted_wire_time(s) + (is_pairwise ? 0 : deal_below(s)));
 }
 
 double estimate_gather(const Scene& s) {
   const double own = s.node.collect(s.bytes);
   if (s.nodes == 1) return own;
-  if (s.choice.between == Between::pairwise) return std::max(own, rooted_wire_time(s, s.is.gap));
+  if (s.choice.between == Between::pairwise) return std::max(own, rooted_wire_time(s));
   const bool is_relayed = s.choice.between == Between::knomial && s.nodes > 2;
   const double below = s.on_node > 1 || is_relayed ? own : 0;
-  return below + rooted_wire_time(s, s.is.gap) + reorder_time(s, s.elsewhere());
+  return below + rooted_wire_time(s) + reorder_time(s, s.elsewhere());
 }
 
 double estimate_allgather(const Scene& s) {
@@ -120,7 +118,7 @@ double estimate_alltoall(const Scene& s) {
            s.elsewhere() * s.node.get(s.bytes) + s.node.swap(s.bytes);
   }
   const double link = s.on_node * s.elsewhere() * s.network.serial(s.bytes);
-  return s.network.delay() + std::max(link, s.node.swap(s.bytes) + s.elsewhere() * s.is.overhead);
+  return s.network.delay() + std::max(link, s.node.swap(s.bytes) + 2 * s.elsewhere() * s.is.overhead);
 }
 
 double estimate_barrier(const Scene& s) {

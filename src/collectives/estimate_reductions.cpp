@@ -27,7 +27,8 @@ double reduce_tree_time(const Scene& s) {
 double gather_reduce_time(const Scene& s) {
   const bool is_scattered = s.problem.operation == Operation::reduce_scatter;
   const double bytes = is_scattered ? s.bytes * s.ranks : s.segment(), segments = is_scattered ? 1 : s.segments();
-  const double gather = s.node.collect(bytes), links = s.network.several(s.nodes - 1, bytes * s.on_node);
+  const double sent = s.problem.operation == Operation::reduce ? 0 : (s.nodes - 1) * s.is.overhead;
+  const double gather = s.node.collect(bytes), links = s.network.several(s.nodes - 1, bytes * s.on_node) + sent;
   const double fold = (is_scattered ? s.on_node : 1) *
                       ((s.ranks - 1) * s.node.combine(s.bytes / segments) + s.node.copy(s.bytes / segments));
   const double all = gather + s.network.delay() + links + fold;
@@ -56,7 +57,8 @@ struct Link {
 };
 
 Link link_of(const Scene& s, double piece) {
-  const double copy = s.node.copy(piece), put = s.node.put(piece), combine = s.node.combine(piece);
+  const double copy = s.node.copy(piece), put = s.node.put(piece);
+  const double combine = s.on_node > 1 ? s.node.combine_cell(piece) : s.node.combine(piece);
   if (s.problem.operation == Operation::exscan) return {put, combine, s.node.get(piece), put, s.node.get(piece)};
   return {copy, combine + put, 0, copy + put, copy + combine};
 }
@@ -74,18 +76,28 @@ double chain_time(const Scene& s) {
          (pieces - 1) * std::max({link.first, middle, link.last, around, wire});
 }
 
+/// Halving, then a gather of what was combined: each moves (N - 1)/N of the vector over the root's link.
+double halving_time(const Scene& s) {
+  const double bytes = s.segment(), share = bytes * (s.nodes - 1) / s.nodes;
+  const int rounds = cost::rounds_of(s.nodes + 1) - 1;
+  const bool is_even = (1 << rounds) == s.nodes;
+  const double lend = is_even ? 0 : s.network.message(bytes) + s.node.combine(bytes);
+  const double phase = rounds * s.network.delay() + std::max(rounds * s.is.gap, share / s.is.link_rate);
+  return s.segments() * (s.node.reduce_to_leader(bytes) + lend + 2 * phase + s.node.combine(share));
+}
+
 }  // namespace
 
 double estimate_reduce(const Scene& s) {
   if (s.nodes == 1) return s.node.reduce_to_leader(s.bytes);
   if (s.choice.between == Between::gather_reduce) return gather_reduce_time(s);
+  if (s.choice.between == Between::rabenseifner) return halving_time(s);
   return reduce_tree_time(s);
 }
 
 double estimate_allreduce(const Scene& s) {
   if (s.nodes == 1)
-    return s.choice.between == Between::gather_reduce ? s.node.fold_apart(s.bytes, s.ranks - 1, true)
-                                                      : s.node.reduce_to_all(s.bytes);
+    return s.choice.between == Between::gather_reduce ? s.node.fold_all(s.bytes) : s.node.reduce_to_all(s.bytes);
   if (s.choice.between == Between::gather_reduce) return gather_reduce_time(s);
   const double bytes = s.segment();
   return s.segments() * (s.node.reduce_to_leader(bytes) + leaders_time(s, bytes) + s.node.hand_out(bytes));
@@ -107,7 +119,7 @@ double estimate_reduce_scatter(const Scene& s) {
 
 double estimate_scan(const Scene& s) {
   const bool is_exclusive = s.problem.operation == Operation::exscan;
-  if (s.choice.between == Between::gather_reduce) return s.node.fold_apart(s.bytes, s.ranks - 1, !is_exclusive);
+  if (s.choice.between == Between::gather_reduce) return s.node.fold_prefix(s.bytes, is_exclusive);
   return s.ranks == 1 ? s.node.copy(s.bytes) : chain_time(s);
 }
 

@@ -14,6 +14,7 @@
 
 #include "collectives/gather_reduce.hpp"
 #include "collectives/leader_sum.hpp"
+#include "collectives/reduce_halving.hpp"
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
 #include "trees/tree.hpp"
@@ -132,6 +133,8 @@ void build_reduce(Builder& builder, const Problem& problem, const Choice& choice
   const topology::Topology& topology = builder.topology();
   if (choice.between == plan::Between::gather_reduce && topology.nodes() > 1)
     return build_gather_reduce(builder, problem, choice);
+  if (choice.between == plan::Between::rabenseifner && topology.nodes() > 1)
+    return build_halving_reduce(builder, problem, choice);
   const Rank speaker = leader_of(topology, builder.node(), problem.root);
   const bool leads = speaker == builder.me();
   const Buffer home = builder.node() == topology.node_of(problem.root) ? Buffer::output : Buffer::scratch;

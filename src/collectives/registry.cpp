@@ -145,6 +145,13 @@ constexpr Algorithm table[] = {
      "vector "
      "once, one more message unless operands may change places",
      tree_knobs, build_reduce, why_no_reduce},
+    {"reduce_rabenseifner", Operation::reduce, Between::rabenseifner,
+     "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.4",
+     "leaders halve what they combine at distances 1, 2, 4, …, then a binomial tree gathers the slices, 2 log2 N "
+     "rounds "
+     "(one or two more unless N is a power of two); every leader sends the vector once, none combines it more than "
+     "once",
+     segment_knobs, build_reduce, why_no_reduce},
     {"reduce_gather_reduce", Operation::reduce, Between::gather_reduce, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
      "leaders send their nodes' vectors, uncombined, to the root's, one round; the root folds all in rank order, on "
      "any "

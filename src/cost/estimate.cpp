@@ -39,9 +39,8 @@ class LinkPerNode final : public Wire {
 }  // namespace
 
 Estimate estimate_time(const plan::Plan& plan, const Parameters& parameters) {
-  const Parameters here = parameters.with_data_of(bytes_of_a_rank(plan.problem, plan.topology.ranks()));
-  LinkPerNode wire(plan.topology, here);
-  Play play(plan, here, wire);
+  LinkPerNode wire(plan.topology, parameters);
+  Play play(plan, parameters, wire);
   wire.serve(play);
   while (play.next() < Play::never) play.advance();
   const std::vector<double> ends = play.ends();

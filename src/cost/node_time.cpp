@@ -29,6 +29,8 @@ NodeTime::Pieces NodeTime::cut(double bytes, double limit) const {
   return {count, bytes / count};
 }
 
+double NodeTime::pulled_at_once() const { return std::min(single_copy_slice, 4 * single_copy_slice / others_); }
+
 double NodeTime::on_cores(double path, double work) const {
   return is_oversubscribed_ ? std::max(path, work / is_.cores) : path;
 }
@@ -47,7 +49,8 @@ double NodeTime::spread(double bytes) const {
     return pipeline(pieces, put(pieces.bytes), get(pieces.bytes), others_);
   }
   const double share = bytes / ranks_ >= least_pushed ? bytes / ranks_ : 0;
-  const double pulled = flag_ + single_copy(bytes - share), pushed = others_ * single_copy(share);
+  const double pulled = flag_ + rooted_copy(bytes - share) + (share > 0 ? is_.together : 0);
+  const double pushed = others_ * single_copies(share);
   return on_cores(std::max(pulled, pushed) + flag_, others_ * single_copy(bytes));
 }
 
@@ -63,7 +66,7 @@ double NodeTime::spread_writer(double bytes) const {
 double NodeTime::collect(double block) const {
   if (ranks_ == 1 || block <= 0) return copy(block);
   if (is_single_copy_)
-    return on_cores(std::max(copy(block), 2 * flag_ + single_copy(block)), others_ * single_copy(block));
+    return on_cores(std::max(copy(block), 2 * flag_ + rooted_copy(block)), others_ * single_copy(block));
   const Pieces pieces = cut(block, cell_);
   const double write = put(pieces.bytes), read = others_ * get(pieces.bytes);
   const double around = pieces.count > cells_ ? (write + read + 2 * flag_) / cells_ : 0;
@@ -75,7 +78,7 @@ double NodeTime::collect(double block) const {
 double NodeTime::deal(double block) const {
   if (ranks_ == 1 || block <= 0) return copy(block);
   if (is_single_copy_)
-    return on_cores(std::max(copy(block), flag_ + single_copy(block)) + flag_, others_ * single_copy(block));
+    return on_cores(std::max(copy(block), flag_ + rooted_copy(block)) + flag_, others_ * single_copy(block));
   const Pieces pieces = cut(others_ * block, cell_);
   const double part = std::min(block, pieces.bytes);
   const double write = put(pieces.bytes), read = get(part);
@@ -92,8 +95,8 @@ double NodeTime::deal_in_place(double block) const {
 double NodeTime::exchange(double block) const {
   if (ranks_ == 1 || block <= 0) return copy(block);
   if (is_single_copy_) {
-    const double all = others_ * single_copy(block) + copy(block);
-    return on_cores(flag_ + std::max(all, others_ * single_copy(block) + flag_), ranks_ * all);
+    const double pulls = others_ * single_copies(block), all = pulls + copy(block);
+    return on_cores(flag_ + std::max(all, pulls + flag_), ranks_ * all);
   }
   const Pieces pieces = cut(block, cell_);
   const double all = pieces.count * (put(pieces.bytes) + others_ * get(pieces.bytes)) + copy(block);
@@ -111,10 +114,13 @@ double NodeTime::swap(double block) const {
   return on_cores(waits * flag_ + all, ranks_ * all);
 }
 
-/// Everyone's stretch by one rank: its own moves, the others are combined with it.
+/// Everyone's stretch by one rank. The own operand of two is read where it is; of more, somebody's must be fetched
+/// first, into scratch.
 double NodeTime::fold(double bytes) const {
-  const double fetch = ranks_ > 2 ? get(bytes) : 0;
-  return fetch + copy(bytes) + others_ * combine(bytes);
+  return others_ * combine_cell(bytes) + (ranks_ > 2 ? get(bytes) + copy(bytes) : 0);
+}
+double NodeTime::fold_pulled(double bytes) const {
+  return others_ * (rooted_copy(bytes) + is_.together + combine(bytes)) + (ranks_ > 2 ? copy(bytes) : 0);
 }
 
 double NodeTime::reduce(double bytes, bool for_all) const {
@@ -140,10 +146,10 @@ double NodeTime::reduce_by_single_copy(double bytes, bool for_all) const {
   const Pieces pieces = cut(bytes, single_copy_slice * ranks_);
   const bool is_sliced = for_all || pieces.bytes >= least_slice * ranks_;
   const double slice = is_sliced ? pieces.bytes / ranks_ : pieces.bytes;
-  const double folded = others_ * (single_copy(slice) + combine(slice)) + copy(slice);
-  const double handed = !is_sliced ? 0 : for_all ? others_ * single_copy(slice) : single_copy(slice);
-  const double work = pieces.count * (folded + handed);
-  return on_cores(work + 3 * flag_, (is_sliced ? ranks_ : 1) * work);
+  const double alone = is_sliced ? 0 : others_ * others_ * is_.together;  // only the leader copies
+  const double handed = !is_sliced ? 0 : for_all ? others_ * single_copies(slice) : single_copies(slice);
+  const double work = pieces.count * (fold_pulled(slice) - alone + handed);
+  return on_cores(work + (is_sliced ? 3 : 2) * flag_, (is_sliced ? ranks_ : 1) * work);
 }
 
 double NodeTime::hand_out(double bytes) const {
@@ -153,30 +159,44 @@ double NodeTime::hand_out(double bytes) const {
   return pipeline(pieces, put(pieces.bytes), get(pieces.bytes), others_);
 }
 
-double NodeTime::fold_apart(double bytes, int operands, bool with_own) const {
+double NodeTime::fold_all(double bytes) const {
   if (ranks_ == 1 || bytes <= 0) return copy(bytes);
-  const double combined = with_own ? operands : std::max(0, operands - 1);
   if (is_single_copy_) {
-    const double limit = std::min(single_copy_slice, 4 * single_copy_slice / others_);
-    const Pieces pieces = cut(bytes, limit);
-    const double all =
-        pieces.count * (operands * single_copy(pieces.bytes) + copy(pieces.bytes) + combined * combine(pieces.bytes));
+    const Pieces pieces = cut(bytes, pulled_at_once());
+    const double all = pieces.count * fold_pulled(pieces.bytes);
     return on_cores(2 * flag_ + all, ranks_ * all);
   }
   const Pieces pieces = cut(bytes, cell_);
-  const bool fetches = with_own ? ranks_ > 2 : operands > 0;
-  const double all = pieces.count * (put(pieces.bytes) + (fetches ? get(pieces.bytes) : 0) + copy(pieces.bytes) +
-                                     combined * combine(pieces.bytes));
+  const double all = pieces.count * (put(pieces.bytes) + fold(pieces.bytes));
   const double waits = cells_ > 1 ? 1 : 2 * pieces.count - 1;
   return on_cores(waits * flag_ + all, ranks_ * all);
+}
+
+/// The last rank has most to combine, and nothing to pass.
+double NodeTime::fold_prefix(double bytes, bool is_exclusive) const {
+  if (ranks_ == 1 || bytes <= 0) return is_exclusive ? 0 : copy(bytes);
+  const double combined = is_exclusive ? others_ - 1 : others_;
+  if (is_single_copy_) {
+    const Pieces pieces = cut(bytes, pulled_at_once());
+    const double pulls = others_ * rooted_copy(pieces.bytes);
+    const double all =
+        pieces.count * (pulls + combined * combine(pieces.bytes) + (is_exclusive ? copy(pieces.bytes) : 0));
+    return on_cores(2 * flag_ + all, ranks_ * all / 2);
+  }
+  const Pieces pieces = cut(bytes, cell_);
+  const double write = put(pieces.bytes), fetch = is_exclusive ? get(pieces.bytes) + copy(pieces.bytes) : 0;
+  const double last = combined * combine_cell(pieces.bytes) + fetch;
+  const double before = write + (combined - 1) * combine_cell(pieces.bytes) + (ranks_ > 2 ? fetch : copy(pieces.bytes));
+  const double wait = cells_ > 1 ? 0 : 2 * flag_ + write;
+  const double path = write + flag_ + last + (pieces.count - 1) * (std::max(last, before) + wait);
+  return on_cores(path, pieces.count * ranks_ * (write + last / 2));
 }
 
 double NodeTime::reduce_blocks(double block) const {
   if (ranks_ == 1 || block <= 0) return copy(block);
   if (is_single_copy_) {
     const Pieces pieces = cut(block, single_copy_slice);
-    const double all =
-        pieces.count * (others_ * (single_copy(pieces.bytes) + combine(pieces.bytes)) + copy(pieces.bytes));
+    const double all = pieces.count * fold_pulled(pieces.bytes);
     return on_cores(2 * flag_ + all, ranks_ * all);
   }
   const Pieces pieces = cut(block, cell_ / ranks_);

@@ -1,6 +1,8 @@
 #pragma once
 // How long a node's ranks take for what src/smp builds: one closed form per builder, evaluated in nanoseconds.
 
+#include <algorithm>
+
 #include "cost/parameters.hpp"
 #include "plan/choice.hpp"
 
@@ -34,16 +36,21 @@ class NodeTime {
   double reduce_to_all(double bytes) const { return reduce(bytes, true); }
   /// What the leader has to everyone (the same file).
   double hand_out(double bytes) const;
-  /// Everyone combines `operands` of its neighbours' vectors with its own (smp/reduce_apart.hpp), or without.
-  double fold_apart(double bytes, int operands, bool with_own) const;
+  /// Everyone combines everybody's vector for itself, or those of the ranks below (smp/reduce_apart.hpp).
+  double fold_all(double bytes) const;
+  double fold_prefix(double bytes, bool is_exclusive) const;
   /// Everyone combines its own block of all vectors (reduce_blocks in the same file).
   double reduce_blocks(double block) const;
 
   double copy(double bytes) const { return timed(is_.copy, bytes); }
   double put(double bytes) const { return timed(is_.put, bytes); }
   double get(double bytes) const { return timed(is_.get, bytes); }
+  /// With an operand of one's own, or out of a neighbour's cell.
   double combine(double bytes) const { return timed(is_.reduce, bytes); }
+  double combine_cell(double bytes) const { return std::max(get(bytes), combine(bytes)); }
+  /// By one rank, or while others do the same.
   double single_copy(double bytes) const { return timed(is_.single_copy, bytes); }
+  double single_copies(double bytes) const { return bytes > 0 ? single_copy(bytes) + is_.together : 0; }
   /// Posting a flag until all who wait for it run, or until one does.
   double flag() const { return flag_; }
   double flag_to_one() const { return is_.flag + 2 * is_.step + (is_oversubscribed_ ? is_.yield : 0); }
@@ -62,6 +69,11 @@ class NodeTime {
   double reduce_through_cells(double bytes, bool for_all) const;
   double reduce_by_single_copy(double bytes, bool for_all) const;
   double fold(double bytes) const;
+  double fold_pulled(double bytes) const;
+  /// Of one vector, when a rank pulls all its neighbours' into its cache.
+  double pulled_at_once() const;
+  /// When everyone copies from one rank, or to it.
+  double rooted_copy(double bytes) const { return bytes > 0 ? single_copy(bytes) + (others_ - 1) * is_.together : 0; }
 
   const Parameters& is_;
   int ranks_;

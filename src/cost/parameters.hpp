@@ -24,22 +24,26 @@ struct Cache {
 /// x86 server on a fast network, measured where a number says so and rounded; nothing fills them from `espalier tune`'s
 /// curves yet.
 struct Parameters {
-  /// A flag's way from one core's cache to another's (two cores of one socket: 0.19 us).
-  double flag = 0.2;
+  /// A flag's way from one core's cache to another's (two cores of one socket: 0.19 us
+  /// when nothing else moves, half as much again behind data).
+  double flag = 0.3;
   /// What a step costs by itself in the interpreter (callgrind: 25 to 60 instructions).
   double step = 0.01;
   /// Writing cells that readers have in their caches, and reading cells that another core has written.
-  Line put{0.05, 12000};
-  Line get{0.05, 12000};
+  Line put{0.2, 11400};
+  Line get{0.15, 12400};
   /// Private memory to private memory, in the second-level cache.
   Line copy{0.02, 25000};
-  /// Combining two operands, the left one from a neighbour's cell or private.
-  Line reduce{0.05, 9000};
-  /// Through the kernel: 0.7 us at 4 KB, 22 GB/s from 64 KB on (process_vm_readv, two cores of one socket).
-  Line single_copy{0.5, 20000};
-  /// From the innermost level that counts on. Measured on a server with 2 MiB of second-level and 32 MiB of last-level
-  /// cache per core complex, each copying with buffers that rotate.
-  Cache caches[2] = {{1 << 20, 11000}, {32 << 20, 5000}};
+  /// Combining two operands in the second-level cache; a neighbour's cell is read no faster than by `get`.
+  Line reduce{0.05, 34000};
+  /// Through the kernel (process_vm_readv, two cores of one socket).
+  Line single_copy{0.45, 17000};
+  /// What it takes longer for each neighbour that copies out of or into the same rank at the same time, and if that
+  /// rank is in the kernel itself (4 KB: 2.3 us where both copy, 1.5 us where one does).
+  double together = 0.35;
+  /// From the innermost level that counts on: a second-level cache of 2 MiB, shared by the buffers of successive calls,
+  /// and a last-level one of 32 MiB.
+  Cache caches[2] = {{512 << 10, 11000}, {32 << 20, 5000}};
   /// LogGP: latency, processor's overhead at each end, least gap between messages of one node, and bytes per time.
   double latency = 1.5;
   double overhead = 0.4;

@@ -10,7 +10,7 @@ using plan::Step;
 
 Play::Play(const plan::Plan& plan, const Parameters& parameters, Wire& wire)
     : plan_(plan),
-      is_(parameters),
+      is_(parameters.with_data_of(bytes_of_a_rank(plan.problem, plan.topology.ranks()))),
       topology_(plan.topology),
       wire_(wire),
       processes_(plan.programs.size()),
@@ -52,12 +52,12 @@ void Play::advance() {
 bool Play::perform(Rank me, const Step& step) {
   const auto bytes = static_cast<double>(step.bytes());
   switch (step.op()) {
-    case Op::put: return work(me, is_.put.of(bytes));
-    case Op::get: return work(me, is_.get.of(bytes));
+    case Op::put: return work(me, is_operand(me, step) ? 0 : is_.put.of(bytes));
+    case Op::get: return work(me, is_operand(me, step) ? 0 : is_.get.of(bytes));
     case Op::pull:
-    case Op::push: return work(me, is_.single_copy.of(bytes));
-    case Op::copy: return work(me, is_.copy.of(bytes));
-    case Op::reduce: return work(me, is_.reduce.of(bytes));
+    case Op::push: return copy_through_kernel(me, neighbour(me, step.neighbour()), is_.single_copy.of(bytes));
+    case Op::copy: return work(me, is_operand(me, step) ? 0 : is_.copy.of(bytes));
+    case Op::reduce: return work(me, reduce_time(me, step));
     case Op::post: return post(me, step);
     case Op::await: return await(me, neighbour(me, step.neighbour()), step);
     case Op::await_all: return await_all(me, step);
@@ -66,6 +66,34 @@ bool Play::perform(Rank me, const Step& step) {
     case Op::finish: return finish(me, step);
   }
   return true;
+}
+
+/// What is moved to where the next step combines it with something is read there at once (execute/interpreter.cpp).
+bool Play::is_operand(Rank me, const Step& step) const {
+  const auto& steps = plan_.programs[static_cast<std::size_t>(me.value)].steps;
+  const std::size_t next = processes_[static_cast<std::size_t>(me.value)].step + 1;
+  if (next >= steps.size() || steps[next].op() != Op::reduce || steps[next].bytes() != step.bytes()) return false;
+  const bool is_put = step.op() == Op::put;
+  return steps[next].buffer() == (is_put ? plan::Buffer::window : step.buffer()) &&
+         steps[next].offset() == (is_put ? step.window_offset() : step.offset());
+}
+
+/// Neighbours that are there because of the same rank hold each other up, and that rank them.
+bool Play::copy_through_kernel(Rank me, Rank other, double time) {
+  const double now = at(me).now;
+  int together = at(other).in_kernel_until > now ? 1 : 0;
+  for (const Rank rank : topology_.ranks_on(topology_.node_of(me)))
+    if (rank != me && at(rank).in_kernel_for == other && at(rank).in_kernel_until > now) ++together;
+  work(me, time + is_.together * together);
+  at(me).in_kernel_for = other;
+  at(me).in_kernel_until = at(me).now;
+  return true;
+}
+
+double Play::reduce_time(Rank me, const Step& step) const {
+  const auto bytes = static_cast<double>(step.bytes());
+  const bool is_far = step.far_buffer() == plan::Buffer::window && step.neighbour() != topology_.local_rank(me);
+  return is_far ? std::max(is_.get.of(bytes), is_.reduce.of(bytes)) : is_.reduce.of(bytes);
 }
 
 /// Takes a core of the node for a while, where there are not enough for all.
@@ -194,8 +222,8 @@ bool Play::finish(Rank me, const Step& step) {
     message.waiting_receiver = me.value;
     return false;
   }
-  see(me, message.arrival + is_.overhead);
-  return true;
+  see(me, message.arrival);
+  return work(me, is_.overhead);
 }
 
 }  // namespace espalier::cost

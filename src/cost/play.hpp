@@ -71,6 +71,8 @@ class Play {
   struct Process {
     double now = 0;
     std::size_t step = 0;
+    Rank in_kernel_for{-1};
+    double in_kernel_until = 0;
     double begin = 0;                                                       ///< of the step it is at
     std::vector<std::pair<std::uint64_t, double>> posts[plan::flag_count];  ///< tick and when
     std::vector<Slot> slots;
@@ -88,6 +90,9 @@ class Play {
 
   /// False when the step cannot be done yet: the rank's turn comes again when somebody wakes it.
   bool perform(Rank me, const plan::Step& step);
+  bool is_operand(Rank me, const plan::Step& step) const;
+  bool copy_through_kernel(Rank me, Rank other, double time);
+  double reduce_time(Rank me, const plan::Step& step) const;
   bool work(Rank me, double time);
   bool post(Rank me, const plan::Step& step);
   bool await(Rank me, Rank owner, const plan::Step& step);
@@ -102,7 +107,7 @@ class Play {
   void try_to_carry(std::size_t message);
 
   const plan::Plan& plan_;
-  const Parameters& is_;
+  const Parameters is_;
   const topology::Topology& topology_;
   Wire& wire_;
   std::vector<Process> processes_;

@@ -122,7 +122,7 @@ std::string Engine::why_not(const plan::Problem& problem, const Selection& selec
 
 void Engine::take_built_in(Entry& entry) const {
   if (is_tiny(means_.topology, entry.problem)) return take_tiny(entry);
-  take_plan(entry, collectives::choose(means_.topology, entry.problem).choice);
+  take_plan(entry, collectives::choose(means_.topology, entry.problem));
 }
 
 void Engine::take_tiny(Entry& entry) const {

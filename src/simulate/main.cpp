@@ -45,7 +45,7 @@ plan::Plan read_plan(const json& request) {
                               request.at("bytes").get<Bytes>(), Rank(request.value("root", 0))};
   const std::string text = request.value("choice", "");
   const plan::Choice choice =
-      text.empty() ? collectives::choose(topology, problem).choice : collectives::parse_choice(problem.operation, text);
+      text.empty() ? collectives::choose(topology, problem) : collectives::parse_choice(problem.operation, text);
   const std::string why = collectives::why_invalid(topology, problem, choice);
   if (!why.empty()) throw Error(text + ": " + why);
   return collectives::build_plan(topology, problem, choice);

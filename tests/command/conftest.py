@@ -137,6 +137,9 @@ class FakeCore:
         choice = self.parse_choice(operation, "knomial,radix=4,cells=8")
         return SimpleNamespace(choice=choice, reason="small enough for one stage")
 
+    def rank_choices(self, topology: Any, operation: str, size: int, root: int) -> list[tuple[Any, float]]:
+        return [(FakeChoice("knomial,radix=4,cells=8"), 4.25), (FakeChoice("chain"), 61.0)]
+
     def parse_choice(self, operation: str, text: str) -> Any:
         if not text.startswith(("knomial", "chain")):
             raise ValueError(f"unknown algorithm in '{text}'")

@@ -21,6 +21,8 @@ def test_explain_names_choice_reason_traffic_and_steps(command: Command, core) -
         "16 ranks on 4 nodes",
         "knomial,radix=4",
         "small enough",
+        "4.2 us  knomial,radix=4",
+        "61.0 us  chain",
         "a tree",
         "put 4",
         "4 B / 1 / 1",
@@ -41,6 +43,7 @@ def test_explain_as_json_holds_the_same(command: Command, core) -> None:
     ]
     assert len(facts["traffic"]) == 3
     assert facts["algorithm"] == {"name": "broadcast_knomial", "summary": "a tree", "source": "folklore"}
+    assert facts["estimates"][1] == {"choice": "chain", "us": 61.0}
 
 
 def test_explain_places_ranks_in_turn(command: Command, core) -> None:

@@ -19,6 +19,9 @@ from espalier.report.plan_svg import draw_plan
 from espalier.tuning.lookup import Verdict, consult_table
 from espalier.units import approximate_bytes, format_bytes, parse_bytes
 
+# So many of the cost model's candidates are shown, the fastest first.
+_MOST_ESTIMATES = 5
+
 # Above this many ranks a table of every node is no longer an explanation.
 _MOST_NODES_SHOWN = 32
 
@@ -36,6 +39,7 @@ class Explanation:
     plan: Any
     verdict: Verdict | None  # of a tuned table
     node: int  # whose accounting to show
+    estimates: list[tuple[str, float]]  # choices and microseconds by the cost model, fastest first
 
 
 def explain(
@@ -83,8 +87,10 @@ def explain(
         if verdict is not None:
             choice, reason = _follow(core, operation, choice, verdict)
         plan = core.build(topology, operation, size, root, choice)
+        ranked = core.rank_choices(topology, operation, size, root)[:_MOST_ESTIMATES]
+    estimates = [(str(it), round(us, 3)) for it, us in ranked]
     shown_choice = "native" if verdict is not None and verdict.selection == "native" else str(choice)
-    explanation = Explanation(operation, size, root, node_of, shown_choice, reason, plan, verdict, node)
+    explanation = Explanation(operation, size, root, node_of, shown_choice, reason, plan, verdict, node, estimates)
     if svg is not None:
         svg.write_text(draw_plan(plan, node_of, _title(explanation)), encoding="utf-8")
         console.note(f"wrote {svg}")
@@ -163,6 +169,7 @@ def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
         "node_of": it.node_of,
         "choice": it.choice,
         "reason": it.reason,
+        "estimates": [{"choice": choice, "us": us} for choice, us in it.estimates],
         "table": asdict(it.verdict) if it.verdict else None,
         "algorithm": _algorithm_facts(core, it.plan),
         "traffic": [dict(node) for node in it.plan.traffic()],
@@ -257,6 +264,8 @@ def _print(core: Any, it: Explanation, shown: list[int]) -> None:
     for name, text in _algorithm_facts(core, it.plan).items():
         if name != "name" and text:
             console.out.print(f"[bold]{name:7}[/] {escape(text)}")
+    for choice, us in it.estimates:
+        console.out.print(f"[bold]model[/]   {us:9.1f} us  {escape(choice)}")
     console.out.print()
     console.out.print(traffic_table([dict(node) for node in it.plan.traffic()]))
     console.out.print(f"\nnode {it.node}")

@@ -74,7 +74,7 @@ TEST(Choose, IsAlwaysValidAndRight) {
       for (const Bytes bytes : {Bytes{0}, Bytes{1}, Bytes{500}, Bytes{5000}, Bytes{70000}, Bytes{1} << 20}) {
         const Topology topology = place(placement);
         const Problem problem{operation, bytes, Rank(topology.ranks() - 1)};
-        const Choice choice = choose(topology, problem).choice;
+        const Choice choice = choose(topology, problem);
         EXPECT_EQ(why_invalid(topology, problem, choice), "") << placement.name << " " << name(operation) << bytes;
         if (bytes <= 70000) expect_proved(topology, problem, choice);
       }
@@ -83,7 +83,7 @@ TEST(Choose, IsAlwaysValidAndRight) {
 TEST(Choose, KeepsOutOfTheKernelWhenCoresAreFew) {
   const Topology topology = Topology::from_nodes(std::vector(8, 0), {.single_copy = true, .oversubscribed = true});
   for (const Operation operation : movements)
-    EXPECT_EQ(choose(topology, {operation, 1 << 20}).choice.within, Within::cells) << name(operation);
+    EXPECT_EQ(choose(topology, {operation, 1 << 20}).within, Within::cells) << name(operation);
 }
 
 int count(const plan::Program& program, Op op) {

@@ -150,7 +150,7 @@ TEST(Reductions, TheBuiltInChoiceIsCorrectAtEverySizeAndElement) {
             for (const bool is_commutative : {true, false}) {
               const Topology topology = Topology::from_nodes(placement.node_of, {single_copy, false, 64 << 10});
               Problem problem{operation, (bytes + element - 1) / element * element, Rank(0), element, is_commutative};
-              const plan::Choice choice = choose(topology, problem).choice;
+              const plan::Choice choice = choose(topology, problem);
               const std::string why = why_invalid(topology, problem, choice);
               EXPECT_EQ(why, "");
               if (!why.empty() || bytes > (Bytes{70} << 10)) continue;

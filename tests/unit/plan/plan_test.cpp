@@ -56,7 +56,7 @@ TEST(BuiltInChoice, IsValidEverywhere) {
               const auto topology =
                   topology::Topology::from_nodes(placement.node_of, {single_copy, oversubscribed, window});
               const Problem problem{static_cast<Operation>(operation), operation == 2 ? 0 : bytes, Rank(0)};
-              const Choice choice = collectives::choose(topology, problem).choice;
+              const Choice choice = collectives::choose(topology, problem);
               EXPECT_EQ(collectives::why_invalid(topology, problem, choice), "")
                   << placement.name << " " << to_string(choice);
             }

@@ -1,0 +1,132 @@
+#include "collectives/candidates.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+#include "collectives/registry.hpp"
+#include "smp/reduce_grain.hpp"
+
+namespace espalier::collectives {
+
+using plan::Between;
+using plan::Choice;
+using plan::Operation;
+using plan::Problem;
+using plan::Within;
+using topology::Topology;
+
+namespace {
+
+/// A longer stage leaves its readers idle for too long (16K by two ranks: 4.2 us, in pieces of 4K 3.2 us).
+constexpr Bytes most_in_one_stage = 16 << 10;
+
+/// What the busiest writer of a node passes to its neighbours.
+Bytes passed_bytes(const Topology& topology, const Problem& problem) {
+  const auto on_node = static_cast<Bytes>(topology.largest_node()), ranks = static_cast<Bytes>(topology.ranks());
+  switch (problem.operation) {
+    case Operation::scatter:
+    case Operation::alltoall: return problem.bytes * on_node;
+    case Operation::allgather: return topology.nodes() == 1 ? problem.bytes : problem.bytes * ranks;
+    case Operation::reduce_scatter: return problem.bytes * ranks;
+    default: return problem.bytes;
+  }
+}
+
+Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Collects choices; each function below varies one thing.
+class Candidates {
+ public:
+  Candidates(const Topology& topology, const Problem& problem)
+      : topology_(topology),
+        problem_(problem),
+        passed_(passed_bytes(topology, problem)),
+        window_(topology.capabilities().window_bytes) {}
+
+  void add(const Algorithm& algorithm) {
+    Choice choice;
+    choice.between = algorithm.between;
+    if (topology_.nodes() == 1) return vary_within(choice);
+    const std::string_view knobs = algorithm.knobs;
+    const bool has_radix = knobs.find("radix") != knobs.npos, has_segment = knobs.find("segment") != knobs.npos;
+    for (const int radix : {2, 4}) {
+      choice.radix = radix;
+      if (radix == 2 || (has_radix && radix <= topology_.nodes())) vary_segment(choice, has_segment);
+    }
+  }
+
+  std::vector<Choice> take() && { return std::move(all_); }
+
+ private:
+  void vary_segment(Choice choice, bool has_segment) {
+    for (const Bytes segment : {Bytes{0}, Bytes{16} << 10, Bytes{64} << 10, Bytes{256} << 10}) {
+      choice.segment = segment;
+      if (segment == 0 || (has_segment && segment < problem_.bytes)) vary_within(choice);
+    }
+  }
+
+  void vary_within(Choice choice) {
+    vary_cells(choice);
+    const topology::Capabilities& can = topology_.capabilities();
+    if (!can.single_copy || can.oversubscribed || topology_.largest_node() == 1) return;
+    choice.within = Within::single_copy;
+    all_.push_back(choice);
+  }
+
+  /// Whole, aligned elements for each reader in each cell.
+  void vary_cells(Choice choice) {
+    const Bytes grain = is_reduction(problem_.operation) ? smp::Grain(problem_).bytes() : 1;
+    const bool is_cut = problem_.operation == Operation::reduce_scatter && topology_.nodes() == 1;
+    const Bytes least = grain * static_cast<Bytes>(is_cut ? topology_.ranks() : 1);
+    const auto add = [&](Bytes cell, Bytes most) {
+      choice.cell = std::max(cell / grain * grain, least);
+      choice.cells = static_cast<int>(std::clamp<Bytes>(window_ / choice.cell, 1, most));
+      all_.push_back(choice);
+    };
+    if (fills_window(choice)) return add(std::min<Bytes>(window_, 32 << 10), window_);
+    if (topology_.largest_node() == 1 && !is_chain(choice)) return add(Bytes{32} << 10, 1);
+    const Bytes one_stage = round_up_to(std::max<Bytes>(passed_, 64), std::lcm(grain, Bytes{64}));
+    if (one_stage <= std::min<Bytes>(window_, most_in_one_stage)) add(one_stage, 1);
+    for (const Bytes cell : {Bytes{8} << 10, Bytes{32} << 10})
+      if (cell < passed_ && cell <= window_) add(cell, 8);
+  }
+
+  /// A chain of prefixes is cut into cells between nodes, too.
+  bool is_chain(const Choice& choice) const {
+    return choice.between == Between::chain && is_reduction(problem_.operation);
+  }
+  /// Leaders of an all-to-all lay out whole rounds in their cells.
+  bool fills_window(const Choice& choice) const {
+    return problem_.operation == Operation::alltoall && choice.between == Between::flat;
+  }
+
+  const Topology& topology_;
+  const Problem& problem_;
+  Bytes passed_;
+  Bytes window_;
+  std::vector<Choice> all_;
+};
+
+/// On one node only two things are done in more than one way: combining, and handing on prefixes.
+bool is_new_on_one_node(const Algorithm& algorithm, const Algorithm* before) {
+  if (before == nullptr) return true;
+  if (algorithm.operation == Operation::allreduce)
+    return algorithm.between == Between::gather_reduce || algorithm.between == Between::rabenseifner;
+  return algorithm.operation == Operation::scan || algorithm.operation == Operation::exscan;
+}
+
+}  // namespace
+
+std::vector<Choice> derive_candidates(const Topology& topology, const Problem& problem) {
+  Candidates candidates(topology, problem);
+  const Algorithm* before = nullptr;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.operation != problem.operation) continue;
+    if (topology.nodes() > 1 || is_new_on_one_node(algorithm, before)) candidates.add(algorithm);
+    before = &algorithm;
+  }
+  return std::move(candidates).take();
+}
+
+}  // namespace espalier::collectives

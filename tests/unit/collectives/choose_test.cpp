@@ -1,0 +1,134 @@
+// The built-in choice: valid, fast, the same everywhere, and what the measurements behind it say.
+
+#include "collectives/choose.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "collectives/estimate.hpp"
+#include "collectives/registry.hpp"
+#include "placements.hpp"
+
+namespace espalier::collectives {
+namespace {
+
+using plan::Between;
+using plan::Operation;
+using plan::Problem;
+using plan::Within;
+using topology::Topology;
+
+constexpr topology::Capabilities able{.single_copy = true};
+
+Problem make_problem(int operation, Bytes bytes) {
+  const auto op = static_cast<Operation>(operation);
+  return {op, op == Operation::barrier ? 0 : bytes, Rank(0), is_reduction(op) ? Bytes{8} : Bytes{1}};
+}
+
+Topology make_blocks(int nodes, int on_node, topology::Capabilities can = able) {
+  std::vector<int> node_of;
+  for (int r = 0; r < nodes * on_node; ++r) node_of.push_back(r / on_node);
+  return Topology::from_nodes(node_of, can);
+}
+
+TEST(Choose, IsTheFastestValidCandidateOfEveryOperationOnEveryPlacement) {
+  for (const auto& placement : testing::placements())
+    for (int operation = 0; operation < plan::operation_count; ++operation)
+      for (const Bytes bytes : {Bytes{8}, Bytes{3000}, Bytes{64} << 10, Bytes{2} << 20}) {
+        const Topology topology = Topology::from_nodes(placement.node_of, able);
+        const Problem problem = make_problem(operation, bytes / 8 * 8);
+        const plan::Choice choice = choose(topology, problem);
+        const std::vector<Estimated> ranked = rank_choices(topology, problem);
+        ASSERT_FALSE(ranked.empty());
+        EXPECT_EQ(why_invalid(topology, problem, choice), "");
+        EXPECT_EQ(choice, ranked.front().choice) << placement.name << " " << name(problem.operation) << " " << bytes;
+        EXPECT_EQ(choice, decide(topology, problem).choice);
+        EXPECT_LE(ranked.front().microseconds, ranked.back().microseconds);
+      }
+}
+
+TEST(Choose, KeepsOperandsInOrderWhereTheyMustBe) {
+  const Topology cyclic = Topology::from_nodes(std::vector<int>{0, 1, 0, 1, 0}, able);
+  for (const Operation operation : {Operation::reduce, Operation::allreduce, Operation::reduce_scatter}) {
+    const Problem problem{operation, 4096, Rank(0), 8, false};
+    EXPECT_EQ(choose(cyclic, problem).between, Between::gather_reduce) << name(operation);
+  }
+}
+
+TEST(Choose, SaysWhyInOneSentenceWithTheNextBest) {
+  const Decision decision = decide(make_blocks(8, 1), make_problem(0, 4 << 20));
+  EXPECT_EQ(decision.choice.between, Between::chain);
+  EXPECT_EQ(decision.reason.find("chain in segments of "), 0u) << decision.reason;
+  EXPECT_NE(decision.reason.find(" us estimated; next best "), std::string::npos) << decision.reason;
+}
+
+// Two pinned ranks of one server, warm caches; median of 400 calls.
+TEST(Choose, OnOneNodeFollowsWhatWasMeasured) {
+  const Topology two = make_blocks(1, 2);
+  const auto within = [&](Operation operation, Bytes bytes) {
+    return choose(two, make_problem(static_cast<int>(operation), bytes)).within;
+  };
+  for (const Operation rooted : {Operation::broadcast, Operation::scatter, Operation::gather}) {
+    EXPECT_EQ(within(rooted, 2 << 10), Within::cells) << "1.0 us against 1.5";
+    EXPECT_EQ(within(rooted, 8 << 10), Within::single_copy) << "2.0 us against 2.6";
+    EXPECT_EQ(within(rooted, 1 << 20), Within::single_copy) << "59 to 137 us against 101 to 176";
+  }
+  for (const Operation exchange : {Operation::allgather, Operation::alltoall}) {
+    EXPECT_EQ(within(exchange, 4 << 10), Within::cells) << "1.6 us against 2.3: both cores are in the kernel at once";
+    EXPECT_EQ(within(exchange, 16 << 10), Within::single_copy) << "3.3 us against 4.5";
+  }
+  EXPECT_EQ(within(Operation::allreduce, 2 << 10), Within::cells) << "1.0 us against 2.0";
+  EXPECT_EQ(within(Operation::allreduce, 64 << 10), Within::single_copy) << "7.4 us against 8.9";
+  for (const Bytes bytes : {Bytes{16} << 10, Bytes{64} << 10})
+    EXPECT_EQ(choose(two, make_problem(static_cast<int>(Operation::allreduce), bytes)).between, Between::gather_reduce)
+        << "3.6 us against 4.4, 7.4 against 10.6: waiting once instead of twice";
+}
+
+TEST(Choose, TakesNoSingleCopyWhereRanksOutnumberCores) {
+  const Topology crowded = make_blocks(1, 8, {.single_copy = true, .oversubscribed = true});
+  for (int operation = 0; operation < plan::operation_count; ++operation)
+    EXPECT_EQ(choose(crowded, make_problem(operation, 1 << 20)).within, Within::cells);
+}
+
+TEST(Choose, BetweenNodesWantsFewRoundsForShortAndNoByteTwiceForLongMessages) {
+  const Topology nodes = make_blocks(16, 1);
+  const auto between = [&](Operation operation, Bytes bytes) {
+    return choose(nodes, make_problem(static_cast<int>(operation), bytes)).between;
+  };
+  EXPECT_EQ(between(Operation::broadcast, 64), Between::knomial);
+  EXPECT_EQ(between(Operation::broadcast, 16 << 20), Between::chain);
+  EXPECT_NE(between(Operation::allgather, 64), Between::ring);
+  EXPECT_EQ(between(Operation::allreduce, 8), Between::recursive_doubling);
+  EXPECT_NE(between(Operation::allreduce, 1 << 20), Between::recursive_doubling);
+}
+
+// On a link as slow as this a 64K message is long: the tree's second hop costs as much again, a chain's does not.
+TEST(Choose, OnASlowNetworkPipelinesSooner) {
+  cost::Parameters slow;
+  slow.latency = 60;
+  slow.overhead = 8;
+  slow.link_rate = 25;
+  const Topology nodes = make_blocks(4, 1);
+  EXPECT_EQ(choose(nodes, make_problem(0, 64 << 10), slow).between, Between::chain);
+  EXPECT_EQ(choose(nodes, make_problem(5, 1 << 20), slow).between, Between::rabenseifner)
+      << "a tree's inner leaders receive the vector once per child";
+}
+
+TEST(Choose, TakesMicrosecondsAtAnySize) {
+  const Topology topology = make_blocks(4096, 16);
+  for (int operation = 0; operation < plan::operation_count; ++operation) {
+    const Problem problem = make_problem(operation, 64 << 10);
+    double least = 1e9;
+    for (int i = 0; i < 20; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      choose(topology, problem);
+      const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+      least = std::min(least, took.count());
+    }
+    EXPECT_LT(least, 100) << name(problem.operation);
+  }
+}
+
+}  // namespace
+}  // namespace espalier::collectives
