@@ -85,11 +85,11 @@ class Candidates {
       all_.push_back(choice);
     };
     if (fills_window(choice)) return add(std::min<Bytes>(window_, 32 << 10), window_);
-    if (topology_.largest_node() == 1 && !is_chain(choice)) return add(Bytes{32} << 10, 1);
+    if (topology_.largest_node() == 1 && !is_chain(choice)) return add(std::min<Bytes>(window_, 32 << 10), 1);
     const Bytes one_stage = round_up_to(std::max<Bytes>(passed_, 64), std::lcm(grain, Bytes{64}));
     if (one_stage <= std::min<Bytes>(window_, most_in_one_stage)) add(one_stage, 1);
-    for (const Bytes cell : {Bytes{8} << 10, Bytes{32} << 10})
-      if (cell < passed_ && cell <= window_) add(cell, 8);
+    for (const Bytes wanted : {Bytes{8} << 10, Bytes{32} << 10})
+      if (const Bytes cell = std::min(wanted, window_ / 4); cell < passed_) add(cell, 8);
   }
 
   /// A chain of prefixes is cut into cells between nodes, too.
