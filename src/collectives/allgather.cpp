@@ -8,6 +8,7 @@
 
 #include "collectives/in_flight.hpp"
 #include "groups/rounds.hpp"
+#include "leaders/speakers.hpp"
 #include "smp/collect.hpp"
 #include "smp/exchange.hpp"
 #include "smp/spread.hpp"
@@ -24,7 +25,6 @@ using plan::Problem;
 
 namespace {
 
-constexpr LocalRank leader{0};
 /// Sends left unfinished: bounds the slots of a ring over many nodes.
 constexpr std::size_t sends_ahead = 16;
 /// A message each way, its end, and two pieces for the node: what a round of a ring mostly emits.
@@ -50,8 +50,8 @@ struct LeaderData {
 /// One leader's messages. Receives of a round are waited for at its end, sends as late as possible.
 class LeaderExchange {
  public:
-  LeaderExchange(Builder& builder, const LeaderData& data)
-      : builder_(builder), data_(data), receives_(builder, 2), sends_(builder, sends_ahead) {}
+  LeaderExchange(Builder& builder, const LeaderData& data, const leaders::Speakers& speakers)
+      : builder_(builder), data_(data), speakers_(speakers), receives_(builder, 2), sends_(builder, sends_ahead) {}
 
   void start(const Round& round) {
     for (const Nodes& nodes : round.incoming)
@@ -65,9 +65,7 @@ class LeaderExchange {
   void finish_sends() { sends_.finish_all(); }
 
  private:
-  Rank leader_of(int node) const {
-    return builder_.topology().ranks_on(NodeId(node))[static_cast<std::size_t>(leader.value)];
-  }
+  Rank leader_of(int node) const { return speakers_.of(NodeId(node)); }
 
   void send(Rank to, const Nodes& nodes) {
     sends_.make_room();
@@ -76,6 +74,7 @@ class LeaderExchange {
 
   Builder& builder_;
   const LeaderData& data_;
+  const leaders::Speakers& speakers_;
   InFlight receives_;
   InFlight sends_;
 };
@@ -90,6 +89,8 @@ void copy_to_rank_order(Builder& builder, const LeaderData& data) {
 void build_between_nodes(Builder& builder, const Problem& problem, const Choice& choice) {
   const topology::Topology& topology = builder.topology();
   const LeaderData data{smp::NodeMajor(topology, problem)};
+  const leaders::Speakers speakers(topology, problem, choice.leaders);
+  const LocalRank leader = speakers.local_of(builder.node());
   const bool is_leader = builder.local() == leader;
   if (is_leader && data.buffer() == Buffer::scratch) builder.need_scratch(data.order.total());
   const int node = builder.node().value;
@@ -98,7 +99,7 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
                       data.buffer());
 
   smp::Spread spread(builder, choice, leader, data.buffer(), smp::Placement(data.order));
-  LeaderExchange exchange(builder, data);
+  LeaderExchange exchange(builder, data, speakers);
   const auto pass = [&](const Nodes& nodes) {
     if (data.bytes(nodes) > 0) spread.pass(data.begin(nodes), data.bytes(nodes));
   };

@@ -28,8 +28,6 @@ using plan::Problem;
 
 namespace {
 
-constexpr LocalRank leader{0};
-
 /// One leader's exchange with the others over a stretch of `output`.
 class LeaderExchange {
  public:
@@ -130,7 +128,9 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   const smp::Grain grain(problem);
   const Bytes whole = choice.segment == 0 ? problem.bytes : std::max(grain.bytes(), grain.round_down(choice.segment));
   const Bytes segment = std::min(whole, problem.bytes);
-  const LeaderOf leader_of = [&](int node) { return builder.topology().ranks_on(NodeId(node)).front(); };
+  const leaders::Speakers speakers(builder.topology(), problem, choice.leaders);
+  const LeaderOf leader_of = [&](int node) { return speakers.of(NodeId(node)); };
+  const LocalRank leader = speakers.local_of(builder.node());
   const bool is_leader = builder.local() == leader;
   const Bytes own = smp::NodeReduction::scratch_bytes(problem, choice);
   builder.need_scratch(own + (is_leader ? segment : 0));

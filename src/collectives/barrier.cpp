@@ -4,6 +4,7 @@
 
 #include "collectives/barrier.hpp"
 
+#include "leaders/speakers.hpp"
 #include "smp/operations.hpp"
 
 namespace espalier::collectives {
@@ -14,11 +15,11 @@ using plan::Flag;
 
 namespace {
 
-void disseminate(Builder& builder) {
+void disseminate(Builder& builder, const leaders::Speakers& speakers) {
   const topology::Topology& topology = builder.topology();
   const int count = topology.nodes();
   const int node = builder.node().value;
-  const auto leader_of = [&](int n) { return topology.ranks_on(NodeId(n)).front(); };
+  const auto leader_of = [&](int n) { return speakers.of(NodeId(n)); };
   for (int distance = 1; distance < count; distance *= 2) {
     const std::uint32_t receive = builder.recv(leader_of((node - distance + count) % count), Buffer::output, 0, 0);
     const std::uint32_t send = builder.send(leader_of((node + distance) % count), Buffer::output, 0, 0);
@@ -29,15 +30,16 @@ void disseminate(Builder& builder) {
 
 }  // namespace
 
-void build_barrier(Builder& builder, const plan::Problem&, const plan::Choice&) {
-  constexpr LocalRank leader{0};
+void build_barrier(Builder& builder, const plan::Problem& problem, const plan::Choice& choice) {
+  const leaders::Speakers speakers(builder.topology(), problem, choice.leaders);
+  const LocalRank leader = speakers.local_of(builder.node());
   const bool has_neighbours = builder.node_size() > 1;
   if (builder.topology().nodes() == 1) {
     if (!has_neighbours) return;
     smp::group_sync(builder, 0);
   } else if (builder.local() == leader) {
     builder.await_neighbours(Flag::ready, 1);
-    disseminate(builder);
+    disseminate(builder, speakers);
     if (has_neighbours) builder.post(Flag::release, 1);
   } else {
     builder.post(Flag::ready, 1);

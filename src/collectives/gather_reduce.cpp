@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "leaders/speakers.hpp"
 #include "plan/blocks.hpp"
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
@@ -23,6 +24,7 @@ class GatherReduce {
       : builder_(builder),
         topology_(builder.topology()),
         problem_(problem),
+        speakers_(topology_, problem, choice.leaders),
         blocks_(problem, topology_.ranks()),
         vector_(is_scattered() ? blocks_.total() : problem.bytes),
         segment_(is_scattered() ? vector_ : segment_of(problem, choice)),
@@ -59,10 +61,7 @@ class GatherReduce {
     return std::min(problem.bytes, std::max(grain.bytes(), grain.round_down(choice.segment)));
   }
 
-  Rank leader_of(int node) const {
-    const bool is_root_node = has_root(problem_.operation) && topology_.node_of(problem_.root) == NodeId(node);
-    return is_root_node ? problem_.root : topology_.ranks_on(NodeId(node)).front();
-  }
+  Rank leader_of(int node) const { return speakers_.of(NodeId(node)); }
   bool leads() const { return leader_of(builder_.node().value) == builder_.me(); }
   bool is_scattered() const { return problem_.operation == Operation::reduce_scatter; }
   bool folds(int node) const {
@@ -120,6 +119,7 @@ class GatherReduce {
   Builder& builder_;
   const topology::Topology& topology_;
   const Problem& problem_;
+  leaders::Speakers speakers_;
   plan::Blocks blocks_;
   Bytes vector_;  ///< what one rank brings
   Bytes segment_;

@@ -5,16 +5,18 @@
 #include <vector>
 
 #include "groups/shares.hpp"
+#include "leaders/speakers.hpp"
 #include "plan/choice.hpp"
 #include "plan/problem.hpp"
 #include "topology/topology.hpp"
 
 namespace espalier::collectives {
 
-/// The masters of all groups of a choice, a pure function of what all ranks agree on: the first of each share
-/// (groups/shares.hpp). On a node with fewer ranks than groups ranks speak for several groups in turn. A root that is
-/// no master otherwise takes the place of its node's master of group 0: its data are on the wire at once. The topology
-/// must outlive it. Not for several threads at once.
+/// The masters of all groups of a choice, a pure function of what all ranks agree on: those near their NICs
+/// (leaders/speakers.hpp); where nearness has no say, the first of each share (groups/shares.hpp). On a node with fewer
+/// ranks than groups ranks speak for several groups in turn. A root that is no master otherwise takes the place of its
+/// node's master of group 0: its data are on the wire at once. The topology must outlive it. Not for several threads at
+/// once.
 class Masters {
  public:
   Masters(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
@@ -30,6 +32,7 @@ class Masters {
   std::vector<Rank> derive(int node) const;
 
   const topology::Topology& topology_;
+  leaders::Speakers speakers_;
   int groups_;
   int rooted_node_;  ///< -1: the operation has no root
   Rank root_;

@@ -5,7 +5,8 @@ namespace espalier::collectives {
 NodeTree::NodeTree(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
                    NodeId node)
     : topology_(topology),
-      root_(problem.root),
+      speakers_(topology, problem, choice.leaders),
+      goes_up_(problem.operation == plan::Operation::gather || problem.operation == plan::Operation::reduce),
       between_(choice.between),
       radix_(choice.radix),
       first_(topology.node_of(problem.root).value),
@@ -13,7 +14,8 @@ NodeTree::NodeTree(const topology::Topology& topology, const plan::Problem& prob
       branch_(derive(position_)) {}
 
 Rank NodeTree::speaker_at(int position) const {
-  return position == 0 ? root_ : topology_.ranks_on(NodeId(node_at(position))).front();
+  const bool relays = goes_up_ && !(position == position_ ? branch_ : derive(position)).children.empty();
+  return speakers_.of(NodeId(node_at(position)), relays);
 }
 
 Bytes NodeTree::bytes(const smp::NodeMajor& order, int first, int last) const {

@@ -1,6 +1,7 @@
 #pragma once
 // The nodes of a communicator as a tree around the root's node, seen from one of them.
 
+#include "leaders/speakers.hpp"
 #include "plan/builder.hpp"
 #include "smp/placement.hpp"
 #include "trees/tree.hpp"
@@ -13,8 +14,8 @@ struct Stretch {
   int last = 0;
 };
 
-/// One rank speaks for each node: the root for its own, elsewhere the first. Positions count nodes from the root's on,
-/// around the last one. The topology must outlive it.
+/// One rank speaks for each node (leaders/speakers.hpp): the root for its own. Positions count nodes from the root's
+/// on, around the last one. The topology must outlive it.
 class NodeTree {
  public:
   NodeTree(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice, NodeId node);
@@ -51,7 +52,8 @@ class NodeTree {
   trees::Branch derive(int position) const;
 
   const topology::Topology& topology_;
-  Rank root_;
+  leaders::Speakers speakers_;
+  bool goes_up_;  ///< speakers of inner vertices receive what comes from below
   plan::Between between_;
   int radix_;
   int first_;

@@ -15,6 +15,7 @@
 #include "collectives/gather_reduce.hpp"
 #include "collectives/leader_sum.hpp"
 #include "collectives/reduce_halving.hpp"
+#include "leaders/speakers.hpp"
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
 #include "trees/tree.hpp"
@@ -28,10 +29,6 @@ using plan::Problem;
 
 namespace {
 
-Rank leader_of(const topology::Topology& topology, NodeId node, Rank root) {
-  return topology.node_of(root) == node ? root : topology.ranks_on(node).front();
-}
-
 /// The caller's part in the tree of leaders.
 struct Place {
   Rank parent{-1};
@@ -41,23 +38,44 @@ struct Place {
   Rank forward_from{-1};
 };
 
-Place derive_place(const Builder& builder, const Problem& problem, const Choice& choice) {
-  const topology::Topology& topology = builder.topology();
-  const int count = topology.nodes();
-  const int root_node = topology.node_of(problem.root).value;
-  const int first = problem.is_commutative ? root_node : 0;
-  const int position = (builder.node().value - first + count) % count;
-  const auto leader_at = [&](int p) { return leader_of(topology, NodeId((p + first) % count), problem.root); };
-  trees::Branch branch = trees::derive_knomial(position, count, choice.radix);
-  std::sort(branch.children.begin(), branch.children.end());
-  Place place;
-  if (branch.parent >= 0) place.parent = leader_at(branch.parent);
-  for (const int child : branch.children) place.children.push_back(leader_at(child));
-  if (first == root_node) return place;
-  if (position == 0) place.forward_to = problem.root;
-  if (builder.me() == problem.root) place.forward_from = leader_at(0);
-  return place;
-}
+/// The tree of leaders. Positions count nodes from the first on, around the last one.
+class LeaderTree {
+ public:
+  LeaderTree(const topology::Topology& topology, const Problem& problem, const Choice& choice)
+      : topology_(topology),
+        problem_(problem),
+        speakers_(topology, problem, choice.leaders),
+        radix_(choice.radix),
+        first_(problem.is_commutative ? topology.node_of(problem.root).value : 0) {}
+
+  Rank leader_of(NodeId node) const { return leader_at((node.value - first_ + topology_.nodes()) % topology_.nodes()); }
+
+  Place derive_place(NodeId node, Rank me) const {
+    const int position = (node.value - first_ + topology_.nodes()) % topology_.nodes();
+    trees::Branch branch = branch_at(position);
+    std::sort(branch.children.begin(), branch.children.end());
+    Place place;
+    if (branch.parent >= 0) place.parent = leader_at(branch.parent);
+    for (const int child : branch.children) place.children.push_back(leader_at(child));
+    if (NodeId(first_) == topology_.node_of(problem_.root)) return place;
+    if (position == 0) place.forward_to = problem_.root;
+    if (me == problem_.root) place.forward_from = leader_at(0);
+    return place;
+  }
+
+ private:
+  trees::Branch branch_at(int position) const { return trees::derive_knomial(position, topology_.nodes(), radix_); }
+  Rank leader_at(int position) const {
+    const NodeId node((position + first_) % topology_.nodes());
+    return speakers_.of(node, !branch_at(position).children.empty());
+  }
+
+  const topology::Topology& topology_;
+  const Problem& problem_;
+  leaders::Speakers speakers_;
+  int radix_;
+  int first_;
+};
 
 /// A leader's half of the pipeline: its node's result of a segment, then its children's, then on to its parent.
 class Confluence {
@@ -135,7 +153,8 @@ void build_reduce(Builder& builder, const Problem& problem, const Choice& choice
     return build_gather_reduce(builder, problem, choice);
   if (choice.between == plan::Between::rabenseifner && topology.nodes() > 1)
     return build_halving_reduce(builder, problem, choice);
-  const Rank speaker = leader_of(topology, builder.node(), problem.root);
+  const LeaderTree tree(topology, problem, choice);
+  const Rank speaker = tree.leader_of(builder.node());
   const bool leads = speaker == builder.me();
   const Buffer home = builder.node() == topology.node_of(problem.root) ? Buffer::output : Buffer::scratch;
   const smp::Grain grain(problem);
@@ -143,7 +162,7 @@ void build_reduce(Builder& builder, const Problem& problem, const Choice& choice
   const Bytes segment =
       std::min(problem.bytes, is_whole ? problem.bytes : std::max(grain.bytes(), grain.round_down(choice.segment)));
 
-  const Place place = leads && topology.nodes() > 1 ? derive_place(builder, problem, choice) : Place{};
+  const Place place = leads && topology.nodes() > 1 ? tree.derive_place(builder.node(), builder.me()) : Place{};
   const Bytes result = leads && home == Buffer::scratch ? problem.bytes : 0;
   const Bytes own = smp::NodeReduction::scratch_bytes(problem, choice);
   builder.need_scratch(result + own + Confluence::scratch_bytes(place, segment));

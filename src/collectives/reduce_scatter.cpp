@@ -10,6 +10,7 @@
 #include "collectives/gather_reduce.hpp"
 
 #include "collectives/leader_sum.hpp"
+#include "leaders/speakers.hpp"
 #include "plan/blocks.hpp"
 #include "smp/reduce_apart.hpp"
 #include "smp/reduce_grain.hpp"
@@ -23,8 +24,6 @@ using plan::Choice;
 using plan::Problem;
 
 namespace {
-
-constexpr LocalRank leader{0};
 
 /// Where the leaders' scratch holds what: all nodes' parts as the own node has combined them, one behind the other,
 /// then the own part as each of the other nodes has.
@@ -60,7 +59,9 @@ class Pairwise {
         topology_(builder.topology()),
         blocks_(problem, topology_.ranks()),
         layout_(topology_, blocks_, builder.node()),
-        node_(builder, problem, choice, leader, Buffer::scratch, is_leader() ? layout_.total(topology_.nodes()) : 0) {
+        speakers_(topology_, problem, choice.leaders),
+        leader_(speakers_.local_of(builder.node())),
+        node_(builder, problem, choice, leader_, Buffer::scratch, is_leader() ? layout_.total(topology_.nodes()) : 0) {
     builder.need_scratch((is_leader() ? layout_.total(topology_.nodes()) : 0) +
                          smp::NodeReduction::scratch_bytes(problem, choice));
   }
@@ -81,8 +82,8 @@ class Pairwise {
   }
 
  private:
-  bool is_leader() const { return builder_.local() == leader; }
-  Rank leader_of(int node) const { return topology_.ranks_on(NodeId(node)).front(); }
+  bool is_leader() const { return builder_.local() == leader_; }
+  Rank leader_of(int node) const { return speakers_.of(NodeId(node)); }
   Bytes own_bytes() const { return layout_.bytes(builder_.node().value); }
 
   void expect_parts() {
@@ -115,7 +116,7 @@ class Pairwise {
   void hand_out(Bytes result) {
     for (const Rank rank : topology_.ranks_on(builder_.node())) {
       const LocalRank local = topology_.local_rank(rank);
-      if (local == leader && is_leader())
+      if (local == leader_ && is_leader())
         builder_.copy(Buffer::scratch, result, Buffer::output, 0, blocks_.bytes(rank));
       node_.hand_out(local, {Buffer::scratch, result, blocks_.bytes(rank)}, 0);
       result += blocks_.bytes(rank);
@@ -126,6 +127,8 @@ class Pairwise {
   const topology::Topology& topology_;
   plan::Blocks blocks_;
   Layout layout_;
+  leaders::Speakers speakers_;
+  LocalRank leader_;
   smp::NodeReduction node_;
   std::vector<std::uint32_t> receives_;
   std::vector<std::uint32_t> sends_;

@@ -43,6 +43,7 @@ NodeLeaders derive_leaders(const Topology& topology, NodeId node, const Call& ca
   const Election election = elect(topology.facts_on(node), topology.size_of(node), request);
   NodeLeaders result;
   result.reason = only_sends ? "only senders: distance does not matter" : election.reason;
+  result.is_natural = election.is_natural;
   for (const Leader& leader : election.leaders)
     result.leaders.push_back({topology.ranks_on(node)[static_cast<std::size_t>(leader.rank.value)], leader.nic});
   if (is_root_here && !call.hands_over) put_root_in(topology, call, result);

@@ -41,6 +41,7 @@ struct NodeLeaders {
   };
   std::vector<Leader> leaders;
   std::string reason;
+  bool is_natural = false;  ///< nearness had no say, except that a root leads its own node
 
   /// Who speaks for the node in group k: nodes with fewer leaders than others let theirs take several groups.
   const Leader& in_group(int k) const { return leaders[static_cast<std::size_t>(k) % leaders.size()]; }

@@ -15,7 +15,8 @@ using machine::RankFacts;
 
 namespace {
 
-constexpr std::array<std::string_view, 3> names = {"natural", "near", "spread"};
+const std::array<std::string_view, 3> names = {plan::name(Policy::natural), plan::name(Policy::near),
+                                               plan::name(Policy::spread)};
 
 bool sees_the_same(const RankFacts& a, const RankFacts& b) {
   return a.nics_key == b.nics_key && a.nics == b.nics && a.numa_nodes == b.numa_nodes && a.nic_numa == b.nic_numa;
@@ -42,7 +43,7 @@ std::string_view why_neutral(std::span<const RankFacts> facts, int ranks) {
 }
 
 Election elect_naturally(std::span<const RankFacts> facts, int count, std::string_view reason) {
-  Election election{{}, reason};
+  Election election{{}, reason, true};
   for (int k = 0; k < count; ++k)
     election.leaders.push_back({LocalRank(k), facts.empty() ? -1 : nearest_nic(facts[static_cast<std::size_t>(k)])});
   return election;

@@ -8,14 +8,11 @@
 
 #include "base/ids.hpp"
 #include "machine/rank_facts.hpp"
+#include "plan/choice.hpp"
 
 namespace espalier::leaders {
 
-enum class Policy : std::uint8_t {
-  natural,  ///< local ranks 0, 1, … whatever is near
-  near,     ///< nearest to their NIC, on different L3 groups where there is a choice
-  spread,   ///< one per NUMA node in turn, the nearest NUMA node first: for memory bandwidth rather than for the NIC
-};
+using Policy = plan::Leaders;
 
 std::span<const std::string_view> policy_names();
 /// Throws Error naming the text and the policies there are.
@@ -40,6 +37,7 @@ struct Leader {
 struct Election {
   std::vector<Leader> leaders;  ///< at least one, all different; leader k belongs to group k
   std::string_view reason;      ///< one clause for people
+  bool is_natural = false;      ///< nearness had no say: local ranks 0, 1, …
 };
 
 /// Leader k takes NIC (turn + k) mod the number of NICs, so that rails have the same leaders on all nodes alike. It is

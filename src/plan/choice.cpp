@@ -28,6 +28,7 @@ std::string to_string(const Choice& choice) {
   text += std::string(",within=") + name(choice.within);
   if (choice.within == Within::cells)
     text += ",cell=" + format_bytes(choice.cell) + ",cells=" + std::to_string(choice.cells);
+  if (choice.leaders != Choice{}.leaders) text += std::string(",leaders=") + name(choice.leaders);
   return text;
 }
 

@@ -39,6 +39,13 @@ enum class Between : std::uint8_t {
 /// How the masters of a group exchange (multi_group).
 enum class Exchange : std::uint8_t { direct, ring, bruck, recursive_doubling };
 
+/// Which ranks speak on the network for their nodes (leaders/election.hpp).
+enum class Leaders : std::uint8_t {
+  natural,  ///< local ranks 0, 1, … whatever is near
+  near,     ///< nearest to their NIC, on different L3 groups where there is a choice; natural where nothing is known
+  spread,   ///< one per NUMA node in turn, the nearest NUMA node first: for memory bandwidth rather than for the NIC
+};
+
 struct Choice {
   Between between = Between::knomial;
   Within within = Within::cells;
@@ -54,6 +61,7 @@ struct Choice {
   Exchange exchange = Exchange::direct;
   /// Messages that one rank has under way at most; 0 sets no bound.
   int connections = 0;
+  Leaders leaders = Leaders::near;
 
   bool operator==(const Choice&) const = default;
 };
@@ -61,6 +69,7 @@ struct Choice {
 const char* name(Within within);
 const char* name(Between between);
 const char* name(Exchange exchange);
+const char* name(Leaders leaders);
 
 /// "knomial,radix=4,segment=64K,within=cells,cell=32K,cells=4": what parse_choice reads back.
 std::string to_string(const Choice& choice);

@@ -60,6 +60,11 @@ const char* name(Exchange exchange) {
   return names[static_cast<int>(exchange)];
 }
 
+const char* name(Leaders leaders) {
+  static constexpr const char* names[] = {"natural", "near", "spread"};
+  return names[static_cast<int>(leaders)];
+}
+
 Operation parse_operation(std::string_view text) {
   if (text == "bcast") return Operation::broadcast;
   if (text == "reduce_scatter_block") return Operation::reduce_scatter;
