@@ -53,6 +53,7 @@ bench: setup           ## native against Espalier, every collective, 2 ranks, ev
 figures: setup         ## the papers' figures, drawn for this machine: a page and the numbers in build/figures
 	$(BIN)/python bench/papers/smp.py --output build/figures
 	$(BIN)/python bench/papers/groups.py --output build/figures
+	$(BIN)/python bench/papers/nuioa.py --output build/figures
 
 measures: setup        ## what we set out to reach, tuned and measured under every MPI: a verdict per operation
 	$(BIN)/python bench/measures.py

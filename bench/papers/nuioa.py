@@ -1,6 +1,6 @@
 """What a far leader costs, simulated: Goglin and Moreaud's cluster as a network of sockets, links and cards.
 
-    python bench/papers/nuioa.py [--json]
+    python bench/papers/nuioa.py [--json] [--output FOLDER]
 
 Eight nodes of four sockets in a square, two cores each, the card on socket 1. A message flows from a card into the
 memory of the socket where its receiver sits; all flows share sockets' links, memories and cards max-min fairly, a usual
@@ -19,6 +19,9 @@ import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from nuioa_chart import draw_page
 
 LINK = 1.5  # 2 GB/s: between neighbouring sockets, per direction
 COPY = 1.4  # 2 GB/s: one core copying
@@ -150,12 +153,18 @@ def gains(ranks: int, pieces: int, memory: float) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="What a far leader costs, simulated.")
     parser.add_argument("--json", action="store_true", help="the numbers as JSON")
-    as_json = parser.parse_args().json
+    parser.add_argument(
+        "--output", type=Path, help="also a page with the curve and the paper's bands: FOLDER/nuioa.html"
+    )
+    options = parser.parse_args()
     cases = {"1 rank per node, whole": gains(1, 1, MEMORIES[0])}  # one flow at a time: the memory is never full
     for memory in MEMORIES:
         cases[f"8 ranks, whole, memory {memory:g}"] = gains(8, 1, memory)
         cases[f"8 ranks, 16 pieces, memory {memory:g}"] = gains(8, 16, memory)
-    if as_json:
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
+        (options.output / "nuioa.html").write_text(draw_page(SHARES, cases), encoding="utf-8")
+    if options.json:
         json.dump({"shares": SHARES, "gains_percent": cases}, sys.stdout, indent=2)
         return
     print(f"{'far memory at this share of the wire':38}" + "".join(f"{share:>7.2f}" for share in SHARES))

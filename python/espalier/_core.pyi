@@ -516,6 +516,9 @@ def verify_sequence(plans: Sequence[Plan]) -> list[Violation]:
 def verify_random(count: int, seed: int, callback: Callable[[int], Any] | None = None) -> _Outcome:
     """Proves random plans; the same for a seed. `callback(done)` is called after each."""
 
+def draw_places(node_of: list[int], seed: int) -> list[RankFacts]:
+    """Invented places of ranks on their nodes: src/verify/places.hpp."""
+
 def verify_exhaustive(first: int, last: int, callback: Callable[[int], Any] | None = None) -> _Outcome:
     """Proves every algorithm on every kind of machine of `first` to `last` ranks, from every root."""
 

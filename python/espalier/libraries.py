@@ -33,6 +33,11 @@ def find_bench_worker(abi: Abi) -> Path:
     return _find(f"espalier_bench_{abi}")
 
 
+def find_nuioa_worker(abi: Abi) -> Path:
+    """The program of `espalier bench nuioa` for an MPI of this ABI. Raises UserError where it is missing."""
+    return _find(f"espalier_nuioa_{abi}")
+
+
 def find_tune_worker(abi: Abi) -> Path:
     """The program that `espalier tune` measures with under an MPI of this ABI. Raises UserError where it is missing."""
     return _find(f"espalier_tune_{abi}")

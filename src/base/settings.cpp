@@ -84,6 +84,21 @@ constexpr Setting table[] = {
     {{"ESPALIER_TABLE", "", "File with the tuned table (default: the user's, then the system's); off uses none.",
       local},
      [](Settings& s, std::string_view v) { s.table = v; }},
+    {{"ESPALIER_LEADERS", "",
+      "Which ranks speak for their nodes: near (to the network card; where nothing is known, the first), natural (the "
+      "first), spread (one per NUMA node in turn). Default: as the tuned table says, else near.",
+      collective},
+     [](Settings& s, std::string_view v) { s.leaders = v; }},
+    {{"ESPALIER_NIC", "", "Network devices in use, with commas: mlx5_0,mlx5_1 (default: found out).", local},
+     [](Settings& s, std::string_view v) { s.nic = v; }},
+    {{"ESPALIER_MACHINE", "",
+      "Ranks pretend to sit in this machine when leaders are elected: a file of lstopo (.xml), or hwloc's synthetic "
+      "notation.",
+      local},
+     [](Settings& s, std::string_view v) { s.machine = v; }},
+    {{"ESPALIER_MACHINE_MAPPING", "packed", "How ranks fill the pretended machine: packed, scattered, unbound or half.",
+      local},
+     [](Settings& s, std::string_view v) { s.machine_mapping = v; }},
     {{"ESPALIER_STRICT", "0",
       "1 leaves reductions whose bits depend on the order of operands (sums and products of floating-point and complex "
       "numbers, user-defined operations) over more than two ranks to the native MPI library.",

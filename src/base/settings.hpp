@@ -31,6 +31,10 @@ struct Settings {
   /// ESPALIER_CHOICE_<OPERATION>, in the order of plan::Operation.
   std::array<std::string, 11> choices;
   std::string table;
+  std::string leaders;
+  std::string nic;
+  std::string machine;
+  std::string machine_mapping;
   bool strict = false;
   bool single_copy = true;
   int wait_spin = 2000;

@@ -5,6 +5,7 @@
 
 #include "bindings/bindings.hpp"
 #include "verify/exhaustive.hpp"
+#include "verify/places.hpp"
 #include "verify/random.hpp"
 
 namespace espalier::bindings {
@@ -86,6 +87,10 @@ void bind_verify(nb::module_& module) {
   module.def(
       "verify_sequence", [](const std::vector<plan::Plan>& plans) { return verify::verify_sequence(plans); },
       nb::arg("plans"));
+  module.def(
+      "draw_places",
+      [](const std::vector<int>& node_of, std::uint64_t seed) { return verify::draw_places(node_of, seed); },
+      nb::arg("node_of"), nb::arg("seed"));
   module.def("verify_random", &verify_random, nb::arg("count"), nb::arg("seed"), nb::arg("callback") = nb::none());
   module.def("verify_exhaustive", &verify_exhaustive, nb::arg("first"), nb::arg("last"),
              nb::arg("callback") = nb::none());

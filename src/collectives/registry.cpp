@@ -30,27 +30,30 @@ using plan::Within;
 
 namespace {
 
-constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
-constexpr const char* chain_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
-constexpr const char* knomial_knobs = "radix=2..64 within=cells|single_copy cell=64..64M cells=1..1024";
-constexpr const char* direct_knobs =
-    "connections=0..1024 segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
+#define CELLS "cell=64..64M cells=1..1024"
+#define WITHIN "within=cells|single_copy " CELLS
+#define LEADERS " leaders=natural|near|spread"
+constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN LEADERS;
+constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN LEADERS;
+constexpr const char* knomial_knobs = "radix=2..64 " WITHIN LEADERS;
+constexpr const char* exchange_knobs = WITHIN LEADERS;
+constexpr const char* pairwise_knobs = WITHIN;  // every rank speaks for itself
+constexpr const char* direct_knobs = "connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
 constexpr const char* group_knobs =
-    "groups=1..64 exchange=direct|ring|bruck|recursive_doubling connections=0..1024 segment=0|1K..1G "
-    "within=cells|single_copy cell=64..64M cells=1..1024";
-constexpr const char* gather_knobs =
-    "groups=1..64 connections=0..1024 within=cells|single_copy cell=64..64M cells=1..1024";
+    "groups=1..64 exchange=direct|ring|bruck|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
+constexpr const char* gather_knobs = "groups=1..64 connections=0..1024 " WITHIN LEADERS;
 constexpr const char* group_tree_knobs =
-    "groups=1..64 exchange=direct|ring|recursive_doubling connections=0..1024 segment=0|1K..1G "
-    "within=cells|single_copy cell=64..64M cells=1..1024";
+    "groups=1..64 exchange=direct|ring|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
 constexpr const char* group_sum_knobs =
-    "groups=1..64 exchange=direct|ring|recursive_doubling segment=0|1K..1G cell=64..64M cells=1..1024";
-constexpr const char* group_swap_knobs = "groups=1..64 cell=64..64M cells=1..1024";
-constexpr const char* leader_knobs = "cell=64..64M cells=1..1024";
-constexpr const char* exchange_knobs = "within=cells|single_copy cell=64..64M cells=1..1024";
-
-constexpr const char* cell_knobs = "cell=64..64M cells=1..1024";
-constexpr const char* segment_knobs = "segment=0|1K..1G within=cells|single_copy cell=64..64M cells=1..1024";
+    "groups=1..64 exchange=direct|ring|recursive_doubling segment=0|1K..1G " CELLS LEADERS;
+constexpr const char* group_swap_knobs = "groups=1..64 " CELLS LEADERS;
+constexpr const char* leader_knobs = CELLS LEADERS;
+constexpr const char* cell_knobs = CELLS;
+constexpr const char* segment_knobs = "segment=0|1K..1G " WITHIN LEADERS;
+constexpr const char* signal_knobs = "leaders=natural|near|spread";
+#undef CELLS
+#undef WITHIN
+#undef LEADERS
 
 constexpr Algorithm table[] = {
     {"broadcast_knomial", Operation::broadcast, Between::knomial,
@@ -84,7 +87,7 @@ constexpr Algorithm table[] = {
     {"scatter_pairwise", Operation::scatter, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.2 (above 128K)",
      "the root sends every rank of other nodes its block: ranks - 1 messages, no further copy, every block crosses one "
      "link once",
-     exchange_knobs, build_scatter},
+     pairwise_knobs, build_scatter},
     {"gather_knomial", Operation::gather, Between::knomial, "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
      "k-nomial tree of N nodes, ceil(log_k N) rounds; a leader sends the blocks of its whole subtree at once",
      knomial_knobs, build_gather},
@@ -94,7 +97,7 @@ constexpr Algorithm table[] = {
     {"gather_pairwise", Operation::gather, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.2 (above 128K)",
      "every rank of other nodes sends the root its block: ranks - 1 messages, no further copy, every block crosses one "
      "link once",
-     exchange_knobs, build_gather},
+     pairwise_knobs, build_gather},
     {"allgather_ring", Operation::allgather, Between::ring,
      "Qian, Rashti, Afsahi 2010, section 4 (single group, single connection)",
      "leaders pass on one node's data per round, N - 1 rounds; every leader sends (N - 1)/N of the result",
@@ -131,7 +134,7 @@ constexpr Algorithm table[] = {
     {"alltoall_pairwise", Operation::alltoall, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.3",
      "every rank exchanges with each rank of other nodes itself, at distances 1, 2, 3, …, eight exchanges at a time; "
      "shared memory serves neighbours meanwhile",
-     exchange_knobs, build_alltoall},
+     pairwise_knobs, build_alltoall},
     {"alltoall_flat", Operation::alltoall, Between::flat,
      "Wu, Kendall, Aluru 2005, section 8.3 (gather, exchange between leaders, scatter)",
      "leaders exchange all their ranks' short blocks: N - 1 messages per node, two more copies of each block",
@@ -197,14 +200,14 @@ constexpr Algorithm table[] = {
      "each rank adds its own to the prefix of the one before and hands it on; ranks - 1 hops + pieces", cell_knobs,
      build_scan, why_no_scan},
     {"scan_gather_reduce", Operation::scan, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
-     "one node: every rank folds the vectors of all lower ranks, one synchronisation per piece", exchange_knobs,
+     "one node: every rank folds the vectors of all lower ranks, one synchronisation per piece", pairwise_knobs,
      build_scan, why_no_scan},
     {"exscan_chain", Operation::exscan, Between::chain, "Hillis, Steele 1986 (serial form), pipelined",
      "as scan_chain; each rank keeps the prefix that it was handed", cell_knobs, build_scan, why_no_scan},
     {"exscan_gather_reduce", Operation::exscan, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
-     "as scan_gather_reduce, without the own vector", exchange_knobs, build_scan, why_no_scan},
+     "as scan_gather_reduce, without the own vector", pairwise_knobs, build_scan, why_no_scan},
     {"barrier_dissemination", Operation::barrier, Between::dissemination, "Hensgen, Finkel, Manber 1988",
-     "leaders signal 2^k nodes to the right, ceil(log2 N) rounds", "", build_barrier},
+     "leaders signal 2^k nodes to the right, ceil(log2 N) rounds", signal_knobs, build_barrier},
 };
 
 std::string names_of(Operation operation) {
@@ -252,6 +255,13 @@ plan::Exchange parse_exchange(std::string_view value) {
   throw Error("exchange=" + std::string(value) + ": one of direct, ring, bruck, recursive_doubling");
 }
 
+plan::Leaders parse_leaders(std::string_view value) {
+  using plan::Leaders;
+  for (const Leaders leaders : {Leaders::natural, Leaders::near, Leaders::spread})
+    if (value == name(leaders)) return leaders;
+  throw Error("leaders=" + std::string(value) + ": one of natural, near, spread");
+}
+
 void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
   if (knob == "radix")
     choice.radix = parse_count(knob, value, 2, 64);
@@ -269,9 +279,11 @@ void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
     choice.exchange = parse_exchange(value);
   else if (knob == "connections")
     choice.connections = parse_count(knob, value, 0, 1024);
+  else if (knob == "leaders")
+    choice.leaders = parse_leaders(value);
   else
     throw Error("unknown knob '" + std::string(knob) +
-                "': one of radix, segment, within, cell, cells, groups, exchange, connections");
+                "': one of radix, segment, within, cell, cells, groups, exchange, connections, leaders");
 }
 
 /// The larger of the two buffers of the rank that has most.

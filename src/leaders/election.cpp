@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string>
 #include <tuple>
 
@@ -34,7 +33,8 @@ std::string_view why_neutral(std::span<const RankFacts> facts, int ranks) {
   const RankFacts& first = facts.front();
   if (!all([&](const RankFacts& it) { return sees_the_same(it, first); })) return "its ranks see different NICs";
   if (first.nics == 0) return "no NIC is known";
-  if (first.nics > machine::most_nics) return "its facts make no sense";
+  const auto makes_sense = [](const RankFacts& it) { return it.numa >= -1 && it.l3 >= -1; };
+  if (first.nics > machine::most_nics || !all(makes_sense)) return "its facts make no sense";
   if (first.numa_nodes <= 1) return "one NUMA node: every rank is near";
   if (all([](const RankFacts& it) { return it.binding != Binding::bound; })) return "no rank is bound to a NUMA node";
   if (all(is_far_everywhere)) return "where the NIC sits is not known";
@@ -49,18 +49,43 @@ Election elect_naturally(std::span<const RankFacts> facts, int count, std::strin
   return election;
 }
 
+/// How many leaders each place (NUMA node, L3 group; -1: several) has.
+class Uses {
+ public:
+  explicit Uses(int most) : count_(static_cast<std::size_t>(most) + 2) {}
+  int& operator[](int place) { return count_[static_cast<std::size_t>(place + 1)]; }
+
+ private:
+  std::vector<int> count_;
+};
+
+int largest(std::span<const RankFacts> facts, std::int16_t RankFacts::*place) {
+  int most = -1;
+  for (const RankFacts& it : facts) most = std::max<int>(most, it.*place);
+  return most;
+}
+
 /// Takes one leader after the other.
 class Ballot {
  public:
   Ballot(std::span<const RankFacts> facts, const Request& request)
-      : facts_(facts), request_(request), is_taken_(facts.size()) {}
+      : facts_(facts),
+        request_(request),
+        is_taken_(facts.size()),
+        numa_uses_(largest(facts, &RankFacts::numa)),
+        l3_uses_(largest(facts, &RankFacts::l3)) {}
 
   Leader take(int nic) {
     std::vector<int> best;
+    std::tuple<int, int, int> least;
     for (int rank = 0; rank < static_cast<int>(facts_.size()); ++rank) {
       if (is_taken_[static_cast<std::size_t>(rank)]) continue;
-      if (!best.empty() && cost(rank, nic) < cost(best.front(), nic)) best.clear();
-      if (best.empty() || cost(rank, nic) == cost(best.front(), nic)) best.push_back(rank);
+      const auto its = cost(rank, nic);
+      if (best.empty() || its < least) {
+        best.clear();
+        least = its;
+      }
+      if (its == least) best.push_back(rank);
     }
     // NICs take turns first: equals are next when all NICs have had theirs.
     const std::size_t turn = static_cast<std::size_t>(request_.turn) / facts_.front().nics;
@@ -83,8 +108,8 @@ class Ballot {
   std::span<const RankFacts> facts_;
   const Request& request_;
   std::vector<bool> is_taken_;
-  std::map<int, int> numa_uses_;
-  std::map<int, int> l3_uses_;
+  Uses numa_uses_;
+  Uses l3_uses_;
 };
 
 }  // namespace

@@ -11,12 +11,18 @@ Place probe_place(const PlaceSettings& settings) {
   try {
     const Node node = probe_node(settings.machine);
     const NicsInUse use = derive_nics_in_use(node, probe_nic_hints(settings.nic));
+    std::string complaint;
+    if (!settings.nic.empty() && use.reason.find("ESPALIER_NIC=") == std::string::npos)
+      complaint = "ESPALIER_NIC=" + settings.nic + " names no network device of " + node.source + "; " + use.reason;
     const Mapping mapping = settings.mapping.empty() ? Mapping::packed : parse_mapping(settings.mapping);
     const CpuSet cpus =
         settings.machine.empty() ? CpuSet::probe_binding() : derive_binding(node, mapping, settings.index);
-    return {derive_rank_facts(node, use, cpus), use.reason};
+    return {derive_rank_facts(node, use, cpus), use.reason, complaint};
   } catch (const std::exception& error) {
-    return {RankFacts{}, error.what()};
+    // A system that says little is nobody's mistake; a pretended machine that cannot be read is.
+    const bool is_asked_for = !settings.machine.empty() || !settings.mapping.empty();
+    const std::string what = error.what();
+    return {RankFacts{}, what, is_asked_for ? what + "; leaders are elected by rank" : ""};
   }
 }
 

@@ -20,6 +20,8 @@ struct Place {
   RankFacts facts;
   /// What is in use and why, or why nothing is known: one clause for people, never empty.
   std::string remark;
+  /// A setting that cannot be followed, and why; empty when all could.
+  std::string complaint;
 };
 
 /// Reads the system and the environment. Never throws: no hwloc, a broken snapshot, hidden PCI or a wrong mapping leave

@@ -1,6 +1,7 @@
 #include "machine/rank_facts.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace espalier::machine {
 namespace {
@@ -16,6 +17,12 @@ std::uint32_t key_of(const Node& node, const NicsInUse& use) {
   return use.nics.empty() ? 0 : std::max<std::uint32_t>(key, 1);
 }
 
+std::uint32_t rate_of(const Node& node, const NicsInUse& use) {
+  std::uint64_t most = 0;
+  for (const int i : use.nics) most = std::max(most, node.nics[static_cast<std::size_t>(i)].mbits);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, std::numeric_limits<std::uint32_t>::max()));
+}
+
 std::int16_t home_of(const Node& node, const Nic& nic) {
   for (const NumaNode& numa : node.numa_nodes)
     if (numa.cpus.intersects(nic.near)) return static_cast<std::int16_t>(numa.os_index);
@@ -29,6 +36,7 @@ RankFacts derive_rank_facts(const Node& node, const NicsInUse& use, const CpuSet
   facts.numa_nodes = static_cast<std::uint8_t>(std::min<std::size_t>(node.numa_nodes.size(), 255));
   facts.nics = static_cast<std::uint8_t>(use.nics.size());
   facts.nics_key = key_of(node, use);
+  facts.mbits = rate_of(node, use);
   facts.numa = static_cast<std::int16_t>(numa_of(node, cpus));
   facts.l3 = static_cast<std::int16_t>(l3_of(node, cpus));
   if (facts.numa >= 0) facts.binding = Binding::bound;

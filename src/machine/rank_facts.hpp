@@ -21,6 +21,8 @@ struct RankFacts {
   /// Names the NICs in use, in order: equal for ranks of one node, or they do not see the same node. 0 when `nics` is
   /// 0.
   std::uint32_t nics_key = 0;
+  /// Rate of the fastest NIC in use, in Mbit/s; 0 when it is not known. Nodes of one job may differ.
+  std::uint32_t mbits = 0;
   std::int16_t numa = -1;  ///< index into Node::numa_nodes; -1 unless bound
   std::int16_t l3 = -1;    ///< index into Node::l3_groups; -1 when on several
   std::uint8_t numa_nodes = 0;

@@ -74,6 +74,12 @@ Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffer
     if (rank.table != facts[0].table) agreement.has_different_tables = true;
   agreement.has_table = facts[0].table != 0 && !agreement.has_different_tables;
   agreement.oversubscribed = is_oversubscribed(facts);
+  for (const Facts& rank : facts) {
+    agreement.places.push_back(rank.place);
+    agreement.turn = std::max(agreement.turn, static_cast<int>(rank.communicators & 0xffff));
+  }
+  const auto says_nothing = [](const machine::RankFacts& place) { return place == machine::RankFacts{}; };
+  if (std::all_of(agreement.places.begin(), agreement.places.end(), says_nothing)) agreement.places.clear();
   return agreement;
 }
 

@@ -21,6 +21,10 @@ struct Agreement {
   bool has_table = false;
   /// Some hold one, but not all the same.
   bool has_different_tables = false;
+  /// Where each rank sits on its node, for Topology::from_nodes; empty when nobody knows.
+  std::vector<machine::RankFacts> places;
+  /// topology::Capabilities::turn: grows with every communicator that the process with most of them has set up.
+  int turn = 0;
 };
 
 /// `facts[r]` is what rank r told. `assume_host_buffers` is the setting; it is a collective one, so where the ranks

@@ -104,7 +104,17 @@ std::optional<Selection> Engine::find_selection(Entry& entry) const {
   const tune::Row* row = means_.table == nullptr ? nullptr : means_.table->find(means_.topology, problem);
   if (row == nullptr) return std::nullopt;
   entry.origin = describe(*row, row - means_.table->rows().data());
-  return parse_selection(problem.operation, row->selection);
+  Selection measured = parse_selection(problem.operation, row->selection);
+  if (measured.kind == Selection::Kind::plan) measured.choice = with_leaders(problem, measured.choice);
+  return measured;
+}
+
+// Other leaders may need more room than there is: then what fits stays.
+plan::Choice Engine::with_leaders(const plan::Problem& problem, plan::Choice choice) const {
+  plan::Choice wanted = choice;
+  wanted.leaders = policy_.leaders.value_or(choice.leaders);
+  if (wanted == choice) return choice;
+  return collectives::why_invalid(means_.topology, problem, wanted).empty() ? wanted : choice;
 }
 
 // A program that selects by itself compares, and must not get one thing under the name of another: its calls stay
@@ -122,7 +132,7 @@ std::string Engine::why_not(const plan::Problem& problem, const Selection& selec
 
 void Engine::take_built_in(Entry& entry) const {
   if (is_tiny(means_.topology, entry.problem)) return take_tiny(entry);
-  take_plan(entry, collectives::choose(means_.topology, entry.problem));
+  take_plan(entry, with_leaders(entry.problem, collectives::choose(means_.topology, entry.problem)));
 }
 
 void Engine::take_tiny(Entry& entry) const {

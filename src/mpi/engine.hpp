@@ -27,6 +27,8 @@ struct Policy {
   Selections forced;
   /// Reductions whose bits depend on the order stay native.
   bool strict = false;
+  /// ESPALIER_LEADERS: goes before what table and built-in choice say; empty: follow them.
+  std::optional<plan::Leaders> leaders;
   /// Prove each plan before its first run.
   bool verify = false;
   /// Told by rank 0 of a communicator which calls stay native and what ESPALIER_VERIFY found; may be empty.
@@ -88,6 +90,7 @@ class Engine {
   bool is_selected(const plan::Problem& problem) const;
   std::string why_not(const plan::Problem& problem, const Selection& selection) const;
   void take_built_in(Entry& entry) const;
+  plan::Choice with_leaders(const plan::Problem& problem, plan::Choice choice) const;
   void take_tiny(Entry& entry) const;
   void take_plan(Entry& entry, const plan::Choice& choice) const;
   void check_size(const plan::Problem& problem) const;

@@ -93,6 +93,15 @@ std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed
   return (seed ^ bytes) * 0x100'0000'01b3;  // so that "ab","c" and "a","bc" differ when hashes are chained
 }
 
+int probe_index_on_host(int otherwise) {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value >= '0' && *value <= '9') return std::atoi(value);
+  }
+  return otherwise;
+}
+
 Facts probe_facts(const Settings& settings) {
   static const std::uint64_t host = probe_host();
   static std::uint64_t word = host ^ static_cast<std::uint64_t>(getpid());

@@ -5,12 +5,13 @@
 #include <cstdint>
 
 #include "base/settings.hpp"
+#include "machine/rank_facts.hpp"
 
 namespace espalier::mpi {
 
 /// Sent as bytes between processes of one job, which run the same build: `format` catches those that do not.
 struct Facts {
-  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0002;  // "ESPAL", version 2
+  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0003;  // "ESPAL", version 3
 
   std::uint64_t format = current_format;
   /// Equal exactly for processes that may share memory: same boot of the same host, same process, network and host-name
@@ -35,11 +36,18 @@ struct Facts {
   /// A word of this process for neighbours to try the system's single copy on: where it is and what it holds.
   std::uint64_t word_address = 0;
   std::uint64_t word = 0;
+  /// Communicators that this process has set up so far.
+  std::int64_t communicators = 0;
+  /// Where the process sits on its node, and what its NICs are.
+  machine::RankFacts place;
 };
 
-/// Everything but `virtual_node` and `table`, which the caller knows. Never fails: what cannot be read counts as
-/// absent. The word lives as long as the process.
+/// Everything but `virtual_node`, `table`, `communicators` and `place`, which the caller knows. Never fails: what
+/// cannot be read counts as absent. The word lives as long as the process.
 Facts probe_facts(const Settings& settings);
+
+/// This process's number among those of the job on its host, as the launcher tells it; `otherwise` when it does not.
+int probe_index_on_host(int otherwise);
 
 /// 64-bit FNV-1a, for telling things apart, not for security.
 std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed = 0xcbf2'9ce4'8422'2325);

@@ -7,7 +7,9 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "leaders/election.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/facts.hpp"
 #include "mpi/selection.hpp"
 #include "tune/places.hpp"
 
@@ -61,6 +63,8 @@ void Library::read_policy() {
     attempt(choice_setting(operation).c_str(), settings_.choices[i],
             [&](const std::string& text) { policy_.forced[i] = parse_selection(operation, text); });
   }
+  attempt("ESPALIER_LEADERS", settings_.leaders,
+          [&](const std::string& text) { policy_.leaders = leaders::parse_policy(text); });
   attempt("ESPALIER_VIRTUAL_NODES", settings_.virtual_nodes,
           [&](const std::string& text) { virtual_nodes_ = topology::VirtualNodes::parse(text); });
 }
@@ -84,6 +88,7 @@ bool Library::start() {
   progress_.start();
   watch_for_end();
   load_table();
+  find_place();
   report_complaints();
   is_running_.store(true, std::memory_order_release);
   return true;
@@ -109,6 +114,14 @@ void Library::load_table() {
     if (!settings_.table.empty() || settings_.verbose >= 1)
       settings_.complaints.push_back(std::string("the tuned table is not used: ") + error.what());
   }
+}
+
+void Library::find_place() {
+  const bool is_split = !settings_.virtual_nodes.empty();
+  const int index =
+      is_split ? virtual_nodes_.index_on_node(world_rank_, world_size_) : probe_index_on_host(world_rank_);
+  place_ = machine::probe_place({settings_.nic, settings_.machine, settings_.machine_mapping, index});
+  if (!place_.complaint.empty()) settings_.complaints.push_back(place_.complaint);
 }
 
 void Library::report_complaints() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "machine/place.hpp"
 #include "mpi/engine.hpp"
 #include "mpi/native.hpp"
 #include "mpi/progress.hpp"
@@ -42,6 +43,11 @@ class Library {
   Statistics& statistics() { return statistics_; }
   /// What waiting ranks keep MPI going with.
   const Progress& progress() const { return progress_; }
+  /// Where this process sits on its node: probed once, below a millisecond per hundred processors.
+  const machine::Place& place() const { return place_; }
+  /// Communicators set up so far; count_communicator() adds one.
+  std::int64_t communicators() const { return communicators_set_up_.load(std::memory_order_relaxed); }
+  void count_communicator() { communicators_set_up_.fetch_add(1, std::memory_order_relaxed); }
   /// Virtual node of this process, by its rank in MPI_COMM_WORLD.
   int virtual_node() const;
 
@@ -68,18 +74,21 @@ class Library {
   bool start();
   void watch_for_end();
   void load_table();
+  void find_place();
   void report_complaints();
 
   Settings settings_;
   Policy policy_;
   std::optional<tune::Table> table_;
   topology::VirtualNodes virtual_nodes_;
+  machine::Place place_;
   CacheBudget budget_;
   Statistics statistics_;
   Progress progress_;
   int world_rank_ = 0;
   int world_size_ = 1;
 
+  std::atomic<std::int64_t> communicators_set_up_ = 0;
   std::atomic<bool> is_running_ = false;
   std::atomic<bool> is_ending_ = false;
   std::mutex start_mutex_;

@@ -10,6 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "leaders/direction.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/facts.hpp"
 #include "mpi/library.hpp"
@@ -17,6 +18,7 @@
 #include "mpi/ucx_setup.hpp"
 #include "mpi/waiter.hpp"
 #include "transports/cross_memory.hpp"
+#include "transports/settle.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -83,6 +85,8 @@ class SetUp {
     Facts mine = probe_facts(library_.settings());
     mine.virtual_node = library_.virtual_node();
     mine.table = library_.table() == nullptr ? 0 : library_.table()->hash();
+    mine.communicators = library_.communicators();
+    mine.place = library_.place().facts;
     facts_ = gather(mine);
     agreement_ = derive_agreement(facts_, library_.settings().assume_host_buffers);
     if (!agreement_.refusal.empty()) return;
@@ -128,7 +132,7 @@ class SetUp {
     try {
       if (arena_ == nullptr) arena_ = library_.open_arena(offer.arena);
       memory_.emplace(arena_, offer.offset);
-      mine[0] = 1;
+      mine[0] = settle_window();
       mine[1] = can_single_copy();
     } catch (const Error&) {
       // agreed on below
@@ -137,9 +141,19 @@ class SetUp {
     MPI_Request request;
     check(mpi_.Iallreduce(mine, all, 2, mpi_.integer, mpi_.min, comm_, &request));
     wait(request);
-    capabilities_ = {all[1] != 0, agreement_.oversubscribed, shape_.window_bytes};
+    capabilities_ = {all[1] != 0, agreement_.oversubscribed, shape_.window_bytes, agreement_.turn};
     if (all[0] == 0) memory_.reset();
     return all[0] != 0;
+  }
+
+  // The board lies where its allocator ran; what this rank writes, and the network writes for it, belongs to its own
+  // NUMA node (Goglin and Moreaud 2011, section 3.2: a near leader next to its data).
+  bool settle_window() const {
+    const machine::RankFacts& place = library_.place().facts;
+    if (place.binding != machine::Binding::bound || place.numa_nodes < 2) return true;
+    const execute::Board board(memory_->base(), shape_);
+    return transports::settle_here(board.window(topology_->local_rank(Rank(rank_)), 0),
+                                   plan::window_banks * shape_.window_bytes);
   }
 
   // Neighbours are alike, so the next one and the first one stand for all; testing everybody would take quadratic time.
@@ -157,7 +171,8 @@ class SetUp {
 
   std::unique_ptr<Communicator> serve() {
     Means means;
-    means.topology = topology::Topology::from_nodes(agreement_.node_of, capabilities_);
+    means.topology = topology::Topology::from_nodes(agreement_.node_of, capabilities_, agreement_.places);
+    library_.count_communicator();
     means.me = Rank(rank_);
     means.board = execute::Board(memory_->base(), shape_);
     if (means.topology.nodes() > 1) means.network = make_network();
@@ -166,7 +181,7 @@ class SetUp {
     means.waiter =
         std::make_unique<MpiWaiter>(static_cast<std::uint32_t>(spin), library_.progress(), means.network.get());
     if (agreement_.has_table) means.table = library_.table();
-    report();
+    report(means.topology);
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
   }
 
@@ -193,7 +208,7 @@ class SetUp {
     return std::ranges::all_of(facts_, [&](const Facts& facts) { return facts.host == facts_[0].host; });
   }
 
-  void report() const {
+  void report(const topology::Topology& topology) const {
     if (rank_ == 0 && library_.settings().verbose >= 1 && agreement_.has_different_tables)
       library_.say_once("the tuned table is not used: not all ranks have the same (see ESPALIER_TABLE)");
     if (rank_ != 0 || library_.settings().verbose < 2) return;
@@ -202,6 +217,12 @@ class SetUp {
                  (capabilities_.single_copy ? "allowed" : "off") + ", " +
                  (capabilities_.oversubscribed ? "more ranks than cores" : "a core for every rank") + ", windows of " +
                  format_bytes(capabilities_.window_bytes));
+    if (topology.nodes() == 1) return;
+    const leaders::Call call{plan::Operation::allgather, Rank(0),
+                             library_.policy().leaders.value_or(plan::Leaders::near)};
+    const leaders::NodeLeaders elected = leaders::derive_leaders(topology, NodeId(0), call);
+    library_.say("NIC: " + library_.place().remark + "; rank " + std::to_string(elected.in_group(0).rank.value) +
+                 " speaks for the first node: " + elected.reason);
   }
 
   std::vector<pid_t> neighbour_pids() const {

@@ -57,6 +57,9 @@ class Topology {
                                                       static_cast<std::size_t>(size_of(node)));
   }
 
+  /// Rate of the node's fastest NIC in use, in Mbit/s; 0 when nobody knows. Leaders use one NIC each.
+  std::uint32_t nic_mbits(NodeId node) const { return facts_.empty() ? 0 : facts_on(node).front().mbits; }
+
   /// All ranks, node by node: `by_node()[ranks_before(n) + i]` is local rank i of node n.
   std::span<const Rank> by_node() const { return by_node_; }
   /// Node-major order is rank order, as under block mapping: data need no reordering between the two.

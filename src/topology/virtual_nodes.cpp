@@ -52,4 +52,10 @@ int VirtualNodes::node_of(int index, int count) const {
   return node;
 }
 
+int VirtualNodes::index_on_node(int index, int count) const {
+  int before = 0;
+  for (int other = 0; other < index; ++other) before += node_of(other, count) == node_of(index, count) ? 1 : 0;
+  return before;
+}
+
 }  // namespace espalier::topology

@@ -22,6 +22,8 @@ class VirtualNodes {
 
   /// The virtual node of the process with this index among `count` processes.
   int node_of(int index, int count) const;
+  /// How many processes with lower indices share its virtual node. O(count).
+  int index_on_node(int index, int count) const;
 
  private:
   enum class Form { blocks, sizes, cyclic };

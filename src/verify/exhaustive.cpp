@@ -1,6 +1,7 @@
 #include "verify/exhaustive.hpp"
 
 #include "collectives/registry.hpp"
+#include "verify/places.hpp"
 
 namespace espalier::verify {
 
@@ -12,7 +13,13 @@ using topology::Topology;
 
 namespace {
 
-std::vector<Topology> placements(int ranks) {
+struct Machine {
+  Topology topology;
+  std::uint64_t places = 0;
+};
+
+/// Each placement with first ranks as leaders, and with leaders by invented facts.
+std::vector<Machine> machines(int ranks) {
   // Nodes of 4, 1, 2 and 3 ranks in turn.
   static constexpr int unequal[] = {0, 0, 0, 0, 1, 2, 2, 3, 3, 3};
   std::vector<std::vector<int>> forms(6);
@@ -24,10 +31,11 @@ std::vector<Topology> placements(int ranks) {
     forms[4].push_back(r % 5);
     forms[5].push_back(r / 10 * 4 + unequal[r % 10]);
   }
-  std::vector<Topology> topologies;
+  std::vector<Machine> all;
   for (const std::vector<int>& node_of : forms)
-    topologies.push_back(Topology::from_nodes(node_of, {.single_copy = true}));
-  return topologies;
+    for (const std::uint64_t places : {0, 1 + ranks})
+      all.push_back({Topology::from_nodes(node_of, {.single_copy = true}, draw_places(node_of, places)), places});
+  return all;
 }
 
 std::vector<Choice> choices(const collectives::Algorithm& algorithm) {
@@ -58,19 +66,20 @@ void prove_if_valid(const Specimen& specimen, Outcome& outcome) {
     prove(specimen, outcome);
 }
 
-void prove_all_roots(const Topology& topology, Operation operation, const Choice& choice, Outcome& outcome) {
+void prove_all_roots(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
+  const Topology& topology = machine.topology;
   const int roots = has_root(operation) ? topology.ranks() : 1;
   const std::vector<Bytes> counts = uneven_counts(operation, topology.ranks());
   for (int root = 0; root < roots; ++root) {
     Problem problem{operation, operation == Operation::barrier ? 0 : uneven_bytes, Rank(root)};
-    prove_if_valid({topology, problem, choice}, outcome);
+    prove_if_valid({topology, problem, choice, machine.places}, outcome);
     if (!counts.empty()) {
       problem.counts = counts;
-      prove_if_valid({topology, problem, choice}, outcome);
+      prove_if_valid({topology, problem, choice, machine.places}, outcome);
     }
     if (is_reduction(operation)) {
       problem.is_commutative = false;
-      prove_if_valid({topology, problem, choice}, outcome);
+      prove_if_valid({topology, problem, choice, machine.places}, outcome);
     }
   }
 }
@@ -80,9 +89,9 @@ void prove_all_roots(const Topology& topology, Operation operation, const Choice
 Outcome verify_exhaustive(int first, int last, const std::function<bool(int)>& progress) {
   Outcome outcome;
   for (int ranks = first; ranks <= last; ++ranks) {
-    for (const Topology& topology : placements(ranks))
+    for (const Machine& machine : machines(ranks))
       for (const collectives::Algorithm& algorithm : collectives::algorithms())
-        for (const Choice& choice : choices(algorithm)) prove_all_roots(topology, algorithm.operation, choice, outcome);
+        for (const Choice& choice : choices(algorithm)) prove_all_roots(machine, algorithm.operation, choice, outcome);
     if (outcome.is_hopeless() || (progress && !progress(ranks))) break;
   }
   return outcome;

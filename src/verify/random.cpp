@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collectives/registry.hpp"
+#include "verify/places.hpp"
 
 namespace espalier::verify {
 
@@ -58,6 +59,7 @@ Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool
   choice.groups = random.between(1, 6);
   choice.exchange = static_cast<plan::Exchange>(random.between(0, 3));
   choice.connections = random.one_in(2) ? 0 : random.between(1, 4);
+  choice.leaders = random.one_in(3) ? plan::Leaders::spread : plan::Leaders::near;
   return choice;
 }
 
@@ -129,7 +131,9 @@ Specimen draw_specimen(Random& random, int most_ranks) {
   const int ranks = draw_ranks(random, most_ranks);
   const std::vector<int> node_of = draw_placement(random, ranks);
   const bool can_single_copy = random.one_in(2);
-  Specimen specimen{topology::Topology::from_nodes(node_of, {.single_copy = can_single_copy}), {}, {}};
+  const std::uint64_t places = random.one_in(2) ? 0 : random.between(1, 1 << 30);
+  const topology::Capabilities can{.single_copy = can_single_copy, .turn = random.between(0, 5)};
+  Specimen specimen{topology::Topology::from_nodes(node_of, can, draw_places(node_of, places)), {}, {}, places};
   const auto algorithms = collectives::algorithms();
   do {  // some algorithms do not apply everywhere
     const collectives::Algorithm& algorithm = algorithms[random.below(algorithms.size())];

@@ -6,10 +6,16 @@ namespace espalier::verify {
 
 std::string reproducer(const Specimen& specimen) {
   const topology::Topology& topology = specimen.topology;
-  std::string text = "build(Topology([";
+  std::string node_of;
   for (int r = 0; r < topology.ranks(); ++r)
-    text += (r > 0 ? ", " : "") + std::to_string(topology.node_of(Rank(r)).value);
-  text += std::string("], single_copy=") + (topology.capabilities().single_copy ? "True" : "False") + "), \"";
+    node_of += (r > 0 ? ", " : "[") + std::to_string(topology.node_of(Rank(r)).value);
+  node_of += "]";
+  std::string text = "build(Topology(" + node_of + ", single_copy=";
+  text += topology.capabilities().single_copy ? "True" : "False";
+  if (specimen.places != 0)
+    text += ", facts=draw_places(" + node_of + ", " + std::to_string(specimen.places) +
+            "), turn=" + std::to_string(topology.capabilities().turn);
+  text += "), \"";
   text += std::string(plan::name(specimen.problem.operation)) + "\", " + std::to_string(specimen.problem.bytes) + ", ";
   text += std::to_string(specimen.problem.root.value) + ", \"" + plan::to_string(specimen.choice) + "\"";
   if (specimen.problem.element != 1) text += ", element=" + std::to_string(specimen.problem.element);

@@ -1,6 +1,7 @@
 #pragma once
 // A plan to be proved, by what it is built from.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct Specimen {
   topology::Topology topology;
   plan::Problem problem;
   plan::Choice choice;
+  std::uint64_t places = 0;  ///< the topology's facts are draw_places() of this seed
 };
 
 /// One line that builds the plan again through the Python module:

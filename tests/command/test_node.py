@@ -79,6 +79,29 @@ def test_every_machine_can_be_drawn(command: Command, tmp_path: Path, machine: s
     assert any(text.startswith("NUMA node 0") for text in texts)
 
 
+def test_topo_draws_a_node_as_a_page_or_a_picture(command: Command, tmp_path: Path) -> None:
+    page, picture = tmp_path / "node.html", tmp_path / "node.svg"
+    for output in (page, picture):
+        assert command("topo", "--node", str(_MACHINES / "opteron-4s.xml"), "-o", str(output)).code == 0
+    text = page.read_text()
+    assert "<svg" in text
+    assert "mlx4_0: the fastest that is up" in text
+    assert "<td>broadcast</td><td>others</td><td>2 mlx4_0</td><td>near their NIC</td>" in text
+    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+
+
+def test_topo_draws_this_node(command: Command, tmp_path: Path) -> None:
+    output = tmp_path / "node.html"
+    assert command("topo", "--node", "this", "-o", str(output)).code == 0
+    assert "this machine: who speaks for the node" in output.read_text()
+
+
+def test_topo_wants_a_fabric_or_a_node(command: Command) -> None:
+    done = command("topo")
+    assert done.code == 2
+    assert "there is a fabric or a node to draw" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -18,7 +18,8 @@ def nuioa(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     import nuioa
 
     yield nuioa
-    sys.modules.pop("nuioa")
+    for name in ("nuioa", "nuioa_chart"):
+        sys.modules.pop(name)
 
 
 def test_flows_share_what_is_full_and_take_the_rest(nuioa: Any) -> None:
@@ -49,3 +50,20 @@ def test_a_tree_of_eight_nodes_takes_three_rounds_and_a_chain_a_little_more_than
 def test_more_work_inside_the_node_leaves_less_to_gain(nuioa: Any) -> None:
     alone, full = nuioa.gains(1, 1, 3.0), nuioa.gains(8, 1, 3.0)
     assert 0 < full[-1] < alone[-1]
+
+
+def test_the_page_marks_where_the_papers_gains_lie(nuioa: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["nuioa.py", "--output", str(tmp_path)])
+    nuioa.main()
+    page = (tmp_path / "nuioa.html").read_text()
+    assert "the paper, one rank per core: 10 to 25 %" in page
+    assert page.count("<polyline") == 5
+
+
+def test_crossings_lie_between_the_points_around_them(nuioa: Any) -> None:
+    from nuioa_chart import crossing
+
+    assert crossing((1.0, 0.8, 0.5), (0.0, 20.0, 80.0), 50.0) == pytest.approx(0.65)
+    assert crossing((1.0, 0.5), (4.0, 4.0), 10.0) is None
+    gains = nuioa.gains(1, 1, 4.0)
+    assert crossing(nuioa.SHARES, gains, 50.0) == pytest.approx(2 / 3, abs=0.001)

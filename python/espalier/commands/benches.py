@@ -1,4 +1,4 @@
-"""espalier bench: the comparison of collectives by itself, and further measurements by name."""
+"""espalier bench and what stands beside it: measurements of single ideas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import typer
 
 from espalier.commands.bench import bench
 from espalier.commands.bench_connections import connections
+from espalier.commands.bench_nuioa import nuioa
 
 app = typer.Typer(invoke_without_command=True)
 app.callback()(bench)
 app.command()(connections)
+app.command()(nuioa)

@@ -1,43 +1,86 @@
-"""espalier topo: draws the network."""
+"""espalier topo: draws the network, or one node."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from espalier import console
-from espalier.commands.route import FabricOption
+from espalier.core import load_core, user_errors
 from espalier.errors import UserError
 from espalier.fabric import load
 from espalier.fabric.drawing import draw_page, draw_svg
 from espalier.fabric.loading import core_faults
 from espalier.fabric.view import View, split_hosts
+from espalier.report.node import view_node
+from espalier.report.node_page import draw_node_page
+from espalier.report.node_svg import draw_node
 
 
 def topo(
-    fabric: FabricOption,
+    fabric: Annotated[
+        Path | None, typer.Option("--fabric", metavar="DIR", help="A folder with dumps of the fabric (or one of them).")
+    ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MACHINE",
+            help="Draw this node instead, as `espalier node` does: `this`, a file of lstopo, or hwloc's synthetic "
+            "notation.",
+        ),
+    ] = None,
     hosts: Annotated[list[str] | None, typer.Option(help="Zoom to these: node[000-003],login.")] = None,
     highlight: Annotated[
         list[str] | None,
         typer.Option(metavar="A:B", help="Draw this pair's route on top; may be repeated, as for the edges of a tree."),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="A page, or with .svg the drawing alone.")
-    ] = Path("fabric.html"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A page, or with .svg the drawing alone. Default: fabric.html or node.html.",
+        ),
+    ] = None,
 ) -> None:
-    """Draw the fabric: levels, cables coloured by speed, routes."""
+    """Draw the fabric: levels, cables coloured by speed, routes. Or a node: sockets, caches, NICs, ranks, leaders."""
+    if (fabric is None) == (node is None):
+        raise UserError("there is a fabric or a node to draw", "write --fabric DIR, or --node MACHINE")
+    if fabric is not None:
+        _draw_fabric(fabric, hosts or [], highlight or [], output or Path("fabric.html"))
+    if node is not None:
+        _draw_node("" if node == "this" else node, output or Path("node.html"))
+
+
+def _draw_fabric(fabric: Path, hosts: list[str], highlight: list[str], output: Path) -> None:
     snapshot = load(fabric)
-    view = View(snapshot.core, split_hosts(hosts or []))
+    view = View(snapshot.core, split_hosts(hosts))
     with core_faults("`espalier routes --all` lists all hosts"):
-        routes = [_trace(snapshot.core, pair) for pair in highlight or []]
+        routes = [_trace(snapshot.core, pair) for pair in highlight]
     if output.suffix == ".svg":
         text = draw_svg(view, routes)
     else:
         remarks = [f"{len(view.switches)} switches, {len(view.hosts)} hosts; routes known from {snapshot.core.basis}"]
         remarks += [f"{it.kind}: {it.text}" for it in snapshot.core.findings]
         text = draw_page(view, routes, f"The fabric of {fabric.name}", remarks)
+    _write(output, text)
+
+
+def _draw_node(machine: str, output: Path) -> None:
+    core = load_core()
+    with user_errors("see espalier topo --help"):
+        facts = core.probe_node(machine)
+        seats = [core.binding_of(facts, "packed", index) for index in range(len(core.parse_cpus(facts.cpus)))]
+        nic = os.environ.get("ESPALIER_NIC", "")
+        view = view_node(core, facts, seats, policy="near", count=1, root=0, nic=nic)
+    _write(output, draw_node(core, view) if output.suffix == ".svg" else draw_node_page(core, view))
+
+
+def _write(output: Path, text: str) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -24,6 +24,7 @@ _GRID: Mapping[str, Sequence[str]] = {
     "groups": ("1", "2", "4", "8"),
     "exchange": ("direct", "ring", "bruck", "recursive_doubling"),
     "connections": ("0", "2", "8"),
+    "leaders": ("near", "natural", "spread"),
 }
 # What a search starts from: one value in the middle each; the search varies the winner's knobs afterwards.
 _SEEDS: Mapping[str, Sequence[str]] = {
@@ -34,6 +35,7 @@ _SEEDS: Mapping[str, Sequence[str]] = {
     "groups": ("2",),
     "exchange": ("direct", "ring"),
     "connections": ("0",),
+    "leaders": ("near",),
 }
 # On one node there is nothing between nodes to turn knobs of.
 _ONE_NODE: Mapping[str, Sequence[str]] = {
@@ -43,6 +45,7 @@ _ONE_NODE: Mapping[str, Sequence[str]] = {
     "groups": ("2",),
     "exchange": ("direct",),
     "connections": ("0",),
+    "leaders": ("near",),
 }
 
 

@@ -31,6 +31,7 @@ TEST(RankFacts, SayHowFarTheNicIs) {
   EXPECT_EQ(near.nics, 1);
   EXPECT_EQ(near.nic_numa[0], 1);
   EXPECT_EQ(near.distance[1], unknown_distance);
+  EXPECT_EQ(near.mbits, 16'000u) << "the fastest in use";
 }
 
 TEST(RankFacts, OfRanksOnSeveralNumaNodesAreNeutral) {
@@ -82,7 +83,15 @@ TEST(Place, ThatCannotBeFoundSaysNothingButWhy) {
   const Place lost = probe_place({"", "/nowhere/machine.xml", "", 0});
   EXPECT_EQ(lost.facts, RankFacts{});
   EXPECT_EQ(lost.remark, "cannot read /nowhere/machine.xml");
+  EXPECT_EQ(lost.complaint, "cannot read /nowhere/machine.xml; leaders are elected by rank");
   EXPECT_EQ(probe_place({"", opteron, "dense", 0}).facts, RankFacts{});
+}
+
+TEST(Place, OfANicThatIsNotThereSaysSo) {
+  const Place place = probe_place({"mlx5_7", opteron, "", 0});
+  EXPECT_EQ(place.facts.nics, 1) << "found out instead";
+  EXPECT_NE(place.complaint.find("ESPALIER_NIC=mlx5_7 names no network device"), std::string::npos) << place.complaint;
+  EXPECT_EQ(probe_place({"mlx4_0", opteron, "", 0}).complaint, "");
 }
 
 }  // namespace

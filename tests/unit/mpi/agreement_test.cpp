@@ -28,6 +28,19 @@ TEST(Agreement, SplitsAHostIntoVirtualNodes) {
   EXPECT_EQ(derive_agreement(facts, false).node_of, (std::vector<int>{0, 0, 1}));
 }
 
+TEST(Agreement, KnowsPlacesOnceARankKnowsOne) {
+  auto facts = alike(2);
+  EXPECT_TRUE(derive_agreement(facts, false).places.empty());
+  facts[1].place.numa = 3;
+  EXPECT_EQ(derive_agreement(facts, false).places[1].numa, 3);
+}
+
+TEST(Agreement, TakesTurnsByTheProcessWithMostCommunicators) {
+  auto facts = alike(3);
+  facts[1].communicators = 5;
+  EXPECT_EQ(derive_agreement(facts, false).turn, 5);
+}
+
 TEST(Agreement, RefusesRanksWithDifferentSettings) {
   auto facts = alike(3);
   facts[2].settings = 5;

@@ -135,6 +135,14 @@ TEST_F(EngineTest, ObeysAForcedChoiceAndTakesTheBuiltInOneWhereItDoesNotApply) {
   broadcast(9, 1);
 }
 
+TEST_F(EngineTest, TakesLeadersFromTheSettingUnlessTheChoiceIsForced) {
+  policy.leaders = plan::Leaders::spread;
+  policy.forced[static_cast<std::size_t>(Operation::allgather)] = parse_selection(Operation::allgather, "ring");
+  make_engines();
+  EXPECT_NE(engines[0]->prepare({Operation::broadcast, 9000}).label.find("leaders=spread"), std::string::npos);
+  EXPECT_EQ(engines[0]->prepare({Operation::allgather, 9000}).label.find("leaders"), std::string::npos);
+}
+
 TEST_F(EngineTest, FollowsSelectionsUntilTheyAreTakenBack) {
   make_engines();
   const Problem problem{Operation::broadcast, 64, Rank(0)};

@@ -47,6 +47,9 @@ TEST(Topology, KeepsFactsBesideTheRanksTheyAreAbout) {
     for (std::size_t i = 0; i < t.ranks_on(node).size(); ++i)
       EXPECT_EQ(t.facts_on(node)[i].numa, t.ranks_on(node)[i].value);
   EXPECT_TRUE(Topology::from_nodes(labels).facts_on(NodeId(0)).empty());
+  facts[1].mbits = 200'000;
+  EXPECT_EQ(Topology::from_nodes(labels, {}, facts).nic_mbits(NodeId(1)), 200'000u);
+  EXPECT_EQ(Topology::from_nodes(labels).nic_mbits(NodeId(1)), 0u);
   facts.pop_back();
   EXPECT_THROW(Topology::from_nodes(labels, {}, facts), Error);
 }
@@ -72,6 +75,13 @@ TEST(VirtualNodes, FollowAListAndRepeatIt) {
 }
 
 TEST(VirtualNodes, GoRoundRobin) { EXPECT_EQ(nodes_of("cyclic:3", 7), (std::vector<int>{0, 1, 2, 0, 1, 2, 0})); }
+
+TEST(VirtualNodes, NumberTheirProcesses) {
+  const VirtualNodes split = VirtualNodes::parse("cyclic:3");
+  std::vector<int> indices;
+  for (int i = 0; i < 7; ++i) indices.push_back(split.index_on_node(i, 7));
+  EXPECT_EQ(indices, (std::vector<int>{0, 0, 0, 1, 1, 1, 2}));
+}
 
 TEST(VirtualNodes, ThatMakeNoSenseAreNamed) {
   for (const char* text : {"0", "-2", "x", "3,,4", "3,0", "cyclic:", "cyclic:0", "4 "})

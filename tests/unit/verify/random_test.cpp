@@ -5,9 +5,19 @@
 #include <set>
 
 #include "collectives/registry.hpp"
+#include "leaders/speakers.hpp"
+#include "verify/places.hpp"
 
 namespace espalier::verify {
 namespace {
+
+/// Somewhere another rank than the first speaks for its node.
+bool has_other_leaders(const Specimen& specimen) {
+  const leaders::Speakers speakers(specimen.topology, {plan::Operation::allgather}, specimen.choice.leaders);
+  for (int n = 0; n < specimen.topology.nodes(); ++n)
+    if (speakers.local_of(NodeId(n)) != LocalRank(0)) return true;
+  return false;
+}
 
 TEST(RandomPlans, AreCorrect) {
   const Outcome outcome = verify_random(200, 7);
@@ -33,7 +43,7 @@ TEST(RandomPlans, AreTheSameOnEveryPlatform) {
 TEST(RandomPlans, CoverAlgorithmsPlacementsAndEdges) {
   std::set<plan::Between> exchanges, registered;
   for (const collectives::Algorithm& algorithm : collectives::algorithms()) registered.insert(algorithm.between);
-  int empty = 0, one_byte = 0, one_node = 0, spread_out = 0, shuffled = 0, single_copy = 0;
+  int empty = 0, one_byte = 0, one_node = 0, spread_out = 0, shuffled = 0, single_copy = 0, led = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     Random random(5, i);
     const Specimen specimen = draw_specimen(random);
@@ -44,10 +54,11 @@ TEST(RandomPlans, CoverAlgorithmsPlacementsAndEdges) {
     one_node += specimen.topology.nodes() == 1 && specimen.topology.ranks() > 1;
     spread_out += specimen.topology.nodes() == specimen.topology.ranks() && specimen.topology.ranks() > 1;
     shuffled += !specimen.topology.is_blocked();
+    led += has_other_leaders(specimen);
     single_copy += specimen.choice.within == plan::Within::single_copy;
   }
   EXPECT_EQ(exchanges, registered);
-  for (const int count : {empty, one_byte, one_node, spread_out, shuffled, single_copy}) EXPECT_GT(count, 20);
+  for (const int count : {empty, one_byte, one_node, spread_out, shuffled, single_copy, led}) EXPECT_GT(count, 20);
 }
 
 TEST(RandomPlans, ProgressMayStop) {
@@ -61,6 +72,22 @@ TEST(RandomPlans, ReproducersRebuildThePlan) {
   EXPECT_EQ(reproducer(specimen),
             "build(Topology([0, 0, 1], single_copy=True), \"broadcast\", 4097, 1, "
             "\"chain,segment=1K,within=cells,cell=64,cells=2\")");
+}
+
+TEST(RandomPlans, ReproducersInventPlacesAgain) {
+  const std::vector<int> node_of = {0, 0, 1};
+  const Specimen specimen{topology::Topology::from_nodes(node_of, {.turn = 2}, draw_places(node_of, 9)),
+                          {plan::Operation::barrier},
+                          {.between = plan::Between::dissemination},
+                          9};
+  EXPECT_NE(reproducer(specimen).find("facts=draw_places([0, 0, 1], 9), turn=2)"), std::string::npos);
+}
+
+TEST(InventedPlaces, AreTheSameForASeedAndNoneForZero) {
+  const std::vector<int> node_of(16, 0);
+  EXPECT_EQ(draw_places(node_of, 4), draw_places(node_of, 4));
+  EXPECT_NE(draw_places(node_of, 4), draw_places(node_of, 5));
+  EXPECT_TRUE(draw_places(node_of, 0).empty());
 }
 
 }  // namespace
