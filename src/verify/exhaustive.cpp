@@ -18,7 +18,7 @@ struct Machine {
   std::uint64_t places = 0;
 };
 
-/// Each placement with first ranks as leaders, and with leaders by invented facts.
+/// Each placement with first ranks as leaders; blocks and unequal nodes also with leaders by invented facts.
 std::vector<Machine> machines(int ranks) {
   // Nodes of 4, 1, 2 and 3 ranks in turn.
   static constexpr int unequal[] = {0, 0, 0, 0, 1, 2, 2, 3, 3, 3};
@@ -32,9 +32,11 @@ std::vector<Machine> machines(int ranks) {
     forms[5].push_back(r / 10 * 4 + unequal[r % 10]);
   }
   std::vector<Machine> all;
-  for (const std::vector<int>& node_of : forms)
-    for (const std::uint64_t places : {0, 1 + ranks})
-      all.push_back({Topology::from_nodes(node_of, {.single_copy = true}, draw_places(node_of, places)), places});
+  for (const std::vector<int>& node_of : forms) all.push_back({Topology::from_nodes(node_of, {.single_copy = true})});
+  for (const int form : {2, 5}) {
+    const auto places = static_cast<std::uint64_t>(ranks);
+    all.push_back({Topology::from_nodes(forms[form], {.single_copy = true}, draw_places(forms[form], places)), places});
+  }
   return all;
 }
 
