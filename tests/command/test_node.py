@@ -86,7 +86,7 @@ def test_topo_draws_a_node_as_a_page_or_a_picture(command: Command, tmp_path: Pa
     text = page.read_text()
     assert "<svg" in text
     assert "mlx4_0: the fastest that is up" in text
-    assert "<td>broadcast</td><td>others</td><td>2 mlx4_0</td><td>near their NIC</td>" in text
+    assert '<td class="left">2 mlx4_0</td><td class="left">near their NIC</td>' in text
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 

@@ -35,6 +35,6 @@ def _leader_table(view: NodeView) -> str:
         where = "the root" if it.has_root else "all" if it.operation == "allgather" else "others"
         leaders = ", ".join(f"{rank} {nic_name(view, nic)}".rstrip() for rank, nic in it.leaders)
         cells = (it.operation, where, leaders, it.reason)
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{name}</th>" for name in ("operation", "node of", "leaders", "why"))
+        rows.append("<tr>" + "".join(f'<td class="left">{escape(cell)}</td>' for cell in cells) + "</tr>")
+    head = "".join(f'<th class="left">{name}</th>' for name in ("operation", "node of", "leaders", "why"))
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
