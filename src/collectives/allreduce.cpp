@@ -14,6 +14,7 @@
 #include "collectives/halving.hpp"
 #include "collectives/leader_sum.hpp"
 #include "groups/doubling.hpp"
+#include "leaders/speakers.hpp"
 #include "smp/reduce_apart.hpp"
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
