@@ -11,6 +11,7 @@
 
 #include "collectives/halving.hpp"
 #include "groups/doubling.hpp"
+#include "leaders/speakers.hpp"
 #include "smp/reduce_node.hpp"
 
 namespace espalier::collectives {
@@ -26,8 +27,9 @@ namespace {
 /// places, such that the root's is the second, which borrows if anybody does and never lends.
 class Leaders {
  public:
-  Leaders(const topology::Topology& topology, const Problem& problem)
+  Leaders(const topology::Topology& topology, const Problem& problem, const Choice& choice)
       : topology_(topology),
+        speakers_(topology, problem, choice.leaders),
         root_(problem.root),
         count_(topology.nodes()),
         first_(problem.is_commutative ? (topology.node_of(root_).value + count_ - 1) % count_ : 0) {}
@@ -36,12 +38,13 @@ class Leaders {
   int root_position() const { return position_of(topology_.node_of(root_)); }
   Rank at(int position) const {
     const NodeId node((position + first_) % count_);
-    return node == topology_.node_of(root_) ? root_ : topology_.ranks_on(node).front();
+    return speakers_.of(node, true);  // all receive, whoever ends up with the result
   }
   groups::Doubling doubling_of(int position) const { return groups::derive_doubling(position, count_); }
 
  private:
   const topology::Topology& topology_;
+  leaders::Speakers speakers_;
   Rank root_;
   int count_;
   int first_;
@@ -100,7 +103,7 @@ class Exchange {
 
 void build_halving_reduce(Builder& builder, const Problem& problem, const Choice& choice) {
   const topology::Topology& topology = builder.topology();
-  const Leaders leaders(topology, problem);
+  const Leaders leaders(topology, problem, choice);
   const Rank speaker = leaders.at(leaders.position_of(builder.node()));
   const bool leads = speaker == builder.me();
   const smp::Grain grain(problem);
