@@ -137,9 +137,11 @@ TEST_F(EngineTest, ObeysAForcedChoiceAndTakesTheBuiltInOneWhereItDoesNotApply) {
 
 TEST_F(EngineTest, TakesLeadersFromTheSettingUnlessTheChoiceIsForced) {
   policy.leaders = plan::Leaders::spread;
-  policy.forced[static_cast<std::size_t>(Operation::allgather)] = parse_selection(Operation::allgather, "ring");
+  const char* forced = "ring,cell=4K,cells=2";
+  policy.forced[static_cast<std::size_t>(Operation::allgather)] = parse_selection(Operation::allgather, forced);
   make_engines();
   EXPECT_NE(engines[0]->prepare({Operation::broadcast, 9000}).label.find("leaders=spread"), std::string::npos);
+  EXPECT_EQ(engines[0]->prepare({Operation::allgather, 9000}).origin, "ESPALIER_CHOICE");
   EXPECT_EQ(engines[0]->prepare({Operation::allgather, 9000}).label.find("leaders"), std::string::npos);
 }
 
