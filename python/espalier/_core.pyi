@@ -138,8 +138,13 @@ class Topology:
         window_bytes: int = 262144,
         facts: list[RankFacts] = [],
         turn: int = 0,
+        class_of: Sequence[int] = ...,
+        ways: Sequence[tuple[float, float]] = ...,
     ) -> None:
-        """`node_of[r]` is any label of rank r's node; `facts[r]`, if anybody knows, where it sits there."""
+        """`node_of[r]` is any label of rank r's node; `facts[r]`, if anybody knows, where it sits there.
+
+        What is known of the network: the class of each node, and a way (latency in µs, µs per byte) from each class to
+        each, row by row; on the diagonal between two nodes of one class."""
     @property
     def ranks(self) -> int: ...
     @property
@@ -264,6 +269,30 @@ class Decision:
     @property
     def reason(self) -> str: ...
 
+class LaidTree:
+    """A choice's tree or ring between nodes as it lies on the network."""
+
+    @property
+    def shape(self) -> str:
+        """knomial, chain, ring, scatter_ring …; flat where no order of nodes is better than another."""
+    @property
+    def traversal(self) -> str:
+        """natural, breadth or depth."""
+    @property
+    def node_at(self) -> list[int]:
+        """The node at each position; the root's first."""
+    @property
+    def parents(self) -> list[int]:
+        """The position above each position; -1 at the root."""
+    @property
+    def reach(self) -> float:
+        """Estimated microseconds until the last node has everything."""
+    @property
+    def natural_reach(self) -> float:
+        """The same, with nodes in the order of their numbers."""
+
+def lay_tree(topology: Topology, operation: str, bytes: int, root: int, choice: Choice) -> LaidTree: ...
+
 class Algorithm:
     @property
     def name(self) -> str:
@@ -307,6 +336,8 @@ class Stream:
     def bytes(self) -> int: ...
     @property
     def connections(self) -> int: ...
+    @property
+    def order(self) -> str: ...
     @property
     def steps(self) -> int: ...
 

@@ -13,6 +13,7 @@ void bind_topology(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_leaders(nanobind::module_& module);
 void bind_collectives(nanobind::module_& module);
+void bind_trees(nanobind::module_& module);
 void bind_cost(nanobind::module_& module);
 void bind_tune(nanobind::module_& module);
 void bind_verify(nanobind::module_& module);

@@ -74,6 +74,7 @@ void bind_choice(nb::module_& module) {
       .def_ro("groups", &Choice::groups)
       .def_prop_ro("exchange", [](const Choice& c) { return plan::name(c.exchange); })
       .def_ro("connections", &Choice::connections)
+      .def_prop_ro("order", [](const Choice& c) { return plan::name(c.order); })
       .def("__str__", [](const Choice& c) { return plan::to_string(c); })
       .def("__repr__", [](const Choice& c) { return "<Choice: " + plan::to_string(c) + ">"; })
       .def(nb::self == nb::self);

@@ -1,7 +1,11 @@
 #include "topology/topology.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "bindings/bindings.hpp"
@@ -21,6 +25,13 @@ std::vector<int> for_each_rank(const Topology& topology, Of of) {
   return values;
 }
 
+/// Each way as (latency in µs, µs per byte).
+topology::Distances make_distances(const std::vector<int>& class_of, const std::vector<std::pair<float, float>>& ways) {
+  std::vector<topology::Way> all;
+  for (const auto& [latency, per_byte] : ways) all.push_back({latency, per_byte});
+  return topology::Distances::from_classes(class_of, std::move(all));
+}
+
 int virtual_node_of(std::string_view spec, int index, int count) {
   if (index < 0 || index >= count)
     throw Error("index " + std::to_string(index) + " is not one of " + std::to_string(count));
@@ -34,13 +45,16 @@ void bind_topology(nb::module_& module) {
       .def(
           "__init__",
           [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed, Bytes window_bytes,
-             const std::vector<machine::RankFacts>& facts, int turn) {
+             const std::vector<machine::RankFacts>& facts, int turn, const std::vector<int>& class_of,
+             const std::vector<std::pair<float, float>>& ways) {
             new (self)
-                Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes, turn}, facts));
+                Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes, turn}, facts)
+                             .with_distances(make_distances(class_of, ways)));
           },
           nb::arg("node_of"), nb::arg("single_copy") = false, nb::arg("oversubscribed") = false,
           nb::arg("window_bytes") = topology::Capabilities{}.window_bytes,
-          nb::arg("facts") = std::vector<machine::RankFacts>(), nb::arg("turn") = 0)
+          nb::arg("facts") = std::vector<machine::RankFacts>(), nb::arg("turn") = 0,
+          nb::arg("class_of") = std::vector<int>(), nb::arg("ways") = std::vector<std::pair<float, float>>())
       .def_prop_ro("ranks", &Topology::ranks)
       .def_prop_ro("nodes", &Topology::nodes)
       .def_prop_ro("largest_node", &Topology::largest_node)

@@ -7,6 +7,7 @@
 #include "collectives/allgather.hpp"
 
 #include "collectives/in_flight.hpp"
+#include "collectives/node_order.hpp"
 #include "groups/rounds.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/collect.hpp"
@@ -30,9 +31,22 @@ constexpr std::size_t sends_ahead = 16;
 /// A message each way, its end, and two pieces for the node: what a round of a ring mostly emits.
 constexpr std::size_t steps_per_round = 10;
 
-std::vector<Round> derive_rounds(Between between, int node, int count) {
-  if (between == Between::ring) return groups::derive_ring(node, count);
-  if (between == Between::bruck) return groups::derive_bruck(node, count);
+/// A ring in the order in which nodes are close to each other: its positions, then the nodes that sit there.
+std::vector<Round> derive_ring(const Builder& builder, const Problem& problem, const Choice& choice) {
+  const NodeOrder order(builder.topology(), problem, choice);
+  std::vector<Round> rounds = groups::derive_ring(order.position_of(builder.node().value), builder.topology().nodes());
+  for (Round& round : rounds) {
+    round.to = order.node_at(round.to);
+    round.from = order.node_at(round.from);
+    for (Nodes* nodes : {&round.outgoing[0], &round.incoming[0]}) nodes->first = order.node_at(nodes->first);
+  }
+  return rounds;
+}
+
+std::vector<Round> derive_rounds(const Builder& builder, const Problem& problem, const Choice& choice) {
+  const int node = builder.node().value, count = builder.topology().nodes();
+  if (choice.between == Between::ring) return derive_ring(builder, problem, choice);
+  if (choice.between == Between::bruck) return groups::derive_bruck(node, count);
   return groups::derive_recursive_doubling(node, count);
 }
 
@@ -105,7 +119,7 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   };
   // What a round brought is spread while the next one is under way.
   Nodes arrived[2] = {{node, 1}, {}};
-  const std::vector<Round> rounds = derive_rounds(choice.between, node, topology.nodes());
+  const std::vector<Round> rounds = derive_rounds(builder, problem, choice);
   builder.expect_steps(rounds.size() * steps_per_round);
   for (const Round& round : rounds) {
     if (is_leader) exchange.start(round);

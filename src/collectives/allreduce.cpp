@@ -13,6 +13,7 @@
 #include "collectives/gather_reduce.hpp"
 #include "collectives/halving.hpp"
 #include "collectives/leader_sum.hpp"
+#include "collectives/node_order.hpp"
 #include "groups/doubling.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/reduce_apart.hpp"
@@ -33,15 +34,19 @@ namespace {
 class LeaderExchange {
  public:
   /// `spare`: scratch for as many bytes as the stretch.
-  LeaderExchange(Builder& builder, const Problem& problem, const LeaderOf& leader_of, const LeaderStretch& stretch)
+  LeaderExchange(Builder& builder, const Problem& problem, const Choice& choice, const LeaderOf& leader_of,
+                 const LeaderStretch& stretch)
       : builder_(builder),
+        problem_(problem),
+        choice_(choice),
         leader_of_(leader_of),
         grain_(problem),
         bytes_(stretch.bytes),
         doubling_(groups::derive_doubling(builder.node().value, builder.topology().nodes())),
         sum_(builder, problem, {Buffer::output, stretch.offset}, {Buffer::scratch, stretch.spare}) {}
 
-  void run(Between between) {
+  void run() {
+    const Between between = choice_.between;
     if (between == Between::ring) return go_round();
     if (doubling_.lends_to >= 0) return lend();
     borrow();
@@ -90,12 +95,15 @@ class LeaderExchange {
     halving.double_back();
   }
 
-  /// Slice c starts at node c and collects one operand per hop; the node that has all passes it on once more.
+  /// Slice c starts at position c of the ring and collects one operand per hop; the position that has all passes it on
+  /// once more.
   void go_round() {
     const int count = builder_.topology().nodes();
     const smp::Slices cuts(grain_, bytes_, count);
-    const auto slice_behind = [&](int steps) { return (builder_.node().value - steps + 2 * count) % count; };
-    const Rank right = leader(slice_behind(-1)), left = leader(slice_behind(1));
+    const NodeOrder order(builder_.topology(), problem_, choice_);
+    const int position = order.position_of(builder_.node().value);
+    const auto slice_behind = [&](int steps) { return (position - steps + 2 * count) % count; };
+    const Rank right = leader(order.node_at(slice_behind(-1))), left = leader(order.node_at(slice_behind(1)));
     for (int hop = 0; hop < 2 * (count - 1); ++hop) {
       const bool has_sum = hop >= count - 1;
       const int out = slice_behind(has_sum ? hop - count : hop), in = slice_behind(has_sum ? hop - count + 1 : hop + 1);
@@ -109,6 +117,8 @@ class LeaderExchange {
   }
 
   Builder& builder_;
+  const Problem& problem_;
+  const Choice& choice_;
   const LeaderOf& leader_of_;
   smp::Grain grain_;
   Bytes bytes_;
@@ -139,7 +149,7 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   for (Bytes offset = 0; offset < problem.bytes; offset += segment) {
     const Bytes bytes = std::min(segment, problem.bytes - offset);
     node.reduce(offset, offset, bytes);
-    if (is_leader) combine_leaders(builder, problem, choice.between, leader_of, {offset, bytes, own});
+    if (is_leader) combine_leaders(builder, problem, choice, leader_of, {offset, bytes, own});
     node.hand_out(smp::NodeReduction::everyone, {Buffer::output, offset, bytes}, offset);
   }
   node.end();
@@ -157,9 +167,9 @@ void build_allreduce(Builder& builder, const Problem& problem, const Choice& cho
     build_between_nodes(builder, problem, choice);
 }
 
-void combine_leaders(Builder& builder, const Problem& problem, Between between, const LeaderOf& leader_of,
+void combine_leaders(Builder& builder, const Problem& problem, const Choice& choice, const LeaderOf& leader_of,
                      const LeaderStretch& stretch) {
-  LeaderExchange(builder, problem, leader_of, stretch).run(between);
+  LeaderExchange(builder, problem, choice, leader_of, stretch).run();
 }
 
 std::string why_no_allreduce(const topology::Topology& topology, const Problem& problem, const Choice& choice) {

@@ -20,9 +20,9 @@ struct LeaderStretch {
   Bytes spare;
 };
 
-/// One leader's part of combining what all leaders have in a stretch of `output`; all end with the result. `between`:
-/// ring, recursive_doubling or rabenseifner.
-void combine_leaders(plan::Builder& builder, const plan::Problem& problem, plan::Between between,
+/// One leader's part of combining what all leaders have in a stretch of `output`; all end with the result. Of
+/// `choice` count `between` (ring, recursive_doubling or rabenseifner) and the ring's order.
+void combine_leaders(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice,
                      const LeaderOf& leader_of, const LeaderStretch& stretch);
 
 /// What the algorithms ask for, as Algorithm::why_invalid.

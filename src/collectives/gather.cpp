@@ -10,6 +10,8 @@
 #include "collectives/gather.hpp"
 
 #include <deque>
+#include <utility>
+#include <vector>
 
 #include "collectives/node_tree.hpp"
 #include "smp/collect.hpp"
@@ -34,11 +36,12 @@ class RootReceives {
   RootReceives(Builder& builder, const NodeMajor& order) : builder_(builder), order_(order) {}
 
   void want_subtrees(const NodeTree& tree) {
+    if (!tree.is_natural()) return want_packed_subtrees(tree);
     const Buffer into = order_.is_rank_order() ? Buffer::output : Buffer::scratch;
     if (into == Buffer::scratch) builder_.need_scratch(order_.total());
     for (const int child : tree.branch().children)
       tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
-        want({tree.speaker_at(child), into, order_.begin_of(nodes.first), bytes_of(nodes, order_)});
+        want({tree.speaker_at(child), into, order_.begin_of(nodes.first), bytes_of(nodes, order_), {nodes}});
       });
   }
 
@@ -48,7 +51,7 @@ class RootReceives {
     for (int distance = 1; distance < topology.ranks(); ++distance) {
       const Rank from((builder_.me().value + distance) % topology.ranks());
       if (topology.node_of(from) != builder_.node())
-        want({from, Buffer::output, blocks.begin(from), blocks.bytes(from)});
+        want({from, Buffer::output, blocks.begin(from), blocks.bytes(from), {}});
     }
   }
 
@@ -61,7 +64,7 @@ class RootReceives {
 
   void finish() {
     while (!posted_.empty()) {
-      const auto [slot, message] = posted_.front();
+      const auto [slot, message] = std::move(posted_.front());
       posted_.pop_front();
       builder_.finish(slot);
       post();
@@ -75,6 +78,7 @@ class RootReceives {
     Buffer into;
     Bytes begin;
     Bytes bytes;
+    std::vector<Stretch> nodes;  ///< whose blocks these are, one behind the other
   };
   struct Posted {
     std::uint32_t slot;
@@ -85,10 +89,28 @@ class RootReceives {
     if (message.bytes > 0) wanted_.push_back(message);
   }
 
+  /// Subtrees that are no stretches of nodes arrive position by position.
+  void want_packed_subtrees(const NodeTree& tree) {
+    builder_.need_scratch(order_.total());
+    for (const int child : tree.branch().children) {
+      Message message{tree.speaker_at(child), Buffer::scratch, tree.bytes(order_, 0, child), 0, {}};
+      tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
+        message.bytes += bytes_of(nodes, order_);
+        message.nodes.push_back(nodes);
+      });
+      want(message);
+    }
+  }
+
   void unpack(const Message& message) {
-    order_.for_each_part(message.begin, message.bytes, [&](Bytes from, Bytes to, Bytes part) {
-      builder_.copy(Buffer::scratch, from, Buffer::output, to, part);
-    });
+    Bytes begin = message.begin;
+    for (const Stretch& nodes : message.nodes) {
+      const Bytes first = order_.begin_of(nodes.first);
+      order_.for_each_part(first, bytes_of(nodes, order_), [&](Bytes from, Bytes to, Bytes part) {
+        builder_.copy(Buffer::scratch, begin + (from - first), Buffer::output, to, part);
+      });
+      begin += bytes_of(nodes, order_);
+    }
   }
 
   Builder& builder_;
@@ -105,8 +127,7 @@ std::vector<std::uint32_t> receive_from_children(Builder& builder, const NodeTre
   std::vector<std::uint32_t> receives;
   for (const int child : tree.branch().children) {
     Bytes offset = tree.bytes(order, tree.position(), child);
-    tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
-      const Bytes bytes = bytes_of(nodes, order);
+    tree.for_each_message(order, child, [&](Bytes bytes) {
       if (bytes > 0) receives.push_back(builder.recv(tree.speaker_at(child), Buffer::scratch, offset, bytes));
       offset += bytes;
     });
@@ -117,8 +138,7 @@ std::vector<std::uint32_t> receive_from_children(Builder& builder, const NodeTre
 void send_to_parent(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer from) {
   std::vector<std::uint32_t> sends;
   Bytes offset = 0;
-  tree.for_each_stretch_below(tree.position(), [&](const Stretch& nodes) {
-    const Bytes bytes = bytes_of(nodes, order);
+  tree.for_each_message(order, tree.position(), [&](Bytes bytes) {
     if (bytes > 0) sends.push_back(builder.send(tree.speaker_at(tree.branch().parent), from, offset, bytes));
     offset += bytes;
   });

@@ -120,9 +120,11 @@ class GroupAllreduce {
   void copy_own(Bytes begin, Bytes bytes) { builder_.copy(Buffer::input, begin, Buffer::output, begin, bytes); }
 
   void exchange(Bytes offset, const smp::Slices& slices, Bytes spare) {
+    Choice among_masters = choice_;
+    among_masters.between = between_of(choice_.exchange);
     for (const int group : mine())
       if (slices.bytes(group) > 0)
-        combine_leaders(builder_, problem_, between_of(choice_.exchange),
+        combine_leaders(builder_, problem_, among_masters,
                         [&](int node) { return masters_.of(node, group); },
                         {offset + slices.begin(group), slices.bytes(group), spare});
   }

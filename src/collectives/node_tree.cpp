@@ -7,10 +7,8 @@ NodeTree::NodeTree(const topology::Topology& topology, const plan::Problem& prob
     : topology_(topology),
       speakers_(topology, problem, choice.leaders),
       goes_up_(problem.operation == plan::Operation::gather || problem.operation == plan::Operation::reduce),
-      between_(choice.between),
-      radix_(choice.radix),
-      first_(topology.node_of(problem.root).value),
-      position_((node.value - first_ + topology.nodes()) % topology.nodes()),
+      order_(topology, problem, choice),
+      position_(order_.position_of(node.value)),
       branch_(derive(position_)) {}
 
 Rank NodeTree::speaker_at(int position) const {
@@ -22,14 +20,6 @@ Bytes NodeTree::bytes(const smp::NodeMajor& order, int first, int last) const {
   Bytes sum = 0;
   for_each_stretch(first, last, [&](const Stretch& nodes) { sum += bytes_of(nodes, order); });
   return sum;
-}
-
-trees::Branch NodeTree::derive(int position) const {
-  switch (between_) {
-    case plan::Between::chain: return trees::derive_chain(position, topology_.nodes());
-    case plan::Between::flat: return trees::derive_flat(position, topology_.nodes());
-    default: return trees::derive_knomial(position, topology_.nodes(), radix_);
-  }
 }
 
 }  // namespace espalier::collectives

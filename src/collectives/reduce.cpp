@@ -14,6 +14,7 @@
 
 #include "collectives/gather_reduce.hpp"
 #include "collectives/leader_sum.hpp"
+#include "collectives/node_order.hpp"
 #include "collectives/reduce_halving.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/reduce_grain.hpp"
@@ -38,26 +39,27 @@ struct Place {
   Rank forward_from{-1};
 };
 
-/// The tree of leaders. Positions count nodes from the first on, around the last one.
+/// The tree of leaders: around the root's node in the order of the network, or, when operands must stay in theirs, in
+/// the order of nodes.
 class LeaderTree {
  public:
   LeaderTree(const topology::Topology& topology, const Problem& problem, const Choice& choice)
       : topology_(topology),
         problem_(problem),
         speakers_(topology, problem, choice.leaders),
-        radix_(choice.radix),
-        first_(problem.is_commutative ? topology.node_of(problem.root).value : 0) {}
+        order_(topology, problem, choice),
+        radix_(choice.radix) {}
 
-  Rank leader_of(NodeId node) const { return leader_at((node.value - first_ + topology_.nodes()) % topology_.nodes()); }
+  Rank leader_of(NodeId node) const { return leader_at(position_of(node)); }
 
   Place derive_place(NodeId node, Rank me) const {
-    const int position = (node.value - first_ + topology_.nodes()) % topology_.nodes();
+    const int position = position_of(node);
     trees::Branch branch = branch_at(position);
     std::sort(branch.children.begin(), branch.children.end());
     Place place;
     if (branch.parent >= 0) place.parent = leader_at(branch.parent);
     for (const int child : branch.children) place.children.push_back(leader_at(child));
-    if (NodeId(first_) == topology_.node_of(problem_.root)) return place;
+    if (node_at(0) == topology_.node_of(problem_.root)) return place;
     if (position == 0) place.forward_to = problem_.root;
     if (me == problem_.root) place.forward_from = leader_at(0);
     return place;
@@ -65,16 +67,19 @@ class LeaderTree {
 
  private:
   trees::Branch branch_at(int position) const { return trees::derive_knomial(position, topology_.nodes(), radix_); }
+  NodeId node_at(int position) const { return NodeId(problem_.is_commutative ? order_.node_at(position) : position); }
+  int position_of(NodeId node) const {
+    return problem_.is_commutative ? order_.position_of(node.value) : node.value;
+  }
   Rank leader_at(int position) const {
-    const NodeId node((position + first_) % topology_.nodes());
-    return speakers_.of(node, !branch_at(position).children.empty());
+    return speakers_.of(node_at(position), !branch_at(position).children.empty());
   }
 
   const topology::Topology& topology_;
   const Problem& problem_;
   leaders::Speakers speakers_;
+  NodeOrder order_;
   int radix_;
-  int first_;
 };
 
 /// A leader's half of the pipeline: its node's result of a segment, then its children's, then on to its parent.

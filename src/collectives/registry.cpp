@@ -33,9 +33,11 @@ namespace {
 #define CELLS "cell=64..64M cells=1..1024"
 #define WITHIN "within=cells|single_copy " CELLS
 #define LEADERS " leaders=natural|near|spread"
-constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN LEADERS;
-constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN LEADERS;
-constexpr const char* knomial_knobs = "radix=2..64 " WITHIN LEADERS;
+#define ORDER " order=auto|natural|breadth|depth"
+constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN LEADERS ORDER;
+constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN LEADERS ORDER;
+constexpr const char* knomial_knobs = "radix=2..64 " WITHIN LEADERS ORDER;
+constexpr const char* ring_knobs = WITHIN LEADERS ORDER;
 constexpr const char* exchange_knobs = WITHIN LEADERS;
 constexpr const char* pairwise_knobs = WITHIN;  // every rank speaks for itself
 constexpr const char* direct_knobs = "connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
@@ -54,6 +56,7 @@ constexpr const char* signal_knobs = "leaders=natural|near|spread";
 #undef CELLS
 #undef WITHIN
 #undef LEADERS
+#undef ORDER
 
 constexpr Algorithm table[] = {
     {"broadcast_knomial", Operation::broadcast, Between::knomial,
@@ -66,7 +69,7 @@ constexpr Algorithm table[] = {
      chain_knobs, build_broadcast},
     {"broadcast_flat", Operation::broadcast, Between::flat, "Wu, Kendall, Aluru 2005, section 4 (flat tree)",
      "the root sends every segment to each of N - 1 leaders itself: one hop, and the message N - 1 times over its link",
-     chain_knobs, build_broadcast},
+     segment_knobs, build_broadcast},
     {"broadcast_scatter_allgather", Operation::broadcast, Between::scatter_allgather,
      "Barnett et al. 1994 (van de Geijn); Wu, Kendall, Aluru 2005, section 8.4: leaders only",
      "a k-nomial tree of N nodes scatters N chunks, a ring gathers them, ceil(log_k N) + N - 1 rounds; no leader sends "
@@ -101,7 +104,7 @@ constexpr Algorithm table[] = {
     {"allgather_ring", Operation::allgather, Between::ring,
      "Qian, Rashti, Afsahi 2010, section 4 (single group, single connection)",
      "leaders pass on one node's data per round, N - 1 rounds; every leader sends (N - 1)/N of the result",
-     exchange_knobs, build_allgather},
+     ring_knobs, build_allgather},
     {"allgather_recursive_doubling", Operation::allgather, Between::recursive_doubling,
      "Thakur, Rabenseifner, Gropp 2005, section 4.1",
      "leaders swap all they have at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two)",
@@ -180,7 +183,7 @@ constexpr Algorithm table[] = {
      "every leader's share of the vector goes round and collects, then goes round as the result, 2 (N - 1) rounds; "
      "every "
      "leader sends 2 (N - 1)/N of the vector for any N; operands change places",
-     segment_knobs, build_allreduce, why_no_allreduce},
+     chain_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_multi_group", Operation::allreduce, Between::multi_group,
      "Bayatpour et al. 2017 (data partitioning, multi-leader)",
      "g masters per node each fold a g-th of the vector for their node, combine it with the other nodes' masters of "
@@ -262,6 +265,13 @@ plan::Leaders parse_leaders(std::string_view value) {
   throw Error("leaders=" + std::string(value) + ": one of natural, near, spread");
 }
 
+plan::Order parse_order(std::string_view value) {
+  using plan::Order;
+  for (const Order order : {Order::best, Order::natural, Order::breadth, Order::depth})
+    if (value == name(order)) return order;
+  throw Error("order=" + std::string(value) + ": one of auto, natural, breadth, depth");
+}
+
 void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
   if (knob == "radix")
     choice.radix = parse_count(knob, value, 2, 64);
@@ -281,9 +291,11 @@ void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
     choice.connections = parse_count(knob, value, 0, 1024);
   else if (knob == "leaders")
     choice.leaders = parse_leaders(value);
+  else if (knob == "order")
+    choice.order = parse_order(value);
   else
     throw Error("unknown knob '" + std::string(knob) +
-                "': one of radix, segment, within, cell, cells, groups, exchange, connections, leaders");
+                "': one of radix, segment, within, cell, cells, groups, exchange, connections, leaders, order");
 }
 
 /// The larger of the two buffers of the rank that has most.

@@ -27,8 +27,28 @@ namespace {
 /// Sends left unfinished: enough to keep a network busy.
 constexpr std::size_t sends_ahead = 16;
 
+/// The root's half in an order in which subtrees are no stretches of nodes: packed position by position.
+void send_packed_from_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, InFlight& sends) {
+  builder.need_scratch(order.total());
+  for (const int child : tree.branch().children) {
+    const Bytes begin = tree.bytes(order, 0, child);
+    Bytes end = begin;
+    tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
+      const Bytes first = order.begin_of(nodes.first);
+      order.for_each_part(first, bytes_of(nodes, order), [&](Bytes to, Bytes from, Bytes part) {
+        builder.copy(Buffer::input, from, Buffer::scratch, end + (to - first), part);
+      });
+      end += bytes_of(nodes, order);
+    });
+    if (begin == end) continue;
+    sends.make_room();
+    sends.add(builder.send(tree.speaker_at(child), Buffer::scratch, begin, end - begin));
+  }
+}
+
 /// The root's half: everything leaves from its input, or from a packed copy of it.
 void send_from_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, InFlight& sends) {
+  if (!tree.is_natural()) return send_packed_from_root(builder, tree, order, sends);
   const bool is_packed = order.is_rank_order();
   if (!is_packed) builder.need_scratch(order.total());
   for (const int child : tree.branch().children)
@@ -55,8 +75,7 @@ void receive(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buf
   std::vector<std::uint32_t> receives;
   Bytes offset = 0;
   if (into == Buffer::window) builder.claim_window();
-  tree.for_each_stretch_below(tree.position(), [&](const Stretch& nodes) {
-    const Bytes bytes = bytes_of(nodes, order);
+  tree.for_each_message(order, tree.position(), [&](Bytes bytes) {
     if (bytes > 0) receives.push_back(builder.recv(tree.speaker_at(tree.branch().parent), into, offset, bytes));
     offset += bytes;
   });
@@ -66,8 +85,7 @@ void receive(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buf
 void send_to_children(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer from, InFlight& sends) {
   for (const int child : tree.branch().children) {
     Bytes offset = tree.bytes(order, tree.position(), child);
-    tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
-      const Bytes bytes = bytes_of(nodes, order);
+    tree.for_each_message(order, child, [&](Bytes bytes) {
       if (bytes == 0) return;
       sends.make_room();
       sends.add(builder.send(tree.speaker_at(child), from, offset, bytes));

@@ -23,6 +23,7 @@ std::string to_string(const Choice& choice) {
   std::string text = name(choice.between);
   if (choice.between == Between::knomial || choice.between == Between::scatter_allgather)
     text += ",radix=" + std::to_string(choice.radix);
+  if (choice.order != Order::best) text += std::string(",order=") + name(choice.order);
   text += group_knobs(choice);
   if (choice.segment > 0) text += ",segment=" + format_bytes(choice.segment);
   text += std::string(",within=") + name(choice.within);

@@ -46,6 +46,15 @@ enum class Leaders : std::uint8_t {
   spread,   ///< one per NUMA node in turn, the nearest NUMA node first: for memory bandwidth rather than for the NIC
 };
 
+/// Which node sits where in a tree or ring between nodes, where something is known of the network
+/// (topology/distances.hpp, trees/order.hpp). Where nothing is known all are `natural`.
+enum class Order : std::uint8_t {
+  best,     ///< whichever of the others promises to be quickest
+  natural,  ///< from the root's node on, as nodes are numbered
+  breadth,  ///< near and fast nodes first where most wait for them
+  depth,    ///< whole subtrees close together
+};
+
 struct Choice {
   Between between = Between::knomial;
   Within within = Within::cells;
@@ -62,6 +71,7 @@ struct Choice {
   /// Messages that one rank has under way at most; 0 sets no bound.
   int connections = 0;
   Leaders leaders = Leaders::near;
+  Order order = Order::best;
 
   bool operator==(const Choice&) const = default;
 };
@@ -70,6 +80,8 @@ const char* name(Within within);
 const char* name(Between between);
 const char* name(Exchange exchange);
 const char* name(Leaders leaders);
+/// "auto" for `best`.
+const char* name(Order order);
 
 /// "knomial,radix=4,segment=64K,within=cells,cell=32K,cells=4": what parse_choice reads back.
 std::string to_string(const Choice& choice);

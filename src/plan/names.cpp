@@ -65,6 +65,11 @@ const char* name(Leaders leaders) {
   return names[static_cast<int>(leaders)];
 }
 
+const char* name(Order order) {
+  static constexpr const char* names[] = {"auto", "natural", "breadth", "depth"};
+  return names[static_cast<int>(order)];
+}
+
 Operation parse_operation(std::string_view text) {
   if (text == "bcast") return Operation::broadcast;
   if (text == "reduce_scatter_block") return Operation::reduce_scatter;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -15,6 +16,7 @@ Topology Topology::from_nodes(std::span<const int> node_of, Capabilities capabil
     throw Error("facts of " + std::to_string(facts.size()) + " ranks, but there are " + std::to_string(node_of.size()));
   Topology t;
   t.capabilities_ = capabilities;
+  t.network_ = std::make_shared<const Network>();
   std::unordered_map<int, int> number_of_label;
   std::vector<int> size;
   for (const int label : node_of) {
@@ -34,6 +36,16 @@ Topology Topology::from_nodes(std::span<const int> node_of, Capabilities capabil
   if (!facts.empty())
     for (const Rank rank : t.by_node_) t.facts_.push_back(facts[index(rank)]);
   t.is_blocked_ = std::is_sorted(t.by_node_.begin(), t.by_node_.end());
+  return t;
+}
+
+Topology Topology::with_distances(Distances distances) const {
+  if (distances.classes() > 0 && distances.nodes() != nodes())
+    throw Error("distances of " + std::to_string(distances.nodes()) + " nodes for " + std::to_string(nodes()));
+  Topology t = *this;
+  auto network = std::make_shared<Network>();
+  network->distances = std::move(distances);
+  t.network_ = std::move(network);
   return t;
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 // One communicator's view of the machine: which rank sits on which node. An immutable value, equal on every rank.
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/ids.hpp"
 #include "machine/rank_facts.hpp"
+#include "topology/distances.hpp"
+#include "topology/order_memo.hpp"
 
 namespace espalier::topology {
 
@@ -31,6 +34,10 @@ class Topology {
   /// sits on its node; empty: nobody knows. Throws Error when `node_of` is empty, or when `facts` has another length.
   static Topology from_nodes(std::span<const int> node_of, Capabilities capabilities = {},
                              std::span<const machine::RankFacts> facts = {});
+
+  /// The same communicator with what is known of the network between its nodes. Throws Error when `distances` are of
+  /// another number of nodes.
+  Topology with_distances(Distances distances) const;
 
   int ranks() const { return static_cast<int>(node_of_.size()); }
   int nodes() const { return static_cast<int>(node_begin_.size()) - 1; }
@@ -59,6 +66,10 @@ class Topology {
 
   /// Rate of the node's fastest NIC in use, in Mbit/s; 0 when nobody knows. Leaders use one NIC each.
   std::uint32_t nic_mbits(NodeId node) const { return facts_.empty() ? 0 : facts_on(node).front().mbits; }
+  /// How far the nodes are apart; neutral when nobody has said.
+  const Distances& distances() const { return network_->distances; }
+  /// Orders derived from these distances so far, shared by all copies.
+  OrderMemo& order_memo() const { return network_->memo; }
 
   /// All ranks, node by node: `by_node()[ranks_before(n) + i]` is local rank i of node n.
   std::span<const Rank> by_node() const { return by_node_; }
@@ -66,6 +77,11 @@ class Topology {
   bool is_blocked() const { return is_blocked_; }
 
  private:
+  struct Network {
+    Distances distances;
+    mutable OrderMemo memo;
+  };
+
   static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank.value); }
   static std::size_t at(NodeId node) { return static_cast<std::size_t>(node.value); }
 
@@ -77,6 +93,7 @@ class Topology {
   int largest_node_ = 0;
   bool is_blocked_ = true;
   Capabilities capabilities_;
+  std::shared_ptr<const Network> network_;  ///< never null
 };
 
 }  // namespace espalier::topology

@@ -25,6 +25,23 @@ Branch derive_chain(int position, int count) {
   return branch;
 }
 
+Branch derive_binary(int position, int count) {
+  Branch branch;
+  branch.end = count;
+  // Walks down from the root to the position; `at` is the vertex whose subtree ends at branch.end.
+  for (int at = 0;; ) {
+    const int left = at + 1, right = left + (branch.end - at) / 2;
+    if (at == position) {
+      if (left < branch.end) branch.children.push_back(left);
+      if (right < branch.end) branch.children.push_back(right);
+      return branch;
+    }
+    branch.parent = at;
+    at = position < right ? left : right;
+    if (at == left) branch.end = std::min(branch.end, right);
+  }
+}
+
 Branch derive_flat(int position, int count) {
   if (position > 0) return {0, {}, position + 1};
   Branch branch;

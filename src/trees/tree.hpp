@@ -33,6 +33,18 @@ Branch derive_knomial(int position, int count, int radix);
 /// stream through it at full speed.
 Branch derive_chain(int position, int count);
 
+/// Each position hands on to two: a pipeline as the chain, half as fast, but only log2(count) hops deep. The subtrees are
+/// as equal as can be:
+///
+///          0
+///        /   \        count = 8
+///       1     5
+///      / \   / \       (here 6 and 7)
+///     2   4 6   7
+///     |
+///     3
+Branch derive_binary(int position, int count);
+
 /// The root hands on to everyone: one hop deep, but the root sends count - 1 times.
 Branch derive_flat(int position, int count);
 

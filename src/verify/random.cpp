@@ -47,6 +47,21 @@ std::vector<int> draw_placement(Random& random, int ranks) {
   return node_of;
 }
 
+/// Half of the machines are on a network that is known: nodes on a few switches, some slow, some way round quite
+/// irregular. Every algorithm takes it that these change nothing but the order of nodes.
+topology::Distances draw_distances(Random& random, int nodes) {
+  if (random.one_in(2)) return {};
+  const bool is_irregular = random.one_in(4);
+  const int classes = is_irregular ? nodes : random.between(1, std::min(nodes, 5));
+  std::vector<int> class_of(static_cast<std::size_t>(nodes));
+  for (int node = 0; node < nodes; ++node)
+    class_of[static_cast<std::size_t>(node)] = is_irregular ? node : random.between(0, classes - 1);
+  std::vector<topology::Way> ways(static_cast<std::size_t>(classes * classes));
+  for (topology::Way& way : ways)
+    way = {static_cast<float>(random.between(1, 8)), static_cast<float>(random.between(0, 3)) * 1e-3F};
+  return topology::Distances::from_classes(std::move(class_of), std::move(ways));
+}
+
 Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool can_single_copy) {
   Choice choice;
   choice.between = algorithm.between;
@@ -60,6 +75,7 @@ Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool
   choice.exchange = static_cast<plan::Exchange>(random.between(0, 3));
   choice.connections = random.one_in(2) ? 0 : random.between(1, 4);
   choice.leaders = random.one_in(3) ? plan::Leaders::spread : plan::Leaders::near;
+  choice.order = static_cast<plan::Order>(random.between(0, 3));
   return choice;
 }
 
@@ -133,7 +149,8 @@ Specimen draw_specimen(Random& random, int most_ranks) {
   const bool can_single_copy = random.one_in(2);
   const std::uint64_t places = random.one_in(2) ? 0 : random.between(1, 1 << 30);
   const topology::Capabilities can{.single_copy = can_single_copy, .turn = random.between(0, 5)};
-  Specimen specimen{topology::Topology::from_nodes(node_of, can, draw_places(node_of, places)), {}, {}, places};
+  const topology::Topology plain = topology::Topology::from_nodes(node_of, can, draw_places(node_of, places));
+  Specimen specimen{plain.with_distances(draw_distances(random, plain.nodes())), {}, {}, places};
   const auto algorithms = collectives::algorithms();
   do {  // some algorithms do not apply everywhere
     const collectives::Algorithm& algorithm = algorithms[random.below(algorithms.size())];

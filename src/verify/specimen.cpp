@@ -4,6 +4,20 @@
 
 namespace espalier::verify {
 
+namespace {
+
+// ", class_of=[0, 1, 0], ways=[(1.5, 0.001), …]"; nothing where nothing is known of the network.
+std::string distances_text(const topology::Distances& distances) {
+  if (distances.classes() == 0) return "";
+  std::string text = ", class_of=[", ways = "], ways=[";
+  for (const int c : distances.class_of()) text += (text.back() == '[' ? "" : ", ") + std::to_string(c);
+  for (const topology::Way& way : distances.ways())
+    ways += (ways.back() == '[' ? "(" : ", (") + std::to_string(way.latency) + ", " + std::to_string(way.per_byte) + ")";
+  return text + ways + "]";
+}
+
+}  // namespace
+
 std::string reproducer(const Specimen& specimen) {
   const topology::Topology& topology = specimen.topology;
   std::string node_of;
@@ -15,7 +29,7 @@ std::string reproducer(const Specimen& specimen) {
   if (specimen.places != 0)
     text += ", facts=draw_places(" + node_of + ", " + std::to_string(specimen.places) +
             "), turn=" + std::to_string(topology.capabilities().turn);
-  text += "), \"";
+  text += distances_text(topology.distances()) + "), \"";
   text += std::string(plan::name(specimen.problem.operation)) + "\", " + std::to_string(specimen.problem.bytes) + ", ";
   text += std::to_string(specimen.problem.root.value) + ", \"" + plan::to_string(specimen.choice) + "\"";
   if (specimen.problem.element != 1) text += ", element=" + std::to_string(specimen.problem.element);

@@ -25,6 +25,7 @@ _GRID: Mapping[str, Sequence[str]] = {
     "exchange": ("direct", "ring", "bruck", "recursive_doubling"),
     "connections": ("0", "2", "8"),
     "leaders": ("near", "natural", "spread"),
+    "order": ("auto",),  # depends on where a job's nodes are, which no table knows
 }
 # What a search starts from: one value in the middle each; the search varies the winner's knobs afterwards.
 _SEEDS: Mapping[str, Sequence[str]] = {
@@ -36,6 +37,7 @@ _SEEDS: Mapping[str, Sequence[str]] = {
     "exchange": ("direct", "ring"),
     "connections": ("0",),
     "leaders": ("near",),
+    "order": ("auto",),
 }
 # On one node there is nothing between nodes to turn knobs of.
 _ONE_NODE: Mapping[str, Sequence[str]] = {

@@ -64,6 +64,21 @@ TEST(Chain, HandsOnToTheNext) {
   EXPECT_EQ(derive_chain(3, 9).children, std::vector<int>{4});
 }
 
+TEST(Binary, IsATreeOfEqualHalvesForEveryCount) {
+  for (int count = 1; count <= 70; ++count) {
+    expect_tree(count, [&](int position) { return derive_binary(position, count); });
+    for (int position = 0; position < count; ++position) {
+      const Branch branch = derive_binary(position, count);
+      ASSERT_LE(branch.children.size(), 2u);
+      if (branch.children.size() < 2) continue;
+      const int left = branch.children[1] - branch.children[0], right = branch.end - branch.children[1];
+      EXPECT_TRUE(left == right || left == right + 1) << position << " of " << count;
+    }
+  }
+  EXPECT_EQ(derive_binary(0, 8).children, (std::vector<int>{1, 5}));
+  EXPECT_EQ(derive_binary(2, 8).children, std::vector<int>{3});
+}
+
 TEST(Flat, HangsEveryoneFromTheRoot) {
   for (int count = 1; count <= 9; ++count)
     expect_tree(count, [&](int position) { return derive_flat(position, count); });

@@ -1,0 +1,46 @@
+#pragma once
+// A tree that is to be laid onto the network: its shape, its root, and what travels along its edges.
+
+#include <vector>
+
+#include "base/ids.hpp"
+#include "trees/tree.hpp"
+
+namespace espalier::trees {
+
+enum class Shape : std::uint8_t {
+  knomial,
+  binary,
+  flat,
+  chain,
+  ring,          ///< everyone hands on to the next position, the last to the first; no root
+  scatter_ring,  ///< a k-nomial tree that deals out parts, then a ring that collects them everywhere
+};
+
+/// Positions are 0 … count - 1, the root 0 (tree.hpp); an order says which node sits at each. Sizes decide how much
+/// latency and rate matter.
+struct Layout {
+  Shape shape = Shape::knomial;
+  int radix = 2;  ///< of k-nomial trees
+  int root = 0;   ///< the node at position 0
+  /// The message. Where it is dealt out (`is_split`, scatter_ring) or goes round in parts (ring): one node's part.
+  Bytes bytes = 0;
+  Bytes segment = 0;  ///< unit of pipelining; 0: each message whole
+  bool is_split = false;  ///< a scatter or gather: an edge carries the parts of the subtree behind it
+
+  bool operator==(const Layout&) const = default;
+};
+
+/// The tree's edges at one position. Of a ring: those of the chain.
+Branch derive_branch(const Layout& layout, int position, int count);
+
+/// All of them, by position.
+std::vector<Branch> derive_branches(const Layout& layout, int count);
+
+/// What one message along the edge to position `child` carries; `end` is the end of its subtree.
+Bytes edge_bytes(const Layout& layout, int child, int end);
+
+/// Nodes from the root's on, around the last one: the order when nothing is known.
+std::vector<int> derive_natural_order(int root, int count);
+
+}  // namespace espalier::trees

@@ -1,0 +1,31 @@
+#pragma once
+// Which node sits at which position of a tree: the logical tree trained to the physical network (Subramoni et al.).
+
+#include <vector>
+
+#include "topology/distances.hpp"
+#include "trees/layout.hpp"
+
+namespace espalier::trees {
+
+enum class Traversal : std::uint8_t {
+  natural,  ///< nodes from the root's on, as they are numbered
+  breadth,  ///< greedy.hpp; of a chain or ring: the short path
+  depth,    ///< likewise
+  best,     ///< whichever Reach (reach.hpp) finds quickest
+};
+
+struct Order {
+  std::vector<int> node_at;  ///< by position, all nodes once; the root first
+  Traversal traversal;       ///< never `best`
+  double reach;              ///< microseconds until the last node has everything (reach.hpp)
+};
+
+/// Pure and deterministic: equal inputs give equal orders on every rank. `best` tries all, improves each in a tree of
+/// few nodes by letting pairs of nodes change places while that helps, and keeps the natural order unless another is
+/// quicker. When nothing is known of the
+/// network every order is the natural one, and so is that of a flat tree, whose root serves all alike.
+/// 1024 nodes on 64 switches: under 1 ms.
+Order derive_order(const topology::Distances& distances, const Layout& layout, int count, Traversal wanted);
+
+}  // namespace espalier::trees
