@@ -269,6 +269,9 @@ class Decision:
     @property
     def reason(self) -> str: ...
 
+def derive_distances(delays: FabricDelays) -> tuple[list[int], list[tuple[float, float]]]:
+    """A Topology's `class_of` and `ways`, out of latencies and slowest links."""
+
 class LaidTree:
     """A choice's tree or ring between nodes as it lies on the network."""
 

@@ -99,6 +99,18 @@ constexpr Setting table[] = {
     {{"ESPALIER_MACHINE_MAPPING", "packed", "How ranks fill the pretended machine: packed, scattered, unbound or half.",
       local},
      [](Settings& s, std::string_view v) { s.machine_mapping = v; }},
+    {{"ESPALIER_FABRIC", "",
+      "Who knows the network between nodes, so that trees and rings follow it: host:port or the socket of espalier serve, "
+      "or a directory of the fabric's dumps.",
+      collective},
+     [](Settings& s, std::string_view v) { s.fabric = v; }},
+    {{"ESPALIER_FABRIC_TIMEOUT", "2000", "Milliseconds that a service of the network has for an answer.", local},
+     [](Settings& s, std::string_view v) { s.fabric_timeout = parse_int(v, 1, 600000); }},
+    {{"ESPALIER_FABRIC_HOSTS", "",
+      "Names of hosts, node[000-003], that ESPALIER_VIRTUAL_NODES stand for on the network: to see on one machine what a "
+      "network makes of a job.",
+      collective},
+     [](Settings& s, std::string_view v) { s.fabric_hosts = v; }},
     {{"ESPALIER_STRICT", "0",
       "1 leaves reductions whose bits depend on the order of operands (sums and products of floating-point and complex "
       "numbers, user-defined operations) over more than two ranks to the native MPI library.",

@@ -35,6 +35,9 @@ struct Settings {
   std::string nic;
   std::string machine;
   std::string machine_mapping;
+  std::string fabric;
+  std::string fabric_hosts;
+  int fabric_timeout = 2000;
   bool strict = false;
   bool single_copy = true;
   int wait_spin = 2000;

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "bindings/bindings.hpp"
+#include "topology/network.hpp"
 #include "topology/virtual_nodes.hpp"
 
 namespace espalier::bindings {
@@ -65,6 +66,15 @@ void bind_topology(nb::module_& module) {
       .def_prop_ro("node_of", [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.node_of(r); }); })
       .def_prop_ro("local_rank",
                    [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.local_rank(r); }); });
+  module.def(
+      "derive_distances",
+      [](const fabric::Delays& delays) {
+        const topology::Distances found = topology::derive_distances(delays);
+        std::vector<std::pair<float, float>> ways;
+        for (const topology::Way& way : found.ways()) ways.emplace_back(way.latency, way.per_byte);
+        return std::pair(found.class_of(), ways);
+      },
+      nb::arg("delays"));
   module.def("virtual_node_of", &virtual_node_of, nb::arg("spec"), nb::arg("index"), nb::arg("count"));
 }
 

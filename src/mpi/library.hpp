@@ -13,6 +13,7 @@
 #include "machine/place.hpp"
 #include "mpi/engine.hpp"
 #include "mpi/native.hpp"
+#include "mpi/network_map.hpp"
 #include "mpi/progress.hpp"
 #include "topology/virtual_nodes.hpp"
 #include "transports/arena.hpp"
@@ -39,6 +40,8 @@ class Library {
   const Policy& policy() const { return policy_; }
   /// The tuned table for this machine and MPI, or null.
   const tune::Table* table() const { return table_ ? &*table_ : nullptr; }
+  /// What the job knows of the network.
+  NetworkMap& network_map() { return network_map_; }
   CacheBudget& budget() { return budget_; }
   Statistics& statistics() { return statistics_; }
   /// What waiting ranks keep MPI going with.
@@ -82,6 +85,7 @@ class Library {
   std::optional<tune::Table> table_;
   topology::VirtualNodes virtual_nodes_;
   machine::Place place_;
+  NetworkMap network_map_;
   CacheBudget budget_;
   Statistics statistics_;
   Progress progress_;

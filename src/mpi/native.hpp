@@ -13,7 +13,7 @@
   ESPALIER_NATIVE_COLLECTIVES(X) \
   X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free) X(Comm_get_attr) X(Comm_group) \
   X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) X(Finalized) \
-  X(Get_library_version) X(Group_free) X(Iallgather) X(Iallreduce) X(Initialized) X(Irecv) X(Isend) X(Op_commutative) \
+  X(Get_library_version) X(Group_free) X(Iallgather) X(Iallreduce) X(Ibcast) X(Initialized) X(Irecv) X(Isend) X(Op_commutative) \
   X(Pack) X(Reduce_local) X(Request_get_status) X(Test) X(Type_commit) X(Type_create_hindexed) X(Type_free) \
   X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_size_x) X(Unpack) X(Wait)
 #if ESPALIER_HAS_LARGE_COUNTS

@@ -15,6 +15,8 @@
 #include "mpi/facts.hpp"
 #include "mpi/library.hpp"
 #include "mpi/network.hpp"
+#include "mpi/quiet.hpp"
+#include "mpi/survey.hpp"
 #include "mpi/ucx_setup.hpp"
 #include "mpi/waiter.hpp"
 #include "transports/cross_memory.hpp"
@@ -28,13 +30,6 @@ using transports::ArenaName;
 
 // Most shared memory for one communicator on one node; with many ranks their windows get smaller instead.
 constexpr Bytes board_limit = Bytes{64} << 20;
-
-// The native library itself failed: nothing that could be agreed on.
-struct NativeFailure {};
-
-void check(int code) {
-  if (code != MPI_SUCCESS) throw NativeFailure{};
-}
 
 // Where a node's leader has put the board, or why it could not.
 struct Offer {
@@ -140,7 +135,7 @@ class SetUp {
     int all[2] = {0, 0};
     MPI_Request request;
     check(mpi_.Iallreduce(mine, all, 2, mpi_.integer, mpi_.min, comm_, &request));
-    wait(request);
+    wait_quietly(request);
     capabilities_ = {all[1] != 0, agreement_.oversubscribed, shape_.window_bytes, agreement_.turn};
     if (all[0] == 0) memory_.reset();
     return all[0] != 0;
@@ -172,6 +167,8 @@ class SetUp {
   std::unique_ptr<Communicator> serve() {
     Means means;
     means.topology = topology::Topology::from_nodes(agreement_.node_of, capabilities_, agreement_.places);
+    if (means.topology.nodes() > 1)
+      means.topology = means.topology.with_distances(agree_on_distances(comm_, Rank(rank_), means.topology));
     library_.count_communicator();
     means.me = Rank(rank_);
     means.board = execute::Board(memory_->base(), shape_);
@@ -245,21 +242,8 @@ class SetUp {
   }
 
   template <class Record>
-  std::vector<Record> gather(const Record& mine) {
-    std::vector<Record> all(static_cast<std::size_t>(size_));
-    constexpr int bytes = sizeof(Record);
-    MPI_Request request;
-    check(mpi_.Iallgather(&mine, bytes, mpi_.byte, all.data(), bytes, mpi_.byte, comm_, &request));
-    wait(request);
-    return all;
-  }
-
-  // The blocking collectives of some libraries never yield: with more ranks than cores each would cost milliseconds.
-  void wait(MPI_Request request) const {
-    for (int is_complete = 0; !is_complete;) {
-      check(mpi_.Test(&request, &is_complete, MPI_STATUS_IGNORE));
-      if (!is_complete) sched_yield();
-    }
+  std::vector<Record> gather(const Record& mine) const {
+    return gather_quietly(comm_, size_, mine);
   }
 
   const Native& mpi_ = native();

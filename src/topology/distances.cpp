@@ -112,4 +112,19 @@ Distances Distances::from_rates(std::span<const std::uint64_t> mbits) {
   return from_classes(std::move(class_of), std::move(ways));
 }
 
+Distances Distances::between(std::span<const int> nodes) const {
+  if (classes_ == 0) return {};
+  std::vector<int> kept, class_of;
+  for (const int node : nodes) {
+    const int c = this->class_of(NodeId(node));
+    const auto known = std::find(kept.begin(), kept.end(), c);
+    class_of.push_back(static_cast<int>(known - kept.begin()));
+    if (known == kept.end()) kept.push_back(c);
+  }
+  std::vector<Way> ways;
+  for (const int from : kept)
+    for (const int to : kept) ways.push_back(between_classes(from, to));
+  return from_classes(std::move(class_of), std::move(ways));
+}
+
 }  // namespace espalier::topology

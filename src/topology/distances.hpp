@@ -39,6 +39,9 @@ class Distances {
   /// as slow). A way is as fast as the slower of its two NICs (the paper's IV-B2).
   static Distances from_rates(std::span<const std::uint64_t> mbits);
 
+  /// Those between some of the nodes, in this order; without the classes that none of them is in.
+  Distances between(std::span<const int> nodes) const;
+
   /// All nodes are equally far apart, or nothing is known: no order of them is better than another.
   bool is_neutral() const { return classes_ <= 1; }
   int nodes() const { return static_cast<int>(class_of_.size()); }

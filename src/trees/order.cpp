@@ -55,6 +55,7 @@ void improve(const Distances& distances, const Reach& reach, Order& order) {
         }
       }
   }
+  if (best.last < order.reach) order.traversal = Traversal::best;
   order.reach = best.last;
 }
 

@@ -17,7 +17,7 @@ enum class Traversal : std::uint8_t {
 
 struct Order {
   std::vector<int> node_at;  ///< by position, all nodes once; the root first
-  Traversal traversal;       ///< never `best`
+  Traversal traversal;       ///< what it came from; `best` when pairs of nodes have changed places since
   double reach;              ///< microseconds until the last node has everything (reach.hpp)
 };
 

@@ -15,6 +15,8 @@ from rich.table import Table
 from espalier import console
 from espalier.core import load_core, user_errors
 from espalier.errors import UserError
+from espalier.fabric.laid import LaidPlan, find_site
+from espalier.fabric.view import split_hosts
 from espalier.report.plan_svg import draw_plan
 from espalier.tuning.lookup import Verdict, consult_table
 from espalier.units import approximate_bytes, format_bytes, parse_bytes
@@ -40,6 +42,7 @@ class Explanation:
     verdict: Verdict | None  # of a tuned table
     node: int  # whose accounting to show
     estimates: list[tuple[str, float]]  # choices and microseconds by the cost model, fastest first
+    laid: LaidPlan | None  # on a network, where one was named
 
 
 def explain(
@@ -47,7 +50,9 @@ def explain(
     bytes_: Annotated[
         str, typer.Option("--bytes", help="Size of the message or vector, or of one rank's block.")
     ] = "64K",
-    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes.")] = 1,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, help="Number of nodes. Default: 1, or with --hosts as many as hosts.")
+    ] = None,
     ppn: Annotated[int, typer.Option(min=1, help="Ranks per node.")] = 4,
     placement: Annotated[
         str | None, typer.Option(help="Instead of --nodes: ranks per node as 3,1,4, or cyclic:4 (with --ranks).")
@@ -68,18 +73,30 @@ def explain(
         Path | None, typer.Option(metavar="FILE", help="A tuned table. Default: the one a job would load.")
     ] = None,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw the plan, phase by phase.")] = None,
+    fabric: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Dumps of a network: shows how the tree lies on it.")
+    ] = None,
+    hosts: Annotated[
+        list[str] | None, typer.Option(help="With --fabric: the nodes' hosts, node[000-003]. Default: the first ones.")
+    ] = None,
+    map_: Annotated[
+        Path | None, typer.Option("--map", metavar="FILE", help="With --fabric: draw that, as a page or as .svg.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Explain the plan for OP: the choice and its reason, the traffic per node, one rank's steps."""
     core = load_core()
     with user_errors("see espalier explain --help"):
+        nodes = nodes or (len(split_hosts(hosts)) if hosts else 1)
         node_of = place(core, nodes, ppn, placement, ranks)
         if root >= len(node_of):
             raise UserError(f"--root {root}: there are only ranks 0 to {len(node_of) - 1}", "choose one of those")
         if node > max(node_of):
             raise UserError(f"--node {node}: there are only nodes 0 to {max(node_of)}", "choose one of those")
         shown = _ranks_to_show(rank, root, len(node_of))
-        topology = core.Topology(node_of, single_copy, oversubscribed)
+        site = find_site(fabric, hosts or [], max(node_of) + 1) if fabric else None
+        distances = site.distances() if site else {}
+        topology = core.Topology(node_of, single_copy, oversubscribed, **distances)
         size = parse_bytes(bytes_)
         choice, reason = choose(core, topology, operation, size, root, algorithm, knobs or [])
         asked = algorithm is not None or bool(knobs)
@@ -88,9 +105,12 @@ def explain(
             choice, reason = _follow(core, operation, choice, verdict)
         plan = core.build(topology, operation, size, root, choice)
         ranked = core.rank_choices(topology, operation, size, root)[:_MOST_ESTIMATES]
+        laid = LaidPlan(site, core.lay_tree(topology, operation, size, root, choice)) if site else None
     estimates = [(str(it), round(us, 3)) for it, us in ranked]
     shown_choice = "native" if verdict is not None and verdict.selection == "native" else str(choice)
-    explanation = Explanation(operation, size, root, node_of, shown_choice, reason, plan, verdict, node, estimates)
+    explanation = Explanation(
+        operation, size, root, node_of, shown_choice, reason, plan, verdict, node, estimates, laid
+    )
     if svg is not None:
         svg.write_text(draw_plan(plan, node_of, _title(explanation)), encoding="utf-8")
         console.note(f"wrote {svg}")
@@ -98,6 +118,9 @@ def explain(
         console.print_json(_as_json(core, explanation, shown))
     else:
         _print(core, explanation, shown)
+    if laid is not None and map_ is not None:
+        laid.draw(map_, f"{operation} of {format_bytes(size)} on {fabric}: {shown_choice}")
+        console.note(f"drawn in {map_}")
 
 
 def place(core: Any, nodes: int, ppn: int, placement: str | None, ranks: int | None) -> list[int]:
@@ -173,6 +196,7 @@ def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
         "table": asdict(it.verdict) if it.verdict else None,
         "algorithm": _algorithm_facts(core, it.plan),
         "traffic": [dict(node) for node in it.plan.traffic()],
+        "network": it.laid.facts() if it.laid else None,
         "accounting": {"node": it.node} | _account_facts(core.account_for(it.plan, it.node)),
         "longest_program": it.plan.longest_program,
         "programs": [
@@ -266,6 +290,10 @@ def _print(core: Any, it: Explanation, shown: list[int]) -> None:
             console.out.print(f"[bold]{name:7}[/] {escape(text)}")
     for choice, us in it.estimates:
         console.out.print(f"[bold]model[/]   {us:9.1f} us  {escape(choice)}")
+    if it.laid is not None:
+        console.out.print(f"[bold]order[/]   {escape(it.laid.sentence())}")
+        if it.laid.is_ordered and it.laid.is_small:
+            console.out.print(it.laid.picture())
     console.out.print()
     console.out.print(traffic_table([dict(node) for node in it.plan.traffic()]))
     console.out.print(f"\nnode {it.node}")

@@ -68,6 +68,18 @@ TEST(Distances, ByRateAreThoseOfTheSlowerNic) {
   EXPECT_TRUE(Distances::from_rates(equal).is_neutral());
 }
 
+TEST(Distances, BetweenSomeNodesAreTheSame) {
+  const auto all = Distances::from_matrix(6, matrix_of({0, 1, 0, 2, 1, 2}, {1, 1, 3, 1, 1, 1}));
+  const std::vector<int> some = {4, 1, 3};
+  const Distances few = all.between(some);
+  EXPECT_EQ(few.classes(), 2);
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b)
+      EXPECT_EQ(few.way(NodeId(a), NodeId(b)), all.way(NodeId(some[static_cast<std::size_t>(a)]),
+                                                       NodeId(some[static_cast<std::size_t>(b)])));
+  EXPECT_TRUE(all.between(std::vector<int>{1, 4}).is_neutral());
+}
+
 TEST(Distances, RefuseWhatDoesNotFit) {
   EXPECT_THROW(Distances::from_classes({0, 1}, {Way{}}), Error);
   EXPECT_THROW(Distances::from_classes({0}, {Way{}, Way{}}), Error);
