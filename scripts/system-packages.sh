@@ -8,7 +8,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 build=(g++ cmake make ninja-build pkg-config libhwloc-dev libucx-dev nlohmann-json3-dev libasio-dev)
-tests=(libgtest-dev chromium mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
+tests=(libgtest-dev chromium quicktree mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
 lint=(clang-format-14)
 apps=(lammps hpcc examl)
 sim=(libsimgrid-dev)
