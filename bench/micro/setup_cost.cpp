@@ -1,0 +1,76 @@
+// What it costs a job to learn its network and to lay trees onto it: Table III of Subramoni et al., without the
+// broadcast, which ESPALIER_VERBOSE=2 tells of a real job.
+//
+//   bench_setup ADDRESS HOSTS [COUNT...]     ADDRESS: host:port or socket of espalier serve, or a directory of dumps
+//                                            HOSTS: node[0000-1023]; COUNT: how many of them, at even distances
+//
+// Prints for each COUNT: classes of nodes, ms to ask (switches and delays of all pairs, sorted into classes), ms for a
+// broadcast tree's order the first time, again (same root), and of another root (the median of 9).
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "collectives/node_order.hpp"
+#include "fabric/host_list.hpp"
+#include "topology/network.hpp"
+
+namespace {
+
+using namespace espalier;
+using Clock = std::chrono::steady_clock;
+
+template <class Work>
+double milliseconds(Work work) {
+  const auto begin = Clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+std::vector<std::string> pick(const std::vector<std::string>& hosts, std::size_t count) {
+  std::vector<std::string> some;
+  for (std::size_t i = 0; i < count; ++i) some.push_back(hosts[i * hosts.size() / count]);
+  return some;
+}
+
+void measure(const std::string& address, const std::vector<std::string>& hosts) {
+  topology::Distances distances;
+  const double ask =
+      milliseconds([&] { distances = topology::ask_distances(address, hosts, std::chrono::seconds(30)); });
+  std::vector<int> nodes;
+  for (std::size_t n = 0; n < hosts.size(); ++n) nodes.push_back(static_cast<int>(n));
+  const auto topology = topology::Topology::from_nodes(nodes).with_distances(distances);
+  const auto order = [&](int root) {
+    return milliseconds([&] {
+      collectives::NodeOrder(topology, {plan::Operation::broadcast, 64 << 10, Rank(root)}, plan::Choice{});
+    });
+  };
+  const double first = order(0), again = order(0);
+  std::vector<double> others;
+  for (int i = 1; i <= 9; ++i) others.push_back(order(i * topology.nodes() / 10));
+  std::sort(others.begin(), others.end());
+  std::printf("%8zu %8d %10.2f %10.3f %10.4f %10.3f\n", hosts.size(), distances.classes(), ask, first, again, others[4]);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: bench_setup ADDRESS HOSTS [COUNT...]\n");
+    return 2;
+  }
+  try {
+    const auto hosts = fabric::expand_host_list(argv[2], 1 << 16);
+    std::printf("%8s %8s %10s %10s %10s %10s   (ms)\n", "leaders", "classes", "ask", "order", "same root", "other root");
+    for (int i = 3; i < argc; ++i) measure(argv[1], pick(hosts, std::min<std::size_t>(std::strtoul(argv[i], nullptr, 10), hosts.size())));
+    if (argc == 3) measure(argv[1], hosts);
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "bench_setup: %s\n", error.what());
+    return 1;
+  }
+}
