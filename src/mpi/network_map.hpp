@@ -19,7 +19,8 @@ using Hosts = std::vector<std::string>;
 class NetworkMap {
  public:
   /// Distances between these hosts: what is known already, else asked for (topology/network.hpp). Throws Error when
-  /// nobody can tell; after that nobody is asked again, so that a silent service costs a job its time limit once.
+  /// nobody can tell. After that nobody is asked again and nothing is known, so that a silent service costs a job its
+  /// time limit, and a line, once.
   topology::Distances find(const Hosts& hosts, const std::string& address, std::chrono::milliseconds limit);
 
   /// What another rank has found out.
