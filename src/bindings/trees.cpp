@@ -28,7 +28,9 @@ LaidTree lay_tree(const Topology& topology, std::string_view operation, Bytes by
   const plan::Operation op = plan::parse_operation(operation);
   const plan::Problem problem{op, bytes, Rank(has_root(op) ? root : 0)};
   LaidTree laid{collectives::derive_layout(topology, problem, choice),
-                collectives::derive_node_order(topology, problem, choice)};
+                collectives::derive_node_order(topology, problem, choice),
+                0,
+                {}};
   plan::Choice natural = choice;
   natural.order = plan::Order::natural;
   laid.natural_reach = collectives::derive_node_order(topology, problem, natural).reach;
