@@ -53,7 +53,8 @@ void measure(const std::string& address, const std::vector<std::string>& hosts) 
   std::vector<double> others;
   for (int i = 1; i <= 9; ++i) others.push_back(order(i * topology.nodes() / 10));
   std::sort(others.begin(), others.end());
-  std::printf("%8zu %8d %10.2f %10.3f %10.4f %10.3f\n", hosts.size(), distances.classes(), ask, first, again, others[4]);
+  std::printf("%8zu %8d %10.2f %10.3f %10.4f %10.3f\n", hosts.size(), distances.classes(), ask, first, again,
+              others[4]);
 }
 
 }  // namespace
@@ -65,8 +66,10 @@ int main(int argc, char** argv) {
   }
   try {
     const auto hosts = fabric::expand_host_list(argv[2], 1 << 16);
-    std::printf("%8s %8s %10s %10s %10s %10s   (ms)\n", "leaders", "classes", "ask", "order", "same root", "other root");
-    for (int i = 3; i < argc; ++i) measure(argv[1], pick(hosts, std::min<std::size_t>(std::strtoul(argv[i], nullptr, 10), hosts.size())));
+    std::printf("%8s %8s %10s %10s %10s %10s   (ms)\n", "leaders", "classes", "ask", "order", "same root",
+                "other root");
+    for (int i = 3; i < argc; ++i)
+      measure(argv[1], pick(hosts, std::min<std::size_t>(std::strtoul(argv[i], nullptr, 10), hosts.size())));
     if (argc == 3) measure(argv[1], hosts);
     return 0;
   } catch (const Error& error) {

@@ -76,6 +76,4 @@ Distances read_fasta(std::istream& input) {
 
 }  // namespace
 
-Distances read_distances(std::istream& input) {
-  return input.peek() == '>' ? read_fasta(input) : read_phylip(input);
-}
+Distances read_distances(std::istream& input) { return input.peek() == '>' ? read_fasta(input) : read_phylip(input); }

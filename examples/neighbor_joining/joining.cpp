@@ -98,7 +98,8 @@ class Joining {
       const int other = slot_of_[count(pairs[i].other)];
       if (other < 0) continue;
       const double score = rest() * pairs[i].distance - own - sums_[count(other)];
-      best = std::min(best, {score, static_cast<double>(cluster_in_[count(slot)]), static_cast<double>(pairs[i].other)});
+      best =
+          std::min(best, {score, static_cast<double>(cluster_in_[count(slot)]), static_cast<double>(pairs[i].other)});
       pairs[kept++] = pairs[i];
     }
     pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(kept), pairs.begin() + static_cast<std::ptrdiff_t>(i));
@@ -155,12 +156,12 @@ class Joining {
   int taxa_;
   int rank_ = 0;
   int ranks_ = 1;
-  std::vector<std::vector<double>> rows_;   ///< by slot; of own slots
-  std::vector<std::vector<Pair>> sorted_;   ///< by slot, ascending; of own slots, to clusters older than the slot's
-  std::vector<double> sums_;                ///< by slot: of distances to all that are alive
-  std::vector<int> cluster_in_;             ///< by slot
-  std::vector<int> slot_of_;                ///< by cluster; -1 when it is gone
-  std::vector<int> alive_;                  ///< slots, ascending
+  std::vector<std::vector<double>> rows_;  ///< by slot; of own slots
+  std::vector<std::vector<Pair>> sorted_;  ///< by slot, ascending; of own slots, to clusters older than the slot's
+  std::vector<double> sums_;               ///< by slot: of distances to all that are alive
+  std::vector<int> cluster_in_;            ///< by slot
+  std::vector<int> slot_of_;               ///< by cluster; -1 when it is gone
+  std::vector<int> alive_;                 ///< slots, ascending
 };
 
 std::string branch(const std::string& subtree, double length) {

@@ -100,14 +100,16 @@ constexpr Setting table[] = {
       local},
      [](Settings& s, std::string_view v) { s.machine_mapping = v; }},
     {{"ESPALIER_FABRIC", "",
-      "Who knows the network between nodes, so that trees and rings follow it: host:port or the socket of espalier serve, "
+      "Who knows the network between nodes, so that trees and rings follow it: host:port or the socket of espalier "
+      "serve, "
       "or a directory of the fabric's dumps.",
       collective},
      [](Settings& s, std::string_view v) { s.fabric = v; }},
     {{"ESPALIER_FABRIC_TIMEOUT", "2000", "Milliseconds that a service of the network has for an answer.", local},
      [](Settings& s, std::string_view v) { s.fabric_timeout = parse_int(v, 1, 600000); }},
     {{"ESPALIER_FABRIC_HOSTS", "",
-      "Names of hosts, node[000-003], that ESPALIER_VIRTUAL_NODES stand for on the network: to see on one machine what a "
+      "Names of hosts, node[000-003], that ESPALIER_VIRTUAL_NODES stand for on the network: to see on one machine what "
+      "a "
       "network makes of a job.",
       collective},
      [](Settings& s, std::string_view v) { s.fabric_hosts = v; }},

@@ -48,9 +48,8 @@ void bind_topology(nb::module_& module) {
           [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed, Bytes window_bytes,
              const std::vector<machine::RankFacts>& facts, int turn, const std::vector<int>& class_of,
              const std::vector<std::pair<float, float>>& ways) {
-            new (self)
-                Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes, turn}, facts)
-                             .with_distances(make_distances(class_of, ways)));
+            new (self) Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes, turn}, facts)
+                                    .with_distances(make_distances(class_of, ways)));
           },
           nb::arg("node_of"), nb::arg("single_copy") = false, nb::arg("oversubscribed") = false,
           nb::arg("window_bytes") = topology::Capabilities{}.window_bytes,

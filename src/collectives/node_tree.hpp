@@ -55,7 +55,8 @@ class NodeTree {
   }
 
   /// Calls `part(bytes)` for each message, in order of positions, in which blocks travel between a position and its
-  /// parent: one per stretch of the subtree in the natural order, where they may lie among others at the root; else one.
+  /// parent: one per stretch of the subtree in the natural order, where they may lie among others at the root; else
+  /// one.
   template <class Part>
   void for_each_message(const smp::NodeMajor& order, int position, Part part) const {
     if (!is_natural()) return part(bytes(order, position, end_of(position)));

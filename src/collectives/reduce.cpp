@@ -68,12 +68,8 @@ class LeaderTree {
  private:
   trees::Branch branch_at(int position) const { return trees::derive_knomial(position, topology_.nodes(), radix_); }
   NodeId node_at(int position) const { return NodeId(problem_.is_commutative ? order_.node_at(position) : position); }
-  int position_of(NodeId node) const {
-    return problem_.is_commutative ? order_.position_of(node.value) : node.value;
-  }
-  Rank leader_at(int position) const {
-    return speakers_.of(node_at(position), !branch_at(position).children.empty());
-  }
+  int position_of(NodeId node) const { return problem_.is_commutative ? order_.position_of(node.value) : node.value; }
+  Rank leader_at(int position) const { return speakers_.of(node_at(position), !branch_at(position).children.empty()); }
 
   const topology::Topology& topology_;
   const Problem& problem_;

@@ -1,6 +1,6 @@
 #pragma once
-// Collectives of the native library that let others run while they wait. The blocking ones of some libraries never yield:
-// with more ranks than cores each would cost milliseconds.
+// Collectives of the native library that let others run while they wait. The blocking ones of some libraries never
+// yield: with more ranks than cores each would cost milliseconds.
 
 #include <sched.h>
 

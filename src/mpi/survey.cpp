@@ -26,8 +26,7 @@ struct HostName {
 HostName own_name() {
   HostName name;
   try {
-    const std::string text =
-        probe_host_name(Library::get().settings().fabric_hosts, Library::get().virtual_node());
+    const std::string text = probe_host_name(Library::get().settings().fabric_hosts, Library::get().virtual_node());
     text.copy(name.text.data(), name.text.size() - 1);
   } catch (const Error&) {
     // told below: rank 0 fails on the empty name
@@ -85,8 +84,9 @@ Distances judge_by_nics(const Topology& topology) {
 
 void report(const Distances& distances, int nodes, double asked, double shared) {
   char text[160];
-  std::snprintf(text, sizeof text, "the network between %d nodes: %d classes of nodes, found in %.2f ms, shared in %.2f ms",
-                nodes, distances.classes(), asked, shared);
+  std::snprintf(text, sizeof text,
+                "the network between %d nodes: %d classes of nodes, found in %.2f ms, shared in %.2f ms", nodes,
+                distances.classes(), asked, shared);
   Library::get().say(text);
 }
 

@@ -11,7 +11,9 @@ namespace espalier::topology {
 namespace {
 
 // 1 Mbit/s is 1/8 byte per µs.
-constexpr float microseconds_per_byte(std::uint64_t mbits) { return mbits == 0 ? 0.0F : 8.0F / static_cast<float>(mbits); }
+constexpr float microseconds_per_byte(std::uint64_t mbits) {
+  return mbits == 0 ? 0.0F : 8.0F / static_cast<float>(mbits);
+}
 
 // Sorts nodes into classes: each one joins a class whose first member it could change places with.
 class Classes {
@@ -86,7 +88,8 @@ Distances Distances::from_classes(std::vector<int> class_of, std::vector<Way> wa
   if (static_cast<std::size_t>(classes) * static_cast<std::size_t>(classes) != ways.size())
     throw Error(std::to_string(ways.size()) + " ways are no square of classes");
   for (const int c : class_of)
-    if (c < 0 || c >= classes) throw Error("a node is in class " + std::to_string(c) + " of " + std::to_string(classes));
+    if (c < 0 || c >= classes)
+      throw Error("a node is in class " + std::to_string(c) + " of " + std::to_string(classes));
   distances.class_of_ = std::move(class_of);
   distances.ways_ = std::move(ways);
   return distances;

@@ -15,8 +15,8 @@ namespace espalier::topology {
 Distances derive_distances(const fabric::Delays& delays);
 
 /// Asks who is named by `address` about these hosts, in this order: a service ("host:port" or a socket's path, see
-/// docs/reference/protocol.md) that must answer within `limit`, or a directory of dumps, which is read here. Throws Error
-/// with the reason when there is no answer for all of them.
+/// docs/reference/protocol.md) that must answer within `limit`, or a directory of dumps, which is read here. Throws
+/// Error with the reason when there is no answer for all of them.
 Distances ask_distances(const std::string& address, const std::vector<std::string>& hosts,
                         std::chrono::milliseconds limit);
 

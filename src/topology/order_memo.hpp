@@ -11,8 +11,8 @@
 
 namespace espalier::topology {
 
-/// Deriving an order is pure, so remembering it changes nothing but time: a broadcast from one root in several sizes, or
-/// the programs of all ranks of one plan, derive each order once. The oldest go first. Thread safe.
+/// Deriving an order is pure, so remembering it changes nothing but time: a broadcast from one root in several sizes,
+/// or the programs of all ranks of one plan, derive each order once. The oldest go first. Thread safe.
 class OrderMemo {
  public:
   /// What the order depends on besides the distances, as numbers.

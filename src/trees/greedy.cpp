@@ -15,8 +15,7 @@ FreeNodes::FreeNodes(const Distances& distances, const Layout& layout) : distanc
   for (int c = 0; c < distances.classes(); ++c) {
     double remoteness = 0;
     for (int other = 0; other < distances.classes(); ++other)
-      remoteness +=
-          members[static_cast<std::size_t>(other)] * distances.between_classes(c, other).delay(layout.bytes);
+      remoteness += members[static_cast<std::size_t>(other)] * distances.between_classes(c, other).delay(layout.bytes);
     classes_.push_back({c, remoteness, {}, 0});
   }
   for (int place = distances.nodes() - 1; place > 0; --place) {
@@ -34,9 +33,8 @@ int FreeNodes::take_closest_to(int from, Bytes bytes) {
   double best_delay = 0;
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const double delay = distances_.between_classes(from_class, classes_[i].number).delay(bytes);
-    const bool is_closer =
-        i == 0 || std::tie(delay, classes_[i].remoteness, classes_[i].next_place) <
-                      std::tie(best_delay, classes_[best].remoteness, classes_[best].next_place);
+    const bool is_closer = i == 0 || std::tie(delay, classes_[i].remoteness, classes_[i].next_place) <
+                                         std::tie(best_delay, classes_[best].remoteness, classes_[best].next_place);
     if (!is_closer) continue;
     best = i;
     best_delay = delay;

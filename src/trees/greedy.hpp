@@ -40,8 +40,8 @@ class FreeNodes {
 /// nodes out by position or level can be worse than the natural order.) O(nodes x classes).
 std::vector<int> derive_breadth_order(const topology::Distances& distances, const Layout& layout);
 
-/// A position's first and largest subtree is filled before its next child takes a node: whole subtrees come to lie close
-/// together, for instance on one switch. O(nodes x classes).
+/// A position's first and largest subtree is filled before its next child takes a node: whole subtrees come to lie
+/// close together, for instance on one switch. O(nodes x classes).
 std::vector<int> derive_depth_order(const topology::Distances& distances, const Layout& layout);
 
 }  // namespace espalier::trees

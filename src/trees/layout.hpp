@@ -25,7 +25,7 @@ struct Layout {
   int root = 0;   ///< the node at position 0
   /// The message. Where it is dealt out (`is_split`, scatter_ring) or goes round in parts (ring): one node's part.
   Bytes bytes = 0;
-  Bytes segment = 0;  ///< unit of pipelining; 0: each message whole
+  Bytes segment = 0;      ///< unit of pipelining; 0: each message whole
   bool is_split = false;  ///< a scatter or gather: an edge carries the parts of the subtree behind it
 
   bool operator==(const Layout&) const = default;

@@ -29,7 +29,7 @@ Branch derive_binary(int position, int count) {
   Branch branch;
   branch.end = count;
   // Walks down from the root to the position; `at` is the vertex whose subtree ends at branch.end.
-  for (int at = 0;; ) {
+  for (int at = 0;;) {
     const int left = at + 1, right = left + (branch.end - at) / 2;
     if (at == position) {
       if (left < branch.end) branch.children.push_back(left);

@@ -33,8 +33,8 @@ Branch derive_knomial(int position, int count, int radix);
 /// stream through it at full speed.
 Branch derive_chain(int position, int count);
 
-/// Each position hands on to two: a pipeline as the chain, half as fast, but only log2(count) hops deep. The subtrees are
-/// as equal as can be:
+/// Each position hands on to two: a pipeline as the chain, half as fast, but only log2(count) hops deep. The subtrees
+/// are as equal as can be:
 ///
 ///          0
 ///        /   \        count = 8

@@ -29,8 +29,8 @@ class Random {
 
 /// A machine of 1 to `most_ranks` ranks (blocks, unequal nodes, cyclic, shuffled, one node, one rank per node; often a
 /// prime count), every other one with facts about ranks' places, on a network that nobody knows or a random one, any
-/// registered algorithm with any of its knobs, any root, and a size near an edge: 0, 1, the cache line of tiny messages,
-/// a cell, all cells, a segment, the share that a single-copy writer pushes.
+/// registered algorithm with any of its knobs, any root, and a size near an edge: 0, 1, the cache line of tiny
+/// messages, a cell, all cells, a segment, the share that a single-copy writer pushes.
 Specimen draw_specimen(Random& random, int most_ranks = 64);
 
 /// Proves `count` random plans, plan i drawn from stream i of the seed. `progress(done)` is called after each; false

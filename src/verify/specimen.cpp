@@ -12,7 +12,8 @@ std::string distances_text(const topology::Distances& distances) {
   std::string text = ", class_of=[", ways = "], ways=[";
   for (const int c : distances.class_of()) text += (text.back() == '[' ? "" : ", ") + std::to_string(c);
   for (const topology::Way& way : distances.ways())
-    ways += (ways.back() == '[' ? "(" : ", (") + std::to_string(way.latency) + ", " + std::to_string(way.per_byte) + ")";
+    ways +=
+        (ways.back() == '[' ? "(" : ", (") + std::to_string(way.latency) + ", " + std::to_string(way.per_byte) + ")";
   return text + ways + "]";
 }
 

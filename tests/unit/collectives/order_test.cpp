@@ -76,7 +76,8 @@ TEST(NodeOrder, IsDerivedOncePerTopology) {
   const Topology topology = two_switches();
   const Problem problem{Operation::broadcast, 1000, Rank(3), 1};
   const plan::Choice choice = parse_choice(Operation::broadcast, "chain");
-  EXPECT_EQ(build_program(topology, problem, choice, Rank(0)).steps, build_program(topology, problem, choice, Rank(0)).steps);
+  EXPECT_EQ(build_program(topology, problem, choice, Rank(0)).steps,
+            build_program(topology, problem, choice, Rank(0)).steps);
   EXPECT_EQ(plan::to_string(parse_choice(Operation::broadcast, "chain,order=depth")).find(",order=depth"), 5u);
 }
 

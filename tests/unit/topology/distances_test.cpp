@@ -15,7 +15,10 @@ std::vector<Way> matrix_of(const std::vector<int>& switch_of, const std::vector<
   std::vector<Way> matrix;
   for (std::size_t a = 0; a < switch_of.size(); ++a)
     for (std::size_t b = 0; b < switch_of.size(); ++b)
-      matrix.push_back({a == b ? 0.0F : switch_of[a] == switch_of[b] ? 1.0F : 2.5F, std::max(per_byte[a], per_byte[b])});
+      matrix.push_back({a == b                         ? 0.0F
+                        : switch_of[a] == switch_of[b] ? 1.0F
+                                                       : 2.5F,
+                        std::max(per_byte[a], per_byte[b])});
   return matrix;
 }
 
@@ -75,8 +78,8 @@ TEST(Distances, BetweenSomeNodesAreTheSame) {
   EXPECT_EQ(few.classes(), 2);
   for (int a = 0; a < 3; ++a)
     for (int b = 0; b < 3; ++b)
-      EXPECT_EQ(few.way(NodeId(a), NodeId(b)), all.way(NodeId(some[static_cast<std::size_t>(a)]),
-                                                       NodeId(some[static_cast<std::size_t>(b)])));
+      EXPECT_EQ(few.way(NodeId(a), NodeId(b)),
+                all.way(NodeId(some[static_cast<std::size_t>(a)]), NodeId(some[static_cast<std::size_t>(b)])));
   EXPECT_TRUE(all.between(std::vector<int>{1, 4}).is_neutral());
 }
 

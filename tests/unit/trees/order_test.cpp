@@ -19,8 +19,8 @@ Distances leaves(const std::vector<int>& leaf_of, const std::vector<float>& per_
   std::vector<Way> matrix;
   for (std::size_t a = 0; a < leaf_of.size(); ++a)
     for (std::size_t b = 0; b < leaf_of.size(); ++b)
-      matrix.push_back({leaf_of[a] == leaf_of[b] ? 1.57F : 2.45F,
-                        per_byte.empty() ? 1e-3F : std::max(per_byte[a], per_byte[b])});
+      matrix.push_back(
+          {leaf_of[a] == leaf_of[b] ? 1.57F : 2.45F, per_byte.empty() ? 1e-3F : std::max(per_byte[a], per_byte[b])});
   return Distances::from_matrix(static_cast<int>(leaf_of.size()), matrix);
 }
 
