@@ -1,7 +1,5 @@
 #include "mpi/setup.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
