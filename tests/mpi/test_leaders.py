@@ -34,7 +34,7 @@ CASES = (
 )
 
 # What goes between nodes; the rest is the same whoever speaks (test_conformance.py).
-MOVING = ("communicators", "barriers", "movements", "reductions")
+MOVING = ("communicators", "barriers", "movements", "reductions", "operators")
 
 
 def said(outcome: Outcome, what: str) -> list[str]:
