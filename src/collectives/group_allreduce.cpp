@@ -124,8 +124,7 @@ class GroupAllreduce {
     among_masters.between = between_of(choice_.exchange);
     for (const int group : mine())
       if (slices.bytes(group) > 0)
-        combine_leaders(builder_, problem_, among_masters,
-                        [&](int node) { return masters_.of(node, group); },
+        combine_leaders(builder_, problem_, among_masters, [&](int node) { return masters_.of(node, group); },
                         {offset + slices.begin(group), slices.bytes(group), spare});
   }
 
