@@ -111,13 +111,13 @@ class GatherBased {
     sends.finish_all();
   }
 
-  /// The nodes that this rank sends to. Each node begins elsewhere among them, so that under a limit on connections
-  /// nobody is everybody's first target.
+  /// The nodes that this rank sends to, from the next one on: at any moment every master has about as many messages
+  /// under way to it, with a limit on connections, too.
   std::vector<int> targets() const {
     std::vector<int> all;
     for (int to = 0; to < nodes(); ++to)
       if (to != node() && member(node(), to) == builder_.local()) all.push_back(to);
-    if (!all.empty()) std::rotate(all.begin(), all.begin() + node() % static_cast<int>(all.size()), all.end());
+    std::rotate(all.begin(), std::upper_bound(all.begin(), all.end(), node()), all.end());
     return all;
   }
 
