@@ -1,6 +1,6 @@
 // Collectives among processes of one node, without any MPI: the shared-memory layer by itself, for finding knobs.
 //
-//   build/release/bench/bench_node RANKS OPERATION BYTES CHOICE [CALLS]
+//   build/release/bench/bench_node RANKS OPERATION BYTES CHOICE [CALLS [spin|yield|futex]]
 //   build/release/bench/bench_node 2 broadcast 64K knomial,within=single_copy
 //
 // CHOICE may be "tiny" (payload in the flag's line), "auto", or what espalier explain prints. Ranks are pinned round
@@ -27,6 +27,7 @@
 #include "execute/interpreter.hpp"
 #include "execute/kernels.hpp"
 #include "execute/tiny.hpp"
+#include "execute/waiting.hpp"
 #include "transports/arena.hpp"
 #include "transports/cross_memory.hpp"
 
@@ -39,20 +40,6 @@ double now_us() {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
 }
-
-class SpinYield final : public execute::Waiter {
- public:
-  explicit SpinYield(std::uint32_t spins) : spins_(spins) {}
-  void pause(std::uint32_t attempt) noexcept override {
-    if (attempt < spins_)
-      __builtin_ia32_pause();
-    else
-      sched_yield();
-  }
-
- private:
-  std::uint32_t spins_;
-};
 
 class AddDoubles final : public execute::Reducer {
  public:
@@ -78,6 +65,7 @@ struct Job {
   plan::Problem problem;
   std::string choice;
   int calls;
+  Waiting waiting;
 };
 
 class RankRun {
@@ -86,9 +74,9 @@ class RankRun {
       : job_(job),
         shared_(shared),
         me_(me),
-        seat_(board, LocalRank(me)),
-        barrier_(barrier_board, LocalRank(me)),
-        waiter_(job.ranks > cores() ? 0 : 2000),
+        seat_(board, LocalRank(me), job.waiting == Waiting::futex),
+        barrier_(barrier_board, LocalRank(me), job.waiting == Waiting::futex),
+        waiter_(job.waiting, job.ranks > cores() ? 0 : 2000),
         memory_(std::vector<pid_t>(shared.pid, shared.pid + job.ranks)) {
     const auto topology = topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(job.ranks), 0),
                                                          {true, job.ranks > cores()});
@@ -132,7 +120,7 @@ class RankRun {
   Shared& shared_;
   int me_;
   execute::Seat seat_, barrier_;
-  SpinYield waiter_;
+  execute::PatientWaiter waiter_;
   transports::CrossMemory memory_;
   AddDoubles reducer_;
   plan::Choice choice_;
@@ -196,7 +184,7 @@ int run_job(const Job& job) {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    std::fprintf(stderr, "usage: bench_node RANKS OPERATION BYTES CHOICE [CALLS]\n");
+    std::fprintf(stderr, "usage: bench_node RANKS OPERATION BYTES CHOICE [CALLS [spin|yield|futex]]\n");
     return 2;
   }
   try {
@@ -204,7 +192,8 @@ int main(int argc, char** argv) {
     const int calls = argc > 5 ? std::atoi(argv[5]) : 2000;
     plan::Problem problem{operation, parse_bytes(argv[3])};
     if (is_reduction(operation)) problem.element = sizeof(double);
-    return run_job({std::atoi(argv[1]), problem, argv[4], std::min(calls, 1 << 14)});
+    return run_job(
+        {std::atoi(argv[1]), problem, argv[4], std::min(calls, 1 << 14), parse_waiting(argc > 6 ? argv[6] : "yield")});
   } catch (const Error& error) {
     std::fprintf(stderr, "bench_node: %s\n", error.what());
     return 2;

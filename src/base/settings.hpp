@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/waiting.hpp"
 
 namespace espalier {
 
@@ -40,6 +41,7 @@ struct Settings {
   int fabric_timeout = 2000;
   bool strict = false;
   bool single_copy = true;
+  Waiting waiting = Waiting::yield;
   int wait_spin = 2000;
   Bytes cache_limit = Bytes{16} << 20;
   bool assume_host_buffers = false;

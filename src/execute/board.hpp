@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/ids.hpp"
+#include "execute/bell.hpp"
 #include "execute/ring.hpp"
 #include "plan/step.hpp"
 
@@ -51,6 +52,7 @@ class Board {
   std::atomic<std::uint64_t>& flag(LocalRank rank, plan::Flag flag) const {
     return desk(rank).flags[static_cast<int>(flag)].value;
   }
+  Bell& bell(LocalRank rank) const { return desk(rank).bell; }
   Exposure& exposure(LocalRank rank) const { return desk(rank).exposure; }
   Line* ring(LocalRank rank) const { return desk(rank).ring; }
 
@@ -64,6 +66,7 @@ class Board {
   /// All that one rank writes, apart from its windows.
   struct Desk {
     FlagLine flags[plan::flag_count];
+    alignas(line_bytes) Bell bell;  ///< the one word that neighbours write too
     Exposure exposure;
     Line ring[ring_lines];
   };

@@ -99,6 +99,10 @@ Status Interpreter::advance() noexcept {
   return Status::done;
 }
 
+Bell* Interpreter::bell() const noexcept {
+  return next_->op() == Op::finish ? nullptr : environment_.seat->missed_bell();
+}
+
 bool run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment,
                  Waiter& waiter) noexcept {
   Interpreter interpreter(program, buffers, environment);
@@ -109,7 +113,7 @@ bool run_program(const plan::Program& program, const Buffers& buffers, const Env
     if (status != Status::waiting) return status == Status::done;
     if (interpreter.position() != stood_at) attempt = 0;
     stood_at = interpreter.position();
-    waiter.pause(attempt++);
+    waiter.pause(attempt++, interpreter.bell());
   }
 }
 

@@ -39,6 +39,10 @@ class Interpreter {
   /// Goes on until the end or the next unmet wait. No allocation, lock or system call but the transports' own.
   Status advance() noexcept;
 
+  /// After advance() stopped at an unmet wait: what the neighbour rings whose flag is missing; null for messages, and
+  /// where nobody sleeps.
+  Bell* bell() const noexcept;
+
   /// The step at which it stands: for reports about hung or failed runs.
   std::size_t position() const noexcept { return static_cast<std::size_t>(next_ - program_.steps.data()); }
 

@@ -50,12 +50,17 @@ class Reducer {
   }
 };
 
-/// What to do while a step is not ready. The one place that decides between spinning, yielding and poking MPI.
+class Bell;
+
+/// What to do while a step is not ready. The one place that decides between spinning, yielding, sleeping and poking
+/// MPI.
 class Waiter {
  public:
   virtual ~Waiter() = default;
-  /// Called again and again; `attempt` counts from 0 for each wait.
-  virtual void pause(std::uint32_t attempt) noexcept = 0;
+  /// Called after each look that found the step not ready; the caller then looks again. `attempt` counts from 0 for
+  /// each wait. `bell` is that of the neighbour whose flag the look missed: it rings after it is raised. Null where
+  /// nobody rings: a message of the network is awaited, or no rank of the communicator ever sleeps.
+  virtual void pause(std::uint32_t attempt, Bell* bell) noexcept = 0;
 };
 
 }  // namespace espalier::execute

@@ -27,9 +27,11 @@ inline void prefetch_for_writing(const void* line) noexcept {
 class Seat {
  public:
   Seat() = default;
-  Seat(Board board, LocalRank me)
+  /// `rings`: some rank of the communicator may sleep while it waits. Equal on all ranks.
+  Seat(Board board, LocalRank me, bool rings = false)
       : board_(board),
         me_(me),
+        rings_(rings),
         seen_(static_cast<std::size_t>(board.shape().ranks) * plan::flag_count, 0),
         cursors_(static_cast<std::size_t>(board.shape().ranks)) {}
 
@@ -43,7 +45,17 @@ class Seat {
 
   void post(plan::Flag flag, std::uint64_t tick) noexcept {
     board_.flag(me_, flag).store(stamp(call_, tick), std::memory_order_release);
+    ring();
   }
+
+  /// After raising what neighbours may wait for: wakes those that sleep, where any may.
+  void ring() noexcept {
+    if (rings_) board_.bell(me_).ring();
+  }
+  /// What `owner` rings, or null where nobody sleeps.
+  Bell* bell_of(LocalRank owner) const noexcept { return rings_ ? &board_.bell(owner) : nullptr; }
+  /// The same for the rank whose flag the last look missed.
+  Bell* missed_bell() const noexcept { return bell_of(missed_); }
 
   /// Whether `owner`'s flag has reached `tick` of the call `calls_back` before the current one. Looks at shared memory
   /// only when what was seen last does not suffice already: flags never go back.
@@ -54,6 +66,7 @@ class Seat {
         seen_[static_cast<std::size_t>(owner.value) * plan::flag_count + static_cast<std::size_t>(flag)];
     if (seen >= wanted) return true;
     seen = board_.flag(owner, flag).load(std::memory_order_acquire);
+    missed_ = owner;
     return seen >= wanted;
   }
 
@@ -89,6 +102,8 @@ class Seat {
  private:
   Board board_;
   LocalRank me_{};
+  bool rings_ = false;
+  LocalRank missed_{};  ///< whose flag was looked at last
   std::uint64_t call_ = 0;
   std::vector<std::uint64_t> seen_;
   std::vector<RingCursor> cursors_;

@@ -27,11 +27,6 @@ inline void copy_tiny(std::byte* into, const std::byte* from, Bytes bytes) noexc
   }
 }
 
-template <class Ready>
-inline void wait_until(Ready is_ready, Waiter& waiter) noexcept {
-  for (std::uint32_t attempt = 0; !is_ready(); ++attempt) waiter.pause(attempt);
-}
-
 /// A message of no bytes takes one line, as a mere signal.
 inline std::uint32_t count_lines(Bytes bytes) noexcept {
   return bytes <= Line::payload_bytes
@@ -48,6 +43,12 @@ inline void for_each_line(AnyLine* line, Bytes bytes, Part part) noexcept {
   part(*line, offset, bytes - offset);
 }
 
+/// Where a rank's message of the call lies.
+struct Message {
+  LocalRank owner;
+  Line* lines;
+};
+
 /// One call of one rank: what it writes and what it reads, in lines.
 class TinyCall {
  public:
@@ -63,10 +64,10 @@ class TinyCall {
   LocalRank me() const noexcept { return seat_.me(); }
 
   /// Writes this rank's message: `blocks` blocks, each from a line of its own.
-  const Line* write(const std::byte* data, int blocks) noexcept {
-    Line* const message = place(me(), blocks);
-    Line* line = message;
-    wait_until([&] { return seat_.may_write(message); }, waiter_);
+  Message write(const std::byte* data, int blocks) noexcept {
+    const Message message = place(me(), blocks);
+    Line* line = message.lines;
+    wait_until([&] { return seat_.may_write(line); }, [&] { return seat_.missed_bell(); });
     for (int b = 0; b < blocks; ++b, line += lines_, data += bytes_)
       for_each_line(line, bytes_, [&](Line& at, Bytes offset, Bytes part) {
         copy_tiny(at.payload, data + offset, part);
@@ -77,19 +78,21 @@ class TinyCall {
 
   /// Where the owner's message of `blocks` blocks lies. Every rank asks once for every message of the call, read or
   /// not: that keeps the cursors together.
-  Line* place(LocalRank owner, int blocks) noexcept {
-    return seat_.next_message(owner, lines_ * static_cast<std::uint32_t>(blocks));
+  Message place(LocalRank owner, int blocks) noexcept {
+    return {owner, seat_.next_message(owner, lines_ * static_cast<std::uint32_t>(blocks))};
   }
 
-  void read(const Line* message, int block, std::byte* into) noexcept {
-    for_each_line(message + block * static_cast<int>(lines_), bytes_, [&](const Line& line, Bytes offset, Bytes part) {
-      wait_until([&] { return line.call.load(std::memory_order_acquire) == seat_.call(); }, waiter_);
+  void read(const Message& message, int block, std::byte* into) noexcept {
+    const Line* const first = message.lines + block * static_cast<int>(lines_);
+    for_each_line(first, bytes_, [&](const Line& line, Bytes offset, Bytes part) {
+      wait_until([&] { return line.call.load(std::memory_order_acquire) == seat_.call(); },
+                 [&] { return seat_.bell_of(message.owner); });
       copy_tiny(into + offset, line.payload, part);
     });
   }
 
   /// into = block o into. The block is made contiguous first: elements may straddle lines.
-  void fold(const Line* message, int block, std::byte* into) noexcept {
+  void fold(const Message& message, int block, std::byte* into) noexcept {
     alignas(line_bytes) std::byte left[tiny_bytes];
     read(message, block, left);
     combine(left, into);
@@ -106,6 +109,15 @@ class TinyCall {
   }
 
  private:
+  /// `bell()` says after a look who was missing. What this rank has written is rung for when it first has to wait, or
+  /// else by the end of the call: the shortest way through a call rings once.
+  template <class Ready, class WhoseBell>
+  void wait_until(Ready is_ready, WhoseBell bell) noexcept {
+    if (is_ready()) return;
+    seat_.ring();
+    for (std::uint32_t attempt = 0; !is_ready(); ++attempt) waiter_.pause(attempt, bell());
+  }
+
   Seat& seat_;
   Waiter& waiter_;
   const Reducer* reducer_;
@@ -132,7 +144,7 @@ void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* o
     if (owner == root) continue;
     if (owner == call.me())
       call.write(input, 1);
-    else if (const Line* message = call.place(owner, 1); call.me() == root)
+    else if (const Message message = call.place(owner, 1); call.me() == root)
       call.read(message, 0, call.block(output, r));
   }
 }
@@ -160,11 +172,11 @@ void alltoall(TinyCall& call, const std::byte* input, std::byte* output) noexcep
 
 /// output = v(first) o … o v(last), where v(r) is block `block` of rank r's message of `blocks` blocks; `own` is this
 /// rank's v, which may lie in `output`. Also finds the place of every other rank's message, wanted or not.
-void fold_ranks(TinyCall& call, const Line* own_message, int blocks, int block, int last, const std::byte* own,
+void fold_ranks(TinyCall& call, const Message& own_message, int blocks, int block, int last, const std::byte* own,
                 std::byte* output) noexcept {
   for (int r = call.ranks() - 1; r >= 0; --r) {
     const bool is_own = LocalRank(r) == call.me();
-    const Line* message = is_own ? own_message : call.place(LocalRank(r), blocks);
+    const Message message = is_own ? own_message : call.place(LocalRank(r), blocks);
     if (r == last && is_own)
       call.copy_own(own, output);
     else if (r == last)
@@ -179,13 +191,13 @@ void fold_ranks(TinyCall& call, const Line* own_message, int blocks, int block, 
 
 /// Reductions of one vector per rank: `last` is the last rank to take part in this rank's result, -1 for no result.
 void reduce_vectors(TinyCall& call, int last, const std::byte* input, std::byte* output) noexcept {
-  const Line* own = call.write(input, 1);
+  const Message own = call.write(input, 1);
   fold_ranks(call, own, 1, 0, last, input, output);
 }
 
 void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
   const int me = call.me().value;
-  const Line* own = call.write(input, call.ranks());
+  const Message own = call.write(input, call.ranks());
   fold_ranks(call, own, call.ranks(), me, call.ranks() - 1, input + static_cast<Bytes>(me) * call.bytes(), output);
 }
 

@@ -39,7 +39,7 @@ bool is_nothing(const plan::Problem& problem) {
 Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistics& statistics)
     : means_(std::move(means)),
       policy_(policy),
-      seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me))),
+      seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings),
       cache_(budget, statistics) {
   for (std::size_t i = 0; i < leaves_uneven_.size(); ++i)
     leaves_uneven_[i] = derive_leaves_uneven(static_cast<plan::Operation>(i));

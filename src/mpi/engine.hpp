@@ -43,6 +43,8 @@ struct Means {
   std::unique_ptr<execute::Network> network;  ///< null on one node
   std::unique_ptr<execute::SingleCopy> single_copy;
   std::unique_ptr<execute::Waiter> waiter;
+  /// The waiter may sleep, here or at a neighbour (execute/seat.hpp).
+  bool rings = false;
   /// What was measured on this machine, if all ranks have the same; outlives the engine.
   const tune::Table* table = nullptr;
 };

@@ -173,8 +173,10 @@ class SetUp {
     if (means.topology.nodes() > 1) means.network = make_network();
     if (capabilities_.single_copy) means.single_copy = std::make_unique<transports::CrossMemory>(neighbour_pids());
     const int spin = capabilities_.oversubscribed ? 0 : library_.settings().wait_spin;
-    means.waiter =
-        std::make_unique<MpiWaiter>(static_cast<std::uint32_t>(spin), library_.progress(), means.network.get());
+    const Waiting waiting = library_.settings().waiting;
+    means.waiter = std::make_unique<MpiWaiter>(waiting, static_cast<std::uint32_t>(spin), library_.progress(),
+                                               means.network.get());
+    means.rings = waiting == Waiting::futex;
     if (agreement_.has_table) means.table = library_.table();
     report(means.topology);
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));

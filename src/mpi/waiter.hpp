@@ -1,27 +1,23 @@
 #pragma once
-// Waiting inside an MPI program: look again soon, give the core away when others need it, keep MPI going meanwhile.
+// Waiting inside an MPI program: keeps MPI's own messages moving meanwhile.
 
-#include "execute/seams.hpp"
+#include "execute/waiting.hpp"
 #include "mpi/progress.hpp"
 
 namespace espalier::mpi {
 
-class MpiWaiter final : public execute::Waiter {
+class MpiWaiter final : public execute::PatientWaiter {
  public:
-  /// `spin` looks before the first yield; 0 where ranks outnumber cores. `progress` outlives the waiter, and so does
-  /// `network`, which is null on one node.
-  MpiWaiter(std::uint32_t spin, const Progress& progress, execute::Network* network)
-      : spin_(spin), progress_(progress), network_(network) {}
-
-  void pause(std::uint32_t attempt) noexcept override;
+  /// `progress` outlives the waiter, and so does `network`, which is null on one node.
+  MpiWaiter(Waiting scheme, std::uint32_t spin, const Progress& progress, execute::Network* network)
+      : PatientWaiter(scheme, spin), progress_(progress), network_(network) {}
 
  private:
-  void poke() noexcept {
+  void poke() noexcept override {
     progress_.poke();
     if (network_ != nullptr) network_->progress();
   }
 
-  std::uint32_t spin_;
   const Progress& progress_;
   execute::Network* network_;
 };

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "execute/waiting.hpp"
+
 namespace espalier::transports {
 namespace {
 
@@ -122,11 +124,6 @@ class ThreadCopy final : public execute::SingleCopy {
   }
 };
 
-class Yield final : public execute::Waiter {
- public:
-  void pause(std::uint32_t) noexcept override { std::this_thread::yield(); }
-};
-
 struct Aligned {
   void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{4096}); }
 };
@@ -134,15 +131,16 @@ struct Aligned {
 }  // namespace
 
 struct ThreadWorld::State {
-  explicit State(const topology::Topology& t) : topology(t) {}
+  State(const topology::Topology& t, Waiting w) : topology(t), waiting(w) {}
   topology::Topology topology;
+  Waiting waiting;
   std::vector<std::unique_ptr<std::byte[], Aligned>> boards;
   std::vector<execute::Seat> seats;
   Mailbox mailbox;
 };
 
-ThreadWorld::ThreadWorld(const topology::Topology& topology, Bytes window_bytes)
-    : state_(std::make_unique<State>(topology)) {
+ThreadWorld::ThreadWorld(const topology::Topology& topology, Bytes window_bytes, Waiting waiting)
+    : state_(std::make_unique<State>(topology, waiting)) {
   for (int n = 0; n < topology.nodes(); ++n) {
     const Bytes bytes = execute::Board::bytes({topology.size_of(NodeId(n)), window_bytes});
     state_->boards.emplace_back(new (std::align_val_t{4096}) std::byte[bytes]());
@@ -151,7 +149,7 @@ ThreadWorld::ThreadWorld(const topology::Topology& topology, Bytes window_bytes)
     const NodeId node = topology.node_of(Rank(r));
     const execute::Board board(state_->boards[static_cast<std::size_t>(node.value)].get(),
                                {topology.size_of(node), window_bytes});
-    state_->seats.emplace_back(board, topology.local_rank(Rank(r)));
+    state_->seats.emplace_back(board, topology.local_rank(Rank(r)), waiting == Waiting::futex);
   }
 }
 
@@ -168,11 +166,11 @@ bool ThreadWorld::run(Rank rank, const plan::Program& program, std::byte* input,
   ThreadNetwork network(state_->mailbox, rank);
   network.reserve(program.slots);
   ThreadCopy single_copy;
-  Yield yield;
+  execute::PatientWaiter waiter(state_->waiting, 0);
   std::vector<std::byte> scratch(program.scratch_bytes);
   seat(rank).begin_call();
   return execute::run_program(program, {input, output, scratch.data()}, {&seat(rank), &network, &single_copy, reducer},
-                              yield);
+                              waiter);
 }
 
 void for_each_rank(int ranks, const std::function<void(Rank)>& body) {

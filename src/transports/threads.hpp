@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/waiting.hpp"
 #include "execute/interpreter.hpp"
 #include "plan/program.hpp"
 
@@ -14,7 +15,7 @@ namespace espalier::transports {
 /// neighbours share a board and, for pull and push, the process's memory.
 class ThreadWorld {
  public:
-  ThreadWorld(const topology::Topology& topology, Bytes window_bytes);
+  ThreadWorld(const topology::Topology& topology, Bytes window_bytes, Waiting waiting = Waiting::yield);
   ~ThreadWorld();
   ThreadWorld(const ThreadWorld&) = delete;
   ThreadWorld& operator=(const ThreadWorld&) = delete;

@@ -66,3 +66,14 @@ def test_single_copy_can_be_switched_off(get_mpi: GetMpi, tmp_path: Path) -> Non
     assert_passed(mpi.run([mpi.program("conformance"), "sizes"], 3, settings=settings))
     choices = {choice for counts in read_stats(file).values() for choice in counts.choices}
     assert not any("single_copy" in choice for choice in choices), choices
+
+
+@pytest.mark.parametrize("waiting", ["spin", "futex"])
+def test_ranks_wait_as_told(waiting: str, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
+    settings = {"ESPALIER_WAIT": waiting, "ESPALIER_STATS": str(file)}
+    ranks = 2 if waiting == "spin" else 6  # who spins on a core that others need takes for ever
+    if ranks > 2:
+        settings["ESPALIER_VIRTUAL_NODES"] = "4,2"  # messages and flags are waited for in turn
+    assert_passed(mpi.run([mpi.program("conformance"), "sizes", "skew"], ranks, settings=settings))
+    assert_handled(read_stats(file), 0.9, BASIC)

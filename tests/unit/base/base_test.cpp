@@ -71,6 +71,16 @@ TEST(Settings, WithAWrongValueKeepTheirDefaultAndSaySo) {
   EXPECT_NE(settings.complaints[0].find("stays in force"), std::string::npos);
 }
 
+TEST(Settings, OfWaitingAreKnownToAllRanks) {
+  EXPECT_EQ(read({}).waiting, Waiting::yield);
+  EXPECT_EQ(read({"ESPALIER_WAIT=auto"}).waiting, Waiting::yield);
+  EXPECT_EQ(read({"ESPALIER_WAIT=spin"}).waiting, Waiting::spin);
+  const Settings sleeping = read({"ESPALIER_WAIT=futex"});
+  EXPECT_EQ(sleeping.waiting, Waiting::futex);
+  EXPECT_FALSE(sleeping.collective_text.empty()) << "neighbours must ring for those that sleep";
+  EXPECT_EQ(read({"ESPALIER_WAIT=doze"}).complaints.size(), 1u);
+}
+
 TEST(Settings, ThatAllRanksMustShareReadTheSameInAnyOrder) {
   const Settings a = read({"ESPALIER_VIRTUAL_NODES=4", "ESPALIER_VERIFY=1", "ESPALIER_VERBOSE=1"});
   const Settings b = read({"ESPALIER_VERIFY=1", "ESPALIER_VIRTUAL_NODES=4"});

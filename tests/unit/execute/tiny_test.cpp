@@ -18,7 +18,7 @@ using plan::Problem;
 
 class Yield final : public Waiter {
  public:
-  void pause(std::uint32_t) noexcept override { std::this_thread::yield(); }
+  void pause(std::uint32_t, Bell*) noexcept override { std::this_thread::yield(); }
 };
 
 topology::Topology one_node(int ranks) {

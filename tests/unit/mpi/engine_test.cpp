@@ -21,7 +21,7 @@ using plan::Problem;
 
 class Yield final : public execute::Waiter {
  public:
-  void pause(std::uint32_t) noexcept override { sched_yield(); }
+  void pause(std::uint32_t, execute::Bell*) noexcept override { sched_yield(); }
 };
 
 constexpr const char* table_text = R"({"espalier_table": 1, "machine": "a box", "mpi": "an MPI", "rows": [

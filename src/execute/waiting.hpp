@@ -1,0 +1,36 @@
+#pragma once
+// The schemes of waiting: spin, spin and yield, spin and sleep.
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/waiting.hpp"
+#include "execute/bell.hpp"
+#include "execute/seams.hpp"
+
+namespace espalier::execute {
+
+/// Waits by one scheme. Measured with `bench_node` (docs/ideas/smp.md): yielding is fastest where ranks share cores,
+/// sleeping leaves the cores to others and lets them save energy.
+class PatientWaiter : public Waiter {
+ public:
+  /// `spin` looks come before the first yield or sleep: 0 where ranks outnumber cores.
+  PatientWaiter(Waiting scheme, std::uint32_t spin) noexcept : scheme_(scheme), spin_(spin) {}
+
+  void pause(std::uint32_t attempt, Bell* bell) noexcept final;
+
+ protected:
+  /// Called now and then while waiting: before each sleep, every few yields, every few hundred looks.
+  virtual void poke() noexcept {}
+
+ private:
+  void doze(bool is_new, Bell& bell) noexcept;
+
+  Waiting scheme_;
+  std::uint32_t spin_;
+  Bell* announced_at_ = nullptr;  ///< where the caller's last look came after an announcement
+  Bell::Ticket ticket_ = 0;
+  std::chrono::microseconds patience_{};
+};
+
+}  // namespace espalier::execute

@@ -1,0 +1,216 @@
+// Waiting: no wake-up is lost, whatever ranks do meanwhile; who never sleeps is never woken.
+
+#include "execute/waiting.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "collectives/build.hpp"
+#include "collectives/choose.hpp"
+#include "execute/tiny.hpp"
+#include "reference.hpp"
+#include "transports/threads.hpp"
+
+namespace espalier::execute {
+namespace {
+
+using plan::Operation;
+using plan::Problem;
+using std::chrono::microseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+/// Sleeps at every second pause, for so long that one lost wake-up shows.
+class DeepSleeper final : public Waiter {
+ public:
+  void pause(std::uint32_t attempt, Bell* bell) noexcept override {
+    if (attempt == 0) announced_at_ = nullptr;
+    if (bell == nullptr) return std::this_thread::yield();
+    if (bell != announced_at_) {
+      announced_at_ = bell;
+      ticket_ = bell->announce();
+      return;
+    }
+    const auto begin = steady_clock::now();
+    bell->sleep(ticket_, seconds(20));
+    overslept_ = overslept_ || steady_clock::now() - begin > seconds(15);
+    announced_at_ = nullptr;
+    ++sleeps_;
+  }
+  bool has_overslept() const { return overslept_; }
+  int sleeps() const { return sleeps_; }
+
+ private:
+  Bell* announced_at_ = nullptr;
+  Bell::Ticket ticket_ = 0;
+  bool overslept_ = false;
+  int sleeps_ = 0;
+};
+
+class CountingWaiter final : public PatientWaiter {
+ public:
+  using PatientWaiter::PatientWaiter;
+  int pokes = 0;
+
+ private:
+  void poke() noexcept override { ++pokes; }
+};
+
+topology::Topology one_node(int ranks) {
+  return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));
+}
+
+double seconds_since(steady_clock::time_point begin) {
+  return std::chrono::duration<double>(steady_clock::now() - begin).count();
+}
+
+TEST(Bell, SleepEndsByItselfAfterItsTime) {
+  Bell bell;
+  const auto begin = steady_clock::now();
+  bell.sleep(bell.announce(), microseconds(20'000));
+  EXPECT_GE(seconds_since(begin), 0.015);
+}
+
+TEST(Bell, WhoWasRungForDoesNotFallAsleep) {
+  Bell bell;
+  const Bell::Ticket ticket = bell.announce();
+  bell.ring();
+  const auto begin = steady_clock::now();
+  bell.sleep(ticket, seconds(20));
+  EXPECT_LT(seconds_since(begin), 10);
+}
+
+TEST(Bell, AnAnnouncementAfterTheRingDoesNotMakeAnOldTicketGood) {
+  Bell bell;
+  const Bell::Ticket old = bell.announce();
+  bell.ring();
+  EXPECT_NE(bell.announce(), old);
+}
+
+TEST(Bell, RingingForNobodyChangesNothing) {
+  Bell bell;
+  bell.ring();
+  const Bell::Ticket first = bell.announce();
+  Bell untouched;
+  EXPECT_EQ(first, untouched.announce());
+}
+
+// One owner counts up; sleepers wait for each number. A single lost wake-up takes 20 seconds.
+TEST(Bell, LosesNoWakeUpHoweverSleepersAndOwnerMeet) {
+  constexpr int sleepers = 3;
+  constexpr std::uint64_t last = 20'000;
+  Bell bell;
+  std::atomic<std::uint64_t> flag{0};
+  std::array<std::atomic<std::uint64_t>, sleepers> seen{};
+  std::atomic<bool> overslept = false;
+  std::vector<std::thread> threads;
+  for (int s = 0; s < sleepers; ++s)
+    threads.emplace_back([&, s] {
+      for (std::uint64_t wanted = 1; wanted <= last; ++wanted) {
+        while (flag.load(std::memory_order_acquire) < wanted) {
+          const Bell::Ticket ticket = bell.announce();
+          if (flag.load(std::memory_order_acquire) >= wanted) break;
+          const auto begin = steady_clock::now();
+          bell.sleep(ticket, seconds(20));
+          if (seconds_since(begin) > 15) overslept = true;
+        }
+        seen[static_cast<std::size_t>(s)].store(wanted, std::memory_order_release);
+      }
+    });
+  for (std::uint64_t number = 1; number <= last && !overslept; ++number) {
+    flag.store(number, std::memory_order_release);
+    bell.ring();
+    // Lets the sleepers catch up now and then, so that they really sleep, and run ahead of them otherwise.
+    while (number % 4 == 0 && seen[number % sleepers].load(std::memory_order_acquire) < number && !overslept)
+      std::this_thread::yield();
+  }
+  flag.store(last, std::memory_order_release);
+  bell.ring();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(overslept);
+}
+
+// Short calls and programs in turn, on one board, by ranks that sleep whenever they can.
+TEST(Sleeping, EveryOperationEndsWithoutOversleeping) {
+  constexpr int ranks = 3;
+  const topology::Topology topology = one_node(ranks);
+  transports::ThreadWorld world(topology, topology.capabilities().window_bytes, Waiting::futex);
+  std::atomic<int> sleeps = 0;
+  transports::for_each_rank(ranks, [&](Rank me) {
+    DeepSleeper waiter;
+    for (int call = 0; call < 330; ++call) {
+      Problem problem{static_cast<Operation>(call % plan::operation_count)};
+      if (problem.operation != Operation::barrier) problem.bytes = call % 3 == 0 ? 64 : 40'000;
+      problem.element = is_reduction(problem.operation) ? 2 : 1;
+      if (has_root(problem.operation)) problem.root = Rank(call % ranks);
+      const testing::ReferenceReducer reducer(problem.is_commutative);
+      testing::CallerBuffers buffers(problem, ranks, me, call, false);
+      if (plan::is_tiny(problem, ranks)) {
+        run_tiny(world.seat(me), problem, buffers.input(), buffers.output(), &reducer, waiter);
+      } else {
+        const plan::Program program =
+            collectives::build_program(topology, problem, collectives::choose(topology, problem).choice, me);
+        std::vector<std::byte> scratch(program.scratch_bytes);
+        world.seat(me).begin_call();
+        ASSERT_TRUE(run_program(program, {buffers.input(), buffers.output(), scratch.data()},
+                                {&world.seat(me), nullptr, nullptr, &reducer}, waiter));
+      }
+      ASSERT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, call)) << name(problem.operation);
+      ASSERT_FALSE(waiter.has_overslept()) << name(problem.operation) << ", call " << call;
+    }
+    sleeps += waiter.sleeps();
+  });
+  EXPECT_GT(sleeps, 100) << "or nothing was tested";
+}
+
+TEST(PatientWaiter, LooksAgainBetweenTheAnnouncementAndTheSleep) {
+  Bell bell;
+  CountingWaiter waiter(Waiting::futex, 0);
+  const auto begin = steady_clock::now();
+  waiter.pause(0, &bell);
+  EXPECT_LT(seconds_since(begin), 1);
+  EXPECT_EQ(bell.announce() & 1, 1u);
+  bell.ring();  // the look after pause(0) would have seen this; pause(1) must not sleep through it
+  waiter.pause(1, &bell);
+  EXPECT_EQ(waiter.pokes, 1);
+}
+
+TEST(PatientWaiter, AnnouncesAgainForEachNewWaitAndEachNewBell) {
+  Bell first, second, untouched;
+  const Bell::Ticket fresh = untouched.announce();
+  CountingWaiter waiter(Waiting::futex, 0);
+  waiter.pause(0, &first);
+  waiter.pause(1, &second);
+  EXPECT_EQ(second.announce(), fresh);
+  EXPECT_EQ(waiter.pokes, 2) << "two announcements, no sleep";
+  waiter.pause(0, &second);
+  EXPECT_EQ(waiter.pokes, 3) << "the wait is new: what was seen after the last announcement is not known";
+}
+
+TEST(PatientWaiter, PokesWhateverTheScheme) {
+  for (const Waiting scheme : {Waiting::spin, Waiting::yield, Waiting::futex}) {
+    Bell bell;
+    CountingWaiter waiter(scheme, 10);
+    for (std::uint32_t attempt = 0; attempt < 600; ++attempt) waiter.pause(attempt, attempt < 50 ? &bell : nullptr);
+    EXPECT_GT(waiter.pokes, 1);
+  }
+}
+
+TEST(Seat, RingsOnlyWhereRanksMaySleep) {
+  transports::ThreadWorld awake(one_node(2), 4096), sleepy(one_node(2), 4096, Waiting::futex);
+  for (transports::ThreadWorld* world : {&awake, &sleepy}) {
+    Seat& seat = world->seat(Rank(0));
+    const bool rings = world == &sleepy;
+    EXPECT_EQ(seat.bell_of(LocalRank(1)) != nullptr, rings);
+    Bell& mine = seat.board().bell(LocalRank(0));
+    const Bell::Ticket before = mine.announce();
+    seat.begin_call();
+    seat.post(plan::Flag::ready, 1);
+    EXPECT_EQ(mine.announce() != before, rings);
+  }
+}
+
+}  // namespace
+}  // namespace espalier::execute
