@@ -124,9 +124,11 @@ constexpr Setting table[] = {
     {{"ESPALIER_SHM_WINDOW", "256K", "Shared memory of one rank for one communicator and bank (there are two banks).",
       collective},
      [](Settings& s, std::string_view v) { s.window = parse_window(v); }},
-    {{"ESPALIER_SINGLE_COPY", "auto", "off never copies directly between processes' memories; auto does where allowed.",
+    {{"ESPALIER_SINGLE_COPY", "auto",
+      "Copies directly between processes' memories: cma through the kernel; xpmem maps them, where that is installed; "
+      "auto does what the system allows, and maps only what is used again and again; off.",
       collective},
-     [](Settings& s, std::string_view v) { s.single_copy = v == "auto" || parse_switch(v); }},
+     [](Settings& s, std::string_view v) { s.single_copy = parse_copy_means(v); }},
     {{"ESPALIER_TRANSPORT", "mpi",
       "Carries messages between nodes: mpi, or ucx, which writes into remote memory and needs UCX on all ranks.",
       collective},

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/copy_means.hpp"
 #include "base/ids.hpp"
 #include "base/waiting.hpp"
 
@@ -40,7 +41,7 @@ struct Settings {
   std::string fabric_hosts;
   int fabric_timeout = 2000;
   bool strict = false;
-  bool single_copy = true;
+  CopyMeans single_copy = CopyMeans::automatic;
   Waiting waiting = Waiting::yield;
   int wait_spin = 2000;
   Bytes cache_limit = Bytes{16} << 20;

@@ -83,6 +83,17 @@ Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffer
   return agreement;
 }
 
+SingleCopyMeans derive_means(CopyMeans wanted, const SingleCopyMeans& works_everywhere) {
+  if (wanted == CopyMeans::none) return {};
+  return {works_everywhere.cma, works_everywhere.xpmem && wanted != CopyMeans::cma};
+}
+
+std::string to_string(const SingleCopyMeans& means) {
+  if (!means.any()) return "off";
+  return std::string("by ") + (means.xpmem ? "XPMEM" : "") + (means.xpmem && means.cma ? " and " : "") +
+         (means.cma ? "CMA" : "");
+}
+
 Bytes derive_window(Bytes wanted, int largest_node, Bytes board_limit) {
   constexpr Bytes page = 4096;
   const Bytes share = board_limit / (static_cast<Bytes>(largest_node) * plan::window_banks);

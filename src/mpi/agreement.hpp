@@ -31,6 +31,21 @@ struct Agreement {
 /// disagree about it the settings differ, and that is what is reported.
 Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffers);
 
+/// What neighbours copy with, straight between their memories.
+struct SingleCopyMeans {
+  bool cma = false;
+  bool xpmem = false;
+
+  bool any() const { return cma || xpmem; }
+  bool operator==(const SingleCopyMeans&) const = default;
+};
+
+/// What all ranks use of what they wanted (a collective setting) and what every one of them found to work.
+SingleCopyMeans derive_means(CopyMeans wanted, const SingleCopyMeans& works_everywhere);
+
+/// "by CMA", "by XPMEM and CMA", "off": for reports.
+std::string to_string(const SingleCopyMeans& means);
+
 /// Size of one bank of one rank's window: as set, but small enough that a node with many ranks does not spend more than
 /// `board_limit` on one communicator; never less than one page. `largest_node` ranks share a node.
 Bytes derive_window(Bytes wanted, int largest_node, Bytes board_limit);

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "mpi/device.hpp"
+#include "transports/xpmem.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -114,6 +115,9 @@ Facts probe_facts(const Settings& settings) {
   facts.may_use_devices = may_use_devices();
   facts.word_address = reinterpret_cast<std::uint64_t>(&word);
   facts.word = word;
+  const bool may_map = settings.single_copy == CopyMeans::automatic || settings.single_copy == CopyMeans::xpmem;
+  if (const transports::Xpmem* xpmem = may_map ? transports::Xpmem::load() : nullptr; xpmem != nullptr)
+    facts.segment = transports::offer_memory(*xpmem);
   return facts;
 }
 

@@ -40,6 +40,8 @@ struct Facts {
   std::int64_t communicators = 0;
   /// Where the process sits on its node, and what its NICs are.
   machine::RankFacts place;
+  /// By which neighbours may map this process's memory (transports/xpmem.hpp); 0: not at all.
+  std::int64_t segment = 0;
 };
 
 /// Everything but `virtual_node`, `table`, `communicators` and `place`, which the caller knows. Never fails: what

@@ -18,6 +18,7 @@
 #include "mpi/ucx_setup.hpp"
 #include "mpi/waiter.hpp"
 #include "transports/cross_memory.hpp"
+#include "transports/mapped_memory.hpp"
 #include "transports/settle.hpp"
 
 namespace espalier::mpi {
@@ -120,21 +121,23 @@ class SetUp {
 
   // Maps the node's board and tries single copy. Whether all ranks of the communicator could.
   bool map_board() {
-    int mine[2] = {0, 0};
+    int mine[3] = {0, 0, 0};
     const Offer& offer = offers_[static_cast<std::size_t>(neighbours_.front().value)];
     try {
       if (arena_ == nullptr) arena_ = library_.open_arena(offer.arena);
       memory_.emplace(arena_, offer.offset);
       mine[0] = settle_window();
-      mine[1] = can_single_copy();
+      mine[1] = can_copy_with(&SetUp::reaches_by_cma);
+      mine[2] = can_copy_with(&SetUp::reaches_by_xpmem);
     } catch (const Error&) {
       // agreed on below
     }
-    int all[2] = {0, 0};
+    int all[3] = {0, 0, 0};
     MPI_Request request;
-    check(mpi_.Iallreduce(mine, all, 2, mpi_.integer, mpi_.min, comm_, &request));
+    check(mpi_.Iallreduce(mine, all, 3, mpi_.integer, mpi_.min, comm_, &request));
     wait_quietly(request);
-    capabilities_ = {all[1] != 0, agreement_.oversubscribed, shape_.window_bytes, agreement_.turn};
+    means_ = derive_means(library_.settings().single_copy, {all[1] != 0, all[2] != 0});
+    capabilities_ = {means_.any(), agreement_.oversubscribed, shape_.window_bytes, agreement_.turn};
     if (all[0] == 0) memory_.reset();
     return all[0] != 0;
   }
@@ -150,17 +153,22 @@ class SetUp {
   }
 
   // Neighbours are alike, so the next one and the first one stand for all; testing everybody would take quadratic time.
-  bool can_single_copy() const {
-    if (!library_.settings().single_copy || shape_.ranks == 1) return library_.settings().single_copy;
+  bool can_copy_with(bool (*reaches)(const Facts&)) const {
+    if (library_.settings().single_copy == CopyMeans::none) return false;
+    if (shape_.ranks == 1) return true;
     const std::size_t me = static_cast<std::size_t>(topology_->local_rank(Rank(rank_)).value);
-    return can_reach(neighbours_[(me + 1) % neighbours_.size()]) && can_reach(neighbours_.front());
+    return reaches(facts_of(neighbours_[(me + 1) % neighbours_.size()])) && reaches(facts_of(neighbours_.front()));
   }
 
-  bool can_reach(Rank neighbour) const {
-    const Facts& theirs = facts_[static_cast<std::size_t>(neighbour.value)];
-    return transports::CrossMemory::is_allowed(theirs.pid, reinterpret_cast<std::uint64_t*>(theirs.word_address),
-                                               theirs.word);
+  static bool reaches_by_cma(const Facts& theirs) {
+    return transports::CrossMemory::is_allowed(theirs.pid, word_of(theirs), theirs.word);
   }
+  static bool reaches_by_xpmem(const Facts& theirs) {
+    const transports::Xpmem* xpmem = theirs.segment == 0 ? nullptr : transports::Xpmem::load();
+    return xpmem != nullptr && transports::can_attach(*xpmem, theirs.segment, word_of(theirs), theirs.word);
+  }
+  static std::uint64_t* word_of(const Facts& theirs) { return reinterpret_cast<std::uint64_t*>(theirs.word_address); }
+  const Facts& facts_of(Rank rank) const { return facts_[static_cast<std::size_t>(rank.value)]; }
 
   std::unique_ptr<Communicator> serve() {
     Means means;
@@ -171,7 +179,7 @@ class SetUp {
     means.me = Rank(rank_);
     means.board = execute::Board(memory_->base(), shape_);
     if (means.topology.nodes() > 1) means.network = make_network();
-    if (capabilities_.single_copy) means.single_copy = std::make_unique<transports::CrossMemory>(neighbour_pids());
+    means.single_copy = make_single_copy();
     const int spin = capabilities_.oversubscribed ? 0 : library_.settings().wait_spin;
     const Waiting waiting = library_.settings().waiting;
     means.waiter = std::make_unique<MpiWaiter>(waiting, static_cast<std::uint32_t>(spin), library_.progress(),
@@ -211,7 +219,7 @@ class SetUp {
     if (rank_ != 0 || library_.settings().verbose < 2) return;
     library_.say("a communicator of " + std::to_string(size_) + " ranks on " + std::to_string(topology_->nodes()) +
                  " nodes, at most " + std::to_string(topology_->largest_node()) + " ranks on one; single copy " +
-                 (capabilities_.single_copy ? "allowed" : "off") + ", " +
+                 to_string(means_) + ", " +
                  (capabilities_.oversubscribed ? "more ranks than cores" : "a core for every rank") + ", windows of " +
                  format_bytes(capabilities_.window_bytes));
     if (topology.nodes() == 1) return;
@@ -222,10 +230,19 @@ class SetUp {
                  " speaks for the first node: " + elected.reason);
   }
 
-  std::vector<pid_t> neighbour_pids() const {
+  std::unique_ptr<execute::SingleCopy> make_single_copy() const {
     std::vector<pid_t> pids;
-    for (const Rank rank : neighbours_) pids.push_back(facts_[static_cast<std::size_t>(rank.value)].pid);
-    return pids;
+    std::vector<transports::XpmemSegment> segments;
+    for (const Rank rank : neighbours_) {
+      pids.push_back(facts_of(rank).pid);
+      segments.push_back(facts_of(rank).segment);
+    }
+    std::unique_ptr<execute::SingleCopy> cma;
+    if (means_.cma) cma = std::make_unique<transports::CrossMemory>(std::move(pids));
+    if (!means_.xpmem || shape_.ranks == 1) return cma;
+    transports::Attaching attaching;
+    if (library_.settings().single_copy == CopyMeans::xpmem || !means_.cma) attaching.worth = 0;
+    return std::make_unique<transports::MappedMemory>(*transports::Xpmem::load(), segments, attaching, std::move(cma));
   }
 
   // MPI_Comm_create, unlike MPI_Comm_dup, does not run the copy functions of the program's own attributes. Errors on it
@@ -259,6 +276,7 @@ class SetUp {
   std::vector<Offer> offers_;
   std::shared_ptr<Arena> arena_;
   std::optional<BoardMemory> memory_;
+  SingleCopyMeans means_;
   topology::Capabilities capabilities_;
 };
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from launch import TestMpi
+from launch import BUILD, TestMpi
 from stats import BASIC, assert_handled, read_stats
 from test_conformance import assert_passed
 
@@ -77,3 +77,21 @@ def test_ranks_wait_as_told(waiting: str, get_mpi: GetMpi, tmp_path: Path) -> No
         settings["ESPALIER_VIRTUAL_NODES"] = "4,2"  # messages and flags are waited for in turn
     assert_passed(mpi.run([mpi.program("conformance"), "sizes", "skew"], ranks, settings=settings))
     assert_handled(read_stats(file), 0.9, BASIC)
+
+
+# A stand-in for the library of a kernel module that test machines lack: it lets itself be asked, and attaches nothing.
+@pytest.mark.parametrize(("refused", "means"), [("chunks", "by XPMEM and CMA"), ("make", "by CMA")])
+def test_xpmem_is_used_where_all_ranks_have_it(refused: str, means: str, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
+    settings = {
+        "LD_LIBRARY_PATH": str(BUILD / "tests" / "unit" / "transports" / "xpmem"),
+        "FAKE_XPMEM_REFUSE": refused,
+        "ESPALIER_SINGLE_COPY": "xpmem",
+        "ESPALIER_VERBOSE": "2",
+        "ESPALIER_STATS": str(file),
+    }
+    outcome = mpi.run([mpi.program("conformance"), "sizes"], 2, settings=settings)
+    assert_passed(outcome)
+    assert f"single copy {means}" in outcome.err, outcome.err
+    choices = {choice for counts in read_stats(file).values() for choice in counts.choices}
+    assert any("single_copy" in choice for choice in choices), choices

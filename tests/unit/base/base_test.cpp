@@ -37,7 +37,7 @@ TEST(Settings, HaveTheirDocumentedDefaults) {
   const Settings settings = read({"HOME=/nowhere"});
   EXPECT_EQ(settings.verbose, 0);
   EXPECT_EQ(settings.shm_limit, Bytes{1} << 30);
-  EXPECT_TRUE(settings.single_copy);
+  EXPECT_EQ(settings.single_copy, CopyMeans::automatic);
   EXPECT_TRUE(settings.complaints.empty());
   EXPECT_TRUE(settings.collective_text.empty());
 }
@@ -69,6 +69,13 @@ TEST(Settings, WithAWrongValueKeepTheirDefaultAndSaySo) {
   EXPECT_EQ(settings.complaints.size(), 3u);
   EXPECT_EQ(settings.shm_limit, Bytes{1} << 30);
   EXPECT_NE(settings.complaints[0].find("stays in force"), std::string::npos);
+}
+
+TEST(Settings, OfSingleCopyNameItsMeans) {
+  EXPECT_EQ(read({"ESPALIER_SINGLE_COPY=off"}).single_copy, CopyMeans::none);
+  EXPECT_EQ(read({"ESPALIER_SINGLE_COPY=cma"}).single_copy, CopyMeans::cma);
+  EXPECT_EQ(read({"ESPALIER_SINGLE_COPY=xpmem"}).single_copy, CopyMeans::xpmem);
+  EXPECT_EQ(read({"ESPALIER_SINGLE_COPY=knem"}).complaints.size(), 1u);
 }
 
 TEST(Settings, OfWaitingAreKnownToAllRanks) {

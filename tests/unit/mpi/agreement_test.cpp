@@ -102,6 +102,17 @@ TEST(Agreement, OnlyATableThatAllRanksHoldDecides) {
   EXPECT_TRUE(agreement.has_different_tables);
 }
 
+TEST(SingleCopyMeans, AreThoseThatAreWantedAndWorkEverywhere) {
+  constexpr SingleCopyMeans neither{}, cma{true, false}, both{true, true};
+  EXPECT_EQ(derive_means(CopyMeans::automatic, both), both);
+  EXPECT_EQ(derive_means(CopyMeans::automatic, cma), cma);
+  EXPECT_EQ(derive_means(CopyMeans::cma, both), cma);
+  EXPECT_EQ(derive_means(CopyMeans::xpmem, cma), cma) << "what is missing anywhere is used nowhere";
+  EXPECT_EQ(derive_means(CopyMeans::none, both), neither);
+  EXPECT_EQ(to_string(both), "by XPMEM and CMA");
+  EXPECT_EQ(to_string(neither), "off");
+}
+
 TEST(Window, ShrinksWhereManyRanksShareANode) {
   EXPECT_EQ(derive_window(256 << 10, 2, 64 << 20), Bytes{256 << 10});
   EXPECT_EQ(derive_window(256 << 10, 256, 64 << 20), Bytes{128 << 10});
