@@ -194,6 +194,12 @@ class Choice:
     @property
     def connections(self) -> int:
         """Messages that one rank has under way at most; 0 sets no bound."""
+    @property
+    def stores(self) -> str:
+        """How ranks write what they take out of cells: cached, streaming."""
+    @property
+    def levels(self) -> int:
+        """2: within a node, data pass from domain to domain once and are handed on there."""
 
 class Step:
     """One step of a program. Attributes that mean nothing for its operation are None."""
@@ -241,6 +247,8 @@ class Program:
     @property
     def phases(self) -> list[tuple[str, int]]:
         """Name and first step of each part that has a name of its own."""
+    @property
+    def stores(self) -> str: ...
 
 class Plan:
     """The programs of all ranks."""

@@ -75,6 +75,8 @@ void bind_choice(nb::module_& module) {
       .def_prop_ro("exchange", [](const Choice& c) { return plan::name(c.exchange); })
       .def_ro("connections", &Choice::connections)
       .def_prop_ro("order", [](const Choice& c) { return plan::name(c.order); })
+      .def_ro("levels", &Choice::levels)
+      .def_prop_ro("stores", [](const Choice& c) { return plan::name(c.stores); })
       .def("__str__", [](const Choice& c) { return plan::to_string(c); })
       .def("__repr__", [](const Choice& c) { return "<Choice: " + plan::to_string(c) + ">"; })
       .def(nb::self == nb::self);
@@ -140,6 +142,7 @@ void bind_plan(nb::module_& module) {
                      for (const plan::Phase& phase : program.phases) phases.emplace_back(phase.name, phase.first_step);
                      return phases;
                    })
+      .def_prop_ro("stores", [](const Program& p) { return plan::name(p.stores); })
       .def(nb::self == nb::self);
   nb::class_<Plan>(module, "Plan")
       .def_ro("topology", &Plan::topology)

@@ -21,6 +21,7 @@ plan::Program build_program(const topology::Topology& topology, const plan::Prob
                             const plan::Choice& choice, Rank me) {
   require_valid(topology, problem, choice);
   plan::Builder builder(topology, me);
+  if (choice.within == plan::Within::cells) builder.set_stores(choice.stores);
   find_algorithm(problem.operation, choice.between).build(builder, problem, choice);
   return std::move(builder).take();
 }

@@ -20,6 +20,7 @@
 #include "collectives/scan.hpp"
 #include "collectives/scatter.hpp"
 #include "collectives/scatter_allgather.hpp"
+#include "smp/domains.hpp"
 
 namespace espalier::collectives {
 
@@ -32,14 +33,17 @@ namespace {
 
 #define CELLS "cell=64..64M cells=1..1024"
 #define WITHIN "within=cells|single_copy " CELLS
+#define STORES " stores=cached|streaming"
+#define LEVELS " levels=1|2"
 #define LEADERS " leaders=natural|near|spread"
 #define ORDER " order=auto|natural|breadth|depth"
 constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN LEADERS ORDER;
-constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN LEADERS ORDER;
-constexpr const char* knomial_knobs = "radix=2..64 " WITHIN LEADERS ORDER;
-constexpr const char* ring_knobs = WITHIN LEADERS ORDER;
-constexpr const char* exchange_knobs = WITHIN LEADERS;
-constexpr const char* pairwise_knobs = WITHIN;  // every rank speaks for itself
+constexpr const char* spread_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
+constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
+constexpr const char* knomial_knobs = "radix=2..64 " WITHIN STORES LEADERS ORDER;
+constexpr const char* ring_knobs = WITHIN STORES LEADERS ORDER;
+constexpr const char* exchange_knobs = WITHIN STORES LEADERS;
+constexpr const char* pairwise_knobs = WITHIN STORES;  // every rank speaks for itself
 constexpr const char* direct_knobs = "connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
 constexpr const char* group_knobs =
     "groups=1..64 exchange=direct|ring|bruck|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
@@ -52,9 +56,11 @@ constexpr const char* group_swap_knobs = "groups=1..64 " CELLS LEADERS;
 constexpr const char* leader_knobs = CELLS LEADERS;
 constexpr const char* cell_knobs = CELLS;
 constexpr const char* segment_knobs = "segment=0|1K..1G " WITHIN LEADERS;
-constexpr const char* signal_knobs = "leaders=natural|near|spread";
+constexpr const char* signal_knobs = "levels=1|2" LEADERS;
 #undef CELLS
 #undef WITHIN
+#undef STORES
+#undef LEVELS
 #undef LEADERS
 #undef ORDER
 
@@ -62,7 +68,7 @@ constexpr Algorithm table[] = {
     {"broadcast_knomial", Operation::broadcast, Between::knomial,
      "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
      "k-nomial tree of N nodes, ceil(log_k N) rounds; the root sends the message up to (k - 1) ceil(log_k N) times",
-     tree_knobs, build_broadcast},
+     spread_tree_knobs, build_broadcast},
     {"broadcast_chain", Operation::broadcast, Between::chain, "Barnett et al. 1994 (pipelined chain)",
      "each of N nodes hands segments to the next, N - 1 + segments rounds; every leader but the last sends the message "
      "once",
@@ -251,6 +257,12 @@ Within parse_within(std::string_view value) {
   throw Error("within=" + std::string(value) + ": one of cells, single_copy");
 }
 
+plan::Stores parse_stores(std::string_view value) {
+  for (const plan::Stores stores : {plan::Stores::cached, plan::Stores::streaming})
+    if (value == name(stores)) return stores;
+  throw Error("stores=" + std::string(value) + ": one of cached, streaming");
+}
+
 plan::Exchange parse_exchange(std::string_view value) {
   using plan::Exchange;
   for (const Exchange exchange : {Exchange::direct, Exchange::ring, Exchange::bruck, Exchange::recursive_doubling})
@@ -293,9 +305,14 @@ void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
     choice.leaders = parse_leaders(value);
   else if (knob == "order")
     choice.order = parse_order(value);
+  else if (knob == "stores")
+    choice.stores = parse_stores(value);
+  else if (knob == "levels")
+    choice.levels = parse_count(knob, value, 1, 2);
   else
     throw Error("unknown knob '" + std::string(knob) +
-                "': one of radix, segment, within, cell, cells, groups, exchange, connections, leaders, order");
+                "': one of radix, segment, within, cell, cells, groups, exchange, connections, leaders, order, stores, "
+                "levels");
 }
 
 /// The larger of the two buffers of the rank that has most.
@@ -367,6 +384,8 @@ std::string why_invalid(const topology::Topology& topology, const plan::Problem&
   if (choice.within == Within::cells && choice.cell * static_cast<Bytes>(choice.cells) > can.window_bytes)
     return "cells of " + format_bytes(choice.cell) + " x " + std::to_string(choice.cells) + " exceed the window of " +
            format_bytes(can.window_bytes) + " (ESPALIER_SHM_WINDOW)";
+  if (choice.levels > 1 && !smp::has_two_levels(topology))
+    return "no node has ranks on several NUMA nodes, or on several last-level caches of one (as far as is known)";
   if (largest_message(topology, problem, choice) > (Bytes{1} << 30))
     return "a message between nodes would exceed 1G: set segment";
   if (2 * count_pieces(topology, problem, choice) >= plan::max_tick)

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "execute/copy.hpp"
+
 namespace espalier::execute {
 
 using plan::Buffer;
@@ -45,7 +47,11 @@ void Interpreter::transfer(const Step& step, const std::byte* from, std::byte* i
   if (is_operand) {
     combine(*next, from);
     next_ = next;
-  } else if (into != from) {  // equal under MPI_IN_PLACE
+  } else if (into == from) {  // under MPI_IN_PLACE
+    return;
+  } else if (program_.stores == plan::Stores::streaming && step.op() != Op::put && step.bytes() >= least_streamed) {
+    copy_streaming(into, from, step.bytes());  // not into cells: neighbours will read those out of the cache
+  } else {
     std::memcpy(into, from, step.bytes());
   }
 }

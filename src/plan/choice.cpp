@@ -30,6 +30,9 @@ std::string to_string(const Choice& choice) {
   if (choice.within == Within::cells)
     text += ",cell=" + format_bytes(choice.cell) + ",cells=" + std::to_string(choice.cells);
   if (choice.leaders != Choice{}.leaders) text += std::string(",leaders=") + name(choice.leaders);
+  if (choice.within == Within::cells && choice.stores != Stores::cached)
+    text += std::string(",stores=") + name(choice.stores);
+  if (choice.levels > 1) text += ",levels=" + std::to_string(choice.levels);
   return text;
 }
 

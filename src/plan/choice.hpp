@@ -55,6 +55,12 @@ enum class Order : std::uint8_t {
   depth,    ///< whole subtrees close together
 };
 
+/// How ranks write what they take out of cells.
+enum class Stores : std::uint8_t {
+  cached,     ///< as usual: lines are read before they are written, and stay in the cache
+  streaming,  ///< past the caches (execute/copy.hpp); pays for results beyond the last-level cache
+};
+
 struct Choice {
   Between between = Between::knomial;
   Within within = Within::cells;
@@ -72,6 +78,10 @@ struct Choice {
   int connections = 0;
   Leaders leaders = Leaders::near;
   Order order = Order::best;
+  /// Means nothing under single copy, where the kernel writes.
+  Stores stores = Stores::cached;
+  /// 2: within a node, data pass from domain to domain once and are handed on there (smp/domains.hpp).
+  int levels = 1;
 
   bool operator==(const Choice&) const = default;
 };
@@ -82,6 +92,7 @@ const char* name(Exchange exchange);
 const char* name(Leaders leaders);
 /// "auto" for `best`.
 const char* name(Order order);
+const char* name(Stores stores);
 
 /// "knomial,radix=4,segment=64K,within=cells,cell=32K,cells=4": what parse_choice reads back.
 std::string to_string(const Choice& choice);

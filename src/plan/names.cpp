@@ -70,6 +70,11 @@ const char* name(Order order) {
   return names[static_cast<int>(order)];
 }
 
+const char* name(Stores stores) {
+  static constexpr const char* names[] = {"cached", "streaming"};
+  return names[static_cast<int>(stores)];
+}
+
 Operation parse_operation(std::string_view text) {
   if (text == "bcast") return Operation::broadcast;
   if (text == "reduce_scatter_block") return Operation::reduce_scatter;

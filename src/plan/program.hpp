@@ -29,6 +29,8 @@ struct Program {
   Bytes window_bytes = 0;
   /// Neighbours pull from or push into this rank's buffers: their addresses must be shown before the first step.
   bool is_exposed = false;
+  /// How get and copy write private memory.
+  Stores stores = Stores::cached;
   /// In the order of steps; most programs have none.
   std::vector<Phase> phases = {};
 

@@ -28,7 +28,8 @@ Spread::Spread(plan::Builder& builder, const plan::Choice& choice, LocalRank wri
       is_single_copy_(choice.within == plan::Within::single_copy),
       writer_(writer),
       source_(source),
-      placement_(placement) {
+      placement_(placement),
+      hop_(derive_hop(builder, choice.levels, writer)) {
   if (!is_single_copy_ || builder.node_size() == 1) return;
   builder_.expose();
   if (!is_writer()) builder_.post(Flag::release, 1);  // my output may be written now
@@ -37,61 +38,79 @@ Spread::Spread(plan::Builder& builder, const plan::Choice& choice, LocalRank wri
 void Spread::pass(Bytes offset, Bytes bytes) {
   if (builder_.node_size() == 1) return;
   if (is_single_copy_) {
-    is_writer() ? push_share(offset, bytes) : pull_share(offset, bytes);
+    if (!is_writer()) pull_share(offset, bytes);
+    if (!hop_.readers.empty()) push_share(offset, bytes);
     pieces_ += 2;
     return;
   }
   for (const Bytes end = offset + bytes; offset < end; ++pieces_) {
     const Bytes piece = std::min(cells_.bytes, end - offset);
-    is_writer() ? put_piece(offset, piece) : get_piece(offset, piece);
+    if (!is_writer()) get_piece(offset, piece);
+    if (!hop_.readers.empty()) put_piece(offset, piece);
     offset += piece;
   }
 }
 
+// Relays have another flag than the writer: under it, what they contributed before (collect.hpp) does not count. Tick 1
+// of it says that their output may be written.
+void Spread::post_ready(int piece) {
+  if (is_writer()) return pair_sync(builder_, writer_, piece);
+  builder_.post(Flag::release, static_cast<std::uint64_t>(piece) + 2);
+}
+
+void Spread::await_ready(int piece) {
+  if (hop_.from == writer_) return pair_sync(builder_, writer_, piece);
+  builder_.await(hop_.from, Flag::release, static_cast<std::uint64_t>(piece) + 2);
+}
+
 void Spread::put_piece(Bytes offset, Bytes bytes) {
-  await_free_cell(builder_, cells_, pieces_);
-  sender_put(builder_, cells_, pieces_, {source_, offset, bytes});
-  pair_sync(builder_, writer_, pieces_);
+  if (pieces_ >= cells_.count)
+    await_readers(builder_, hop_, Flag::taken, static_cast<std::uint64_t>(pieces_ - cells_.count) + 1);
+  if (is_writer())
+    sender_put(builder_, cells_, pieces_, {source_, offset, bytes});
+  else
+    placement_.for_each_part(offset, bytes, [&](Bytes from, Bytes to, Bytes part) {
+      sender_put(builder_, cells_, pieces_, {Buffer::output, to, part}, from - offset);
+    });
+  post_ready(pieces_);
 }
 
 void Spread::get_piece(Bytes offset, Bytes bytes) {
-  pair_sync(builder_, writer_, pieces_);
-  group_get(builder_, cells_, writer_, pieces_, offset, bytes, placement_);
+  await_ready(pieces_);
+  group_get(builder_, cells_, hop_.from, pieces_, offset, bytes, placement_);
   taken_post(builder_, pieces_);
 }
 
 // Of each piece's two ticks the first says "pull", the second "my part is in your buffer".
 void Spread::push_share(Bytes offset, Bytes bytes) {
-  pair_sync(builder_, writer_, pieces_);
-  const Bytes share = pushed_share(bytes, builder_.node_size());
+  post_ready(pieces_);
+  const Bytes share = pushed_share(bytes, static_cast<int>(hop_.readers.size()) + 1);
   if (share == 0) return;
-  for (int i = 0; i < builder_.node_size(); ++i) {
-    const LocalRank reader(i);
-    if (reader == writer_) continue;
+  for (const LocalRank reader : hop_.readers) {
     if (!are_readers_open_) builder_.await(reader, Flag::release, 1);
     placement_.for_each_part(offset + bytes - share, share, [&](Bytes from, Bytes to, Bytes part) {
-      builder_.push(reader, Buffer::output, to, source_, from, part);
+      const Range mine = is_writer() ? Range{source_, from, part} : Range{Buffer::output, to, part};
+      builder_.push(reader, Buffer::output, to, mine.buffer, mine.offset, part);
     });
   }
   are_readers_open_ = true;
-  pair_sync(builder_, writer_, pieces_ + 1);
+  post_ready(pieces_ + 1);
 }
 
 void Spread::pull_share(Bytes offset, Bytes bytes) {
-  pair_sync(builder_, writer_, pieces_);
-  const Bytes share = pushed_share(bytes, builder_.node_size());
+  await_ready(pieces_);
+  const Bytes share = pushed_share(bytes, hop_.siblings + 1);
   placement_.for_each_part(offset, bytes - share, [&](Bytes from, Bytes to, Bytes part) {
-    builder_.pull(writer_, source_, from, Buffer::output, to, part);
+    const Range theirs = hop_.from == writer_ ? Range{source_, from, part} : Range{Buffer::output, to, part};
+    builder_.pull(hop_.from, theirs.buffer, theirs.offset, Buffer::output, to, part);
   });
-  if (share > 0) pair_sync(builder_, writer_, pieces_ + 1);
+  if (share > 0) await_ready(pieces_ + 1);
 }
 
 void Spread::end() {
   if (!is_single_copy_ || pieces_ == 0) return;
-  if (is_writer())
-    builder_.await_neighbours(Flag::taken, 1);
-  else
-    builder_.post(Flag::taken, 1);
+  if (!is_writer()) builder_.post(Flag::taken, 1);
+  if (!hop_.readers.empty()) await_readers(builder_, hop_, Flag::taken, 1);
 }
 
 }  // namespace espalier::smp

@@ -1,5 +1,7 @@
 #include "verify/exhaustive.hpp"
 
+#include <string_view>
+
 #include "collectives/registry.hpp"
 #include "verify/places.hpp"
 
@@ -46,6 +48,11 @@ std::vector<Choice> choices(const collectives::Algorithm& algorithm) {
     for (const int radix : {2, 3, 5}) {
       const bool has_radix = algorithm.between == plan::Between::knomial;
       if (has_radix || radix == 2) all.push_back({algorithm.between, within, radix, 1024, 320, 3});
+    }
+  if (std::string_view(algorithm.knobs).find("levels") != std::string_view::npos)
+    for (const Within within : {Within::cells, Within::single_copy}) {
+      all.push_back({algorithm.between, within, 2, 1024, 320, 3});
+      all.back().levels = 2;
     }
   return all;
 }

@@ -26,6 +26,7 @@ _GRID: Mapping[str, Sequence[str]] = {
     "connections": ("0", "2", "8"),
     "leaders": ("near", "natural", "spread"),
     "order": ("auto",),  # depends on where a job's nodes are, which no table knows
+    "stores": ("cached", "streaming"),
 }
 # What a search starts from: one value in the middle each; the search varies the winner's knobs afterwards.
 _SEEDS: Mapping[str, Sequence[str]] = {
@@ -38,6 +39,7 @@ _SEEDS: Mapping[str, Sequence[str]] = {
     "connections": ("0",),
     "leaders": ("near",),
     "order": ("auto",),
+    "stores": ("cached",),
 }
 # On one node there is nothing between nodes to turn knobs of.
 _ONE_NODE: Mapping[str, Sequence[str]] = {
@@ -50,6 +52,9 @@ _ONE_NODE: Mapping[str, Sequence[str]] = {
     "leaders": ("near",),
 }
 
+
+# Below this, results stay in some cache and streaming stores only drive them out of it.
+_LEAST_STREAMED = 1 << 20
 
 # The cost model orders choices rather than predicts times: what it takes for hopeless is left out, and of a crowd those
 # behind the most promising, but for each algorithm's best.
@@ -75,12 +80,13 @@ def seeds(machine: Machine, problem: Problem) -> list[str]:
 
 def exhaustive(machine: Machine, problem: Problem) -> list[str]:
     """Everything on the grid."""
-    return _distinct(machine, problem, _texts(machine, problem, _GRID))
+    return _distinct(machine, problem, _texts(machine, problem, _fit(_GRID, problem)))
 
 
 def count_exhaustive(machine: Machine, problem: Problem) -> int:
     """How many selections the grid has that apply; no plans are built, so some of them may be the same."""
-    texts = _texts(machine, problem, _ONE_NODE if machine.shape.nodes == 1 else _GRID)
+    grid = _fit(_ONE_NODE if machine.shape.nodes == 1 else _GRID, problem)
+    texts = _texts(machine, problem, grid)
     return len({normal_form(machine, problem, text) for text in texts if is_valid(machine, problem, text)})
 
 
@@ -94,7 +100,7 @@ def neighbours(machine: Machine, problem: Problem, winner: str) -> list[str]:
     texts = [
         ",".join([name, *(f"{knob}={value}" for knob, value in {**now, turned: value}.items())])
         for turned, values in options.items()
-        for value in _values(turned, values, _GRID)
+        for value in _values(turned, values, _fit(_GRID, problem))
     ]
     return _prune(machine, problem, [text for text in _distinct(machine, problem, texts) if text != winner])
 
@@ -116,6 +122,10 @@ def is_valid(machine: Machine, problem: Problem, selection: str) -> bool:
         machine.topology, problem.operation, problem.bytes, choice, element=element_of(problem)
     )
     return not reason
+
+
+def _fit(grid: Mapping[str, Sequence[str]], problem: Problem) -> Mapping[str, Sequence[str]]:
+    return grid if problem.bytes >= _LEAST_STREAMED else {**grid, "stores": ("cached",)}
 
 
 def _texts(machine: Machine, problem: Problem, grid: Mapping[str, Sequence[str]]) -> Iterator[str]:

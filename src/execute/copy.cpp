@@ -1,0 +1,49 @@
+#include "execute/copy.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace espalier::execute {
+
+#if defined(__SSE2__)
+
+namespace {
+
+constexpr Bytes line_bytes = 64;
+
+/// Four stores fill the write-combining buffer of one line; wider ones leave memory no faster, so this needs no choice
+/// at run time, unlike the arithmetic in kernels.cpp.
+void stream_line(std::byte* into, const std::byte* from) noexcept {
+  const auto* const source = reinterpret_cast<const __m128i*>(from);
+  auto* const target = reinterpret_cast<__m128i*>(into);
+  const __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
+  const __m128i c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
+  _mm_stream_si128(target, a);
+  _mm_stream_si128(target + 1, b);
+  _mm_stream_si128(target + 2, c);
+  _mm_stream_si128(target + 3, d);
+}
+
+}  // namespace
+
+void copy_streaming(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
+  const Bytes head = std::min<Bytes>(bytes, -reinterpret_cast<std::uintptr_t>(into) % line_bytes);
+  std::memcpy(into, from, head);
+  const Bytes lines_end = head + (bytes - head) / line_bytes * line_bytes;
+  for (Bytes at = head; at < lines_end; at += line_bytes) stream_line(into + at, from + at);
+  std::memcpy(into + lines_end, from + lines_end, bytes - lines_end);
+  _mm_sfence();  // streaming stores do not keep their order with a flag's release
+}
+
+#else
+
+void copy_streaming(std::byte* into, const std::byte* from, Bytes bytes) noexcept { std::memcpy(into, from, bytes); }
+
+#endif
+
+}  // namespace espalier::execute

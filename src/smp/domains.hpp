@@ -1,0 +1,53 @@
+#pragma once
+// The second level inside a node: ranks near each other, and who hands data on from one such set to the next.
+
+#include <span>
+#include <vector>
+
+#include "plan/builder.hpp"
+
+namespace espalier::smp {
+
+/// The ranks of one node by locality: a domain is the ranks on one NUMA node or, where all are on the same, those on
+/// one last-level cache.
+class Domains {
+ public:
+  /// From Topology::facts_on. One domain of all ranks when the place of any is unknown.
+  Domains(const topology::Topology& topology, NodeId node);
+
+  int count() const { return static_cast<int>(members_.size()); }
+  int of(LocalRank rank) const { return domain_of_[static_cast<std::size_t>(rank.value)]; }
+  /// Ascending. Domains are numbered by their first members.
+  std::span<const LocalRank> members(int domain) const { return members_[static_cast<std::size_t>(domain)]; }
+
+ private:
+  std::vector<int> domain_of_;
+  std::vector<std::vector<LocalRank>> members_;
+};
+
+/// Whether two levels differ from one on some node of the communicator: it has several domains, and one of them several
+/// ranks. O(ranks).
+bool has_two_levels(const topology::Topology& topology);
+
+/// One rank's place in the handing out of one rank's data to its node.
+///
+///     levels=1             levels=2, two domains
+///
+///      w ─► a b c d e       w ─► a b          w's own domain
+///                           └──► c ─► d e     c relays: what crosses between domains crosses once
+struct Hop {
+  /// Whose data this rank reads; -1 at the writer.
+  LocalRank from{-1};
+  /// How many ranks read from there.
+  int siblings = 0;
+  /// Who reads from this rank, those with readers of their own first: theirs is the longer way.
+  std::vector<LocalRank> readers;
+};
+
+/// `levels` is the choice's: 1, or 2 for a relay in each domain but the writer's, which is its lowest rank.
+Hop derive_hop(const plan::Builder& builder, int levels, LocalRank writer);
+
+/// Waits until all ranks that read from this one have posted `flag` up to `tick`.
+void await_readers(plan::Builder& builder, const Hop& hop, plan::Flag flag, std::uint64_t tick);
+
+}  // namespace espalier::smp

@@ -1,0 +1,134 @@
+// Two levels inside a node: which ranks are near each other, and that what crosses between them crosses once.
+
+#include "smp/domains.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "smp/spread.hpp"
+
+namespace espalier::smp {
+namespace {
+
+using machine::RankFacts;
+using plan::Builder;
+using plan::Op;
+using plan::Step;
+using topology::Topology;
+
+/// One node whose ranks sit on these NUMA nodes and last-level caches.
+Topology node_with(const std::vector<int>& numa, const std::vector<int>& l3 = {}) {
+  std::vector<RankFacts> facts(numa.size());
+  for (std::size_t r = 0; r < numa.size(); ++r) {
+    facts[r].numa = static_cast<std::int16_t>(numa[r]);
+    facts[r].l3 = static_cast<std::int16_t>(l3.empty() ? 0 : l3[r]);
+  }
+  return Topology::from_nodes(std::vector<int>(numa.size(), 0), {.single_copy = true}, facts);
+}
+
+std::vector<int> domains_of(const Topology& topology) {
+  const Domains domains(topology, NodeId(0));
+  std::vector<int> numbers;
+  for (int r = 0; r < topology.ranks(); ++r) numbers.push_back(domains.of(LocalRank(r)));
+  return numbers;
+}
+
+TEST(Domains, AreNumaNodes) { EXPECT_EQ(domains_of(node_with({3, 1, 3, 1, 0})), (std::vector{0, 1, 0, 1, 2})); }
+
+TEST(Domains, OfOneNumaNodeAreItsLastLevelCaches) {
+  EXPECT_EQ(domains_of(node_with({1, 1, 1, 1}, {4, 4, 5, 4})), (std::vector{0, 0, 1, 0}));
+}
+
+TEST(Domains, AreOneWhereTheyDoNotDifferOrAreNotKnown) {
+  EXPECT_EQ(domains_of(node_with({1, 1, 1})), (std::vector{0, 0, 0}));
+  EXPECT_EQ(domains_of(node_with({0, 1, -1})), (std::vector{0, 0, 0})) << "a rank that is not bound may be anywhere";
+  EXPECT_EQ(domains_of(Topology::from_nodes(std::vector{0, 0})), (std::vector{0, 0}));
+}
+
+TEST(TwoLevels, NeedSeveralDomainsAndSeveralRanksInOne) {
+  EXPECT_TRUE(has_two_levels(node_with({0, 0, 1})));
+  EXPECT_FALSE(has_two_levels(node_with({0, 1, 2})));
+  EXPECT_FALSE(has_two_levels(node_with({0, 0, 0})));
+  EXPECT_FALSE(has_two_levels(Topology::from_nodes(std::vector{0, 0, 0})));
+}
+
+Hop hop_of(const Topology& topology, int rank, int writer, int levels = 2) {
+  return derive_hop(Builder(topology, Rank(rank)), levels, LocalRank(writer));
+}
+
+std::vector<LocalRank> ranks(std::initializer_list<int> numbers) {
+  std::vector<LocalRank> list;
+  for (const int n : numbers) list.emplace_back(n);
+  return list;
+}
+
+TEST(Hop, OfOneLevelIsFromTheWriterToAll) {
+  const Topology topology = node_with({0, 1, 0, 1});
+  EXPECT_EQ(hop_of(topology, 1, 1, 1).readers, ranks({0, 2, 3}));
+  EXPECT_EQ(hop_of(topology, 3, 1, 1).from, LocalRank(1));
+  EXPECT_EQ(hop_of(topology, 3, 1, 1).siblings, 3);
+}
+
+TEST(Hop, OfTwoLevelsGoesThroughTheLowestRankOfEachOtherDomain) {
+  const Topology topology = node_with({0, 0, 1, 1, 1, 2});  // rank 1 writes
+  EXPECT_EQ(hop_of(topology, 1, 1).readers, ranks({2, 5, 0}));
+  EXPECT_EQ(hop_of(topology, 0, 1).from, LocalRank(1)) << "the writer relays for its own domain, not its lowest rank";
+  EXPECT_EQ(hop_of(topology, 2, 1).readers, ranks({3, 4}));
+  EXPECT_EQ(hop_of(topology, 4, 1).from, LocalRank(2));
+  EXPECT_EQ(hop_of(topology, 4, 1).siblings, 2);
+  EXPECT_TRUE(hop_of(topology, 5, 1).readers.empty());
+}
+
+TEST(Hop, ReachesEveryRankOnceWhereverRanksSit) {
+  std::uint32_t state = 1;
+  const auto draw = [&](std::uint32_t count) { return (state = state * 1664525 + 1013904223) / 65536 % count; };
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<int> numa(draw(12) + 1);
+    for (int& n : numa) n = static_cast<int>(draw(4));
+    const Topology topology = node_with(numa);
+    const int writer = static_cast<int>(draw(static_cast<std::uint32_t>(numa.size())));
+    std::map<int, int> source;
+    for (int r = 0; r < topology.ranks(); ++r)
+      for (const LocalRank reader : hop_of(topology, r, writer).readers) {
+        EXPECT_TRUE(source.emplace(reader.value, r).second) << "read twice";
+        EXPECT_EQ(hop_of(topology, reader.value, writer).from, LocalRank(r));
+        EXPECT_EQ(hop_of(topology, reader.value, writer).siblings,
+                  static_cast<int>(hop_of(topology, r, writer).readers.size()));
+      }
+    EXPECT_EQ(source.size(), numa.size() - 1);
+    EXPECT_EQ(source.count(writer), 0u);
+  }
+}
+
+/// How often a byte of the message goes from one NUMA node to another.
+Bytes count_crossings(const Topology& topology, plan::Within within, int levels) {
+  plan::Choice choice;
+  choice.within = within;
+  choice.levels = levels;
+  const Domains domains(topology, NodeId(0));
+  Bytes crossed = 0;
+  for (int r = 0; r < topology.ranks(); ++r) {
+    Builder builder(topology, Rank(r));
+    Spread spread(builder, choice, LocalRank(0), plan::Buffer::output, Placement{});
+    spread.pass(0, 256 << 10);
+    spread.end();
+    for (const Step& step : std::move(builder).take().steps) {
+      const bool is_copy = step.op() == Op::get || step.op() == Op::pull || step.op() == Op::push;
+      if (is_copy && domains.of(step.neighbour()) != domains.of(LocalRank(r))) crossed += step.bytes();
+    }
+  }
+  return crossed / (256 << 10);
+}
+
+TEST(Spread, CrossesToEachOtherDomainOnceWithTwoLevels) {
+  const Topology topology = node_with({0, 0, 0, 0, 1, 1, 1, 1, 2, 2});
+  for (const plan::Within within : {plan::Within::cells, plan::Within::single_copy}) {
+    EXPECT_EQ(count_crossings(topology, within, 1), 6u);
+    EXPECT_EQ(count_crossings(topology, within, 2), 2u);
+  }
+}
+
+}  // namespace
+}  // namespace espalier::smp
