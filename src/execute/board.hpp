@@ -1,6 +1,7 @@
 #pragma once
 // The shared memory of one communicator on one node: who finds what where. Pure layout; whoever maps it owns it.
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,19 @@ class Board {
 
   static Bytes bytes(BoardShape shape) { return windows_begin(shape) + windows_bytes(shape); }
 
+  /// A stretch of the board.
+  struct Part {
+    Bytes offset;
+    Bytes bytes;
+  };
+  /// What one rank writes: its desk and its windows. The parts of all ranks are the whole board. They lie on the NUMA
+  /// node of the rank that populates them (transports/arena.hpp); desks share pages at their ends.
+  static std::array<Part, 2> parts_of(BoardShape shape, LocalRank rank) {
+    const auto r = static_cast<Bytes>(rank.value);
+    const Bytes windows = window_banks_bytes(shape);
+    return {{{r * sizeof(Desk), sizeof(Desk)}, {windows_begin(shape) + r * windows, windows}}};
+  }
+
   const BoardShape& shape() const { return shape_; }
   explicit operator bool() const { return base_ != nullptr; }
 
@@ -58,8 +72,8 @@ class Board {
 
   std::byte* window(LocalRank rank, std::uint64_t call) const {
     const Bytes bank = call % plan::window_banks;
-    return base_ + windows_begin(shape_) +
-           (static_cast<Bytes>(rank.value) * plan::window_banks + bank) * shape_.window_bytes;
+    return base_ + windows_begin(shape_) + static_cast<Bytes>(rank.value) * window_banks_bytes(shape_) +
+           bank * shape_.window_bytes;
   }
 
  private:
@@ -75,9 +89,8 @@ class Board {
     constexpr Bytes page = 4096;
     return (static_cast<Bytes>(shape.ranks) * sizeof(Desk) + page - 1) / page * page;
   }
-  static Bytes windows_bytes(BoardShape shape) {
-    return static_cast<Bytes>(shape.ranks) * plan::window_banks * shape.window_bytes;
-  }
+  static Bytes windows_bytes(BoardShape shape) { return static_cast<Bytes>(shape.ranks) * window_banks_bytes(shape); }
+  static Bytes window_banks_bytes(BoardShape shape) { return plan::window_banks * shape.window_bytes; }
   Desk& desk(LocalRank rank) const { return reinterpret_cast<Desk*>(base_)[rank.value]; }
 
   std::byte* base_ = nullptr;

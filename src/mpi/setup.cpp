@@ -19,7 +19,6 @@
 #include "mpi/waiter.hpp"
 #include "transports/cross_memory.hpp"
 #include "transports/mapped_memory.hpp"
-#include "transports/settle.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -38,9 +37,11 @@ struct Offer {
   Bytes offset = 0;
 };
 
+constexpr const char* shared_memory_is_short =
+    "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
+
 const char* why_none(const Offer& offer) {
-  if (offer.state == Offer::over_limit)
-    return "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
+  if (offer.state == Offer::over_limit) return shared_memory_is_short;
   return "shared memory cannot be created (memfd_create): see dmesg and the container's limits";
 }
 
@@ -63,8 +64,12 @@ class SetUp {
     gather_offers();
     for (const Offer& offer : offers_)
       if (offer.state > Offer::ready) return withdraw(why_none(offer));
-    if (!map_board())
-      return refuse("a node's shared memory cannot be mapped by all its ranks (are they different users?)");
+    switch (map_board()) {
+      case Mapping::none:
+        return refuse("a node's shared memory cannot be mapped by all its ranks (are they different users?)");
+      case Mapping::empty: return refuse(shared_memory_is_short);
+      case Mapping::whole: break;
+    }
     return serve();
   }
 
@@ -119,14 +124,17 @@ class SetUp {
     return refuse(reason);
   }
 
-  // Maps the node's board and tries single copy. Whether all ranks of the communicator could.
-  bool map_board() {
+  // How far the worst off of all ranks has come.
+  enum class Mapping : int { none, empty, whole };
+
+  // Maps the node's board, fills this rank's part of it with pages, and tries single copy.
+  Mapping map_board() {
     int mine[3] = {0, 0, 0};
     const Offer& offer = offers_[static_cast<std::size_t>(neighbours_.front().value)];
     try {
       if (arena_ == nullptr) arena_ = library_.open_arena(offer.arena);
       memory_.emplace(arena_, offer.offset);
-      mine[0] = settle_window();
+      mine[0] = static_cast<int>(populate(offer.offset) ? Mapping::whole : Mapping::empty);
       mine[1] = can_copy_with(&SetUp::reaches_by_cma);
       mine[2] = can_copy_with(&SetUp::reaches_by_xpmem);
     } catch (const Error&) {
@@ -138,18 +146,17 @@ class SetUp {
     wait_quietly(request);
     means_ = derive_means(library_.settings().single_copy, {all[1] != 0, all[2] != 0});
     capabilities_ = {means_.any(), agreement_.oversubscribed, shape_.window_bytes, agreement_.turn};
-    if (all[0] == 0) memory_.reset();
-    return all[0] != 0;
+    const auto mapping = static_cast<Mapping>(all[0]);
+    if (mapping != Mapping::whole) memory_.reset();
+    return mapping;
   }
 
-  // The board lies where its allocator ran; what this rank writes, and the network writes for it, belongs to its own
-  // NUMA node (Goglin and Moreaud 2011, section 3.2: a near leader next to its data).
-  bool settle_window() const {
-    const machine::RankFacts& place = library_.place().facts;
-    if (place.binding != machine::Binding::bound || place.numa_nodes < 2) return true;
-    const execute::Board board(memory_->base(), shape_);
-    return transports::settle_here(board.window(topology_->local_rank(Rank(rank_)), 0),
-                                   plan::window_banks * shape_.window_bytes);
+  // What this rank writes, and the network writes for it, belongs to its own NUMA node (Goglin and Moreaud 2011,
+  // section 3.2: a near leader next to its data).
+  bool populate(Bytes board) const {
+    for (const auto& part : execute::Board::parts_of(shape_, topology_->local_rank(Rank(rank_))))
+      if (!arena_->populate(board + part.offset, part.bytes)) return false;
+    return true;
   }
 
   // Neighbours are alike, so the next one and the first one stand for all; testing everybody would take quadratic time.

@@ -12,7 +12,8 @@ namespace espalier::mpi {
 ///
 ///   1. gather the facts of all ranks           -> topology, or a refusal
 ///   2. on each node the lowest rank allocates  -> gather where the memory is, or why there is none
-///   3. map it, try the system's single copy    -> minimum over all ranks
+///   3. map it, fill the own part with pages    -> minimum over all ranks
+///      (on the own NUMA node), try the system's single copy
 ///   4. with several nodes                      -> a private communicator for their messages, or UCX
 ///
 /// No lock is held here, so several threads may set up different communicators at once. Cost: two allgathers, one

@@ -108,12 +108,13 @@ class MemfdArena final : public Arena {
     const std::optional<int> place = find_gap(bytes);
     if (!place) return std::nullopt;
     const Bytes offset = gap_begin(*place);
-    if (fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
-      give_back(offset, bytes);  // what a failed call may have reserved before memory ran out
-      return std::nullopt;
-    }
     insert(*place, {offset, bytes, users});
     return offset;
+  }
+
+  // The system takes pages from the calling process's node, as for a first touch, but says so when there are none.
+  bool populate(Bytes offset, Bytes bytes) noexcept override {
+    return fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
   }
 
   void release(Bytes offset) noexcept override {

@@ -31,9 +31,13 @@ class Arena {
   virtual ~Arena() = default;
   virtual ArenaName name() const = 0;
 
-  /// A zero-filled, page-aligned block that `users` processes will release; its pages are really there (no later
-  /// SIGBUS). Empty when the limit, or the system's memory, does not allow it. Any process may call it.
+  /// A zero-filled, page-aligned block that `users` processes will release. Its place is reserved, its pages are not
+  /// there yet: populate() comes before anything is touched. Empty when the limit does not allow it. Any process may
+  /// call it.
   virtual std::optional<Bytes> allocate(Bytes bytes, int users) = 0;
+  /// Makes the pages of a part of a block really there (no later SIGBUS), those that are not yet on the NUMA node of
+  /// the caller: each rank does it for what it will write. False: the system's memory does not allow it.
+  virtual bool populate(Bytes offset, Bytes bytes) noexcept = 0;
   /// Called once by each user; the last one gives the memory back to the system.
   virtual void release(Bytes offset) noexcept = 0;
 

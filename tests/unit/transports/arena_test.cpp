@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,25 @@ TEST(Arena, GivesZeroedMemoryAndTakesItBack) {
   const auto again = arena->allocate(5000, 1);
   ASSERT_EQ(again, first);
   for (int i = 0; i < 5000; ++i) ASSERT_EQ(arena->at(*again)[i], std::byte{0});
+}
+
+Bytes bytes_present(const Arena& arena) {
+  struct stat file {};
+  return fstat(arena.name().fd, &file) == 0 ? static_cast<Bytes>(file.st_blocks) * 512 : 0;
+}
+
+TEST(Arena, HasThePagesThatTheirUsersPopulate) {
+  const auto arena = Arena::create(mebibyte);
+  const Bytes before = bytes_present(*arena);
+  const auto block = arena->allocate(16 * 4096, 2);
+  EXPECT_EQ(bytes_present(*arena), before) << "or they would lie where the process is that allocates for all";
+  EXPECT_TRUE(arena->populate(*block + 5000, 4096));
+  EXPECT_EQ(bytes_present(*arena), before + 8192) << "the pages that the part touches";
+  EXPECT_TRUE(arena->populate(*block, 16 * 4096));
+  EXPECT_EQ(bytes_present(*arena), before + 16 * 4096);
+  arena->release(*block);
+  arena->release(*block);
+  EXPECT_EQ(bytes_present(*arena), before);
 }
 
 TEST(Arena, NeverExceedsItsLimit) {
