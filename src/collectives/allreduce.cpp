@@ -9,6 +9,7 @@
 #include "collectives/allreduce.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "collectives/gather_reduce.hpp"
 #include "collectives/halving.hpp"
@@ -17,6 +18,7 @@
 #include "groups/doubling.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/reduce_apart.hpp"
+#include "smp/reduce_domains.hpp"
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
 
@@ -129,10 +131,16 @@ class LeaderExchange {
 void build_on_one_node(Builder& builder, const Problem& problem, const Choice& choice) {
   if (choice.between == Between::gather_reduce)
     return smp::reduce_apart(builder, problem, choice, builder.node_size() - 1);
-  builder.need_scratch(smp::NodeReduction::scratch_bytes(problem, choice));
-  smp::NodeReduction node(builder, problem, choice, smp::NodeReduction::everyone, Buffer::output, 0);
-  node.reduce(0, 0, problem.bytes);
-  node.end();
+  const auto reduce_by = [&]<class NodeSum>(std::type_identity<NodeSum>) {
+    builder.need_scratch(NodeSum::scratch_bytes(problem, choice));
+    NodeSum node(builder, problem, choice, NodeSum::everyone, Buffer::output, 0);
+    node.reduce(0, 0, problem.bytes);
+    node.end();
+  };
+  if (choice.levels > 1 && choice.within == plan::Within::cells)
+    reduce_by(std::type_identity<smp::DomainReduction>{});
+  else
+    reduce_by(std::type_identity<smp::NodeReduction>{});
 }
 
 void build_between_nodes(Builder& builder, const Problem& problem, const Choice& choice) {

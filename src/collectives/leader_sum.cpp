@@ -24,7 +24,7 @@ void LeaderSum::settle(Bytes begin, Bytes bytes) {
 
 std::string why_no_reduction(const topology::Topology& topology, const plan::Problem& problem,
                              const plan::Choice& choice, int parts) {
-  const Bytes least = smp::Grain(problem).bytes() * static_cast<Bytes>(parts);
+  const Bytes least = smp::Grain(problem).bytes() * static_cast<Bytes>(parts * choice.levels);
   if (choice.within == plan::Within::cells && topology.largest_node() > 1 && choice.cell < least)
     return "a cell must hold " + format_bytes(least) + " at least: whole, aligned elements";
   const bool keeps_order = choice.between == plan::Between::gather_reduce || topology.is_blocked();

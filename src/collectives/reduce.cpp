@@ -17,6 +17,7 @@
 #include "collectives/node_order.hpp"
 #include "collectives/reduce_halving.hpp"
 #include "leaders/speakers.hpp"
+#include "smp/reduce_domains.hpp"
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
 #include "trees/tree.hpp"
@@ -145,15 +146,10 @@ class Confluence {
   std::vector<std::uint32_t> sends_;
 };
 
-}  // namespace
-
-void build_reduce(Builder& builder, const Problem& problem, const Choice& choice) {
-  if (problem.bytes == 0) return;
+/// `NodeSum`: how a node combines, smp::NodeReduction or smp::DomainReduction.
+template <class NodeSum>
+void build_tree(Builder& builder, const Problem& problem, const Choice& choice) {
   const topology::Topology& topology = builder.topology();
-  if (choice.between == plan::Between::gather_reduce && topology.nodes() > 1)
-    return build_gather_reduce(builder, problem, choice);
-  if (choice.between == plan::Between::rabenseifner && topology.nodes() > 1)
-    return build_halving_reduce(builder, problem, choice);
   const LeaderTree tree(topology, problem, choice);
   const Rank speaker = tree.leader_of(builder.node());
   const bool leads = speaker == builder.me();
@@ -165,9 +161,9 @@ void build_reduce(Builder& builder, const Problem& problem, const Choice& choice
 
   const Place place = leads && topology.nodes() > 1 ? tree.derive_place(builder.node(), builder.me()) : Place{};
   const Bytes result = leads && home == Buffer::scratch ? problem.bytes : 0;
-  const Bytes own = smp::NodeReduction::scratch_bytes(problem, choice);
+  const Bytes own = NodeSum::scratch_bytes(problem, choice);
   builder.need_scratch(result + own + Confluence::scratch_bytes(place, segment));
-  smp::NodeReduction node(builder, problem, choice, topology.local_rank(speaker), home, result);
+  NodeSum node(builder, problem, choice, topology.local_rank(speaker), home, result);
   Confluence confluence(builder, problem, place, home, result + own, segment);
   for (Bytes offset = 0; offset < problem.bytes; offset += segment) {
     const Bytes bytes = std::min(segment, problem.bytes - offset);
@@ -177,6 +173,19 @@ void build_reduce(Builder& builder, const Problem& problem, const Choice& choice
   }
   confluence.end();
   node.end();
+}
+
+}  // namespace
+
+void build_reduce(Builder& builder, const Problem& problem, const Choice& choice) {
+  if (problem.bytes == 0) return;
+  const bool has_nodes = builder.topology().nodes() > 1;
+  if (has_nodes && choice.between == plan::Between::gather_reduce) return build_gather_reduce(builder, problem, choice);
+  if (has_nodes && choice.between == plan::Between::rabenseifner) return build_halving_reduce(builder, problem, choice);
+  if (choice.levels > 1 && choice.within == plan::Within::cells)
+    build_tree<smp::DomainReduction>(builder, problem, choice);
+  else
+    build_tree<smp::NodeReduction>(builder, problem, choice);
 }
 
 std::string why_no_reduce(const topology::Topology& topology, const Problem& problem, const Choice& choice) {

@@ -37,7 +37,7 @@ namespace {
 #define LEVELS " levels=1|2"
 #define LEADERS " leaders=natural|near|spread"
 #define ORDER " order=auto|natural|breadth|depth"
-constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN LEADERS ORDER;
+constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN LEVELS LEADERS ORDER;
 constexpr const char* spread_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
 constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
 constexpr const char* knomial_knobs = "radix=2..64 " WITHIN STORES LEADERS ORDER;
@@ -56,6 +56,8 @@ constexpr const char* group_swap_knobs = "groups=1..64 " CELLS LEADERS;
 constexpr const char* leader_knobs = CELLS LEADERS;
 constexpr const char* cell_knobs = CELLS;
 constexpr const char* segment_knobs = "segment=0|1K..1G " WITHIN LEADERS;
+constexpr const char* sum_knobs = "segment=0|1K..1G " WITHIN LEVELS LEADERS;
+constexpr const char* sum_ring_knobs = "segment=0|1K..1G " WITHIN LEVELS LEADERS ORDER;
 constexpr const char* signal_knobs = "levels=1|2" LEADERS;
 #undef CELLS
 #undef WITHIN
@@ -178,18 +180,18 @@ constexpr Algorithm table[] = {
      "leaders swap whole vectors at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two), the "
      "vector "
      "each; on one node every rank folds one slice for all",
-     segment_knobs, build_allreduce, why_no_allreduce},
+     sum_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_rabenseifner", Operation::allreduce, Between::rabenseifner,
      "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5",
      "leaders halve what they combine at distances 1, 2, 4, …, then double it back, 2 log2 N rounds (two more unless N "
      "is "
      "a power of two); every leader sends 2 (N - 1)/N of the vector",
-     segment_knobs, build_allreduce, why_no_allreduce},
+     sum_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_ring", Operation::allreduce, Between::ring, "Patarasuk, Yuan 2009",
      "every leader's share of the vector goes round and collects, then goes round as the result, 2 (N - 1) rounds; "
      "every "
      "leader sends 2 (N - 1)/N of the vector for any N; operands change places",
-     chain_knobs, build_allreduce, why_no_allreduce},
+     sum_ring_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_multi_group", Operation::allreduce, Between::multi_group,
      "Bayatpour et al. 2017 (data partitioning, multi-leader)",
      "g masters per node each fold a g-th of the vector for their node, combine it with the other nodes' masters of "
@@ -352,7 +354,9 @@ Bytes count_pieces(const topology::Topology& topology, const plan::Problem& prob
   const Bytes segment = choice.segment > 0 && (choice.within == Within::single_copy || has_segments(problem.operation))
                             ? choice.segment
                             : result + 1;
-  const Bytes unit = choice.within == Within::cells ? std::min(choice.cell, segment) : segment;
+  // Two levels of a reduction need two halves of a cell and twice the ticks.
+  const Bytes cell = choice.cell / static_cast<Bytes>(choice.levels * choice.levels);
+  const Bytes unit = choice.within == Within::cells ? std::min(std::max<Bytes>(cell, 1), segment) : segment;
   return result / unit + 2 * ranks;  // each block may end in a piece of its own
 }
 

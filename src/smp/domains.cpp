@@ -9,16 +9,18 @@ namespace {
 
 using machine::RankFacts;
 
-/// What tells domains apart on this node, rank by rank; empty when nothing does.
-std::vector<int> derive_keys(std::span<const RankFacts> facts) {
+/// What tells domains apart on this node, rank by rank; all equal when nothing does.
+std::vector<int> derive_keys(std::span<const RankFacts> facts, int ranks) {
+  const std::vector<int> alike(static_cast<std::size_t>(ranks));
+  if (facts.empty()) return alike;
   for (const auto place : {&RankFacts::numa, &RankFacts::l3}) {
     std::vector<int> keys;
     for (const RankFacts& rank : facts) keys.push_back(rank.*place);
     const bool is_known = std::find(keys.begin(), keys.end(), -1) == keys.end();
-    if (!is_known) return {};
+    if (!is_known) break;
     if (std::adjacent_find(keys.begin(), keys.end(), std::not_equal_to<>()) != keys.end()) return keys;
   }
-  return {};
+  return alike;
 }
 
 std::vector<LocalRank> derive_readers(const Domains& domains, LocalRank writer, LocalRank rank) {
@@ -50,19 +52,20 @@ Hop derive_direct(const plan::Builder& builder, LocalRank writer) {
 
 }  // namespace
 
-Domains::Domains(const topology::Topology& topology, NodeId node) {
-  const int ranks = topology.size_of(node);
-  std::vector<int> keys = derive_keys(topology.facts_on(node));
-  keys.resize(static_cast<std::size_t>(ranks));
+Domains::Domains(const topology::Topology& topology, NodeId node)
+    : Domains(derive_keys(topology.facts_on(node), topology.size_of(node))) {}
+
+Domains::Domains(const std::vector<int>& keys) {
   std::map<int, int> numbers;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const int fresh = static_cast<int>(numbers.size());
-    const auto [entry, is_new] = numbers.try_emplace(keys[static_cast<std::size_t>(rank)], fresh);
+  for (const int key : keys) {
+    const auto [entry, is_new] = numbers.try_emplace(key, static_cast<int>(numbers.size()));
     if (is_new) members_.emplace_back();
+    members_[static_cast<std::size_t>(entry->second)].emplace_back(static_cast<int>(domain_of_.size()));
     domain_of_.push_back(entry->second);
-    members_[static_cast<std::size_t>(entry->second)].push_back(LocalRank(rank));
   }
 }
+
+bool Domains::are_consecutive() const { return std::is_sorted(domain_of_.begin(), domain_of_.end()); }
 
 bool has_two_levels(const topology::Topology& topology) {
   for (int node = 0; node < topology.nodes(); ++node) {

@@ -14,13 +14,20 @@ class Domains {
  public:
   /// From Topology::facts_on. One domain of all ranks when the place of any is unknown.
   Domains(const topology::Topology& topology, NodeId node);
+  /// All ranks in one.
+  static Domains one(int ranks) { return Domains(std::vector<int>(static_cast<std::size_t>(ranks))); }
 
   int count() const { return static_cast<int>(members_.size()); }
   int of(LocalRank rank) const { return domain_of_[static_cast<std::size_t>(rank.value)]; }
+  /// Each holds consecutive ranks.
+  bool are_consecutive() const;
   /// Ascending. Domains are numbered by their first members.
   std::span<const LocalRank> members(int domain) const { return members_[static_cast<std::size_t>(domain)]; }
 
  private:
+  /// Equal keys make a domain.
+  explicit Domains(const std::vector<int>& keys);
+
   std::vector<int> domain_of_;
   std::vector<std::vector<LocalRank>> members_;
 };

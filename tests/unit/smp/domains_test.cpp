@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
+#include <type_traits>
 
+#include "smp/reduce_domains.hpp"
+#include "smp/reduce_node.hpp"
 #include "smp/spread.hpp"
 
 namespace espalier::smp {
@@ -128,6 +130,34 @@ TEST(Spread, CrossesToEachOtherDomainOnceWithTwoLevels) {
     EXPECT_EQ(count_crossings(topology, within, 1), 6u);
     EXPECT_EQ(count_crossings(topology, within, 2), 2u);
   }
+}
+
+/// How many vectors' worth of bytes cross between NUMA nodes in an allreduce.
+Bytes count_crossings_of_sum(const Topology& topology, auto make_sum) {
+  constexpr Bytes bytes = 48 << 10;
+  const Domains domains(topology, NodeId(0));
+  Bytes crossed = 0;
+  for (int r = 0; r < topology.ranks(); ++r) {
+    Builder builder(topology, Rank(r));
+    auto sum = make_sum(builder, plan::Problem{plan::Operation::allreduce, bytes, Rank(0), 8, true});
+    sum.reduce(0, 0, bytes);
+    for (const Step& step : std::move(builder).take().steps) {
+      const bool reads = step.op() == Op::get || (step.op() == Op::reduce && step.far_buffer() == plan::Buffer::window);
+      if (reads && domains.of(step.neighbour()) != domains.of(LocalRank(r))) crossed += step.bytes();
+    }
+  }
+  return crossed / bytes;
+}
+
+TEST(DomainReduction, CrossesFromEachDomainToEachOtherOnce) {
+  const Topology topology = node_with({0, 0, 0, 0, 1, 1, 1, 1});
+  const auto sum_by = [&]<class Sum>(std::type_identity<Sum>) {
+    return count_crossings_of_sum(topology, [](Builder& builder, const plan::Problem& problem) {
+      return Sum(builder, problem, {}, Sum::everyone, plan::Buffer::output, 0);
+    });
+  };
+  EXPECT_EQ(sum_by(std::type_identity<NodeReduction>{}), 8u);
+  EXPECT_EQ(sum_by(std::type_identity<DomainReduction>{}), 2u);
 }
 
 }  // namespace
