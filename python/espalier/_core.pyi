@@ -458,6 +458,9 @@ class Table:
     def signature(self) -> Signature: ...
     @property
     def rows(self) -> list[TableRow]: ...
+    @property
+    def parameters(self) -> CostParameters:
+        """What things cost on its machine, as far as it was measured."""
     def find(self, topology: Topology, operation: str, bytes: int) -> TableRow | None:
         """The first row that matches."""
 

@@ -56,6 +56,7 @@ void bind_tune(nb::module_& module) {
       .def_static("parse", &Table::parse, nb::arg("text"), nb::arg("name"))
       .def_prop_ro("signature", &Table::signature)
       .def_prop_ro("rows", &Table::rows)
+      .def_prop_ro("parameters", &Table::parameters)
       .def("find", &find, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"));
   module.attr("table_version") = Table::current_version;
   module.def("probe_signature", &tune::probe_signature, nb::arg("library_version"));

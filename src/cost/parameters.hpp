@@ -21,8 +21,8 @@ struct Cache {
 
 /// One node's memory and processors, and one network: LogGP (Alexandrov et al. 1995) for messages between nodes, a
 /// fixed and a per-byte cost for each kind of copy, one cache line's way for flags. The defaults are those of a current
-/// x86 server on a fast network, measured where a number says so and rounded; nothing fills them from `espalier tune`'s
-/// curves yet.
+/// x86 server on a fast network, measured where a number says so and rounded; a table brings those that `espalier tune`
+/// measured (tune/table.hpp).
 struct Parameters {
   /// A flag's way from one core's cache to another's (two cores of one socket: 0.19 us
   /// when nothing else moves, half as much again behind data).

@@ -132,7 +132,8 @@ std::string Engine::why_not(const plan::Problem& problem, const Selection& selec
 
 void Engine::take_built_in(Entry& entry) const {
   if (is_tiny(means_.topology, entry.problem)) return take_tiny(entry);
-  take_plan(entry, with_leaders(entry.problem, collectives::choose(means_.topology, entry.problem)));
+  const cost::Parameters parameters = means_.table == nullptr ? cost::Parameters{} : means_.table->parameters();
+  take_plan(entry, with_leaders(entry.problem, collectives::choose(means_.topology, entry.problem, parameters)));
 }
 
 void Engine::take_tiny(Entry& entry) const {

@@ -91,6 +91,35 @@ Row row_of(const Json& value) {
   return row;
 }
 
+/// A number greater than nothing.
+double positive(const Json& value, const char* key) {
+  if (!value.is_number() || !(value.get<double>() > 0)) throw Error(std::string("\"") + key + "\" must be positive");
+  return value.get<double>();
+}
+
+/// What was measured replaces what is assumed. A table without a model assumes everything.
+cost::Parameters parameters_of(const Json& file) {
+  using cost::Parameters;
+  constexpr std::pair<const char*, double Parameters::*> times[] = {
+      {"flag", &Parameters::flag},         {"yield", &Parameters::yield}, {"latency", &Parameters::latency},
+      {"overhead", &Parameters::overhead}, {"gap", &Parameters::gap},     {"link_rate", &Parameters::link_rate}};
+  constexpr std::pair<const char*, cost::Line Parameters::*> lines[] = {
+      {"put", &Parameters::put}, {"get", &Parameters::get}, {"single_copy", &Parameters::single_copy}};
+  Parameters is;
+  if (!file.contains("model")) return is;
+  const Json& model = file["model"];
+  if (!model.is_object()) throw Error("\"model\" must be an object");
+  for (const auto& [key, time] : times)
+    if (model.contains(key)) is.*time = positive(model[key], key);
+  for (const auto& [key, line] : lines) {
+    if (!model.contains(key)) continue;
+    const Json& pair = model[key];
+    if (!pair.is_array() || pair.size() != 2) throw Error(std::string("\"") + key + "\" must be [fixed, rate]");
+    is.*line = {positive(pair[0], key), positive(pair[1], key)};
+  }
+  return is;
+}
+
 void check_version(const Json& file) {
   const int version = whole_of<int>(file, "espalier_table");
   if (version > Table::current_version)
@@ -125,7 +154,7 @@ Contents read_contents(std::string_view text, std::string_view name) try {
   const Json file = parse_json(text);
   if (!file.is_object() || !file.contains("espalier_table")) throw Error("not a table of Espalier");
   check_version(file);
-  return {{text_of(file, "machine"), text_of(file, "mpi")}, rows_of(member(file, "rows"))};
+  return {{text_of(file, "machine"), text_of(file, "mpi")}, rows_of(member(file, "rows")), parameters_of(file)};
 } catch (const Error& error) {
   throw Error(std::string(name) + ": " + error.what());
 }

@@ -11,6 +11,7 @@ namespace espalier::tune {
 struct Contents {
   Signature signature;
   std::vector<Row> rows;
+  cost::Parameters parameters;
 };
 
 /// Reads and checks a whole file. Pure. Members it does not know are passed over: they are for people and for reports.

@@ -45,6 +45,7 @@ Table Table::parse(std::string_view text, std::string_view name) {
   Table table;
   table.signature_ = std::move(contents.signature);
   table.rows_ = std::move(contents.rows);
+  table.parameters_ = contents.parameters;
   table.hash_ = hash_text(text);
   return table;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cost/parameters.hpp"
 #include "plan/problem.hpp"
 #include "topology/topology.hpp"
 #include "tune/signature.hpp"
@@ -69,6 +70,8 @@ class Table {
 
   const Signature& signature() const { return signature_; }
   const std::vector<Row>& rows() const { return rows_; }
+  /// What things cost on the table's machine, as far as it was measured: for the built-in choice where no row matches.
+  const cost::Parameters& parameters() const { return parameters_; }
   /// Of the file's text, byte by byte (64-bit FNV-1a): equal hashes on all ranks mean equal tables.
   std::uint64_t hash() const { return hash_; }
 
@@ -82,6 +85,7 @@ class Table {
  private:
   Signature signature_;
   std::vector<Row> rows_;
+  cost::Parameters parameters_;
   std::uint64_t hash_ = 0;
 };
 

@@ -26,6 +26,7 @@ from espalier.report.tuning import summary_table, write_report
 from espalier.settings import parse_settings
 from espalier.tuning.curves import CURVES
 from espalier.tuning.journal import Journal
+from espalier.tuning.model import model_of
 from espalier.tuning.place import survey
 from espalier.tuning.problems import DEFAULT_SIZES, OPERATIONS, Problem, Shape, list_problems
 from espalier.tuning.session import Options, OutOfTimeError, Result, Session
@@ -120,7 +121,8 @@ def tune(
         journal.close(remove=not result.decisions)
         _nothing_decided(result, path, how)
     made = _made(plan, hello, result, summary)
-    text = format_table(core, signature, made, merge_rows(kept, rows_of(list(result.decisions.values()), machine)))
+    rows = merge_rows(kept, rows_of(list(result.decisions.values()), machine))
+    text = format_table(core, signature, made, rows, model_of(machine, result.curves))
     write_table(core, path, text)
     journal.close(remove=result.is_complete)
     write_report(result, summary, signature, machine.shape, str(chosen), page)

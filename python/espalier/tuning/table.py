@@ -152,14 +152,20 @@ def _replaces(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     return bool(inside or new["measured"]["bytes"] == old["measured"]["bytes"])
 
 
-def format_table(core: Any, signature: Any, made: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
-    """The file's text: head and rows, one row per line."""
+def format_table(
+    core: Any,
+    signature: Any,
+    made: Mapping[str, Any],
+    rows: Iterable[Mapping[str, Any]],
+    model: Mapping[str, Any] | None = None,
+) -> str:
+    """The file's text: head and rows, one row per line. `model`: what things cost here (espalier.tuning.model)."""
     head = {
         "espalier_table": core.table_version,
         "machine": signature.machine,
         "mpi": signature.mpi,
         "made": made,
-    }
+    } | ({"model": model} if model else {})
     lines = [f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}," for name, value in head.items()]
     body = ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in rows)
     return "\n".join(["{", *lines, '  "rows": [', *([body] if body else []), "  ]", "}", ""])

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 
+#include "collectives/choose.hpp"
 #include "execute/tiny.hpp"
 #include "transports/threads.hpp"
 
@@ -209,6 +210,18 @@ TEST_F(EngineTest, KnowsBeforeAnySizeWhichUnevenCallsStayNative) {
   EXPECT_FALSE(engines[0]->leaves_uneven(Operation::gather)) << "the program's word counts more";
   engines[0]->select(Operation::scatter, parse_selection(Operation::scatter, "native"));
   EXPECT_TRUE(engines[0]->leaves_uneven(Operation::scatter));
+}
+
+TEST_F(EngineTest, ChoosesByTheTablesCostsWhereItHasNoRow) {
+  const std::string text = R"({"espalier_table": 1, "machine": "a box", "mpi": "an MPI", "rows": [],
+                              "model": {"put": [50, 11400]}})";
+  const tune::Table measured = tune::Table::parse(text, "table");
+  table = &measured;
+  make_engines();
+  const Problem problem{Operation::broadcast, 64 << 10, Rank(0)};
+  const plan::Choice chosen = collectives::choose(engines[0]->topology(), problem, measured.parameters());
+  EXPECT_EQ(engines[0]->prepare(problem).label, plan::to_string(chosen));
+  EXPECT_NE(chosen, collectives::choose(engines[0]->topology(), problem)) << "puts as slow as these must be few";
 }
 
 TEST_F(EngineTest, ExchangesOfTheLibraryItselfAreNotCounted) {

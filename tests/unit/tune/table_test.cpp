@@ -93,6 +93,23 @@ TEST(Table, passes_over_members_it_does_not_know) {
   EXPECT_EQ(complaint(text), "");
 }
 
+TEST(Table, brings_the_costs_that_were_measured_and_assumes_the_others) {
+  const std::string text = file(small);
+  const auto with = [&](const std::string& model) {
+    return text.substr(0, text.size() - 1) + ",\"model\":" + model + "}";
+  };
+  const cost::Parameters assumed, old = Table::parse(text, "it").parameters();
+  EXPECT_EQ(old.link_rate, assumed.link_rate) << "tables without costs stay readable";
+  const auto is =
+      Table::parse(with(R"({"link_rate":25.0,"single_copy":[0.7,9000],"colour":"red"})"), "it").parameters();
+  EXPECT_EQ(is.link_rate, 25);
+  EXPECT_EQ(is.single_copy.fixed, 0.7);
+  EXPECT_EQ(is.single_copy.rate, 9000);
+  EXPECT_EQ(is.latency, assumed.latency);
+  EXPECT_NE(complaint(with(R"({"link_rate":-1})")).find("link_rate"), std::string::npos);
+  EXPECT_NE(complaint(with(R"({"put":[1]})")).find("[fixed, rate]"), std::string::npos);
+}
+
 TEST(Table, hashes_follow_the_text) {
   EXPECT_EQ(Table::parse(file(small), "a").hash(), Table::parse(file(small), "b").hash());
   EXPECT_NE(Table::parse(file(small), "a").hash(), Table::parse(file(small) + "\n", "a").hash());
