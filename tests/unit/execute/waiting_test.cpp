@@ -151,7 +151,7 @@ TEST(Sleeping, EveryOperationEndsWithoutOversleeping) {
         run_tiny(world.seat(me), problem, buffers.input(), buffers.output(), &reducer, waiter);
       } else {
         const plan::Program program =
-            collectives::build_program(topology, problem, collectives::choose(topology, problem).choice, me);
+            collectives::build_program(topology, problem, collectives::choose(topology, problem), me);
         std::vector<std::byte> scratch(program.scratch_bytes);
         world.seat(me).begin_call();
         ASSERT_TRUE(run_program(program, {buffers.input(), buffers.output(), scratch.data()},
