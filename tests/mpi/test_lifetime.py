@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,10 +37,17 @@ def assert_nothing_left(processes: list[int], before: set[str]) -> None:
     while any(map(is_alive, processes)) and time.monotonic() < deadline:
         time.sleep(0.05)
     alive = [process for process in processes if is_alive(process)]
-    for process in alive:
-        os.kill(process, signal.SIGKILL)
+    end_processes(alive)
     assert not alive, f"processes {alive} outlived their job"
     assert shared_memory_objects() <= before, "named shared memory is left behind"
+
+
+def end_processes(processes: Iterable[int]) -> None:
+    """Kills those that are still there."""
+    for process in processes:
+        if is_alive(process):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
 
 def read_processes(lines: Iterator[str]) -> list[int]:

@@ -14,7 +14,7 @@ from cases import Case
 from launch import TestMpi
 from stats import assert_handled, read_stats
 from test_conformance import assert_passed, error_lines, native_errors, themes_for
-from test_lifetime import assert_nothing_left, read_processes, shared_memory_objects
+from test_lifetime import assert_nothing_left, end_processes, read_processes, shared_memory_objects
 
 GetMpi = Callable[[str], TestMpi]
 
@@ -104,13 +104,15 @@ def test_a_killed_rank_ends_the_job_through_the_error_handler(networks: str, get
         line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as job:
         assert job.stdout is not None
+        processes: list[int] = []
         try:
-            processes = read_processes(job.stdout)
+            processes += read_processes(job.stdout)
             os.kill(processes[1], signal.SIGKILL)
             _, err = job.communicate(timeout=60)
         finally:
-            if job.poll() is None:
+            if job.poll() is None:  # the launcher was told to leave its ranks alone
                 os.killpg(job.pid, signal.SIGKILL)
+                end_processes(processes)
     assert job.returncode != 0
     # UCX 1.13 aborts by itself when it has to acknowledge a write of a peer that is gone.
     assert "a transport broke in the middle of a collective" in err or "Endpoint timeout" in err, err

@@ -3,7 +3,7 @@
  *     endless [abort-after N]
  *
  * Rank 0 prints the process number of every rank, one per line, then "running". With abort-after, the last rank calls
- * MPI_Abort with code 42 after N rounds. */
+ * MPI_Abort with code 42 after N rounds. A rank dies of itself after five minutes: a test that was killed ends nothing. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   static char buffer[bytes], gathered[64 * 100];
   int rank = 0, size = 0;
   long rounds = argc > 2 ? atol(argv[2]) : -1;
+  alarm(300);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -57,7 +57,7 @@ TEST_P(UcxMessages, KeepTheirOrderAcrossBothPaths) {
 
 TEST_P(UcxMessages, FlowOneWayForLong) {
   EXPECT_TRUE(run(2, [](const Ranks& ranks) {
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < 20000 && ranks.goes_on(i); ++i) {
       std::uint64_t value = static_cast<std::uint64_t>(i) * 3;
       auto* bytes = reinterpret_cast<std::byte*>(&value);
       const bool is_sender = ranks.me == Rank(0);
@@ -75,7 +75,7 @@ TEST_P(UcxMessages, FlowOneWayForLong) {
 TEST_P(UcxMessages, AreNotConfusedByWordsStoredTwice) {
   EXPECT_TRUE(run(2, [](const Ranks& ranks) {
     const Rank peer(1 - ranks.me.value);
-    for (int i = 0; i < 60000; ++i) {
+    for (int i = 0; i < 60000 && ranks.goes_on(i); ++i) {
       std::byte byte = i % 2 == ranks.me.value ? static_cast<std::byte>(i) : std::byte{};
       const bool is_started = i % 2 == ranks.me.value ? ranks.network.start_send(0, peer, &byte, 1)
                                                       : ranks.network.start_recv(0, peer, &byte, 1);

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -53,6 +54,20 @@ struct Ranks {
   void meet(int counter) const {
     for (++board.counters[counter]; board.counters[counter] < size;) sched_yield();
   }
+  /// Whether to go on after `done` repetitions, the same on all ranks, which all ask: no longer than ten seconds. On a
+  /// busy machine every message between processes may take a scheduler's time slice.
+  bool goes_on(int done) const {
+    constexpr int apart = 100;
+    if (done % apart != 0) return true;
+    auto &met = board.counters[7], &end = board.counters[6];
+    if (me == Rank(0) && std::chrono::steady_clock::now() > patience) end = done;
+    for (++met; met < size * (done / apart + 1);) {
+      network.progress();  // a peer's flush may need it
+      sched_yield();
+    }
+    return end == 0 || done < end;
+  }
+  std::chrono::steady_clock::time_point patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
 };
 
 inline std::vector<std::vector<std::byte>> exchange(Board& board, Rank me, int size,
