@@ -3,7 +3,8 @@
  *     endless [abort-after N]
  *
  * Rank 0 prints the process number of every rank, one per line, then "running". With abort-after, the last rank calls
- * MPI_Abort with code 42 after N rounds. A rank dies of itself after five minutes: a test that was killed ends nothing. */
+ * MPI_Abort with code 42 after N rounds. A rank dies of itself after five minutes: a test that was killed ends nothing.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
