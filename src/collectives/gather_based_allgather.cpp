@@ -6,7 +6,6 @@
 //     node 2   [ 8  9 10*11 ]      each rank sends its whole node's data, so that all cores drive the network
 
 #include <algorithm>
-#include <limits>
 
 #include "collectives/group_allgather.hpp"
 #include "collectives/group_data.hpp"
@@ -23,8 +22,6 @@ using plan::Choice;
 using plan::Problem;
 
 namespace {
-
-constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
 class GatherBased {
  public:
@@ -91,8 +88,8 @@ class GatherBased {
   }
 
   void gather_groups() {
-    InFlight receives(builder_, unbounded);
-    InFlight sends(builder_, choice_.connections > 0 ? static_cast<std::size_t>(choice_.connections) : unbounded);
+    InFlight receives(builder_);
+    InFlight sends(builder_, choice_);
     for (int distance = 1; builder_.local() == master_ && distance < nodes(); ++distance) {
       const int from = (node() - distance + nodes()) % nodes();
       if (node_bytes(from) > 0)

@@ -11,13 +11,10 @@
 
 #include <algorithm>
 
-#include "base/bytes.hpp"
 #include "collectives/allreduce.hpp"
 #include "collectives/leader_sum.hpp"
-#include "collectives/masters.hpp"
-#include "smp/phases.hpp"
-#include "smp/reduce_fold.hpp"
-#include "smp/reduce_grain.hpp"
+#include "collectives/masters_fold.hpp"
+#include "smp/share.hpp"
 
 namespace espalier::collectives {
 
@@ -36,131 +33,66 @@ Between between_of(Exchange exchange) {
   return exchange == Exchange::direct ? Between::rabenseifner : Between::recursive_doubling;
 }
 
-/// The part of a cell that carries one group's slice: all groups' lie side by side.
-Bytes slot_of(const smp::Grain& grain, const Choice& choice) {
-  return grain.round_down(choice.cell / static_cast<Bytes>(choice.groups));
-}
-
-Choice with_slots(const smp::Grain& grain, Choice choice) {
-  choice.cell = slot_of(grain, choice) * static_cast<Bytes>(choice.groups);
-  return choice;
-}
-
 class GroupAllreduce {
  public:
   GroupAllreduce(Builder& builder, const Problem& problem, const Choice& choice)
       : builder_(builder),
         problem_(problem),
         choice_(choice),
-        grain_(problem),
-        slot_(slot_of(grain_, choice)),
         masters_(builder.topology(), problem, choice),
-        phases_(builder, with_slots(grain_, choice)),
-        fold_(builder, problem, smp::Fold::Source::cells, slot_, 0) {
-    for (const Rank rank : builder.topology().ranks_on(builder.node())) groups_of_.push_back(masters_.groups_of(rank));
-  }
+        turns_(builder.topology(), masters_, builder.node()),
+        phases_(builder, MastersFold::slots_for(problem, choice)),
+        fold_(builder, problem, choice, masters_, phases_),
+        mine_(masters_.groups_of(builder.me())) {}
 
   void run() {
+    const smp::Grain grain(problem_);
     const Bytes whole =
-        choice_.segment == 0 ? problem_.bytes : std::max(grain_.bytes(), grain_.round_down(choice_.segment));
+        choice_.segment == 0 ? problem_.bytes : std::max(grain.bytes(), grain.round_down(choice_.segment));
     const Bytes segment = std::min(whole, problem_.bytes);
-    const Bytes spare = smp::Fold::scratch_bytes(slot_);
-    const smp::Slices widest(grain_, segment, choice_.groups);
-    builder_.need_scratch(spare + (mine().empty() ? 0 : widest.bytes(0)));
+    const smp::Slices widest(grain, segment, choice_.groups);
+    builder_.need_scratch(fold_.scratch_bytes() + (mine_.empty() ? 0 : widest.bytes(0)));
     for (Bytes offset = 0; offset < problem_.bytes; offset += segment) {
-      const Bytes bytes = std::min(segment, problem_.bytes - offset);
-      const smp::Slices slices(grain_, bytes, choice_.groups);
+      const smp::Slices slices(grain, std::min(segment, problem_.bytes - offset), choice_.groups);
+      const auto slice_of = [&](int group) {
+        return smp::Range{Buffer::output, offset + slices.begin(group), slices.bytes(group)};
+      };
       builder_.begin_phase("phase 1");
-      fold(offset, slices);
+      fold(slice_of);
       builder_.begin_phase("phase 2");
-      exchange(offset, slices, spare);
+      exchange(slice_of);
       builder_.begin_phase("phase 3");
-      hand_out(offset, slices);
+      for (int turn = 0; turn < turns_.count(); ++turn)
+        smp::share_stretches(builder_, phases_, turns_.stretches(turn, slice_of));
     }
   }
 
  private:
-  const std::vector<int>& mine() const { return groups_of(builder_.local()); }
-  const std::vector<int>& groups_of(LocalRank rank) const { return groups_of_[static_cast<std::size_t>(rank.value)]; }
-  bool is_mine(int group) const { return masters_.of(builder_.node().value, group) == builder_.me(); }
-
-  /// What of a group's slice travels in its slot of piece `index`: a stretch of the slice.
-  smp::Range part(const smp::Slices& slices, int group, Bytes index) const {
-    const Bytes done = index * slot_, slice = slices.bytes(group);
-    return {Buffer::input, slices.begin(group) + done, done < slice ? std::min(slot_, slice - done) : 0};
+  template <class SliceOf>
+  void fold(SliceOf slice_of) {
+    std::vector<GroupOperand> operands;
+    for (int group = 0; group < choice_.groups; ++group) operands.push_back({slice_of(group).offset, slice_of(group)});
+    fold_.run(operands);
   }
 
-  void fold(Bytes offset, const smp::Slices& slices) {
-    if (builder_.node_size() == 1) {
-      for (const int group : mine()) copy_own(offset + slices.begin(group), slices.bytes(group));
-      return;
-    }
-    const Bytes pieces = (slices.bytes(0) + slot_ - 1) / slot_;
-    const Bytes cell = slot_ * static_cast<Bytes>(choice_.groups);
-    phases_.run_together(
-        pieces * cell,
-        [&](Bytes begin, Bytes, auto put) {
-          for (int group = 0; group < choice_.groups; ++group) {
-            const smp::Range from = part(slices, group, begin / cell);
-            if (from.bytes > 0 && !is_mine(group))
-              put(smp::Range{Buffer::input, offset + from.offset, from.bytes}, static_cast<Bytes>(group) * slot_);
-          }
-        },
-        [&](Bytes begin, auto await, Bytes window) {
-          for (const int group : mine()) {
-            const smp::Range own = part(slices, group, begin / cell);
-            if (own.bytes == 0) continue;
-            await();
-            fold_.run(builder_.node_size() - 1, offset + own.offset, window + static_cast<Bytes>(group) * slot_,
-                      {Buffer::output, offset + own.offset, own.bytes});
-          }
-        });
-  }
-
-  void copy_own(Bytes begin, Bytes bytes) { builder_.copy(Buffer::input, begin, Buffer::output, begin, bytes); }
-
-  void exchange(Bytes offset, const smp::Slices& slices, Bytes spare) {
+  template <class SliceOf>
+  void exchange(SliceOf slice_of) {
     Choice among_masters = choice_;
     among_masters.between = between_of(choice_.exchange);
-    for (const int group : mine())
-      if (slices.bytes(group) > 0)
+    for (const int group : mine_)
+      if (const smp::Range slice = slice_of(group); slice.bytes > 0)
         combine_leaders(builder_, problem_, among_masters, [&](int node) { return masters_.of(node, group); },
-                        {offset + slices.begin(group), slices.bytes(group), spare});
-  }
-
-  void hand_out(Bytes offset, const smp::Slices& slices) {
-    if (builder_.node_size() == 1) return;
-    std::size_t turns = 0;
-    for (const std::vector<int>& groups : groups_of_) turns = std::max(turns, groups.size());
-    for (std::size_t turn = 0; turn < turns; ++turn) hand_out(offset, slices, turn);
-  }
-
-  void hand_out(Bytes offset, const smp::Slices& slices, std::size_t turn) {
-    const auto stretch = [&](LocalRank rank) {
-      const std::vector<int>& groups = groups_of(rank);
-      if (turn >= groups.size()) return smp::Range{Buffer::output, 0, 0};
-      return smp::Range{Buffer::output, offset + slices.begin(groups[turn]), slices.bytes(groups[turn])};
-    };
-    const LocalRank me = builder_.local();
-    phases_.run([&](LocalRank rank) { return stretch(rank).bytes; },
-                [&](Bytes begin, Bytes bytes, auto put) {
-                  put(smp::Range{Buffer::output, stretch(me).offset + begin, bytes}, 0);
-                },
-                [&](LocalRank writer, Bytes begin, Bytes bytes, auto get) {
-                  const Bytes at = stretch(writer).offset + begin;
-                  if (writer != me) get(smp::Range{Buffer::output, at, bytes}, smp::Source{0, Buffer::output, at});
-                });
+                        {slice.offset, slice.bytes, fold_.scratch_bytes()});
   }
 
   Builder& builder_;
   const Problem& problem_;
   Choice choice_;
-  smp::Grain grain_;
-  Bytes slot_;
   Masters masters_;
-  std::vector<std::vector<int>> groups_of_;  ///< by local rank, which speaks for them
+  MasterTurns turns_;
   smp::Phases phases_;
-  smp::Fold fold_;
+  MastersFold fold_;
+  std::vector<int> mine_;
 };
 
 }  // namespace
@@ -175,10 +107,7 @@ std::string why_no_group_allreduce(const topology::Topology& topology, const Pro
   if (choice.exchange == Exchange::bruck)
     return "slices are combined by recursive_doubling, in a ring, or (direct) halved and doubled back";
   if (choice.exchange == Exchange::ring && !problem.is_commutative) return "a ring changes the order of operands";
-  const smp::Grain grain(problem);
-  if (slot_of(grain, choice) == 0)
-    return "a cell must hold " + format_bytes(grain.bytes() * static_cast<Bytes>(choice.groups)) +
-           " at least: whole, aligned elements of every group";
+  if (const std::string why = why_no_slots(problem, choice); !why.empty()) return why;
   return why_no_reduction(topology, problem, choice, 1);
 }
 

@@ -17,7 +17,7 @@
 #include "collectives/in_flight.hpp"
 #include "collectives/masters.hpp"
 #include "collectives/node_tree.hpp"
-#include "smp/phases.hpp"
+#include "smp/share.hpp"
 
 namespace espalier::collectives {
 
@@ -130,12 +130,11 @@ class GroupBroadcast {
         root_(builder.topology().local_rank(problem.root)),
         is_root_(builder.me() == problem.root),
         masters_(builder.topology(), problem, choice),
+        turns_(builder.topology(), masters_, builder.node()),
         tree_(builder.topology(), problem, tree_of(choice), builder.node()),
         rounds_(problem.bytes, choice),
         relay_(builder, tree_, masters_, rounds_, choice),
-        phases_(builder, choice) {
-    for (const Rank rank : builder.topology().ranks_on(builder.node())) groups_of_.push_back(masters_.groups_of(rank));
-  }
+        phases_(builder, choice) {}
 
   void run() {
     for (int round = 0; round < rounds_.count(); ++round) tree_.is_root() ? hand_on(round) : take_in(round);
@@ -146,47 +145,26 @@ class GroupBroadcast {
  private:
   /// On the root's node: the root needs to wait for nobody, other masters for their segments.
   void hand_on(int round) {
-    const smp::Range whole = rounds_.whole(round);
+    std::vector<smp::Range> stretches(static_cast<std::size_t>(builder_.node_size()), {Buffer::output, 0, 0});
+    stretches[static_cast<std::size_t>(root_.value)] = rounds_.whole(round);
     if (is_root_) relay_.send(round);
-    pass([&](LocalRank rank) { return rank == root_ ? whole : smp::Range{Buffer::output, 0, 0}; });
+    smp::share_stretches(builder_, phases_, stretches);
     if (!is_root_) relay_.send(round);
   }
 
   void take_in(int round) {
     relay_.receive(round);
     relay_.send(round);
-    std::size_t turns = 0;
-    for (const std::vector<int>& groups : groups_of_) turns = std::max(turns, groups.size());
-    for (std::size_t turn = 0; turn < turns; ++turn)
-      pass([&](LocalRank rank) {
-        const std::vector<int>& groups = groups_of_[static_cast<std::size_t>(rank.value)];
-        return turn < groups.size() ? rounds_.segment(round, groups[turn]) : smp::Range{Buffer::output, 0, 0};
-      });
-  }
-
-  /// `written_by(rank)`: the stretch of the message that a rank has for its neighbours.
-  template <class WrittenBy>
-  void pass(WrittenBy written_by) {
-    std::vector<smp::Range> written;
-    for (int r = 0; r < builder_.node_size(); ++r) written.push_back(written_by(LocalRank(r)));
-    const auto of = [&](LocalRank rank) { return written[static_cast<std::size_t>(rank.value)]; };
-    const LocalRank me = builder_.local();
-    if (builder_.node_size() == 1) return;
-    phases_.run([&](LocalRank rank) { return of(rank).bytes; },
-                [&](Bytes offset, Bytes bytes, auto put) {
-                  put(smp::Range{Buffer::output, of(me).offset + offset, bytes}, 0);
-                },
-                [&](LocalRank writer, Bytes offset, Bytes bytes, auto get) {
-                  const Bytes at = of(writer).offset + offset;
-                  if (writer != me) get(smp::Range{Buffer::output, at, bytes}, smp::Source{0, Buffer::output, at});
-                });
+    for (int turn = 0; turn < turns_.count(); ++turn)
+      smp::share_stretches(builder_, phases_,
+                           turns_.stretches(turn, [&](int group) { return rounds_.segment(round, group); }));
   }
 
   Builder& builder_;
   LocalRank root_;  ///< on its own node
   bool is_root_;
   Masters masters_;
-  std::vector<std::vector<int>> groups_of_;  ///< by local rank, which speaks for them
+  MasterTurns turns_;
   NodeTree tree_;
   Rounds rounds_;
   GroupRelay relay_;

@@ -1,18 +1,10 @@
 #include "collectives/group_exchange.hpp"
 
-#include <limits>
-
 namespace espalier::collectives {
 
 using groups::Nodes;
 using groups::Round;
 using plan::Buffer;
-
-namespace {
-
-constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
-
-}  // namespace
 
 std::vector<Round> derive_rounds(plan::Exchange exchange, int node, int nodes) {
   switch (exchange) {
@@ -30,8 +22,8 @@ GroupExchange::GroupExchange(plan::Builder& builder, const GroupData& data, cons
       data_(data),
       group_(group),
       segment_(choice.segment),
-      receives_(builder, unbounded),
-      sends_(builder, choice.connections > 0 ? static_cast<std::size_t>(choice.connections) : unbounded) {}
+      receives_(builder),
+      sends_(builder, choice) {}
 
 void GroupExchange::receive(std::span<const Round> rounds) {
   for (const Round& round : rounds)

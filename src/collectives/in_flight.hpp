@@ -4,15 +4,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 
 #include "plan/builder.hpp"
+#include "plan/choice.hpp"
 
 namespace espalier::collectives {
 
 /// At most `limit` messages under way: one more waits for the oldest. Bounds slots, and what a network has to juggle.
 class InFlight {
  public:
-  InFlight(plan::Builder& builder, std::size_t limit) : builder_(builder), limit_(limit) {}
+  explicit InFlight(plan::Builder& builder, std::size_t limit = std::numeric_limits<std::size_t>::max())
+      : builder_(builder), limit_(limit) {}
+  /// The limit is the choice's `connections`.
+  InFlight(plan::Builder& builder, const plan::Choice& choice) : InFlight(builder) {
+    if (choice.connections > 0) limit_ = static_cast<std::size_t>(choice.connections);
+  }
 
   /// Call before starting a message.
   void make_room() {

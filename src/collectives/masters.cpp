@@ -39,4 +39,11 @@ std::vector<int> Masters::groups_of(Rank rank) const {
   return groups;
 }
 
+MasterTurns::MasterTurns(const topology::Topology& topology, const Masters& masters, NodeId node) {
+  for (const Rank rank : topology.ranks_on(node)) {
+    groups_of_.push_back(masters.groups_of(rank));
+    count_ = std::max(count_, static_cast<int>(groups_of_.back().size()));
+  }
+}
+
 }  // namespace espalier::collectives

@@ -8,6 +8,7 @@
 #include "leaders/speakers.hpp"
 #include "plan/choice.hpp"
 #include "plan/problem.hpp"
+#include "smp/operations.hpp"
 #include "topology/topology.hpp"
 
 namespace espalier::collectives {
@@ -37,6 +38,28 @@ class Masters {
   int rooted_node_;  ///< -1: the operation has no root
   Rank root_;
   mutable std::unordered_map<int, std::vector<Rank>> known_;  ///< by node, as they are asked for
+};
+
+/// A node's masters in turns: who speaks for several groups serves one of them in each.
+class MasterTurns {
+ public:
+  MasterTurns(const topology::Topology& topology, const Masters& masters, NodeId node);
+
+  int count() const { return count_; }
+  /// By local rank: `stretch_of(group)` of the group that the rank serves in this turn, an empty range where none.
+  template <class StretchOf>
+  std::vector<smp::Range> stretches(int turn, StretchOf stretch_of) const {
+    std::vector<smp::Range> all;
+    for (const std::vector<int>& groups : groups_of_) {
+      const auto k = static_cast<std::size_t>(turn);
+      all.push_back(k < groups.size() ? stretch_of(groups[k]) : smp::Range{plan::Buffer::output, 0, 0});
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::vector<int>> groups_of_;  ///< by local rank
+  int count_ = 0;
 };
 
 }  // namespace espalier::collectives

@@ -15,6 +15,7 @@
 #include "collectives/group_allgather.hpp"
 #include "collectives/group_allreduce.hpp"
 #include "collectives/group_broadcast.hpp"
+#include "collectives/group_reduce_scatter.hpp"
 #include "collectives/reduce.hpp"
 #include "collectives/reduce_scatter.hpp"
 #include "collectives/scan.hpp"
@@ -52,6 +53,7 @@ constexpr const char* group_tree_knobs =
     "groups=1..64 exchange=direct|ring|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
 constexpr const char* group_sum_knobs =
     "groups=1..64 exchange=direct|ring|recursive_doubling segment=0|1K..1G " CELLS LEADERS;
+constexpr const char* group_part_knobs = "groups=1..64 connections=0..1024 " CELLS LEADERS;
 constexpr const char* group_swap_knobs = "groups=1..64 " CELLS LEADERS;
 constexpr const char* leader_knobs = CELLS LEADERS;
 constexpr const char* cell_knobs = CELLS;
@@ -207,6 +209,12 @@ constexpr Algorithm table[] = {
      "Thakur, Rabenseifner, Gropp 2005, section 4.4",
      "leaders swap all vectors, uncombined, one round; each folds its node's blocks in rank order, on any placement",
      exchange_knobs, build_reduce_scatter, why_no_reduce_scatter},
+    {"reduce_scatter_multi_group", Operation::reduce_scatter, Between::multi_group,
+     "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8; Thakur, Rabenseifner, Gropp 2005, section 4.3",
+     "as pairwise, by g masters per node, each for the blocks of its group's ranks: g (N - 1) connections per node, "
+     "all "
+     "cores fold",
+     group_part_knobs, build_group_reduce_scatter, why_no_group_reduce_scatter},
     {"scan_chain", Operation::scan, Between::chain, "Hillis, Steele 1986 (serial form), pipelined",
      "each rank adds its own to the prefix of the one before and hands it on; ranks - 1 hops + pieces", cell_knobs,
      build_scan, why_no_scan},

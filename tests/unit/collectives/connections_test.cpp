@@ -155,6 +155,36 @@ TEST(GroupAllreduce, NodesOfFewRanksSpeakForSeveralSlices) {
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(sends_of(plan, rank).size(), 1u);
 }
 
+plan::Problem sums(Bytes bytes) {
+  plan::Problem problem{Operation::reduce_scatter, bytes};
+  problem.element = 8;
+  return problem;
+}
+
+TEST(GroupReduceScatter, EachMasterSendsWhatItFoldedForItsGroupToEveryOtherNode) {
+  const Plan plan =
+      build_plan(blocks(3, 4), sums(800), parse_choice(Operation::reduce_scatter, "multi_group,groups=2"));
+  for (int rank = 0; rank < 12; ++rank) {
+    const std::vector<Step> sends = sends_of(plan, rank);
+    EXPECT_EQ(sends.size(), rank % 2 == 0 ? 2u : 0u) << "rank " << rank;
+    for (const Step& send : sends) {
+      EXPECT_EQ(send.bytes(), 1600u) << "the blocks of two ranks";
+      EXPECT_EQ(send.peer().value % 4, rank % 4) << "to its group's master";
+    }
+  }
+}
+
+TEST(GroupReduceScatter, MastersOfOneRankEachHandOutNothing) {
+  const Plan plan =
+      build_plan(blocks(2, 3), sums(800), parse_choice(Operation::reduce_scatter, "multi_group,groups=3"));
+  for (const plan::Program& program : plan.programs) {
+    Bytes put = 0;
+    for (const Step& step : program.steps)
+      if (step.op() == Op::put) put += step.bytes();
+    EXPECT_EQ(put, 2u * 2 * 800) << "for each node the blocks of the two others";
+  }
+}
+
 TEST(GroupAlltoall, LeadersShareTheOtherNodes) {
   const Plan plan = build(blocks(5, 4), Operation::alltoall, 64, "multi_group,groups=2");
   for (int node = 0; node < 5; ++node) {
