@@ -37,6 +37,8 @@ class Dragonfly final : public Network {
     return links;
   }
 
+  int rack_of(int host) const override { return host / down_; }
+
   std::string describe() const override {
     return "dragonfly: " + std::to_string(groups_) + " groups of " + std::to_string(routers_) + " routers x " +
            std::to_string(down_) + " hosts";

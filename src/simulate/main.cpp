@@ -9,6 +9,7 @@
 #include "collectives/build.hpp"
 #include "collectives/choose.hpp"
 #include "collectives/registry.hpp"
+#include "simulate/placement.hpp"
 #include "simulate/simulate.hpp"
 
 namespace espalier::simulate {
@@ -37,10 +38,24 @@ plan::Operation read_operation(const std::string& name) {
   throw Error("unknown operation '" + name + "'");
 }
 
-plan::Plan read_plan(const json& request) {
+/// The hosts by number, by name, or by a rule; without any of them node n is host n.
+std::vector<int> read_hosts(const json& request, const Network& network, int nodes) {
+  if (request.contains("host_of_node") + request.contains("hosts") + request.contains("placement") > 1)
+    throw Error("host_of_node, hosts and placement say the same: give one of them");
+  if (request.contains("host_of_node")) return request.at("host_of_node").get<std::vector<int>>();
+  if (!request.contains("hosts")) return place_nodes(network, request.value("placement", "block"), nodes);
+  std::vector<int> hosts;
+  for (const json& name : request.at("hosts")) hosts.push_back(network.find_host(name.get<std::string>()));
+  return hosts;
+}
+
+topology::Topology read_topology(const json& request) {
   const topology::Capabilities can{.single_copy = request.value("single_copy", true),
                                    .oversubscribed = request.value("oversubscribed", false)};
-  const auto topology = topology::Topology::from_nodes(request.at("node_of").get<std::vector<int>>(), can);
+  return topology::Topology::from_nodes(request.at("node_of").get<std::vector<int>>(), can);
+}
+
+plan::Plan read_plan(const json& request, const topology::Topology& topology) {
   const plan::Problem problem{read_operation(request.at("operation").get<std::string>()),
                               request.at("bytes").get<Bytes>(), Rank(request.value("root", 0))};
   const std::string text = request.value("choice", "");
@@ -54,7 +69,7 @@ plan::Plan read_plan(const json& request) {
 json loads_of(const Network& network, const Result& result) {
   json loads = json::array();
   for (std::size_t i = 0; i < result.link_bytes.size(); ++i)
-    if (result.link_bytes[i] > 0)
+    if (result.link_bytes[i] > 0 && network.links()[i].is_shared)
       loads.push_back(
           {{"link", network.links()[i].name}, {"rate", network.links()[i].rate}, {"bytes", result.link_bytes[i]}});
   return loads;
@@ -86,8 +101,11 @@ json flights_of(const Result& result) {
 
 json answer(const json& request) {
   const auto network = parse_network(request.at("network").get<std::string>());
-  const plan::Plan plan = read_plan(request);
-  const Options options{.host_of_node = request.value("host_of_node", std::vector<int>()),
+  const topology::Topology blind = read_topology(request);
+  const std::vector<int> hosts = check_hosts(*network, read_hosts(request, *network, blind.nodes()), blind.nodes());
+  const plan::Plan plan =
+      read_plan(request, blind.with_distances(derive_distances(*network, hosts, request.value("metric", "none"))));
+  const Options options{.host_of_node = hosts,
                         .connection_rate = request.value("connection_rate", 0.0),
                         .keeps_spans = request.value("spans", false),
                         .keeps_flights = request.value("flights", false)};

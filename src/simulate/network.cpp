@@ -1,5 +1,7 @@
 #include "simulate/network.hpp"
 
+#include <charconv>
+
 #include "base/error.hpp"
 
 namespace espalier::simulate {
@@ -13,8 +15,11 @@ bool is_slow(int host, int hosts, const Wiring& wiring) {
 
 }  // namespace
 
-Network::Network(int hosts, const Wiring& wiring) : hosts_(hosts) {
+Network::Network(int hosts) : hosts_(hosts) {
   if (hosts < 1) throw Error("a network needs at least one host");
+}
+
+Network::Network(int hosts, const Wiring& wiring) : Network(hosts) {
   for (int h = 0; h < hosts; ++h) {
     const double rate = is_slow(h, hosts, wiring) ? wiring.slow_rate : wiring.rate;
     add("host" + std::to_string(h) + ".up", rate, wiring.latency_at(0));
@@ -22,8 +27,8 @@ Network::Network(int hosts, const Wiring& wiring) : hosts_(hosts) {
   }
 }
 
-int Network::add(std::string name, double rate, double latency) {
-  links_.push_back({std::move(name), rate, latency});
+int Network::add(std::string name, double rate, double latency, bool is_shared) {
+  links_.push_back({std::move(name), rate, latency, is_shared});
   return static_cast<int>(links_.size()) - 1;
 }
 
@@ -36,10 +41,38 @@ void Network::add_cables(const std::string& lower, int lowers, int uppers, doubl
     }
 }
 
+int Network::find_host(std::string_view name) const {
+  int host = -1;
+  const std::string_view digits = name.starts_with("host") ? name.substr(4) : name;
+  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), host);
+  const bool is_number = status == std::errc{} && end == digits.data() + digits.size();
+  if (is_number && host >= 0 && host < hosts_) return host;
+  throw Error("there is no host '" + std::string(name) + "': they are host0 to host" + std::to_string(hosts_ - 1));
+}
+
+topology::Distances Network::distances(std::span<const int> hosts) const {
+  std::vector<topology::Way> ways;
+  ways.reserve(hosts.size() * hosts.size());
+  for (const int from : hosts)
+    for (const int to : hosts) {
+      topology::Way& way = ways.emplace_back();
+      if (from == to) continue;
+      double latency = 0;
+      for (const int link : route(from, to)) {
+        const Link& crossed = links_[static_cast<std::size_t>(link)];
+        latency += crossed.latency;
+        way.per_byte = std::max(way.per_byte, static_cast<float>(1 / crossed.rate));
+      }
+      way.latency = static_cast<float>(latency);
+    }
+  return topology::Distances::from_matrix(static_cast<int>(hosts.size()), ways);
+}
+
 std::unique_ptr<Network> make_star(int hosts, const Wiring& wiring) {
   struct Made final : Network {
     Made(int count, const Wiring& all) : Network(count, all) {}
     std::vector<int> route(int from, int to) const override { return {up_from(from), down_to(to)}; }
+    int rack_of(int) const override { return 0; }
     std::string describe() const override { return "one switch: " + std::to_string(hosts()) + " hosts"; }
   };
   return std::make_unique<Made>(hosts, wiring);

@@ -1,11 +1,16 @@
 #pragma once
-// A network to simulate on: hosts, one link per direction of every cable, and the links between two hosts. Pure.
+// A network to simulate on: hosts, one link per direction of every cable, and the links between two hosts. Pure, but
+// for reading a folder of dumps.
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "fabric/graph.hpp"
+#include "topology/distances.hpp"
 
 namespace espalier::simulate {
 
@@ -14,6 +19,8 @@ struct Link {
   std::string name;
   double rate;     ///< bytes per microsecond (1000 = 1 GB/s)
   double latency;  ///< microseconds, with the switch or adapter at its end
+  /// Messages divide the rate among themselves. If not, each has it for itself: latency that belongs to no cable.
+  bool is_shared = true;
 };
 
 /// What is equal all over a generated network.
@@ -40,11 +47,19 @@ class Network {
   virtual std::vector<int> route(int from, int to) const = 0;
   /// "two-level fat tree: 64 leaves x 16 hosts, 8 spines"
   virtual std::string describe() const = 0;
+  /// Hosts with the same number sit on one switch: from 0, without gaps.
+  virtual int rack_of(int host) const = 0;
+  /// The host of this name: "host17", or as the dumps call it. Throws Error when there is none.
+  virtual int find_host(std::string_view name) const;
+  /// What a topology service that knows this network says about some of its hosts, in this order: of each pair the
+  /// latency and the slowest link of its route. O(hosts^2).
+  virtual topology::Distances distances(std::span<const int> hosts) const;
 
  protected:
+  explicit Network(int hosts);
   Network(int hosts, const Wiring& wiring);
 
-  int add(std::string name, double rate, double latency);
+  int add(std::string name, double rate, double latency, bool is_shared = true);
   /// A link up and one down between each of `lowers` switches called `lower` and each of `uppers`: lower 0's to upper
   /// 0, back, to upper 1, …
   void add_cables(const std::string& lower, int lowers, int uppers, double rate, double latency);
@@ -74,9 +89,15 @@ std::unique_ptr<Network> make_three_level_tree(int pods, int leaves, int down, i
 /// cable of `global_rate`. Minimal routing (Kim et al., ISCA 2008): at most local, global, local.
 std::unique_ptr<Network> make_dragonfly(int groups, int routers, int down, double global_rate, const Wiring& wiring);
 
+/// The network that dumps describe: its hosts, each with its first port; the cables between its switches; and the
+/// routes that packets take there. A cable whose rate is not known has that of `wiring`. A route's latency is what
+/// Subramoni et al. measured on Ranger for so many links (fabric::LatencyTable), the same as the topology service says.
+std::unique_ptr<Network> make_fabric(fabric::Fabric fabric, const Wiring& wiring);
+
 /// "star:hosts=8", "fat_tree:leaves=4,down=16,spines=8,oversubscription=2",
 /// "three_level:pods=4,leaves=8,down=8,spines=8", "dragonfly:groups=9,routers=4,down=4"; each with rate=10000,
-/// latency=0.785/0.235, slow_hosts=N, slow_rate=R. Throws Error naming what is not understood, with the remedy.
+/// latency=0.785/0.235, slow_hosts=N, slow_rate=R. Or "fabric:FOLDER": dumps of a network that exists, plain text only.
+/// Throws Error naming what is not understood, with the remedy.
 std::unique_ptr<Network> parse_network(std::string_view text);
 
 }  // namespace espalier::simulate

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "fabric/readers.hpp"
 #include "simulate/network.hpp"
 
 namespace espalier::simulate {
@@ -97,7 +98,8 @@ std::unique_ptr<Network> make(std::string_view kind, Values& values, const Wirin
     const int groups = values.count("groups", 9), routers = values.count("routers", 4), down = values.count("down", 4);
     return make_dragonfly(groups, routers, down, values.number("global_rate", wiring.rate), wiring);
   }
-  throw Error("unknown kind of network '" + std::string(kind) + "': one of star, fat_tree, three_level, dragonfly");
+  throw Error("unknown kind of network '" + std::string(kind) +
+              "': one of star, fat_tree, three_level, dragonfly, fabric");
 }
 
 }  // namespace
@@ -105,7 +107,9 @@ std::unique_ptr<Network> make(std::string_view kind, Values& values, const Wirin
 std::unique_ptr<Network> parse_network(std::string_view text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::string_view kind = text.substr(0, colon);
-  Values values(text.substr(std::min(colon + 1, text.size())));
+  const std::string_view rest = text.substr(std::min(colon + 1, text.size()));
+  if (kind == "fabric") return make_fabric(fabric::load_folder(std::string(rest)), {});
+  Values values(rest);
   const Wiring wiring = parse_wiring(values);
   auto network = make(kind, values, wiring);
   values.expect_no_more(kind);

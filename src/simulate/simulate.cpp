@@ -4,11 +4,10 @@
 #include <simgrid/s4u.hpp>
 
 #include <algorithm>
-#include <numeric>
-#include <set>
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "simulate/placement.hpp"
 
 // SimGrid's unit of time stands for one microsecond here: its clock resolves 10^-9 of it, and rates are bytes per
 // microsecond as everywhere in src/cost.
@@ -26,23 +25,6 @@ constexpr const char* plain_model[] = {"espalier",
                                        "--cfg=network/weight-S:0",
                                        "--log=root.thres:warning"};
 
-std::vector<int> derive_hosts(const plan::Plan& plan, const Network& network, std::vector<int> host_of_node) {
-  const int nodes = plan.topology.nodes();
-  if (host_of_node.empty()) {
-    host_of_node.resize(static_cast<std::size_t>(nodes));
-    std::iota(host_of_node.begin(), host_of_node.end(), 0);
-  }
-  if (host_of_node.size() != static_cast<std::size_t>(nodes))
-    throw Error(std::to_string(host_of_node.size()) + " hosts are named for " + std::to_string(nodes) + " nodes");
-  for (const int host : host_of_node)
-    if (host < 0 || host >= network.hosts())
-      throw Error("host " + std::to_string(host) + " is not in the network, which has " +
-                  std::to_string(network.hosts()) + ": choose a larger one");
-  if (std::set(host_of_node.begin(), host_of_node.end()).size() != host_of_node.size())
-    throw Error("two nodes cannot be one host");
-  return host_of_node;
-}
-
 /// The network as SimGrid's platform, with routes for those pairs of hosts only that exchange messages in this plan:
 /// all of them would be a table of hosts squared.
 class Platform {
@@ -50,15 +32,11 @@ class Platform {
   Platform(const plan::Plan& plan, const Network& network, const Options& options)
       : network_(network),
         topology_(plan.topology),
-        host_of_node_(derive_hosts(plan, network, options.host_of_node)),
+        host_of_node_(check_hosts(network, options.host_of_node, plan.topology.nodes())),
         zone_(s4u::create_full_zone("network")) {
     for (const int host : host_of_node_) hosts_.push_back(zone_->create_host("host" + std::to_string(host), 1)->seal());
-    for (const Link& link : network.links())
-      links_.push_back(zone_->create_link(link.name, link.rate)->set_latency(link.latency)->seal());
-    if (options.connection_rate > 0)
-      cap_ = zone_->create_link("connection", options.connection_rate)
-                 ->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE)
-                 ->seal();
+    for (const Link& link : network.links()) links_.push_back(create(link));
+    if (options.connection_rate > 0) cap_ = create({"connection", options.connection_rate, 0, false});
     for (std::size_t r = 0; r < plan.programs.size(); ++r)
       for (const plan::Step& step : plan.programs[r].steps)
         if (step.op() == plan::Op::send) connect(node(Rank(static_cast<int>(r))), node(step.peer()));
@@ -78,6 +56,12 @@ class Platform {
 
  private:
   std::size_t node(Rank rank) const { return static_cast<std::size_t>(topology_.node_of(rank).value); }
+
+  s4u::Link* create(const Link& link) {
+    s4u::Link* created = zone_->create_link(link.name, link.rate)->set_latency(link.latency);
+    if (!link.is_shared) created->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);
+    return created->seal();
+  }
 
   void connect(std::size_t from, std::size_t to) {
     const auto [place, is_new] = routes_.try_emplace({from, to});

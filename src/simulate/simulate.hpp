@@ -8,7 +8,7 @@
 namespace espalier::simulate {
 
 struct Options {
-  /// The host that each node is; empty: node n is host n. No host twice.
+  /// The host that each node is (placement.hpp); empty: node n is host n. No host twice.
   std::vector<int> host_of_node = {};
   /// Bytes per microsecond that one connection carries at most, however idle the links; 0: no such bound. (One queue
   /// pair or TCP stream often cannot fill a NIC: Qian, Rashti, Afsahi, section 4.)

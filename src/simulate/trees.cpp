@@ -33,6 +33,8 @@ class FatTree final : public Network {
     return {up_from(from), mesh_.up(here, spine), mesh_.down(spine, there), down_to(to)};
   }
 
+  int rack_of(int host) const override { return host / down_; }
+
   std::string describe() const override {
     return "two-level fat tree: " + std::to_string(leaves_) + " leaves x " + std::to_string(down_) + " hosts, " +
            std::to_string(spines_) + " spines";
@@ -73,6 +75,8 @@ class ThreeLevelTree final : public Network {
             down.down(spine, target),
             down_to(to)};
   }
+
+  int rack_of(int host) const override { return host / down_; }
 
   std::string describe() const override {
     return "three-level fat tree: " + std::to_string(pods_) + " pods of " + std::to_string(leaves_) + " leaves x " +

@@ -26,7 +26,7 @@ def test_what_does_not_apply_or_exist_is_said(command: Command) -> None:
     assert "unknown kind of network 'torus'" in outcome.err
     outcome = command("simulate", "bcast", "--platform", "star:hosts=2", "--nodes", "4")
     assert outcome.code == 2
-    assert "is not in the network, which has 2" in outcome.err
+    assert "the network has 2 hosts, fewer than the 4 nodes" in outcome.err
     outcome = command("simulate", "bcast", "--nodes", "64", "--ppn", "4", "--gantt", "x.svg")
     assert outcome.code == 2
     assert "--gantt draws up to 64 ranks" in outcome.err
@@ -43,3 +43,30 @@ def test_the_command_compares_algorithms_and_draws(command: Command, tmp_path: P
     assert arms[0]["name"] == "built-in choice"
     assert {"allgather_ring", "allgather_bruck"} <= {arm["name"] for arm in arms}
     assert picture.read_text(encoding="utf-8").count("<line") > 8
+
+
+def test_orders_of_nodes_are_compared_where_the_network_is_known(command: Command) -> None:
+    outcome = command(
+        "simulate", "bcast", "--bytes", "64K", "--nodes", "32", "--ppn", "1", "--algorithm", "knomial", "--orders",
+        "--platform", "fat_tree:leaves=4,down=8,spines=2,oversubscription=4", "--placement", "random:1", "--json",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    answer = json.loads(outcome.out)
+    assert answer["metric"] == "combined"
+    time = {arm["name"]: arm["microseconds"] for arm in answer["arms"]}
+    assert list(time) == ["knomial", "order=natural", "order=breadth", "order=depth", "order=auto"]
+    assert time["knomial"] == time["order=auto"], "auto is the default"
+    assert time["order=auto"] <= 0.8 * time["order=natural"]
+
+
+def test_a_job_is_placed_on_the_hosts_of_dumps(command: Command) -> None:
+    dumps = Path(__file__).parents[1] / "data" / "fabric" / "s16" / "00-baseline"
+    ask = ["simulate", "bcast", "--bytes", "8", "--ppn", "1", "--platform", f"fabric:{dumps}", "--json"]
+    near = command(*ask, "--hosts", "node[000-001]")
+    far = command(*ask, "--hosts", "node000,node008")
+    assert near.code == 0, near.err
+    times = [json.loads(outcome.out)["arms"][0]["microseconds"] for outcome in (near, far)]
+    assert times[1] - times[0] == pytest.approx(2.245 - 1.57, abs=0.01), "four links instead of two, by Ranger's table"
+    outcome = command(*ask, "--hosts", "node[000-001],nobody")
+    assert outcome.code == 2
+    assert "nobody" in outcome.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from rich.table import Table
 from espalier import console
 from espalier.core import load_core, user_errors
 from espalier.errors import UserError
+from espalier.fabric.view import split_hosts
 from espalier.simulation.gantt import MOST_RANKS, draw_gantt
 from espalier.simulation.simulator import Answer, Request, simulate_all
 from espalier.simulation.simulator import simulate as run_simulator
@@ -43,10 +43,12 @@ def simulate(
             help="star:hosts=8, fat_tree:leaves=4,down=16,spines=8,oversubscription=2, "
             "three_level:pods=4,leaves=4,down=8, dragonfly:groups=9,routers=4,down=4; "
             "each with rate=10000 (bytes per µs), latency=0.785/0.235/0.205, "
-            "slow_hosts=N, slow_rate=R.",
+            "slow_hosts=N, slow_rate=R. Or fabric:DIR, dumps of a network that exists.",
         ),
     ] = "fat_tree:leaves=4,down=16",
-    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes, each a host of the network.")] = 64,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, help="Number of nodes, each a host. Default: 64, or as many as --hosts.")
+    ] = None,
     ppn: Annotated[int, typer.Option(min=1, help="Ranks per node.")] = 4,
     root: Annotated[int, typer.Option(min=0, help="Who has the message.")] = 0,
     algorithm: Annotated[
@@ -55,10 +57,28 @@ def simulate(
     all_: Annotated[
         bool, typer.Option("--all", help="Also every other algorithm of the operation, knobs at their defaults.")
     ] = False,
-    shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Scatter the nodes over random hosts.")] = None,
-    hosts: Annotated[
-        int | None, typer.Option(min=1, help="With --shuffle: hosts in the network to scatter over.")
+    placement: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Which hosts the nodes are: block (the first ones), racks:K (K of each rack in turn), random:SEED, "
+            "scattered:SEED (random ones, in ascending order).",
+        ),
     ] = None,
+    hosts: Annotated[
+        list[str] | None, typer.Option(help="Or these hosts, in this order: host[0-15], or as the dumps call them.")
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="METRIC",
+            help="What the job knows of the network: none, latency, speed, or combined. Trees and rings are then laid "
+            "onto it, as their knob order=auto|natural|breadth|depth says.",
+        ),
+    ] = "none",
+    orders: Annotated[
+        bool, typer.Option("--orders", help="Also the same choice in each order of nodes. Implies --metric combined.")
+    ] = False,
     connection_rate: Annotated[
         float, typer.Option(min=0, help="Most that one connection carries, bytes per µs; 0: no bound.")
     ] = 0,
@@ -69,6 +89,10 @@ def simulate(
 ) -> None:
     """Play the plan for OP on a simulated network: messages share links, copies and flags take their time."""
     core = load_core()
+    names = split_hosts(hosts) if hosts else []
+    nodes = nodes or len(names) or 64
+    if names and len(names) < nodes:
+        raise UserError(f"{nodes} nodes, but only {len(names)} hosts", "name more, or ask for fewer --nodes")
     node_of = [node for node in range(nodes) for _ in range(ppn)]
     if root >= len(node_of):
         raise UserError(f"--root {root}: there are only ranks 0 to {len(node_of) - 1}", "choose one of those")
@@ -83,12 +107,16 @@ def simulate(
             node_of=node_of,
             choice=algorithm or "",
             root=root,
-            host_of_node=_scatter(nodes, hosts or nodes, shuffle),
+            hosts=names[:nodes],
+            placement=placement or "",
+            metric="combined" if orders and metric == "none" else metric,
             connection_rate=connection_rate,
             loads=True,
         )
     first = run_simulator(replace(request, spans=gantt is not None, flights=gantt is not None))
     arms = [Arm(algorithm or "built-in choice", first)]
+    if orders:
+        arms += _orders(request, first.choice)
     if all_:
         arms += _others(core, request)
     if gantt is not None:
@@ -105,20 +133,22 @@ def _full_name(core: Any, operation: str) -> str:
     return str(core.build(topology, operation, 1, 0, core.choose(topology, operation, 1, 0).choice).operation)
 
 
-def _scatter(nodes: int, hosts: int, seed: int | None) -> list[int]:
-    if seed is None:
-        return []
-    if hosts < nodes:
-        raise UserError(f"--hosts {hosts}: fewer than the {nodes} nodes", "give the number of hosts in the network")
-    return random.Random(seed).sample(range(hosts), nodes)
+def _orders(request: Request, choice: str) -> list[Arm]:
+    """What each order of nodes makes of a choice (src/trees/order.hpp)."""
+    knobs = [knob for knob in choice.split(",") if not knob.startswith("order=")]
+    names = [f"order={order}" for order in ("natural", "breadth", "depth", "auto")]
+    return _compare(names, [replace(request, choice=",".join([*knobs, name])) for name in names])
 
 
 def _others(core: Any, request: Request) -> list[Arm]:
     names = [entry.name for entry in core.algorithms() if entry.operation == request.operation]
-    answers = simulate_all(replace(request, choice=name) for name in names)
+    return _compare(names, [replace(request, choice=name) for name in names])
+
+
+def _compare(names: list[str], requests: list[Request]) -> list[Arm]:
     return [
         Arm(name, None, answer.message) if isinstance(answer, UserError) else Arm(name, answer)
-        for name, answer in zip(names, answers, strict=True)
+        for name, answer in zip(names, simulate_all(requests), strict=True)
     ]
 
 
@@ -135,6 +165,7 @@ def _as_json(request: Request, arms: list[Arm]) -> dict[str, Any]:
         "bytes": request.bytes,
         "ranks": len(request.node_of),
         "platform": request.network,
+        "metric": request.metric,
         "arms": [
             {"name": arm.name, "problem": arm.problem}
             if arm.answer is None

@@ -19,15 +19,23 @@ from espalier.machine import count_cpus
 
 @dataclass(frozen=True)
 class Request:
-    """One collective on one network. Rates in bytes per µs, times in µs."""
+    """One collective on one network. Rates in bytes per µs, times in µs.
 
-    network: str  # "fat_tree:leaves=4,down=16,oversubscription=2" (src/simulate/network.hpp)
+    Which hosts the nodes are is said by one of `placement`, `hosts` and `host_of_node`; without any, node n is host n.
+    `metric` is what the job knows of the network, as from a topology service: without it no order of nodes is better
+    than another, with it `order=auto|breadth|depth` lays trees and rings onto the network.
+    """
+
+    network: str  # "fat_tree:leaves=4,down=16,oversubscription=2", "fabric:FOLDER" (src/simulate/network.hpp)
     operation: str
     bytes: int
     node_of: list[int]  # of every rank
     choice: str = ""  # algorithm and knobs; empty: the built-in choice
     root: int = 0
-    host_of_node: list[int] = field(default_factory=list)  # empty: node n is host n
+    host_of_node: list[int] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)  # by name: "host3", or as the dumps call them
+    placement: str = ""  # block, racks:K, random:SEED, scattered:SEED (src/simulate/placement.hpp)
+    metric: str = "none"  # none, latency, speed, combined
     connection_rate: float = 0  # of one connection at most; 0: as fast as its links
     parameters: dict[str, Any] = field(default_factory=dict)  # of cost::Parameters, by name
     ends: bool = False
