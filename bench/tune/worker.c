@@ -39,13 +39,16 @@ void print_text(const char* text) {
 
 static void introduce(void) {
   static char version[1 << 15]; /* some MPIs write more than their MPI_MAX_LIBRARY_VERSION_STRING */
+  char transport[16] = "";
   int length;
   PMPI_Get_library_version(version, &length);
+  MPI_Barrier(MPI_COMM_WORLD); /* by now it is known what the job's messages go by */
+  Espalier_Transport(MPI_COMM_WORLD, transport, sizeof(transport));
   if (job.rank != 0) return;
   printf("{\"hello\": 1, \"ranks\": %d, \"cores\": %d, \"node_cores\": %d, \"node_of\": [", job.ranks, job.cores,
          job.node_cores);
   for (int r = 0; r < job.ranks; ++r) printf("%s%d", r > 0 ? ", " : "", job.node_of[r]);
-  printf("], \"library\": ");
+  printf("], \"transport\": \"%s\", \"library\": ", transport);
   print_text(version);
   printf("}\n");
   fflush(stdout);

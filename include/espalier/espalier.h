@@ -86,6 +86,12 @@ int Espalier_Exscan(const void* send_buffer, void* receive_buffer, int count, MP
  * an error handler. */
 int Espalier_Describe(const char* operation, MPI_Aint bytes, int root, MPI_Comm comm, char* text, int length);
 
+/* What carries this communicator's messages between nodes, at most `length` bytes with the final null: "mpi" or "ucx"
+ * (ESPALIER_TRANSPORT), or an empty text where nothing needs carrying or everything is native. Local, but known only
+ * once the communicator has seen its first collective. Returns MPI_SUCCESS, or MPI_ERR_ARG without calling an error
+ * handler. */
+int Espalier_Transport(MPI_Comm comm, char* text, int length);
+
 /* From now on calls of `operation` (as above, the v-forms included) on `comm` are done as `selection` says: "native",
  * "tiny" (the dedicated path of short messages on one node), or algorithm and knobs as `espalier explain` prints them,
  * "ring,within=cells,cell=32K,cells=4". An empty text returns to settings, tuned table and built-in choice. Where a

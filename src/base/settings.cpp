@@ -32,9 +32,10 @@ Bytes parse_window(std::string_view text) {
   return bytes;
 }
 
-std::string_view parse_transport(std::string_view text) {
-  if (text != "mpi" && text != "ucx") throw Error("write mpi or ucx");
-  return text;
+std::optional<Transport> parse_wanted_transport(std::string_view text) {
+  if (text == "auto") return std::nullopt;
+  if (text != name(Transport::mpi) && text != name(Transport::ucx)) throw Error("write auto, mpi or ucx");
+  return parse_transport(text);
 }
 
 struct Setting {
@@ -129,10 +130,12 @@ constexpr Setting table[] = {
       "auto does what the system allows, and maps only what is used again and again; off.",
       collective},
      [](Settings& s, std::string_view v) { s.single_copy = parse_copy_means(v); }},
-    {{"ESPALIER_TRANSPORT", "mpi",
-      "Carries messages between nodes: mpi, or ucx, which writes into remote memory and needs UCX on all ranks.",
+    {{"ESPALIER_TRANSPORT", "auto",
+      "Carries messages between nodes: mpi; ucx, which writes into remote memory and needs UCX on all ranks; auto: "
+      "what "
+      "the tuned table found faster, else mpi.",
       collective},
-     [](Settings& s, std::string_view v) { s.transport = parse_transport(v); }},
+     [](Settings& s, std::string_view v) { s.transport = parse_wanted_transport(v); }},
     {{"ESPALIER_WAIT", "auto",
       "How ranks wait for neighbours: spin keeps the core; yield gives it away between looks, and is what auto does; "
       "futex sleeps until woken, for many idle ranks and for energy.",

@@ -2,12 +2,14 @@
 // Every setting of the library, once: its variable, its default and what it does. Nothing else reads the environment.
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/copy_means.hpp"
 #include "base/ids.hpp"
+#include "base/transport.hpp"
 #include "base/waiting.hpp"
 
 namespace espalier {
@@ -46,7 +48,8 @@ struct Settings {
   int wait_spin = 2000;
   Bytes cache_limit = Bytes{16} << 20;
   bool assume_host_buffers = false;
-  std::string transport = "mpi";
+  /// Empty: as the tuned table says, else mpi.
+  std::optional<Transport> transport;
 
   /// Texts of the collective settings that differ from their default, "NAME=value;…": equal on all ranks or the library
   /// stands aside.

@@ -21,9 +21,11 @@ std::pair<Number, Number> pair_of(const tune::Range<Number>& range) {
   return {range.first, range.last};
 }
 
-nb::object find(const Table& table, const topology::Topology& topology, std::string_view operation, Bytes bytes) {
+nb::object find(const Table& table, const topology::Topology& topology, std::string_view operation, Bytes bytes,
+                std::string_view transport) {
   const plan::Operation op = plan::parse_operation(operation);
-  const Row* row = table.find(topology, {op, op == plan::Operation::barrier ? 0 : bytes});
+  const Transport carried_by = transport.empty() ? table.transport() : parse_transport(transport);
+  const Row* row = table.find(topology, {op, op == plan::Operation::barrier ? 0 : bytes}, carried_by);
   return row != nullptr ? nb::cast(*row) : nb::none();
 }
 
@@ -34,6 +36,7 @@ void bind_row(nb::module_& module) {
       .def_prop_ro("ppn", [](const Row& row) { return pair_of(row.ppn); })
       .def_prop_ro("bytes", [](const Row& row) { return pair_of(row.bytes); })
       .def_ro("uneven", &Row::uneven)
+      .def_prop_ro("transport", [](const Row& row) { return name(row.transport); })
       .def_ro("selection", &Row::selection)
       .def_prop_ro("measured_bytes", [](const Row& row) { return row.measured.bytes; })
       .def_prop_ro("native_us", [](const Row& row) { return row.measured.native_us; })
@@ -57,7 +60,8 @@ void bind_tune(nb::module_& module) {
       .def_prop_ro("signature", &Table::signature)
       .def_prop_ro("rows", &Table::rows)
       .def_prop_ro("parameters", &Table::parameters)
-      .def("find", &find, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"));
+      .def_prop_ro("transport", [](const Table& table) { return name(table.transport()); })
+      .def("find", &find, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("transport") = "");
   module.attr("table_version") = Table::current_version;
   module.def("probe_signature", &tune::probe_signature, nb::arg("library_version"));
   module.def("why_foreign", &tune::why_foreign, nb::arg("made_for"), nb::arg("here"));

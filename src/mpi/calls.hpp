@@ -117,6 +117,10 @@ std::optional<int> try_call(const Barrier& call);
 /// no such root.
 std::string describe_call(const plan::Problem& problem, MPI_Comm comm);
 
+/// What carries the communicator's messages between nodes: "mpi", "ucx", or nothing where there are none or all calls
+/// are native. Local. Known only after its first collective.
+std::string describe_transport(MPI_Comm comm);
+
 /// From now on calls of `operation` on this communicator follow `selection` (selection.hpp); an empty text undoes that.
 /// Collective. Throws Error when the text is none.
 void choose(plan::Operation operation, const std::string& selection, MPI_Comm comm);

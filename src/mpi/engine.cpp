@@ -49,7 +49,7 @@ bool Engine::derive_leaves_uneven(plan::Operation operation) const {
   const auto index = static_cast<std::size_t>(operation);
   const std::optional<Selection>& selected = selected_[index] ? selected_[index] : policy_.forced[index];
   if (selected) return selected->kind == Selection::Kind::native;
-  return means_.table != nullptr && means_.table->leaves_uneven(means_.topology, operation);
+  return means_.table != nullptr && means_.table->leaves_uneven(means_.topology, operation, means_.transport);
 }
 
 Entry& Engine::decide(const plan::Problem& problem) {
@@ -101,7 +101,8 @@ std::optional<Selection> Engine::find_selection(Entry& entry) const {
     entry.origin = "ESPALIER_CHOICE";
     return policy_.forced[operation];
   }
-  const tune::Row* row = means_.table == nullptr ? nullptr : means_.table->find(means_.topology, problem);
+  if (means_.table == nullptr) return std::nullopt;
+  const tune::Row* row = means_.table->find(means_.topology, problem, means_.transport);
   if (row == nullptr) return std::nullopt;
   entry.origin = describe(*row, row - means_.table->rows().data());
   Selection measured = parse_selection(problem.operation, row->selection);

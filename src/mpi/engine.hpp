@@ -41,6 +41,7 @@ struct Means {
   Rank me;
   execute::Board board;
   std::unique_ptr<execute::Network> network;  ///< null on one node
+  Transport transport = Transport::mpi;       ///< what it goes by
   std::unique_ptr<execute::SingleCopy> single_copy;
   std::unique_ptr<execute::Waiter> waiter;
   /// The waiter may sleep, here or at a neighbour (execute/seat.hpp).
@@ -56,6 +57,10 @@ class Engine {
 
   const topology::Topology& topology() const { return means_.topology; }
   Rank me() const { return means_.me; }
+  /// What carries its messages between nodes; none on one node.
+  std::optional<Transport> transport() const {
+    return means_.network == nullptr ? std::nullopt : std::optional(means_.transport);
+  }
 
   /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
   /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.

@@ -50,6 +50,12 @@ ESPALIER_EXPORT int Espalier_Describe(const char* operation, MPI_Aint bytes, int
   });
 }
 
+ESPALIER_EXPORT int Espalier_Transport(MPI_Comm comm, char* text, int length) {
+  if (text == nullptr || length < 1) return MPI_ERR_ARG;
+  return attempt(
+      [&] { std::snprintf(text, static_cast<std::size_t>(length), "%s", describe_transport(comm).c_str()); });
+}
+
 ESPALIER_EXPORT int Espalier_Choose(const char* operation, const char* selection, MPI_Comm comm) {
   if (operation == nullptr || selection == nullptr) return MPI_ERR_ARG;
   return attempt([&] { choose(espalier::plan::parse_operation(operation), selection, comm); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -185,7 +186,7 @@ class SetUp {
     library_.count_communicator();
     means.me = Rank(rank_);
     means.board = execute::Board(memory_->base(), shape_);
-    if (means.topology.nodes() > 1) means.network = make_network();
+    if (means.topology.nodes() > 1) std::tie(means.network, means.transport) = make_network();
     means.single_copy = make_single_copy();
     const int spin = capabilities_.oversubscribed ? 0 : library_.settings().wait_spin;
     const Waiting waiting = library_.settings().waiting;
@@ -197,14 +198,20 @@ class SetUp {
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
   }
 
-  std::unique_ptr<execute::Network> make_network() {
-    if (library_.settings().transport == "ucx") {
+  std::pair<std::unique_ptr<execute::Network>, Transport> make_network() {
+    if (wanted_transport() == Transport::ucx) {
       UcxOpening ucx = open_ucx(comm_, find_far_rank(), is_one_host());
-      if (ucx.network != nullptr) return std::move(ucx.network);
-      // Somebody asked for it, so this is worth a line in any case.
+      if (ucx.network != nullptr) return {std::move(ucx.network), Transport::ucx};
+      // Somebody asked for it, or tuned with it, so this is worth a line in any case.
       if (rank_ == 0) library_.say_once("messages between nodes go through MPI: " + ucx.refusal);
     }
-    return std::make_unique<MpiNetwork>(make_private_comm());
+    return {std::make_unique<MpiNetwork>(make_private_comm()), Transport::mpi};
+  }
+
+  // Equal on all ranks: a collective setting, or a table that all have.
+  Transport wanted_transport() const {
+    const Transport tuned = agreement_.has_table ? library_.table()->transport() : Transport::mpi;
+    return library_.settings().transport.value_or(tuned);
   }
 
   // The next rank of another node.

@@ -79,6 +79,13 @@ bool is_uneven(const Json& row) {
   return true;
 }
 
+Transport transport_of(const Json& object) {
+  if (!object.contains("transport")) return Transport::mpi;
+  const std::string text = text_of(object, "transport");
+  if (text != "mpi" && text != "ucx") throw Error("\"transport\" is \"mpi\" or \"ucx\" where it is given");
+  return parse_transport(text);
+}
+
 Row row_of(const Json& value) {
   Row row;
   row.operation = plan::parse_operation(text_of(value, "operation"));
@@ -86,6 +93,7 @@ Row row_of(const Json& value) {
   row.ppn = range_of<int>(value, "ppn", 1);
   row.bytes = range_of<Bytes>(value, "bytes", 0);
   row.uneven = is_uneven(value);
+  row.transport = transport_of(value);
   row.selection = selection_of(value, row.operation);
   row.measured = measured_of(member(value, "measured"));
   return row;
@@ -154,7 +162,8 @@ Contents read_contents(std::string_view text, std::string_view name) try {
   const Json file = parse_json(text);
   if (!file.is_object() || !file.contains("espalier_table")) throw Error("not a table of Espalier");
   check_version(file);
-  return {{text_of(file, "machine"), text_of(file, "mpi")}, rows_of(member(file, "rows")), parameters_of(file)};
+  const Signature signature{text_of(file, "machine"), text_of(file, "mpi")};
+  return {signature, rows_of(member(file, "rows")), parameters_of(file), transport_of(file)};
 } catch (const Error& error) {
   throw Error(std::string(name) + ": " + error.what());
 }

@@ -12,6 +12,7 @@ struct Contents {
   Signature signature;
   std::vector<Row> rows;
   cost::Parameters parameters;
+  Transport transport = Transport::mpi;
 };
 
 /// Reads and checks a whole file. Pure. Members it does not know are passed over: they are for people and for reports.

@@ -35,9 +35,14 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
-bool Row::matches(const topology::Topology& topology, const plan::Problem& problem) const {
+bool Row::matches(const topology::Topology& topology, const plan::Problem& problem, Transport carried_by) const {
   return operation == problem.operation && (!uneven || !problem.counts.empty()) && bytes.holds(problem.bytes) &&
-         nodes.holds(topology.nodes()) && ppn.holds(topology.largest_node());
+         is_about(topology, carried_by);
+}
+
+bool Row::is_about(const topology::Topology& topology, Transport carried_by) const {
+  return nodes.holds(topology.nodes()) && ppn.holds(topology.largest_node()) &&
+         (topology.nodes() == 1 || transport == carried_by);
 }
 
 Table Table::parse(std::string_view text, std::string_view name) {
@@ -46,6 +51,7 @@ Table Table::parse(std::string_view text, std::string_view name) {
   table.signature_ = std::move(contents.signature);
   table.rows_ = std::move(contents.rows);
   table.parameters_ = contents.parameters;
+  table.transport_ = contents.transport;
   table.hash_ = hash_text(text);
   return table;
 }
@@ -59,17 +65,16 @@ Table Table::load(const std::string& path, const Signature& here) {
   return table;
 }
 
-const Row* Table::find(const topology::Topology& topology, const plan::Problem& problem) const {
+const Row* Table::find(const topology::Topology& topology, const plan::Problem& problem, Transport carried_by) const {
   for (const Row& row : rows_)
-    if (row.matches(topology, problem)) return &row;
+    if (row.matches(topology, problem, carried_by)) return &row;
   return nullptr;
 }
 
-bool Table::leaves_uneven(const topology::Topology& topology, plan::Operation operation) const {
+bool Table::leaves_uneven(const topology::Topology& topology, plan::Operation operation, Transport carried_by) const {
   constexpr Bytes largest = Bytes{1} << 40;  // beyond any buffer: the rows' way to say "all"
   for (const Row& row : rows_)
-    if (row.uneven && row.operation == operation && row.nodes.holds(topology.nodes()) &&
-        row.ppn.holds(topology.largest_node()))
+    if (row.uneven && row.operation == operation && row.is_about(topology, carried_by))
       return row.selection == "native" && row.bytes.first == 0 && row.bytes.last >= largest;
   return false;
 }

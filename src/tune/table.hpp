@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/transport.hpp"
 #include "cost/parameters.hpp"
 #include "plan/problem.hpp"
 #include "topology/topology.hpp"
@@ -48,11 +49,15 @@ struct Row {
   Range<Bytes> bytes;
   /// For blocks of different sizes only (the v-forms, reduce_scatter); otherwise for all.
   bool uneven = false;
+  /// Of messages between nodes when it was measured. On one node it does not matter.
+  Transport transport = Transport::mpi;
   /// "native", "tiny", or a choice as collectives::parse_choice reads it; nothing else passes read_table.
   std::string selection;
   Measured measured;
 
-  bool matches(const topology::Topology& topology, const plan::Problem& problem) const;
+  bool matches(const topology::Topology& topology, const plan::Problem& problem, Transport carried_by) const;
+  /// Whether it speaks of communicators like this one.
+  bool is_about(const topology::Topology& topology, Transport carried_by) const;
 };
 
 class Table {
@@ -72,20 +77,25 @@ class Table {
   const std::vector<Row>& rows() const { return rows_; }
   /// What things cost on the table's machine, as far as it was measured: for the built-in choice where no row matches.
   const cost::Parameters& parameters() const { return parameters_; }
+  /// What carries messages between nodes where nothing else was asked for: the faster one, if both were measured.
+  Transport transport() const { return transport_; }
   /// Of the file's text, byte by byte (64-bit FNV-1a): equal hashes on all ranks mean equal tables.
   std::uint64_t hash() const { return hash_; }
 
   /// The first row that matches; null when none does, which leaves the problem to the built-in choice. Valid as long as
-  /// the table. Equal on all ranks that hold equal tables.
-  const Row* find(const topology::Topology& topology, const plan::Problem& problem) const;
+  /// the table. Equal on all ranks that hold equal tables. `carried_by`: what the communicator's messages go by.
+  const Row* find(const topology::Topology& topology, const plan::Problem& problem,
+                  Transport carried_by = Transport::mpi) const;
   /// Whether the first row about uneven blocks of `operation` leaves all sizes to native. Scatterv, gatherv and
   /// alltoallv must know before their ranks have told each other any size.
-  bool leaves_uneven(const topology::Topology& topology, plan::Operation operation) const;
+  bool leaves_uneven(const topology::Topology& topology, plan::Operation operation,
+                     Transport carried_by = Transport::mpi) const;
 
  private:
   Signature signature_;
   std::vector<Row> rows_;
   cost::Parameters parameters_;
+  Transport transport_ = Transport::mpi;
   std::uint64_t hash_ = 0;
 };
 

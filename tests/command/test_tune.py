@@ -70,6 +70,37 @@ def test_tune_writes_a_table_the_library_loads_and_a_page(command: Command, job)
     assert sorted(it.name for it in path.parent.glob("table*")) == ["table.html", "table.json"]
 
 
+def test_a_transport_that_a_job_cannot_use_is_not_tuned(command: Command, job) -> None:
+    path = job()
+    worker = path.parent / "worker.py"
+    spread = '"node_of": [0, 1], "transport": "mpi"'
+    worker.write_text(worker.read_text().replace('"node_of": [0, 0]', spread))
+    arguments = ("tune", "--ops", "barrier", "--no-curves", "-o", str(path), "--transport")
+    outcome = command(*arguments, "ucx")
+    assert outcome.code == 2
+    assert "ucx cannot be used here" in outcome.err
+    outcome = command(*arguments, "auto")
+    assert outcome.code == 0
+    assert "only those are tuned" in outcome.err
+    assert json.loads(path.read_text())["rows"][0].get("transport") is None
+
+
+def test_both_transports_are_tuned_and_the_faster_one_is_named(command: Command, job) -> None:
+    path = job()
+    worker, launcher = path.parent / "worker.py", path.parent / "mpich" / "bin" / "mpiexec"
+    text = worker.read_text().replace('"node_of": [0, 0]', '"node_of": [0, 1], "transport": sys.argv[1]')
+    worker.write_text(text.replace("us.get(arm, 1.0)", 'us.get(arm, 0.5 if sys.argv[1] == "ucx" else 1.0)'))
+    which = 'case "$*" in *ucx*) over=ucx;; *) over=mpi;; esac'
+    launcher.write_text(f"#!/bin/sh\n{which}\nexec {sys.executable} {worker} $over\n")
+    outcome = command("tune", "--ops", "barrier", "--no-curves", "-o", str(path), "--transport", "auto")
+    assert outcome.code == 0, outcome.err
+    table = json.loads(path.read_text())
+    assert table["transport"] == "ucx"
+    assert sorted(row.get("transport", "mpi") for row in table["rows"]) == ["mpi", "ucx"]
+    assert "UCX carries messages" in outcome.out
+    assert sorted(it.name for it in path.parent.glob("table*")) == ["table-ucx.html", "table.html", "table.json"]
+
+
 def test_tune_as_json_holds_every_decision(command: Command, job) -> None:
     path = job()
     facts = json.loads(command("tune", "--ops", "barrier", "--no-curves", "-o", str(path), "--json").out)
@@ -132,6 +163,7 @@ def test_a_corrupt_file_is_not_overwritten(command: Command, job) -> None:
         (["--budget", "soon"], "no duration"),
         (["-o", "/dev/null/table.json"], "cannot write /dev/null/table.json"),
         (["-o", "/"], "cannot write /"),
+        (["--transport", "pigeon"], "no such transport"),
         (["--virtual-nodes", "cyclic:0"], "write --virtual-nodes"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from espalier.core import load_core
 from espalier.errors import UserError
 from espalier.tuning.decisions import Decision
 from espalier.tuning.problems import Problem
-from espalier.tuning.table import format_table, merge_rows, read_table, rows_of, write_table
+from espalier.tuning.table import format_table, merge_rows, preferred_transport, read_table, rows_of, write_table
 from tuning_bench import a_machine
 
 KNOMIAL = "knomial,radix=2,within=cells,cell=32K,cells=4"
@@ -104,10 +105,31 @@ def test_new_rows_replace_old_ones_about_the_same_and_keep_the_rest() -> None:
 def test_rows_follow_the_published_schema() -> None:
     schema = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "table-schema.json").read_text())
     table = json.loads(a_text(rows_of([decided("broadcast", 4, "tiny")], a_machine(2))))
-    assert set(table) == set(schema["properties"])
+    assert set(table) | {"transport", "model"} == set(schema["properties"])
     (row,) = table["rows"]
-    assert set(row) | {"form"} == set(schema["$defs"]["row"]["properties"])
+    assert set(row) | {"form", "transport"} == set(schema["$defs"]["row"]["properties"])
     assert set(row["measured"]) == set(schema["$defs"]["measured"]["properties"])
+
+
+def over(transport: str, chosen_us: float, shape: tuple[int, ...] = (2, 2)) -> list[dict]:
+    decision = replace(decided("allgather", 4096, "ring"), chosen_us=chosen_us)
+    return rows_of([decision], replace(a_machine(*shape), transport=transport))
+
+
+def test_rows_say_which_transport_they_were_measured_over() -> None:
+    assert [row.get("transport") for row in (*over("mpi", 1.0), *over("ucx", 1.0))] == [None, "ucx"]
+    assert "transport" not in over("ucx", 1.0, (2,))[0], "on one node nothing is carried"
+    assert merge_rows(over("mpi", 1.0), over("ucx", 1.0)) == [*over("ucx", 1.0), *over("mpi", 1.0)]
+
+
+def test_a_table_names_the_transport_that_was_faster_where_both_were_measured() -> None:
+    assert preferred_transport([*over("mpi", 1.0), *over("ucx", 0.5)]) == "ucx"
+    assert preferred_transport([*over("mpi", 1.0), *over("ucx", 0.98)]) == "mpi", "not worth another library"
+    assert preferred_transport(over("ucx", 0.5)) == "mpi", "nobody knows what MPI would have taken"
+    table = load_core().Table.parse(a_text([*over("mpi", 1.0), *over("ucx", 0.5)]), "it")
+    assert table.transport == "ucx"
+    found = [table.find(a_machine(2, 2).topology, "allgather", 4096, name).chosen_us for name in ("", "mpi", "ucx")]
+    assert found == [0.5, 1.0, 0.5]
 
 
 def test_rows_about_uneven_blocks_come_first_and_name_the_operation() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from cases import Case
+from espalier.core import load_core
+from espalier.mpis import read_library_version
+from espalier.tuning.worker import Worker
 from launch import TestMpi
 from stats import assert_handled, read_stats
 from test_conformance import assert_passed, error_lines, native_errors, themes_for
@@ -84,6 +88,24 @@ def test_all_ranks_use_mpi_where_one_rank_cannot_use_ucx(
     outcome = mpi.run(["sh", "-c", script, "sh", mpi.program("conformance"), "skew"], 4, settings=settings)
     assert_passed(outcome)
     assert outcome.err.count(f"{INSTEAD}: rank 2 cannot use UCX") == 1, outcome.err
+
+
+# A table says what carries messages, and only its rows for that are followed.
+@pytest.mark.parametrize(("asked", "carried"), [({}, "ucx"), ({"ESPALIER_TRANSPORT": "mpi"}, "mpi")])
+def test_a_table_may_choose_the_transport(asked: dict[str, str], carried: str, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, path = get_mpi("openmpi-5").mpi, tmp_path / "table.json"
+    core = load_core()
+    measured = {"bytes": 64, "native_us": 2, "chosen_us": 1, "lowest_ratio": 1, "highest_ratio": 2, "calls": 8}
+    where = {"operation": "broadcast", "nodes": [2, 2], "ppn": [1, 1], "bytes": [0, 1 << 20], "measured": measured}
+    rows = [{**where, "selection": "chain"}, {**where, "selection": "flat", "transport": "ucx"}]
+    signature = core.probe_signature(read_library_version(mpi.library))
+    head = {"espalier_table": 1, "machine": signature.machine, "mpi": signature.mpi, "transport": "ucx"}
+    path.write_text(json.dumps({**head, "rows": rows}))
+    settings = {"ESPALIER_TABLE": str(path), "ESPALIER_VIRTUAL_NODES": "2", "UCX_TLS": "tcp,self", **asked}
+    with Worker(mpi, 2, settings) as worker:
+        (auto,) = worker.measure("broadcast", 4096, ["auto"], 1, 200.0)
+        assert worker.hello.transport == carried
+    assert auto.said.startswith("flat" if carried == "ucx" else "chain")
 
 
 # The launcher would end the job itself. Intel's, told not to, leaves that to the ranks, to which only UCX (tcp) or the

@@ -7,8 +7,8 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -31,7 +31,16 @@ from espalier.tuning.place import survey
 from espalier.tuning.problems import DEFAULT_SIZES, OPERATIONS, Problem, Shape, list_problems
 from espalier.tuning.session import Options, OutOfTimeError, Result, Session
 from espalier.tuning.summary import Summary, summarize
-from espalier.tuning.table import format_table, merge_rows, read_table, rows_of, write_table
+from espalier.tuning.table import (
+    MPI,
+    UCX,
+    format_table,
+    merge_rows,
+    preferred_transport,
+    read_table,
+    rows_of,
+    write_table,
+)
 from espalier.tuning.worker import Hello, Worker
 from espalier.units import parse_bytes
 
@@ -39,21 +48,49 @@ from espalier.units import parse_bytes
 # a scheduler's time slices.
 _BATCH_US, _BATCH_OVERSUBSCRIBED_US = 2000.0, 8000.0
 
+TRANSPORT = "ESPALIER_TRANSPORT"
+
 _INTERRUPTED = 130  # as shells report it
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Request:
     """What the command line asks for."""
 
-    problems: list[Problem]
-    shape: Shape
-    options: Options
+    mpi: Mpi
+    ranks: int
+    variables: Mapping[str, str]
+    hosts: Hosts | None
+    network: str  # of an emulated cluster; else empty
+    operations: list[str]
+    sizes: list[int]
+    margin: float
+    cold: bool
+    samples: int
+    curves: bool
     output: Path
     report: Path
-    deadline: float
-    curves: bool
-    network: str  # of an emulated cluster; else empty
+
+    def over(self, transport: str) -> _Request:
+        """The same with messages between nodes carried by it; the page gets a name of its own."""
+        if transport == MPI:
+            return self
+        page = self.report.with_name(f"{self.report.stem}-{transport}{self.report.suffix}")
+        return replace(self, variables={**self.variables, TRANSPORT: transport}, report=page)
+
+    def start(self) -> Worker:
+        return Worker(self.mpi, self.ranks, self.variables, self.hosts)
+
+
+@dataclass(frozen=True)
+class _Leg:
+    """A session over one transport, as it ended."""
+
+    request: _Request
+    shape: Shape
+    result: Result
+    summary: Summary
+    how: str  # "complete", "out of time" or "interrupted"
 
 
 def tune(
@@ -66,6 +103,10 @@ def tune(
     ] = None,
     mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
     virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
+    transport: Annotated[
+        str | None,
+        typer.Option(help="What carries messages between nodes: mpi, ucx, or auto: both, to find the faster."),
+    ] = None,
     lab: Annotated[bool, typer.Option("--lab", help="On all nodes of the emulated cluster (espalier lab up).")] = False,
     ppn: Annotated[int, typer.Option(min=1, help="With --lab: ranks per node, in place of --ranks.")] = 1,
     margin: Annotated[float, typer.Option(min=0, max=1, help="Native stays unless beaten by this share.")] = 0.05,
@@ -82,53 +123,79 @@ def tune(
 
     Can be stopped at any time (Ctrl-C): what has been decided is written, and the same command goes on from there.
     """
-    begin = time.monotonic()
-    deadline = begin + parse_duration(budget)
+    deadline = time.monotonic() + parse_duration(budget)
     core = load_core()
-    operations, wanted_sizes = parse_operations(core, ops), _parse_sizes(sizes)
-    chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
     variables = parse_settings(settings or [])
+    operations, wanted_sizes = parse_operations(core, ops), _parse_sizes(sizes)
+    transports = _parse_transports(transport or variables.get(TRANSPORT, MPI))
+    chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
     if virtual_nodes is not None:
         variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
     hosts, network = _emulated(ppn) if lab else (None, "")
-    ranks = hosts.ranks if hosts else ranks
     path = output or _default_path(core, lab)
     _check_place(path)
+    request = _Request(
+        chosen, hosts.ranks if hosts else ranks, variables, hosts, network, operations, wanted_sizes, margin, cold,
+        samples, curves, path, report or path.with_suffix(".html"),
+    )  # fmt: skip
+    legs = _tune_over(core, request, transports, deadline)
+    _tell(legs, json)
+    if legs[-1].how == "interrupted":
+        raise typer.Exit(_INTERRUPTED)
 
-    with Worker(chosen, ranks, variables, hosts) as first:
-        hello = first.hello
-        machine = survey(core, hello, variables)
-        signature = core.probe_signature(hello.library)
-        kept = _rows_to_keep(core, path, signature, network)
-        batch_us = _BATCH_OVERSUBSCRIBED_US if hello.ranks > hello.cores else _BATCH_US
-        options = Options(margin, batch_us, cold, samples)
-        problems = list_problems(operations, wanted_sizes, ranks)
-        page = report or path.with_suffix(".html")
-        plan = _Plan(problems, machine.shape, options, path, page, deadline, curves, network)
-        about = {"espalier": __version__, "machine": signature.machine, "mpi": signature.mpi}
-        about |= {"shape": str(machine.shape), "network": network, "settings": variables, "options": asdict(options)}
-        journal = Journal(path.with_name(path.name + ".journal"), about)
-        jobs = iter([first])
-        session = Session(
-            machine, lambda: next(jobs, None) or Worker(chosen, ranks, variables, hosts), options, journal, deadline
-        )
-        with contextlib.closing(session):
-            how = _run_with_progress(session, plan, chosen)
+
+def _tune_over(core: Any, request: _Request, transports: Sequence[str], deadline: float) -> list[_Leg]:
+    """One session for each transport, which share the time; on one node there is nothing to carry."""
+    legs: list[_Leg] = []
+    for number, transport in enumerate(transports):
+        if legs and (legs[-1].how == "interrupted" or legs[-1].shape.nodes == 1):
+            break
+        share = (deadline - time.monotonic()) / (len(transports) - number)
+        asked = request.over(transport)
+        with asked.start() as first:
+            if transport != MPI and first.hello.transport not in (transport, ""):
+                reason = f"{transport} cannot be used here: messages between nodes go through MPI"
+                if not legs:
+                    raise UserError(reason, "see the job's line above; or tune with --transport mpi")
+                console.note(f"{reason}; only those are tuned")
+                break
+            legs.append(_run_leg(core, asked, first, time.monotonic() + share))
+    return legs
+
+
+def _run_leg(core: Any, request: _Request, first: Worker, deadline: float) -> _Leg:
+    """Tunes, and adds what was decided to the table."""
+    begin = time.monotonic()
+    hello, path = first.hello, request.output
+    machine = survey(core, hello, request.variables)
+    signature = core.probe_signature(hello.library)
+    kept = _rows_to_keep(core, path, signature, request.network)
+    batch_us = _BATCH_OVERSUBSCRIBED_US if hello.ranks > hello.cores else _BATCH_US
+    options = Options(request.margin, batch_us, request.cold, request.samples)
+    problems = list_problems(request.operations, request.sizes, request.ranks)
+    about = {"espalier": __version__, "machine": signature.machine, "mpi": signature.mpi}
+    about |= {"shape": str(machine.shape), "network": request.network, "settings": request.variables}
+    about |= {"options": asdict(options)}
+    infix = "" if machine.transport == MPI else f".{machine.transport}"
+    journal = Journal(path.with_name(f"{path.name}{infix}.journal"), about)
+    jobs = iter([first])
+    session = Session(machine, lambda: next(jobs, None) or request.start(), options, journal, deadline)
+    with contextlib.closing(session):
+        how = _run_with_progress(session, request, machine.shape, problems)
 
     result = session.result
-    summary = summarize(result, len(problems), ranks, time.monotonic() - begin)
-    if not rows_of(list(result.decisions.values()), machine):
+    summary = summarize(result, len(problems), request.ranks, time.monotonic() - begin)
+    decided = rows_of(list(result.decisions.values()), machine)
+    if not decided:
         journal.close(remove=not result.decisions)
         _nothing_decided(result, path, how)
-    made = _made(plan, hello, result, summary)
-    rows = merge_rows(kept, rows_of(list(result.decisions.values()), machine))
-    text = format_table(core, signature, made, rows, model_of(machine, result.curves))
-    write_table(core, path, text)
+    made = _made(request, options, hello, machine.shape, result, summary)
+    write_table(
+        core, path, format_table(core, signature, made, merge_rows(kept, decided), model_of(machine, result.curves))
+    )
     journal.close(remove=result.is_complete)
-    write_report(result, summary, signature, machine.shape, str(chosen), page)
-    _tell(result, summary, plan, how, json)
-    if how == "interrupted":
-        raise typer.Exit(_INTERRUPTED)
+    write_report(result, summary, signature, machine.shape, str(request.mpi), request.report)
+    return _Leg(request, machine.shape, result, summary, how)
 
 
 def parse_duration(text: str) -> float:
@@ -152,6 +219,12 @@ def parse_operations(core: Any, text: str | None) -> list[str]:
     if not operations:
         raise UserError("--ops names no operation", f"known: {', '.join(known)}")
     return operations
+
+
+def _parse_transports(text: str) -> list[str]:
+    if text not in (MPI, UCX, "auto"):
+        raise UserError(f"--transport {text}: no such transport", "write mpi, ucx or auto")
+    return [MPI, UCX] if text == "auto" else [text]
 
 
 def _parse_sizes(text: str | None) -> list[int]:
@@ -202,13 +275,14 @@ def _rows_to_keep(core: Any, path: Path, signature: Any, network: str) -> list[M
     return rows
 
 
-def _run_with_progress(session: Session, plan: _Plan, mpi: Mpi) -> str:
+def _run_with_progress(session: Session, request: _Request, shape: Shape, problems: Sequence[Problem]) -> str:
     """Runs the session; returns how it ended: "complete", "out of time" or "interrupted"."""
-    with _terminate_as_interrupt(), console.progress(f"{mpi}, {plan.shape}", len(plan.problems)) as tell:
+    carried = f" over {request.variables[TRANSPORT]}" if TRANSPORT in request.variables else ""
+    with _terminate_as_interrupt(), console.progress(f"{request.mpi}, {shape}{carried}", len(problems)) as tell:
         session.on_progress = tell
         try:
-            session.draw_curves(CURVES if plan.curves else ("latency",) if plan.network else ())
-            session.run(plan.problems)
+            session.draw_curves(CURVES if request.curves else ("latency",) if request.network else ())
+            session.run(problems)
         except OutOfTimeError:
             return "out of time"
         except KeyboardInterrupt:
@@ -240,18 +314,20 @@ def _nothing_decided(result: Result, path: Path, how: str) -> None:
     raise UserError(f"{why}: no table is written", f"give more time with --budget; {path} is as it was")
 
 
-def _made(plan: _Plan, hello: Hello, result: Result, summary: Summary) -> dict[str, Any]:
+def _made(
+    request: _Request, options: Options, hello: Hello, shape: Shape, result: Result, summary: Summary
+) -> dict[str, Any]:
     """What a table says about its making."""
     return {
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "by": f"espalier {__version__}",
         "ranks": hello.ranks,
         "cores": hello.cores,
-        "shape": str(plan.shape),
-        "margin": plan.options.margin,
-        "batch_us": plan.options.batch_us,
-        "cold": plan.options.cold,
-        **({"network": plan.network} if plan.network else {}),
+        "shape": str(shape),
+        "margin": options.margin,
+        "batch_us": options.batch_us,
+        "cold": options.cold,
+        **({"network": request.network} if request.network else {}),
         "decided": summary.decided,
         "problems": summary.problems,
         "guidelines_fail": [violation.name for violation in result.violations],
@@ -259,35 +335,51 @@ def _made(plan: _Plan, hello: Hello, result: Result, summary: Summary) -> dict[s
     }
 
 
-def _tell(result: Result, summary: Summary, plan: _Plan, how: str, json: bool) -> None:
-    for remark in result.remarks:
-        console.note(remark)
-    if how != "complete":
-        reason = "the budget is spent" if how == "out of time" else "interrupted"
-        console.err.print(
-            f"espalier: {reason}: the table has {summary.decided} of {summary.problems} entries and can be used; "
-            "the same command goes on from here",
-            soft_wrap=True,
-        )
+def _tell(legs: Sequence[_Leg], json: bool) -> None:
+    for leg in legs:
+        for remark in leg.result.remarks:
+            console.note(remark)
+        if leg.how != "complete":
+            reason = "the budget is spent" if leg.how == "out of time" else "interrupted"
+            console.err.print(
+                f"espalier: {reason}: the table has {leg.summary.decided} of {leg.summary.problems} entries and can be "
+                "used; the same command goes on from here",
+                soft_wrap=True,
+            )
     if json:
-        document = {
-            "table": str(plan.output),
-            "report": str(plan.report),
-            "ended": how,
-            "summary": asdict(summary),
-            "decisions": [decision.to_json() for decision in result.decisions.values()],
-            "violations": [str(violation) for violation in result.violations],
-            "repaired": [str(violation) for violation in result.repaired],
-            "apparent": [str(violation) for violation in result.apparent],
-            "samples": result.samples,
-            "curves": result.curves,
-            "remarks": result.remarks,
-        }
-        console.print_json(document)
+        documents = [_document(leg) for leg in legs]
+        console.print_json(documents[0] if len(documents) == 1 else {"transports": documents})
         return
-    console.out.print(summary_table(result, plan.shape))
-    for line in summary.lines():
+    for leg in legs:
+        _tell_leg(leg)
+    if len(legs) > 1:
+        faster = preferred_transport(read_table(load_core(), legs[0].request.output).raw["rows"])
+        console.out.print(f"between nodes, {'UCX' if faster == UCX else 'MPI'} carries messages unless told otherwise")
+    console.out.print(f"table:  {escape(str(legs[0].request.output))}", soft_wrap=True)
+
+
+def _tell_leg(leg: _Leg) -> None:
+    console.out.print(summary_table(leg.result, leg.shape))
+    for line in leg.summary.lines():
         console.out.print(escape(line), soft_wrap=True)
-    for violation in result.violations:
+    for violation in leg.result.violations:
         console.out.print(f"[yellow]guideline:[/] {escape(str(violation))}", soft_wrap=True)
-    console.out.print(f"table:  {escape(str(plan.output))}\nreport: {escape(str(plan.report))}", soft_wrap=True)
+    console.out.print(f"report: {escape(str(leg.request.report))}", soft_wrap=True)
+
+
+def _document(leg: _Leg) -> dict[str, Any]:
+    result = leg.result
+    return {
+        "table": str(leg.request.output),
+        "report": str(leg.request.report),
+        "transport": leg.request.variables.get(TRANSPORT, MPI),
+        "ended": leg.how,
+        "summary": asdict(leg.summary),
+        "decisions": [decision.to_json() for decision in result.decisions.values()],
+        "violations": [str(violation) for violation in result.violations],
+        "repaired": [str(violation) for violation in result.repaired],
+        "apparent": [str(violation) for violation in result.apparent],
+        "samples": result.samples,
+        "curves": result.curves,
+        "remarks": result.remarks,
+    }

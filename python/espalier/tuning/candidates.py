@@ -71,6 +71,7 @@ class Machine:
     topology: Any
     parameters: Any  # espalier._core.CostParameters
     most_groups: int = 0  # more leaders per node than this gain nothing on this network; 0: nobody has looked
+    transport: str = "mpi"  # what carries messages between nodes
 
 
 def seeds(machine: Machine, problem: Problem) -> list[str]:

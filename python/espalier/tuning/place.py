@@ -25,7 +25,7 @@ def survey(core: Any, hello: Hello, variables: Mapping[str, str]) -> Machine:
     topology = core.Topology(list(shape.node_of), not probe_single_copy(), crowded, window)
     parameters = core.CostParameters()
     parameters.cores = -(-hello.cores // len(set(hello.node_of)))
-    return Machine(core, shape, topology, parameters)
+    return Machine(core, shape, topology, parameters, transport=hello.transport or "mpi")
 
 
 def shape_of(core: Any, hello: Hello, virtual_nodes: str | None) -> Shape:

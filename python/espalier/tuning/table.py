@@ -20,6 +20,11 @@ from espalier.tuning.decisions import Decision
 from espalier.tuning.problems import EXCHANGED, FORMS, OPERATIONS, Problem
 from espalier.tuning.racing import NATIVE
 
+# Transports: the MPI's own messages, which tables do not mention, and UCX.
+MPI, UCX = "mpi", "ucx"
+# UCX must be faster by this factor on average; what needs nothing else to be installed stays otherwise.
+_WORTH_A_CHANGE = 1.05
+
 # A measured size speaks for sizes up to this factor away; beyond it the built-in choice is the better guess.
 _REACH = 4
 # A row about all sizes ends here, beyond any buffer (src/tune/table.cpp).
@@ -82,6 +87,7 @@ def _row(decision: Decision, span: tuple[int, int], machine: Machine) -> dict[st
     return {
         "operation": decision.problem.even.operation,
         **({"form": "uneven"} if decision.problem.is_uneven else {}),
+        **({"transport": machine.transport} if machine.shape.nodes > 1 and machine.transport != MPI else {}),
         "nodes": [machine.shape.nodes] * 2,
         "ppn": [machine.shape.ppn] * 2,
         "bytes": list(span),
@@ -144,9 +150,24 @@ def merge_rows(old: Iterable[Mapping[str, Any]], new: Sequence[Mapping[str, Any]
     return [*new, *(row for row in old if not any(_replaces(one, row) for one in new))]
 
 
+def preferred_transport(rows: Iterable[Mapping[str, Any]]) -> str:
+    """What should carry messages between nodes: the faster one at the sizes and shapes that were measured over both.
+
+    The sessions were not at the same time, so what counts is how often native fits into each: geometric means.
+    """
+    ratios: dict[str, dict[tuple[Any, ...], float]] = {MPI: {}, UCX: {}}
+    for row in rows:
+        if row["nodes"][0] > 1 and row["measured"]["chosen_us"] > 0:
+            about = (row["operation"], row.get("form"), *row["nodes"], *row["ppn"], row["measured"]["bytes"])
+            ratio = row["measured"]["native_us"] / row["measured"]["chosen_us"]
+            ratios[row.get("transport", MPI)].setdefault(about, ratio)
+    both = [math.log(ratios[UCX][about] / ratios[MPI][about]) for about in ratios[UCX] if about in ratios[MPI]]
+    return UCX if both and math.exp(sum(both) / len(both)) >= _WORTH_A_CHANGE else MPI
+
+
 def _replaces(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     """Whether it speaks of the same problem, or leaves the old row nothing to fire for: the first match wins."""
-    if any(new.get(name) != old.get(name) for name in ("operation", "form", "nodes", "ppn")):
+    if any(new.get(name) != old.get(name) for name in ("operation", "form", "transport", "nodes", "ppn")):
         return False
     inside = new["bytes"][0] <= old["bytes"][0] and old["bytes"][1] <= new["bytes"][1]
     return bool(inside or new["measured"]["bytes"] == old["measured"]["bytes"])
@@ -160,10 +181,13 @@ def format_table(
     model: Mapping[str, Any] | None = None,
 ) -> str:
     """The file's text: head and rows, one row per line. `model`: what things cost here (espalier.tuning.model)."""
+    rows = list(rows)
+    transport = preferred_transport(rows)
     head = {
         "espalier_table": core.table_version,
         "machine": signature.machine,
         "mpi": signature.mpi,
+        **({"transport": transport} if transport != MPI else {}),
         "made": made,
     } | ({"model": model} if model else {})
     lines = [f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}," for name, value in head.items()]

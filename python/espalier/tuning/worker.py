@@ -52,6 +52,7 @@ class Hello:
     node_cores: int  # that the ranks of one node believe to have
     node_of: tuple[int, ...]  # by rank; ranks of one node share memory
     library: str  # MPI_Get_library_version
+    transport: str = ""  # what carries messages between nodes: mpi or ucx; empty on one node
 
 
 class Worker:
@@ -167,7 +168,9 @@ class Worker:
 
 def _parse_hello(fields: Mapping[str, Any]) -> Hello:
     ranks, cores, node_cores = (int(fields[name]) for name in ("ranks", "cores", "node_cores"))
-    return Hello(ranks, cores, node_cores, tuple(fields["node_of"]), str(fields["library"]))
+    return Hello(
+        ranks, cores, node_cores, tuple(fields["node_of"]), str(fields["library"]), fields.get("transport", "")
+    )
 
 
 def _parse_arm(fields: Mapping[str, Any]) -> ArmTimes:

@@ -113,6 +113,13 @@ std::string describe_call(const Problem& problem, MPI_Comm comm) {
   return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + origin;
 }
 
+std::string describe_transport(MPI_Comm comm) {
+  const Communicator* communicator = Communicator::find_existing(comm);
+  if (communicator == nullptr || communicator->engine() == nullptr) return "";
+  const std::optional<Transport> transport = communicator->engine()->transport();
+  return transport ? name(*transport) : "";
+}
+
 void choose(Operation operation, const std::string& text, MPI_Comm comm) {
   std::optional<Selection> selection;
   if (!text.empty()) selection = parse_selection(operation, text);

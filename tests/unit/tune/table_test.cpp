@@ -80,6 +80,25 @@ TEST(Table, has_no_answer_outside_what_was_measured) {
   EXPECT_EQ(table.find(one_node(2), {Operation::allgather, 4, Rank(0)}), nullptr);
 }
 
+TEST(Table, between_nodes_only_rows_of_the_same_transport_count) {
+  const Topology two = Topology::from_nodes(std::vector{0, 0, 1, 1}), one = one_node(2);
+  const std::string by_ucx =
+      row(R"("operation":"broadcast","transport":"ucx","nodes":[1,2],"ppn":[2,2],"bytes":[0,255],"selection":"chain")");
+  const Table table = Table::parse(file(by_ucx), "it");
+  EXPECT_EQ(table.rows()[0].transport, Transport::ucx);
+  EXPECT_EQ(table.find(two, broadcast(4)), nullptr);
+  EXPECT_NE(table.find(two, broadcast(4), Transport::ucx), nullptr);
+  EXPECT_NE(table.find(one, broadcast(4)), nullptr) << "nothing is carried on one node";
+}
+
+TEST(Table, may_name_the_transport_to_use) {
+  std::string text = file(small);
+  EXPECT_EQ(Table::parse(text, "it").transport(), Transport::mpi);
+  text.insert(1, R"("transport":"ucx",)");
+  EXPECT_EQ(Table::parse(text, "it").transport(), Transport::ucx);
+  EXPECT_NE(complaint(file(small).insert(1, R"("transport":"pigeon",)")).find("transport"), std::string::npos);
+}
+
 TEST(Table, takes_the_largest_node_for_the_shape_of_unequal_ones) {
   const Table table = Table::parse(
       file(row(R"("operation":"barrier","nodes":[3,3],"ppn":[4,4],"bytes":[0,0],"selection":"native")")), "it");
