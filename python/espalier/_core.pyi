@@ -288,7 +288,7 @@ class LaidTree:
         """knomial, chain, ring, scatter_ring …; flat where no order of nodes is better than another."""
     @property
     def traversal(self) -> str:
-        """natural, breadth or depth."""
+        """natural, breadth, depth or bine; auto where nodes have changed places since."""
     @property
     def node_at(self) -> list[int]:
         """The node at each position; the root's first."""

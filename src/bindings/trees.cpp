@@ -46,7 +46,7 @@ std::string_view name_of(trees::Shape shape) {
 }
 
 std::string_view name_of(trees::Traversal traversal) {
-  static constexpr std::array<std::string_view, 4> names = {"natural", "breadth", "depth", "auto"};
+  static constexpr std::array<std::string_view, 5> names = {"natural", "breadth", "depth", "bine", "auto"};
   return names.at(static_cast<std::size_t>(traversal));
 }
 

@@ -41,6 +41,7 @@ Traversal traversal_of(plan::Order order) {
     case plan::Order::natural: return Traversal::natural;
     case plan::Order::breadth: return Traversal::breadth;
     case plan::Order::depth: return Traversal::depth;
+    case plan::Order::bine: return Traversal::bine;
     default: return Traversal::best;
   }
 }
@@ -72,7 +73,8 @@ trees::Order derive_node_order(const Topology& topology, const Problem& problem,
 
 NodeOrder::NodeOrder(const Topology& topology, const Problem& problem, const Choice& choice)
     : layout_(derive_layout(topology, problem, choice)), nodes_(topology.nodes()) {
-  if (choice.order == plan::Order::natural || topology.distances().is_neutral()) return;
+  const bool follows_network = choice.order != plan::Order::natural && choice.order != plan::Order::bine;
+  if (choice.order == plan::Order::natural || (follows_network && topology.distances().is_neutral())) return;
   order_ = topology.order_memo().get(key_of(layout_, choice.order), [&] {
     trees::Order order = derive_node_order(topology, problem, choice);
     return order.traversal == Traversal::natural ? std::vector<int>{} : std::move(order.node_at);

@@ -37,7 +37,7 @@ namespace {
 #define STORES " stores=cached|streaming"
 #define LEVELS " levels=1|2"
 #define LEADERS " leaders=natural|near|spread"
-#define ORDER " order=auto|natural|breadth|depth"
+#define ORDER " order=auto|natural|breadth|depth|bine"
 constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN LEVELS LEADERS ORDER;
 constexpr const char* spread_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
 constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
@@ -289,9 +289,9 @@ plan::Leaders parse_leaders(std::string_view value) {
 
 plan::Order parse_order(std::string_view value) {
   using plan::Order;
-  for (const Order order : {Order::best, Order::natural, Order::breadth, Order::depth})
+  for (const Order order : {Order::best, Order::natural, Order::breadth, Order::depth, Order::bine})
     if (value == name(order)) return order;
-  throw Error("order=" + std::string(value) + ": one of auto, natural, breadth, depth");
+  throw Error("order=" + std::string(value) + ": one of auto, natural, breadth, depth, bine");
 }
 
 void set_knob(Choice& choice, std::string_view knob, std::string_view value) {

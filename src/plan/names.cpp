@@ -66,7 +66,7 @@ const char* name(Leaders leaders) {
 }
 
 const char* name(Order order) {
-  static constexpr const char* names[] = {"auto", "natural", "breadth", "depth"};
+  static constexpr const char* names[] = {"auto", "natural", "breadth", "depth", "bine"};
   return names[static_cast<int>(order)];
 }
 

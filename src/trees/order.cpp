@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "trees/bine.hpp"
 #include "trees/greedy.hpp"
 #include "trees/path.hpp"
 #include "trees/reach.hpp"
@@ -26,6 +27,8 @@ Order derive(const Distances& distances, const Layout& layout, const Reach& reac
   Order order{{}, traversal, 0};
   if (traversal == Traversal::natural)
     order.node_at = derive_natural_order(layout.root, count);
+  else if (traversal == Traversal::bine)
+    order.node_at = derive_bine_order(layout, count);
   else if (is_path(layout))
     order.node_at = derive_path_order(distances, layout);
   else if (traversal == Traversal::breadth)
@@ -63,6 +66,7 @@ void improve(const Distances& distances, const Reach& reach, Order& order) {
 
 Order derive_order(const Distances& distances, const Layout& layout, int count, Traversal wanted) {
   const Reach reach(distances, layout, count);
+  if (wanted == Traversal::bine) return derive(distances, layout, reach, count, wanted);
   const bool is_free = !distances.is_neutral() && count > 2 && layout.shape != Shape::flat;
   if (!is_free) return derive(distances, layout, reach, count, Traversal::natural);
   if (wanted != Traversal::best) return derive(distances, layout, reach, count, wanted);

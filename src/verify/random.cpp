@@ -75,7 +75,7 @@ Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool
   choice.exchange = static_cast<plan::Exchange>(random.between(0, 3));
   choice.connections = random.one_in(2) ? 0 : random.between(1, 4);
   choice.leaders = random.one_in(3) ? plan::Leaders::spread : plan::Leaders::near;
-  choice.order = static_cast<plan::Order>(random.between(0, 3));
+  choice.order = static_cast<plan::Order>(random.between(0, 4));
   choice.stores = random.one_in(4) ? plan::Stores::streaming : plan::Stores::cached;
   choice.levels = random.between(1, 2);
   return choice;

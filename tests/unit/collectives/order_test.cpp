@@ -72,6 +72,29 @@ TEST(NodeOrder, OfAScatterOrGatherCostsNoMoreMessages) {
     }
 }
 
+/// Messages between switches of `below` consecutive nodes, which nobody has told the library about.
+int far_messages(Operation operation, const char* choice, int nodes, int below) {
+  std::vector<int> node_of;
+  for (int r = 0; r < nodes; ++r) node_of.push_back(r);
+  const Problem problem{operation, 1000, Rank(5), 1};
+  const plan::Plan plan = build_plan(Topology::from_nodes(node_of), problem, parse_choice(operation, choice));
+  EXPECT_TRUE(verify::verify(plan).empty());
+  int far = 0;
+  for (int r = 0; r < nodes; ++r)
+    for (const plan::Step& step : plan.programs[static_cast<std::size_t>(r)].steps)
+      if (step.op() == plan::Op::send) far += r / below != step.peer().value / below;
+  return far;
+}
+
+TEST(NodeOrder, OfABineTreeSendsFewerMessagesFarThoughNothingIsKnown) {
+  for (const Operation operation : {Operation::broadcast, Operation::reduce, Operation::scatter, Operation::gather})
+    for (const int nodes : {32, 48, 50, 64})
+      for (const int below : {4, 6, 8})
+        EXPECT_LE(far_messages(operation, "knomial,order=bine", nodes, below),
+                  far_messages(operation, "knomial,order=natural", nodes, below))
+            << nodes << " nodes, " << below << " per switch";
+}
+
 TEST(NodeOrder, IsDerivedOncePerTopology) {
   const Topology topology = two_switches();
   const Problem problem{Operation::broadcast, 1000, Rank(3), 1};
