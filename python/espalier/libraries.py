@@ -45,8 +45,17 @@ def find_tune_worker(abi: Abi) -> Path:
 
 def find_simulator() -> Path:
     """The program that plays plans on simulated networks. Raises UserError where it is missing, as without SimGrid."""
+    return _find_with_simgrid("espalier-simulator")
+
+
+def find_executor() -> Path:
+    """The library as a program of SimGrid's MPI. Raises UserError where it is missing, as without SimGrid."""
+    return _find_with_simgrid("espalier-executor.so")
+
+
+def _find_with_simgrid(name: str) -> Path:
     try:
-        return _find("espalier-simulator")
+        return _find(name)
     except UserError as error:
         remedy = "install SimGrid (Debian: apt-get install libsimgrid-dev), then build Espalier again"
         raise UserError(f"{error.message}: it is built where SimGrid is installed", remedy) from error

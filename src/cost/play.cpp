@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cost/step_time.hpp"
+
 namespace espalier::cost {
 
 using plan::Op;
@@ -50,14 +52,13 @@ void Play::advance() {
 }
 
 bool Play::perform(Rank me, const Step& step) {
-  const auto bytes = static_cast<double>(step.bytes());
   switch (step.op()) {
-    case Op::put: return work(me, is_operand(me, step) ? 0 : is_.put.of(bytes));
-    case Op::get: return work(me, is_operand(me, step) ? 0 : is_.get.of(bytes));
+    case Op::put:
+    case Op::get:
+    case Op::copy:
+    case Op::reduce: return work(me, time_of_copy(me));
     case Op::pull:
-    case Op::push: return copy_through_kernel(me, neighbour(me, step.neighbour()), is_.single_copy.of(bytes));
-    case Op::copy: return work(me, is_operand(me, step) ? 0 : is_.copy.of(bytes));
-    case Op::reduce: return work(me, reduce_time(me, step));
+    case Op::push: return copy_through_kernel(me, neighbour(me, step.neighbour()), time_of_copy(me));
     case Op::post: return post(me, step);
     case Op::await: return await(me, neighbour(me, step.neighbour()), step);
     case Op::await_all: return await_all(me, step);
@@ -68,14 +69,10 @@ bool Play::perform(Rank me, const Step& step) {
   return true;
 }
 
-/// What is moved to where the next step combines it with something is read there at once (execute/interpreter.cpp).
-bool Play::is_operand(Rank me, const Step& step) const {
-  const auto& steps = plan_.programs[static_cast<std::size_t>(me.value)].steps;
-  const std::size_t next = processes_[static_cast<std::size_t>(me.value)].step + 1;
-  if (next >= steps.size() || steps[next].op() != Op::reduce || steps[next].bytes() != step.bytes()) return false;
-  const bool is_put = step.op() == Op::put;
-  return steps[next].buffer() == (is_put ? plan::Buffer::window : step.buffer()) &&
-         steps[next].offset() == (is_put ? step.window_offset() : step.offset());
+double Play::time_of_copy(Rank me) const {
+  const auto rank = static_cast<std::size_t>(me.value);
+  const std::span<const Step> steps(plan_.programs[rank].steps);
+  return copy_time(steps.subspan(processes_[rank].step), topology_.local_rank(me), is_);
 }
 
 /// Neighbours that are there because of the same rank hold each other up, and that rank them.
@@ -88,12 +85,6 @@ bool Play::copy_through_kernel(Rank me, Rank other, double time) {
   at(me).in_kernel_for = other;
   at(me).in_kernel_until = at(me).now;
   return true;
-}
-
-double Play::reduce_time(Rank me, const Step& step) const {
-  const auto bytes = static_cast<double>(step.bytes());
-  const bool is_far = step.far_buffer() == plan::Buffer::window && step.neighbour() != topology_.local_rank(me);
-  return is_far ? std::max(is_.get.of(bytes), is_.reduce.of(bytes)) : is_.reduce.of(bytes);
 }
 
 /// Takes a core of the node for a while, where there are not enough for all.

@@ -90,9 +90,8 @@ class Play {
 
   /// False when the step cannot be done yet: the rank's turn comes again when somebody wakes it.
   bool perform(Rank me, const plan::Step& step);
-  bool is_operand(Rank me, const plan::Step& step) const;
+  double time_of_copy(Rank me) const;
   bool copy_through_kernel(Rank me, Rank other, double time);
-  double reduce_time(Rank me, const plan::Step& step) const;
   bool work(Rank me, double time);
   bool post(Rank me, const plan::Step& step);
   bool await(Rank me, Rank owner, const plan::Step& step);

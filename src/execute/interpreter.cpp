@@ -56,6 +56,11 @@ void Interpreter::transfer(const Step& step, const std::byte* from, std::byte* i
   }
 }
 
+void Interpreter::post(const Step& step) noexcept {
+  if (environment_.meter != nullptr) return environment_.meter->post(*environment_.seat, step.flag(), step.tick());
+  environment_.seat->post(step.flag(), step.tick());
+}
+
 Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
   Seat* seat = environment_.seat;
   const auto verdict = [](bool is_fine) { return is_fine ? Outcome::next : Outcome::broken; };
@@ -65,7 +70,7 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
                                                                                           : Outcome::wait;
     case Op::await_all:
       return seat->all_reached(step.flag(), step.tick(), step.calls_back()) ? Outcome::next : Outcome::wait;
-    case Op::post: seat->post(step.flag(), step.tick()); return Outcome::next;
+    case Op::post: post(step); return Outcome::next;
     case Op::put:
       transfer(step, address(step.buffer(), step.offset()), address(Buffer::window, step.window_offset()));
       return Outcome::next;
@@ -98,6 +103,7 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
 Status Interpreter::advance() noexcept {
   const Step* const end = program_.steps.data() + program_.steps.size();
   for (; next_ != end; ++next_) {
+    if (environment_.meter != nullptr) environment_.meter->spend({next_, end});
     const Outcome outcome = execute(*next_);
     if (outcome == Outcome::wait) return Status::waiting;
     if (outcome == Outcome::broken) return Status::failed;

@@ -23,6 +23,7 @@ struct Environment {
   Network* network = nullptr;
   SingleCopy* single_copy = nullptr;
   const Reducer* reducer = nullptr;
+  Meter* meter = nullptr;
 };
 
 enum class Status {
@@ -56,6 +57,7 @@ class Interpreter {
   void transfer(const plan::Step& step, const std::byte* from, std::byte* into) noexcept;
   enum class Outcome { next, wait, broken };
   Outcome execute(const plan::Step& step) noexcept;
+  void post(const plan::Step& step) noexcept;
 
   const plan::Program& program_;
   Environment environment_;

@@ -5,7 +5,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include <span>
+
 #include "base/ids.hpp"
+#include "plan/problem.hpp"
+#include "plan/step.hpp"
 
 namespace espalier::execute {
 
@@ -61,6 +65,20 @@ class Waiter {
   /// each wait. `bell` is that of the neighbour whose flag the look missed: it rings after it is raised. Null where
   /// nobody rings: a message of the network is awaited, or no rank of the communicator ever sleeps.
   virtual void pause(std::uint32_t attempt, Bell* bell) noexcept = 0;
+};
+
+class Seat;
+
+/// Where time is simulated, work does not take any by itself: this lets it pass. Null where time is real.
+class Meter {
+ public:
+  virtual ~Meter() = default;
+  /// The program about to run is for this problem.
+  virtual void begin(const plan::Problem& problem) = 0;
+  /// Returns when the time is over that `rest.front()` keeps a processor busy, of what is left of the program.
+  virtual void spend(std::span<const plan::Step> rest) noexcept = 0;
+  /// Raises the flag, as Seat::post does, once neighbours may see it. Returns at once.
+  virtual void post(Seat& seat, plan::Flag flag, std::uint64_t tick) noexcept = 0;
 };
 
 }  // namespace espalier::execute

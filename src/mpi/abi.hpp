@@ -4,13 +4,23 @@
 // Both libraries' C++ bindings are long gone, but old headers would still pull them in.
 #define MPICH_SKIP_MPICXX 1
 #define OMPI_SKIP_MPICXX 1
+// SimGrid would put its own names in the place of malloc, free and printf's neighbours.
+#define SMPI_NO_OVERRIDE_MALLOC 1
 #include <mpi.h>
 
-// The standard ABI and MPICH's have large-count entry points; Open MPI, up to 5.0, has none.
-#if defined(OPEN_MPI)
+// The standard ABI and MPICH's have large-count entry points; Open MPI, up to 5.0, and SimGrid's MPI have none.
+#if defined(OPEN_MPI) || defined(ESPALIER_SIMULATED)
 #define ESPALIER_HAS_LARGE_COUNTS 0
 #else
 #define ESPALIER_HAS_LARGE_COUNTS 1
+#endif
+
+// Preloaded libraries may use the fast model of thread-local storage. A simulator loads this one once per rank, and for
+// so many there is no room.
+#if defined(ESPALIER_SIMULATED)
+#define ESPALIER_FAST_THREAD_LOCAL
+#else
+#define ESPALIER_FAST_THREAD_LOCAL [[gnu::tls_model("initial-exec")]]
 #endif
 
 #if defined(OPEN_MPI)

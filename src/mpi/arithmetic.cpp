@@ -125,7 +125,7 @@ std::optional<Arithmetic> ask(MPI_Op op, MPI_Datatype type, const KnownOp* known
   return arithmetic;
 }
 
-[[gnu::tls_model("initial-exec")]] thread_local std::optional<Arithmetic> last_used;
+ESPALIER_FAST_THREAD_LOCAL thread_local std::optional<Arithmetic> last_used;
 
 }  // namespace
 

@@ -119,7 +119,7 @@ struct Remembered {
 
 // Direct mapped: a program uses few predefined types. `is_named` tells filled entries from empty ones.
 constexpr std::size_t slots = 8;
-[[gnu::tls_model("initial-exec")]] thread_local Remembered remembered[slots];
+ESPALIER_FAST_THREAD_LOCAL thread_local Remembered remembered[slots];
 
 // Handles are small integers or addresses of large objects: the upper bits of a product mix both.
 std::size_t slot_of(MPI_Datatype type) {

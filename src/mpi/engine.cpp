@@ -200,19 +200,21 @@ bool Engine::perform(Entry& entry, std::byte* input, std::byte* output, const ex
     case Entry::Kind::tiny:
       execute::run_tiny(seat_, entry.problem, input, output, reducer, *means_.waiter);
       return true;
-    case Entry::Kind::program: return run_program(entry.program, {input, output}, reducer);
+    case Entry::Kind::program: return run_program(entry, {input, output}, reducer);
     case Entry::Kind::nothing: return true;
     case Entry::Kind::native: break;  // counted; the caller passes it on
   }
   return true;
 }
 
-bool Engine::run_program(const plan::Program& program, const execute::Buffers& buffers,
-                         const execute::Reducer* reducer) {
+bool Engine::run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer) {
+  const plan::Program& program = entry.program;
   const execute::Buffers all{buffers.input, buffers.output, scratch_.take(program.scratch_bytes)};
   if (means_.network) means_.network->reserve(program.slots);
   seat_.begin_call();
-  const execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get(), reducer};
+  const execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get(), reducer,
+                                         means_.meter.get()};
+  if (means_.meter) means_.meter->begin(entry.problem);
   const bool is_fine = execute::run_program(program, all, environment, *means_.waiter);
   scratch_.trim();
   return is_fine;

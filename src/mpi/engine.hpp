@@ -44,6 +44,7 @@ struct Means {
   Transport transport = Transport::mpi;       ///< what it goes by
   std::unique_ptr<execute::SingleCopy> single_copy;
   std::unique_ptr<execute::Waiter> waiter;
+  std::unique_ptr<execute::Meter> meter;  ///< null where time is real
   /// The waiter may sleep, here or at a neighbour (execute/seat.hpp).
   bool rings = false;
   /// What was measured on this machine, if all ranks have the same; outlives the engine.
@@ -104,7 +105,7 @@ class Engine {
   void prove(const plan::Problem& problem, const plan::Choice& choice) const;
   void tell(const std::string& line) const;
   bool perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
-  bool run_program(const plan::Program& program, const execute::Buffers& buffers, const execute::Reducer* reducer);
+  bool run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer);
 
   Means means_;
   const Policy& policy_;

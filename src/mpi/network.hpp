@@ -10,7 +10,7 @@ namespace espalier::mpi {
 
 /// Owns the private communicator, whose ranks are those of the communicator it serves. One tag is enough: MPI keeps
 /// messages between two ranks in order, and nobody else sends here.
-class MpiNetwork final : public execute::Network {
+class MpiNetwork : public execute::Network {
  public:
   explicit MpiNetwork(MPI_Comm comm) : comm_(comm) {}
   /// Frees the communicator, so all ranks destroy theirs together; not when MPI is about to end.
@@ -23,9 +23,11 @@ class MpiNetwork final : public execute::Network {
   bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept override;
   Progress test(std::uint32_t slot) noexcept override;
 
+ protected:
+  std::vector<MPI_Request> requests_;  ///< by slot
+
  private:
   MPI_Comm comm_;
-  std::vector<MPI_Request> requests_;  ///< by slot
 };
 
 }  // namespace espalier::mpi

@@ -2,12 +2,11 @@
 // Collectives of the native library that let others run while they wait. The blocking ones of some libraries never
 // yield: with more ranks than cores each would cost milliseconds.
 
-#include <sched.h>
-
 #include <cstddef>
 #include <vector>
 
 #include "mpi/native.hpp"
+#include "mpi/surroundings.hpp"
 
 namespace espalier::mpi {
 
@@ -22,7 +21,7 @@ inline void check(int code) {
 inline void wait_quietly(MPI_Request request) {
   for (int is_complete = 0; !is_complete;) {
     check(native().Test(&request, &is_complete, MPI_STATUS_IGNORE));
-    if (!is_complete) sched_yield();
+    if (!is_complete) let_others_run();
   }
 }
 

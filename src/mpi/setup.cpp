@@ -13,11 +13,10 @@
 #include "mpi/agreement.hpp"
 #include "mpi/facts.hpp"
 #include "mpi/library.hpp"
-#include "mpi/network.hpp"
 #include "mpi/quiet.hpp"
+#include "mpi/surroundings.hpp"
 #include "mpi/survey.hpp"
 #include "mpi/ucx_setup.hpp"
-#include "mpi/waiter.hpp"
 #include "transports/cross_memory.hpp"
 #include "transports/mapped_memory.hpp"
 
@@ -83,6 +82,7 @@ class SetUp {
 
   void gather_facts() {
     Facts mine = probe_facts(library_.settings());
+    disguise(mine);
     mine.virtual_node = library_.virtual_node();
     mine.table = library_.table() == nullptr ? 0 : library_.table()->hash();
     mine.communicators = library_.communicators();
@@ -188,11 +188,9 @@ class SetUp {
     means.board = execute::Board(memory_->base(), shape_);
     if (means.topology.nodes() > 1) std::tie(means.network, means.transport) = make_network();
     means.single_copy = make_single_copy();
-    const int spin = capabilities_.oversubscribed ? 0 : library_.settings().wait_spin;
-    const Waiting waiting = library_.settings().waiting;
-    means.waiter = std::make_unique<MpiWaiter>(waiting, static_cast<std::uint32_t>(spin), library_.progress(),
-                                               means.network.get());
-    means.rings = waiting == Waiting::futex;
+    means.waiter = make_waiter(library_, capabilities_.oversubscribed, means.network.get());
+    means.meter = make_meter(means.topology, means.me);
+    means.rings = means.meter != nullptr || library_.settings().waiting == Waiting::futex;
     if (agreement_.has_table) means.table = library_.table();
     report(means.topology);
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
@@ -205,7 +203,7 @@ class SetUp {
       // Somebody asked for it, or tuned with it, so this is worth a line in any case.
       if (rank_ == 0) library_.say_once("messages between nodes go through MPI: " + ucx.refusal);
     }
-    return {std::make_unique<MpiNetwork>(make_private_comm()), Transport::mpi};
+    return {make_message_network(make_private_comm()), Transport::mpi};
   }
 
   // Equal on all ranks: a collective setting, or a table that all have.

@@ -3,8 +3,8 @@
 namespace espalier::trees {
 namespace {
 
-/// Hands out places on a line, an arc to each subtree. Recursion is as deep as the tree: log2(count), as all shapes that
-/// come here are k-nomial or binary.
+/// Hands out places on a line, an arc to each subtree. Recursion is as deep as the tree: log2(count), as all shapes
+/// that come here are k-nomial or binary.
 class Arcs {
  public:
   Arcs(const Layout& layout, int count)

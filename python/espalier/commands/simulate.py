@@ -11,9 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from espalier import console
+from espalier.commands.simulate_executed import parse_arms, report, run_arms
 from espalier.core import load_core, user_errors
 from espalier.errors import UserError
 from espalier.fabric.view import split_hosts
+from espalier.simulation.executor import Case, Job
 from espalier.simulation.gantt import MOST_RANKS, draw_gantt
 from espalier.simulation.simulator import Answer, Request, simulate_all
 from espalier.simulation.simulator import simulate as run_simulator
@@ -85,6 +87,13 @@ def simulate(
     gantt: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"Draw who waits for whom (SVG, up to {MOST_RANKS} ranks).")
     ] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Run the library itself on simulated ranks, instead of playing the plan.")
+    ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="MPI,…", help="With --execute: also mvapich2, ompi, mpich, impi, or all of SimGrid's."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Play the plan for OP on a simulated network: messages share links, copies and flags take their time."""
@@ -113,6 +122,9 @@ def simulate(
             connection_rate=connection_rate,
             loads=True,
         )
+    if execute or against is not None:
+        _execute(request, against, json)
+        return
     first = run_simulator(replace(request, spans=gantt is not None, flights=gantt is not None))
     arms = [Arm(algorithm or "built-in choice", first)]
     if orders:
@@ -125,6 +137,15 @@ def simulate(
         console.print_json(_as_json(request, arms))
     else:
         _print(request, arms, gantt)
+
+
+def _execute(request: Request, against: str | None, as_json: bool) -> None:
+    if request.host_of_node or request.connection_rate:
+        raise UserError("--execute places node n on host n, and has no bound on connections", "leave the option out")
+    choices = {request.operation: request.choice} if request.choice else {}
+    job = Job(request.network, request.node_of, choices)
+    case = Case(request.operation, request.bytes, request.root)
+    report(job, case, run_arms(job, case, parse_arms(against)), as_json)
 
 
 def _full_name(core: Any, operation: str) -> str:

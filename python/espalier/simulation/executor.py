@@ -1,0 +1,137 @@
+"""Execution: the library itself on simulated ranks (SimGrid's SMPI), beside SimGrid's copies of other MPIs' algorithms.
+
+A plan is not played through here but run: src/mpi is compiled against SimGrid's mpi.h, every rank sets up its
+communicator, builds its program and moves real bytes, and what arrives is checked. Time is simulated, in microseconds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from espalier.errors import UserError
+from espalier.libraries import find_executor
+
+OURS = "espalier"
+SELECTORS = ("mvapich2", "ompi", "mpich", "impi")  # as SimGrid names them
+
+_EAGER = 65537  # below this a message leaves at once: cost::Parameters::eager and what SimGrid compares it with
+_OVERHEAD = 0.4  # of a message on its sender's and its receiver's processor, µs: cost::Parameters::overhead
+# The fluid model without what was calibrated for Ethernet and TCP; nothing is timed but what the model says.
+_MODEL = {
+    "network/model": "CM02",
+    "network/crosstraffic": "0",
+    "network/TCP-gamma": "0",
+    "network/weight-S": "0",
+    "smpi/simulate-computation": "no",
+    "smpi/wtime": "0",
+    "smpi/test": "0",
+    "smpi/async-small-thresh": str(_EAGER),
+    "smpi/send-is-detached-thresh": str(_EAGER),
+    "smpi/os": f"0:{_OVERHEAD}:0",
+    "smpi/ois": f"0:{_OVERHEAD}:0",
+    "smpi/or": f"0:{_OVERHEAD}:0",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One collective: bytes of the message or vector, or of a block; whole 4-byte numbers."""
+
+    operation: str
+    bytes: int
+    root: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """Ranks on the first hosts of a network."""
+
+    network: str  # as in simulator.Request
+    node_of: Sequence[int]  # the host of every rank
+    choices: Mapping[str, str] = field(default_factory=dict)  # by operation; else the built-in choice
+
+    @property
+    def hosts(self) -> int:
+        return max(self.node_of) + 1
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The second call of a case: from the common start to the last rank's end."""
+
+    case: Case
+    microseconds: float
+    wrong: int  # ranks whose result was not what MPI says
+    choice: str  # ours; empty for others
+
+
+def execute(job: Job, arm: str, cases: Sequence[Case], timeout: float | None = None) -> list[Timing]:
+    """Runs the cases one after the other in one simulation; `arm` is OURS or one of SELECTORS.
+
+    Raises UserError where SimGrid is missing, the job does not fit the network, or it takes too long (seconds).
+    """
+    with tempfile.TemporaryDirectory(prefix="espalier-") as folder:
+        hosts = Path(folder) / "hosts"
+        hosts.write_text("".join(f"host{node}\n" for node in job.node_of), encoding="utf-8")
+        command = _command(job, arm, cases, hosts)
+        try:
+            done = subprocess.run(
+                command, env=_environment(job), capture_output=True, text=True, timeout=timeout, cwd=folder
+            )
+        except subprocess.TimeoutExpired as error:
+            raise UserError(f"the simulation did not end within {timeout:g} s", "simulate fewer ranks") from error
+    timings = _read(cases, done.stdout)
+    if len(timings) < len(cases):
+        lines = done.stderr.strip().splitlines()
+        raise UserError(lines[-1] if lines else "the simulation stopped", "see espalier simulate --help")
+    return timings
+
+
+def _command(job: Job, arm: str, cases: Sequence[Case], hosts: Path) -> list[str]:
+    smpirun = shutil.which("smpirun")
+    if smpirun is None:
+        raise UserError("smpirun is missing", "install SimGrid (Debian: apt-get install libsimgrid-dev)")
+    program = str(find_executor())
+    config = _MODEL if arm == OURS else {**_MODEL, "smpi/coll-selector": arm}
+    return [
+        smpirun,
+        "-np",
+        str(len(job.node_of)),
+        "-platform",
+        program,
+        "-hostfile",
+        str(hosts),
+        *(f"--cfg={name}:{value}" for name, value in config.items()),
+        "--log=root.thres:error",
+        program,
+        "ours" if arm == OURS else "native",
+        *(f"{case.operation}:{case.bytes}:{case.root}" for case in cases),
+    ]
+
+
+def _environment(job: Job) -> dict[str, str]:
+    """Without the user's own settings: those are for real machines."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ESPALIER_")}
+    choices = {f"ESPALIER_CHOICE_{operation.upper()}": choice for operation, choice in job.choices.items()}
+    return {
+        **clean,
+        **choices,
+        "SIMULATED_NETWORK": job.network,
+        "SIMULATED_HOSTS": str(job.hosts),
+        "ESPALIER_SHM_LIMIT": "128M",
+        "ESPALIER_TABLE": "off",
+    }
+
+
+def _read(cases: Sequence[Case], output: str) -> list[Timing]:
+    lines = [line.split("\t") for line in output.splitlines() if line.count("\t") == 4]
+    return [
+        Timing(case, float(microseconds), int(wrong), choice)
+        for case, (_, _, microseconds, wrong, choice) in zip(cases, lines, strict=False)
+    ]

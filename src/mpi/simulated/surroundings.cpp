@@ -1,0 +1,125 @@
+// A rank in a simulation (SimGrid's SMPI): one of many coroutines of one thread. Whatever waits must let simulated time
+// pass, or nobody else ever runs; whatever works must let it pass, or it would be free.
+
+#include "mpi/surroundings.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <simgrid/kernel/Timer.hpp>
+#include <string_view>
+#include <vector>
+
+#include "cost/step_time.hpp"
+#include "execute/seat.hpp"
+#include "mpi/facts.hpp"
+#include "mpi/library.hpp"
+#include "mpi/network.hpp"
+#include "mpi/simulated/neighbourhood.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Op;
+
+class SimulatedWaiter final : public execute::Waiter {
+ public:
+  // Between the caller's look and this nothing can have happened.
+  void pause(std::uint32_t, execute::Bell* bell) noexcept override {
+    if (bell == nullptr) return let_others_run();
+    bell->sleep(bell->announce(), {});
+  }
+};
+
+/// A rank that looks at a message can do nothing else until it is there (one step after the other), so it waits at
+/// once: no polling, and no time lost between two looks.
+class SimulatedNetwork final : public MpiNetwork {
+ public:
+  using MpiNetwork::MpiNetwork;
+
+  void reserve(std::uint32_t slots) override {
+    MpiNetwork::reserve(slots);
+    overhead_.resize(std::max<std::size_t>(overhead_.size(), slots));
+  }
+  bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept override {
+    overhead_[slot] = 0;
+    return MpiNetwork::start_send(slot, to, data, bytes);
+  }
+  bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept override {
+    // SMPI itself charges the receiver of a message that did not wait for it (smpi/or), and only that one.
+    const bool is_charged = static_cast<double>(bytes) <= costs_.eager;
+    overhead_[slot] = costs_.step + (is_charged ? 0 : costs_.overhead);
+    return MpiNetwork::start_recv(slot, from, data, bytes);
+  }
+  Progress test(std::uint32_t slot) noexcept override {
+    if (native().Wait(&requests_[slot], MPI_STATUS_IGNORE) != MPI_SUCCESS) return Progress::broken;
+    let_time_pass(overhead_[slot]);
+    return Progress::complete;
+  }
+
+ private:
+  const cost::Parameters costs_;
+  std::vector<double> overhead_;  ///< by slot, of its receiver
+};
+
+/// Charges what cost::Play charges, so that a plan executed and a plan played through are the same experiment.
+class SimulatedMeter final : public execute::Meter {
+ public:
+  SimulatedMeter(LocalRank me, int ranks) : me_(me), ranks_(ranks) {}
+
+  void begin(const plan::Problem& problem) override {
+    is_ = cost::Parameters{}.with_data_of(cost::bytes_of_a_rank(problem, ranks_));
+  }
+
+  void spend(std::span<const plan::Step> rest) noexcept override {
+    const plan::Step& step = rest.front();
+    double time = cost::copy_time(rest, me_, is_);
+    if (cost::is_operand(rest)) time = cost::copy_time(rest.subspan(1), me_, is_) + is_.step;  // both are done at once
+    if (step.op() == Op::pull || step.op() == Op::push)
+      time = Neighbourhood::here().enter_kernel(me_, step.neighbour(), time, is_.together);
+    let_time_pass(time + is_.step);
+  }
+
+  void post(execute::Seat& seat, plan::Flag flag, std::uint64_t tick) noexcept override {
+    std::atomic<std::uint64_t>& word = seat.board().flag(me_, flag);
+    const std::uint64_t value = execute::stamp(seat.call(), tick);
+    execute::Bell& bell = seat.board().bell(me_);
+    Neighbourhood& neighbours = Neighbourhood::here();
+    simgrid::kernel::timer::Timer::set(simulated_now() + is_.flag, [&word, value, &bell, &neighbours] {
+      word.store(value, std::memory_order_release);
+      neighbours.wake_at(bell);
+    });
+  }
+
+ private:
+  LocalRank me_;
+  int ranks_;
+  cost::Parameters is_;
+};
+
+}  // namespace
+
+void let_others_run() noexcept { let_time_pass(1); }
+
+// All ranks are one process; what tells nodes apart is the simulated host. Each rank has a core of its own.
+void disguise(Facts& facts) {
+  const std::string_view name = simgrid::s4u::this_actor::get_host()->get_cname();
+  facts.host = hash_bytes(name.data(), name.size());
+  facts.core_set = 0;
+  facts.cores = facts.host_cores = std::numeric_limits<std::int32_t>::max();
+  facts.processes_on_host = 0;
+  facts.segment = 0;
+}
+
+std::unique_ptr<execute::Waiter> make_waiter(Library&, bool, execute::Network*) {
+  return std::make_unique<SimulatedWaiter>();
+}
+
+std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm) {
+  return std::make_unique<SimulatedNetwork>(comm);
+}
+
+std::unique_ptr<execute::Meter> make_meter(const topology::Topology& topology, Rank me) {
+  return std::make_unique<SimulatedMeter>(topology.local_rank(me), topology.ranks());
+}
+
+}  // namespace espalier::mpi
