@@ -41,6 +41,7 @@ lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	$(BIN)/mypy
 	$(BIN)/mypy bench/papers
 	$(BIN)/mypy bench/measures.py
+	$(BIN)/mypy bench/scaling.py
 
 format: .venv/.complete  ## put sources into the form that lint wants
 	clang-format-14 -i $(SOURCES)
@@ -64,6 +65,12 @@ sim:                   ## plans on simulated networks (SimGrid): exact times, an
 	$(MAKE) --no-print-directory setup
 	cmake -S . -B build/release >/dev/null && scripts/build.sh
 	$(BIN)/python -m pytest tests/simulation tests/command/test_simulate.py
+
+.PHONY: scaling
+scaling:               ## scaling curves on simulated networks against other MPIs' algorithms, 128 ranks: build/scaling
+	scripts/system-packages.sh sim
+	$(MAKE) --no-print-directory setup
+	$(BIN)/python bench/scaling.py --ranks 128 --output build/scaling
 
 # The cluster is up for the tests only; `espalier lab up` is for people.
 .PHONY: lab

@@ -16,7 +16,8 @@ namespace {
 double tree_time(const Scene& s, double way, double degree) {
   const double link = degree * s.network.serial(s.segment());
   const double speaker = degree * s.is.overhead + s.node.spread_writer(s.segment());
-  return way + (s.segments() - 1) * std::max(link, speaker) + s.node.spread(s.segment());
+  const double pace = std::max({link, speaker, s.node.spread_reader(s.segment())});
+  return way + (s.segments() - 1) * pace + s.node.spread(s.segment());
 }
 
 /// Chunks go down a tree, halved (more) at each hop, then round a ring; every chunk is spread while the next is on its
@@ -25,7 +26,8 @@ double scatter_allgather_time(const Scene& s) {
   const double chunk = s.bytes / s.nodes;
   const double rounds = cost::rounds_of(s.nodes, s.choice.radix);
   const double scatter = rounds * s.network.delay() + (s.nodes - 1) * chunk / s.is.link_rate;
-  const double round = std::max(s.network.message(chunk), s.is.overhead + s.node.spread_writer(chunk));
+  const double speaker = s.is.overhead + s.node.spread_writer(chunk);
+  const double round = std::max({s.network.message(chunk), speaker, s.node.spread_reader(chunk)});
   return scatter + (s.nodes - 1) * round + s.node.spread(chunk);
 }
 
@@ -92,7 +94,8 @@ double estimate_allgather(const Scene& s) {
   if (s.nodes == 1) return s.node.exchange(s.bytes);
   const double begin = s.node.collect(s.bytes), end = reorder_time(s, s.ranks);
   const auto round = [&](double sent, double passed) {
-    return std::max(s.network.message(sent * s.of_node()), s.is.overhead + s.node.spread_writer(passed * s.of_node()));
+    const double speaker = s.is.overhead + s.node.spread_writer(passed * s.of_node());
+    return std::max({s.network.message(sent * s.of_node()), speaker, s.node.spread_reader(passed * s.of_node())});
   };
   if (s.choice.between == Between::ring) return begin + (s.nodes - 1) * round(1, 1) + s.node.spread(s.of_node()) + end;
   const bool is_doubling = s.choice.between == Between::recursive_doubling;

@@ -63,6 +63,13 @@ double NodeTime::spread_writer(double bytes) const {
   return bytes / ranks_ >= least_pushed ? others_ * single_copy(bytes / ranks_) : 0;
 }
 
+double NodeTime::spread_reader(double bytes) const {
+  if (ranks_ == 1 || bytes <= 0) return 0;
+  if (is_single_copy_) return rooted_copy(bytes);
+  const Pieces pieces = cut(bytes, cell_);
+  return pieces.count * get(pieces.bytes);
+}
+
 double NodeTime::collect(double block) const {
   if (ranks_ == 1 || block <= 0) return copy(block);
   if (is_single_copy_)

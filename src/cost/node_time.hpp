@@ -23,6 +23,8 @@ class NodeTime {
   double spread(double bytes) const;
   /// What spread() keeps the writer from doing anything else.
   double spread_writer(double bytes) const;
+  /// What it keeps one of the others busy: the pace of a node that is spread one segment after the other.
+  double spread_reader(double bytes) const;
   /// Everyone's block to one leader (smp/collect.hpp).
   double collect(double block) const;
   /// One writer's blocks, to each its own (smp/deal.hpp); in_place: the network has written them into the cells.
