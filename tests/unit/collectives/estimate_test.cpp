@@ -135,6 +135,19 @@ TEST(ClosedForm, OrdersChoicesAsThePlayedPlansDo) {
   EXPECT_GE(alike, 0.9 * pairs) << alike << " of " << pairs;
 }
 
+// Each of 15 neighbours takes every segment out of one rank's memory, and they hold each other up.
+TEST(ClosedForm, KnowsThatCopyingSegmentsOnANodeMayTakeLongerThanSendingThem) {
+  std::vector<int> node_of;
+  for (int r = 0; r < 128; ++r) node_of.push_back(r / 16);
+  const Topology topology = Topology::from_nodes(node_of, {.single_copy = true});
+  const Problem problem{Operation::broadcast, Bytes{1} << 20};
+  for (const char* text : {"chain,segment=16K,within=single_copy", "knomial,segment=64K,within=single_copy"}) {
+    const Choice choice = parse_choice(Operation::broadcast, text);
+    const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
+    EXPECT_NEAR(estimate_choice(topology, problem, choice).value_or(0) / played, 1, 0.25) << text;
+  }
+}
+
 TEST(ClosedForm, TakesMicrosecondsAtAnySize) {
   std::vector<int> node_of;
   for (int r = 0; r < 65536; ++r) node_of.push_back(r / 16);
