@@ -22,7 +22,7 @@ help:
 
 # ---- what people come for --------------------------------------------------------------------------------------------
 
-.PHONY: demo test apps lint bench figures measures setup format
+.PHONY: demo test apps lint bench figures results measures setup format
 demo: setup            ## set up, then real programs with and without Espalier, side by side: table and report page
 	$(BIN)/espalier demo
 
@@ -39,7 +39,6 @@ lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	$(BIN)/ruff check --quiet python tests bench
 	$(BIN)/ruff format --check python tests bench || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
-	$(BIN)/mypy bench/papers
 	$(BIN)/mypy bench/measures.py
 	$(BIN)/mypy bench/scaling.py
 
@@ -51,10 +50,11 @@ format: .venv/.complete  ## put sources into the form that lint wants
 bench: setup           ## native against Espalier, every collective, 2 ranks, every size
 	$(BIN)/espalier bench --ops all -n 2
 
-figures: setup         ## the papers' figures, drawn for this machine: a page and the numbers in build/figures
-	$(BIN)/python bench/papers/smp.py --output build/figures
-	$(BIN)/python bench/papers/groups.py --output build/figures
-	$(BIN)/python bench/papers/nuioa.py --output build/figures
+figures: setup         ## the papers' figures, as far as this machine can: data, pictures, verdicts in build/results
+	$(BIN)/espalier reproduce all --mpi mpich-5,openmpi-5,intel
+
+results: .venv/.complete  ## docs/results.md and its pictures again, from the data kept in docs/results
+	$(BIN)/espalier reproduce all --from-data --output docs/results --page docs/results.md
 
 measures: setup        ## what we set out to reach, tuned and measured under every MPI: a verdict per operation
 	$(BIN)/python bench/measures.py

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# environment.sh FOLDER REQUIREMENTS: a Python environment in FOLDER that holds exactly what the file pins.
-# FOLDER/.complete holds the requirements it was made from and is written last: an interrupted or outdated
-# environment is made anew, a complete one costs nothing.
+# environment.sh FOLDER REQUIREMENTS: a Python environment in FOLDER that holds what the file pins.
+# FOLDER/.complete holds the requirements it was made from and is written last: an interrupted environment is made anew,
+# a complete one of other requirements gets them installed on top (what else lives there stays), one of these costs
+# nothing.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -13,9 +14,13 @@ fi
 
 python=$(find_python) || fail "found no Python ≥ 3.11 with venv and headers; name one with: make PYTHON=/path/to/python3"
 say "$folder: installing $(grep -vc '^#' "$requirements") package(s) with $python"
-mkdir -p "$(dirname "$folder")"
-rm -rf "$folder"
-"$python" -m venv "$folder"
+if [ -e "$folder/.complete" ]; then
+    rm "$folder/.complete"
+else
+    mkdir -p "$(dirname "$folder")"
+    rm -rf "$folder"
+    "$python" -m venv "$folder"
+fi
 # Environments hold absolute paths, so they are made in place and not renamed into it.
 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements" ||
     fail "pip could not install $requirements (see above). Check its configuration with: pip config list"

@@ -23,6 +23,7 @@ from espalier.commands.fabric import app as fabric
 from espalier.commands.lab import app as lab
 from espalier.commands.lib import lib
 from espalier.commands.node import node
+from espalier.commands.reproduce import reproduce
 from espalier.commands.route import route
 from espalier.commands.routes import routes
 from espalier.commands.run import run
@@ -58,6 +59,7 @@ for command in (
     serve,
     topo,
     simulate,
+    reproduce,
 ):
     app.command()(command)
 

@@ -122,7 +122,7 @@ def test_an_environment_is_made_once(system: System, tmp_path: Path, requirement
     assert mark.exists()
 
 
-def test_an_interrupted_or_outdated_environment_is_made_anew(
+def test_an_interrupted_environment_is_made_anew_and_an_outdated_one_brought_up_to_date(
     system: System, tmp_path: Path, requirements: Path
 ) -> None:
     folder = tmp_path / "env"
@@ -134,7 +134,11 @@ def test_an_interrupted_or_outdated_environment_is_made_anew(
     mark.touch()
     requirements.write_text("# other\n")
     assert system.run("environment.sh", folder, requirements).returncode == 0
-    assert not mark.exists()
+    assert mark.exists()
+    assert (folder / ".complete").read_text() == "# other\n"
+    requirements.write_text("unknown\n")
+    assert system.run("environment.sh", folder, requirements).returncode == 1
+    assert not (folder / ".complete").exists()
 
 
 def test_a_failed_installation_leaves_no_mark_of_completion(system: System, tmp_path: Path, requirements: Path) -> None:

@@ -1,19 +1,20 @@
-"""The two measuring programs, as the figures need them: curves over sizes, and many choices side by side."""
+"""Measuring, as figures need it: curves over sizes, many choices side by side, the same under several MPIs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
 
-from espalier import measure
+from espalier import console, measure
 from espalier.errors import UserError
 from espalier.lab import cluster
 from espalier.launch import Hosts
 from espalier.measure import Row
 from espalier.mpis import Mpi
+from espalier.reproduce.figure import Data, Point, Task, Where
 from espalier.tuning.worker import Worker, WorkerLostError
 
 _BATCH_US = 4000.0  # one arm's turn within a round
@@ -54,10 +55,19 @@ class Place:
 
 @dataclass(frozen=True)
 class Arm:
-    """One choice's time for one operation and size; None where it could not run, and why."""
+    """One choice's times for one operation and size, one per round; none where it could not run, and why."""
 
-    us: float | None
-    refused: str
+    rounds: tuple[float, ...]  # microseconds
+    refused: str = ""
+
+    @property
+    def us(self) -> float | None:
+        """The median round."""
+        return median(self.rounds) if self.rounds else None
+
+    def point(self, panel: str, curve: str, x: float) -> Point:
+        """Of an arm that ran."""
+        return Point(panel, curve, x, median(self.rounds), min(self.rounds), max(self.rounds))
 
 
 def compare(
@@ -68,6 +78,17 @@ def compare(
     settings = {**place.settings, **forced}
     plan = measure.Plan(ops, sizes, place.ranks, effort.rounds, effort.budget_ms, settings=settings, hosts=place.hosts)
     return {(row.op, row.bytes): row for row in measure.measure(mpi, plan)}
+
+
+def native_point(row: Row, panel: str, curve: str, x: float) -> Point:
+    """Of the MPI's own call."""
+    return Point.exact(panel, curve, x, row.native_p50_us)
+
+
+def own_point(row: Row, panel: str, curve: str, x: float) -> Point:
+    """Of Espalier's; its spread is that of the ratios, which were formed within rounds."""
+    low, high = row.native_p50_us / row.ratio_max, row.native_p50_us / row.ratio_min
+    return Point(panel, curve, x, row.espalier_p50_us, min(low, row.espalier_p50_us), max(high, row.espalier_p50_us))
 
 
 @contextmanager
@@ -85,4 +106,30 @@ def choice_job(mpi: Mpi, place: Place, settings: Mapping[str, str]) -> Iterator[
 def time_choices(worker: Worker, op: str, size: int, choices: Sequence[str], effort: Effort) -> dict[str, Arm]:
     """Times choices of `op` side by side; "native" and "auto" are choices, too."""
     arms = worker.measure(op, size, choices, effort.rounds, _BATCH_US)
-    return {arm.arm: Arm(median(arm.p50) if arm.p50 else None, arm.refused) for arm in arms}
+    return {arm.arm: Arm(arm.p50, arm.refused) for arm in arms}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one MPI contributes to a figure."""
+
+    points: Sequence[Point]
+    notes: Sequence[str] = ()
+
+
+def under_each_mpi(task: Task, where: Where, notes: Sequence[str], produce: Callable[[Mpi], Part]) -> Data:
+    """The parts of all MPIs together. One that fails is told in a note; when all fail, the last one's UserError."""
+    parts: list[Part] = []
+    failed: list[UserError] = []
+    for mpi in task.mpis:
+        console.note(f"under {mpi}")
+        try:
+            parts.append(produce(mpi))
+        except UserError as error:
+            console.print_error(error)
+            failed.append(error)
+            parts.append(Part([], [f"{mpi}: {error.message}"]))
+    if failed and len(failed) == len(task.mpis):
+        raise failed[-1]
+    points = [point for part in parts for point in part.points]
+    return Data(where, points, [*notes, *(note for part in parts for note in part.notes)])

@@ -1,0 +1,100 @@
+"""Whether what Qian, Rashti and Afsahi state of their figures is true of the points. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from espalier.reproduce.figure import Data, Kind, Verdict
+from espalier.reproduce.judging import weigh
+from espalier.units import format_bytes
+
+# Who is best from which size to which, by the paper: a word of the curve's name.
+_RANGES = ((1, 32, "gather-based"), (64, 2 << 10, "1 group"), (4 << 10, 64 << 10, "2 groups"))
+_NATIVE_FROM = 128 << 10
+_STATED = {"1 direct": 1.8, "2 direct": 2.6, "3 direct": 2.7, "4 direct": 2.7}
+_LARGE = 64 << 10  # from here on the paper's ratios fall below one
+
+
+def judge_table(data: Data) -> Verdict:
+    """Equal, number for number."""
+    wrong = []
+    for panel in data.panels:
+        stated, counted = data.curve(panel, "the paper"), data.curve(panel, "counted")
+        wrong += [
+            f"{panel} of {x}: {counted[x].value:g}, not {stated[x].value:g}"
+            for x in stated
+            if x not in counted or counted[x].value != stated[x].value
+        ]
+    numbers = sum(len(data.curve(panel, "the paper")) for panel in data.panels)
+    if not numbers:
+        return Verdict(Kind.OPEN, "nothing was counted")
+    if wrong:
+        return Verdict(Kind.FAILS, f"{len(wrong)} of {numbers} numbers differ: {'; '.join(wrong)}")
+    return Verdict(Kind.HOLDS, f"all {numbers} numbers are the paper's, exactly")
+
+
+def judge_bandwidth(data: Data) -> Verdict:
+    """More connections carry more for small and medium blocks, and no longer for large ones."""
+    claims: list[tuple[str, bool | None]] = []
+    for panel in data.panels:
+        ring = data.curve(panel, "1 ring")
+        for curve, stated in _STATED.items():
+            direct = data.curve(panel, curve)
+            ratio = {float(x): direct[x].value / ring[x].value for x in direct if x in ring and ring[x].value > 0}
+            small, large = ({x: r for x, r in ratio.items() if (x >= _LARGE) == is_large} for is_large in (False, True))
+            most = max(small.values(), default=0.0)
+            groups = f"{curve[0]} group{'s' * (curve[0] != '1')}, {panel}"
+            text = f"below 64 KB up to {most:.1f}× the ring, the paper {stated}× ({groups})"
+            claims.append((text, most >= 0.9 * stated if small else None))
+            least = min(large.values(), default=0.0)
+            text = f"falls below one from 64 KB on, to {least:.2f}× ({groups})"
+            claims.append((text, least < 1 if large else None))
+    return weigh(claims)
+
+
+def judge_family(data: Data) -> Verdict:
+    """Who is best where, among the paper's algorithms; then how often our lean forms, which it has not, beat them."""
+    claims: list[tuple[str, bool | None]] = []
+    leaner = 0
+    for panel in data.panels:
+        best = _winners(data, panel, [curve for curve in data.curves(panel) if ", lean" not in curve])
+        every = _winners(data, panel, data.curves(panel))
+        leaner += sum(", lean" in winner for winner in every.values())
+        for first, last, name in _RANGES:
+            found = {x: winner for x, winner in best.items() if first <= x <= last}
+            wins = sum(name in winner for winner in found.values())
+            others = sorted({winner for winner in found.values() if name not in winner})
+            but = f", else {' or '.join(others)}" if others else ""
+            sizes = f"{format_bytes(first)} to {format_bytes(last)}"
+            text = f"{name} is best from {sizes} ({panel}: at {wins} of {len(found)} sizes{but})"
+            claims.append((text, wins > len(found) / 2 if found else None))
+        if data.curve(panel, "native"):
+            claims.append(_native_wins(data, panel, best))
+    verdict = weigh(claims)
+    return Verdict(
+        verdict.kind, f"{verdict.because}; our lean forms, not the paper's, beat all at {leaner} points", verdict.parts
+    )
+
+
+def _winners(data: Data, panel: str, curves: Sequence[str]) -> dict[int, str]:
+    """The fastest of these members of the family at each size."""
+    best: dict[int, tuple[float, str]] = {}
+    for curve in curves:
+        if curve == "native":
+            continue
+        for x, point in data.curve(panel, curve).items():
+            size = int(x)
+            best[size] = min(best.get(size, (point.value, curve)), (point.value, curve))
+    return {size: curve for size, (_, curve) in sorted(best.items())}
+
+
+def _native_wins(data: Data, panel: str, best: dict[int, str]) -> tuple[str, bool | None]:
+    native = data.curve(panel, "native")
+    ratio = {
+        size: native[float(size)].value / data.curve(panel, winner)[float(size)].value
+        for size, winner in best.items()
+        if size >= _NATIVE_FROM and float(size) in native
+    }
+    said = ", ".join(f"{value:.2f}× at {format_bytes(size)}" for size, value in ratio.items())
+    text = f"native wins from 128 KB on ({panel}: the family is {said or 'not measured'})"
+    return text, all(value < 1 for value in ratio.values()) if ratio else None

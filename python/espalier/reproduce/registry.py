@@ -1,0 +1,8 @@
+"""Every figure, in the order of the page."""
+
+from __future__ import annotations
+
+from espalier.reproduce import groups, leaders, smp
+from espalier.reproduce.figure import Figure
+
+FIGURES: tuple[Figure, ...] = (*groups.FIGURES, *smp.FIGURES, *leaders.FIGURES)

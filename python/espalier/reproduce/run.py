@@ -1,0 +1,55 @@
+"""Runs figures: chooses the way, notes the conditions, keeps, draws."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from espalier.errors import UserError
+from espalier.reproduce import conditions, plot, store
+from espalier.reproduce.figure import Figure, Task, Way, Where
+from espalier.reproduce.registry import FIGURES
+from espalier.reproduce.store import Result
+
+
+def find(ids: str) -> list[Figure]:
+    """ "all", a paper ("smp"), a figure ("smp/3"), or several with commas. Raises UserError for what there is not."""
+    words = ids.split(",")
+    known = {"all", *(figure.paper for figure in FIGURES), *(figure.id for figure in FIGURES)}
+    unknown = [word for word in words if word not in known]
+    if unknown:
+        raise UserError(f"there is no figure '{unknown[0]}'", "see them all: espalier reproduce --list")
+    return [figure for figure in FIGURES if {"all", figure.paper, figure.id} & set(words)]
+
+
+def choose_ways(figure: Figure, where: Where | None) -> list[Way]:
+    """The way that is asked for, or all. Raises UserError when there is no such way."""
+    if where is None:
+        return list(figure.ways)
+    way = figure.way(where)
+    if way is None:
+        others = ", ".join(way.where for way in figure.ways)
+        raise UserError(f"{figure.id} has no data that are {where}", f"it can be {others}")
+    return [way]
+
+
+def run(figure: Figure, way: Way, task: Task, folder: Path) -> Result:
+    """Makes the data, keeps and draws them. Raises UserError when something it needs is missing."""
+    begun = conditions.begin(task.mpis if way.uses_mpi else (), task.quick)
+    start = time.monotonic()
+    data = way.produce(task)
+    result = Result(figure, way, data, replace(begun, seconds=round(time.monotonic() - start, 1)))
+    store.save(result, folder)
+    plot.draw(result, folder)
+    return result
+
+
+def redraw(figures: Sequence[Figure], folder: Path) -> list[Result]:
+    """Judges and draws again what is kept; measures nothing."""
+    results = store.load(figures, folder)
+    for result in results:
+        store.save(result, folder)
+        plot.draw(result, folder)
+    return results
