@@ -21,11 +21,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from espalier.fabric.generated import FatTree, write
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "command"))
-
-from large_fabric import FatTree, write  # noqa: E402
-
 ASK = ROOT / "build" / "release" / "bench" / "bench_ask"
 
 

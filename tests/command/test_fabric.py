@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from espalier.fabric.generated import FatTree, write
 from fabrics import DAMAGES, DATA, Damage, damaged, expected_routes, read
-from large_fabric import FatTree, write
 from workshop import Command
 
 CAPTURES = [

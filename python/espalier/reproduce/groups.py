@@ -46,7 +46,8 @@ def members(per_node: int) -> list[Member]:
     for groups in sorted({min(2, per_node), per_node} - {1}):
         found.append(Member(f"{groups} groups", f"multi_group,groups={groups}"))
         found.append(Member(f"{groups} groups, lean", f"multi_group_lean,groups={groups}"))
-    return found if per_node > 1 else [*found[:2], Member("1 group, lean", "multi_group_lean,groups=1")]
+    ring = Member("1 group, lean ring", "multi_group_lean,groups=1,exchange=ring,segment=32K")
+    return [*found, ring] if per_node > 1 else [*found[:2], ring]
 
 
 # ---- Table 1 ---------------------------------------------------------------------------------------------------------
@@ -125,9 +126,9 @@ def _family(mpi: Mpi, place: Place, sizes: list[int], effort: Effort) -> Part:
                 member.name: [f"{member.choice},{way}" for way in (_CELLS, "within=single_copy")]
                 for member in members(place.per_node)
             }
-            arms = ["native", *(it for choices in forms.values() for it in choices)]
+            arms = ["native", "auto", *(it for choices in forms.values() for it in choices)]
             times = time_choices(worker, "allgather", size, arms, effort)
-            points.append(times["native"].point(panel, "native", size))
+            points += [times["native"].point(panel, "native", size), times["auto"].point(panel, "Espalier", size)]
             for name, choices in forms.items():
                 ran = [times[it] for it in choices if times[it].rounds]
                 if ran:

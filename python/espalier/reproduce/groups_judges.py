@@ -80,7 +80,7 @@ def _winners(data: Data, panel: str, curves: Sequence[str]) -> dict[int, str]:
     """The fastest of these members of the family at each size."""
     best: dict[int, tuple[float, str]] = {}
     for curve in curves:
-        if curve == "native":
+        if curve in ("native", "Espalier"):
             continue
         for x, point in data.curve(panel, curve).items():
             size = int(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from espalier.reproduce import groups, leaders, smp
+from espalier.reproduce import groups, leaders, smp, trees
 from espalier.reproduce.figure import Figure
 
-FIGURES: tuple[Figure, ...] = (*groups.FIGURES, *smp.FIGURES, *leaders.FIGURES)
+FIGURES: tuple[Figure, ...] = (*groups.FIGURES, *trees.FIGURES, *smp.FIGURES, *leaders.FIGURES)

@@ -31,6 +31,8 @@ from espalier.units import format_bytes
 _NOTES = (
     "A × B: A nodes of B ranks each, all on this one machine; with more ranks than cores, times include waiting for a "
     "core. Sizes are one rank's block; the paper gives the sum over ranks.",
+    "Without a tuned table unless one is named (ESPALIER_TABLE). Below 1.3 times with 2 ranks, and 1.5 times with more "
+    "ranks than cores, differences are noise.",
     "Medians over rounds of medians over calls; what one panel compares took turns in one job (the broadcasts on "
     "leaders of figure 7 in one job each).",
 )

@@ -1,6 +1,6 @@
 """Writes the dumps of a large two- or three-level fat tree with min-hop tables, as the tools would print them.
 
-    python tests/command/large_fabric.py DIR [--pods 16 --leaves 16 --hosts 16 --aggregations 8 --cores 64]
+    python -m espalier.fabric.generated DIR [--pods 16 --leaves 16 --hosts 16 --aggregations 8 --cores 64]
 
 The defaults are 4096 hosts, 256 leaves, 128 aggregation switches and 64 core switches: 448 switches. Every destination
 has its own way up (destination LID modulo the uplinks), as with opensm's ftree.

@@ -1,0 +1,117 @@
+"""The trees' figures: jobs laid onto networks as the paper's Table I says, and verdicts on made-up data."""
+
+from __future__ import annotations
+
+import pytest
+
+from espalier.reproduce import trees, trees_judges, trees_setup
+from espalier.reproduce.figure import Data, Kind, Point, Where
+
+K = 1 << 10
+
+
+def points(panels: dict[str, dict[str, dict[float, float]]]) -> Data:
+    return Data(
+        Where.SIMULATED,
+        [
+            Point.exact(panel, curve, x, value)
+            for panel, curves in panels.items()
+            for curve, values in curves.items()
+            for x, value in values.items()
+        ],
+    )
+
+
+def test_jobs_lie_on_as_many_racks_as_the_papers_average_job() -> None:
+    assert [trees.racks_of(hosts) for hosts in (1, 2, 28, 58, 106, 224, 4000)] == [2, 2, 22, 40, 58, 74, 74]
+    job = trees.spread_job(58, 1.0, 1)
+    assert len(set(job.hosts)) == 58
+    assert len({host // 60 for host in job.hosts}) == 40 == job.leaves
+
+
+def test_packed_jobs_fill_sixteen_hosts_of_each_rack() -> None:
+    job = trees.packed_job(64, 1.0, 1)
+    assert sorted(host // 60 for host in job.hosts) == [rack for rack in range(4) for _ in range(16)]
+    assert list(job.hosts) != sorted(job.hosts)
+
+
+def test_a_seed_is_a_placement() -> None:
+    assert trees.spread_job(58, 1.0, 1) == trees.spread_job(58, 1.0, 1)
+    assert trees.spread_job(58, 1.0, 1).hosts != trees.spread_job(58, 1.0, 2).hosts
+
+
+@pytest.mark.parametrize("oversubscription", trees._OVERSUBSCRIPTIONS)
+def test_cables_are_as_fast_as_cards_whatever_the_oversubscription(oversubscription: float) -> None:
+    spines = int(trees.spread_job(8, oversubscription, 1).network.split("spines=")[1].split(",")[0])
+    assert 60 / spines / oversubscription == pytest.approx(1)
+
+
+def test_latencies_hold_by_construction_only() -> None:
+    same = points({"p": {"the paper": {1: 1.57}, "simulated network": {1: 1.57}}})
+    assert trees_judges.judge_latencies(same).kind is Kind.CONDITIONAL
+    other = points({"p": {"the paper": {1: 1.57}, "simulated network": {1: 1.6}}})
+    assert trees_judges.judge_latencies(other).kind is Kind.FAILS
+
+
+def test_sizes_hold_when_14_per_cent_are_reached_and_nobody_loses() -> None:
+    gains = {"depth-first": {K: 1.0, 1 << 20: 15.0}, "breadth-first": {K: 0.0, 1 << 20: 2.0}}
+    assert trees_judges.judge_sizes(points({"oversubscription 1": gains})).kind is Kind.HOLDS
+    gains["breadth-first"][1 << 20] = -3.0
+    assert trees_judges.judge_sizes(points({"oversubscription 1": gains})).kind is Kind.CONDITIONAL
+    gains["depth-first"][1 << 20] = 9.0
+    verdict = trees_judges.judge_sizes(points({"oversubscription 1": gains}))
+    assert verdict.kind is Kind.CONDITIONAL
+    assert "14 % are not reached anywhere (9 % at most)" in verdict.because
+    gains["depth-first"][1 << 20] = 1.0
+    assert trees_judges.judge_sizes(points({"oversubscription 1": gains})).kind is Kind.FAILS
+
+
+def test_jobs_are_judged_from_1024_cores_on() -> None:
+    gains = {"depth-first": {128.0: 1.0, 1024.0: 14.0}}
+    assert trees_judges.judge_jobs(points({"oversubscription 2": gains})).kind is Kind.HOLDS
+    assert trees_judges.judge_jobs(points({"p": {"depth-first": {128.0: 1.0}}})).kind is Kind.OPEN
+
+
+def test_speeds_hold_when_twice_as_fast_never_slower_and_on_par_with_fast_cards() -> None:
+    times = {
+        trees_judges.UNAWARE: {K: 10.0, 64 * K: 100.0},
+        trees_judges.AWARE: {K: 9.0, 64 * K: 50.0},
+        trees_judges.HOMOGENEOUS: {K: 9.0, 64 * K: 40.0},
+    }
+    assert trees_judges.judge_speeds(points({"p": times})).kind is Kind.HOLDS
+    times[trees_judges.AWARE][K] = 12.0
+    verdict = trees_judges.judge_speeds(points({"p": times}))
+    assert verdict.kind is Kind.CONDITIONAL
+    assert "no: never slower (p: at least 0.83×)" in verdict.parts
+
+
+def test_an_applications_gain_takes_a_share_of_broadcasts() -> None:
+    verdict = trees_judges.judge_joining(points({"256 processes": {"depth-first": {50.0: 8.0, 100.0: 16.0}}}))
+    assert verdict.kind is Kind.CONDITIONAL
+    assert "where it spends 50 % of its time in them" in verdict.because
+    assert trees_judges.judge_joining(points({"p": {"depth-first": {100.0: 5.0}}})).kind is Kind.FAILS
+
+
+PRINTED = """ leaders  classes        ask      order  same root other root   (ms)
+       8        8       0.40      0.014     0.0001      0.012
+      32       16       1.00      0.100     0.0001      0.050
+     256       16     300.00      0.090     0.0003      0.070
+"""
+
+
+def test_set_up_is_read_from_what_bench_setup_prints() -> None:
+    data = Data(Where.REAL, trees_setup.parse_times(PRINTED))
+    first, other, same = data.panels
+    assert data.curve(first, "Espalier")[32].value == pytest.approx(1.1)
+    assert data.curve(first, "the paper")[32].value == 115.5
+    assert data.curve(other, "Espalier")[8].value == 0.012
+    assert 256 not in data.curve(same, "the paper")
+
+
+def test_set_up_holds_when_it_is_paid_once() -> None:
+    data = Data(Where.REAL, trees_setup.parse_times(PRINTED))
+    verdict = trees_judges.judge_setup(data)
+    assert verdict.kind is Kind.HOLDS
+    assert "1/28 to 1/105 of the paper's" in verdict.because
+    dear = PRINTED.replace("0.050", "0.500")
+    assert trees_judges.judge_setup(Data(Where.REAL, trees_setup.parse_times(dear))).kind is Kind.CONDITIONAL
