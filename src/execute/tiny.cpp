@@ -1,94 +1,31 @@
 #include "execute/tiny.hpp"
 
-#include <cstring>
+#include "execute/line_call.hpp"
 
 namespace espalier::execute {
 namespace {
 
-// Copies of up to one line: two overlapping moves of a fixed size instead of a call of memcpy with a variable one.
-inline void copy_tiny(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
-  const auto ends = [&]<class Word>(Word) {
-    Word first, last;
-    std::memcpy(&first, from, sizeof(Word));
-    std::memcpy(&last, from + bytes - sizeof(Word), sizeof(Word));
-    std::memcpy(into, &first, sizeof(Word));
-    std::memcpy(into + bytes - sizeof(Word), &last, sizeof(Word));
-  };
-  if (bytes > 16) {
-    std::memcpy(into, from, bytes);
-  } else if (bytes >= 8) {
-    ends(std::uint64_t{});
-  } else if (bytes >= 4) {
-    ends(std::uint32_t{});
-  } else if (bytes >= 2) {
-    ends(std::uint16_t{});
-  } else if (bytes == 1) {
-    *into = *from;
-  }
-}
-
-/// A message of no bytes takes one line, as a mere signal.
-inline std::uint32_t count_lines(Bytes bytes) noexcept {
-  return bytes <= Line::payload_bytes
-             ? 1
-             : static_cast<std::uint32_t>((bytes + Line::payload_bytes - 1) / Line::payload_bytes);
-}
-
-/// Calls `part(line, offset, bytes)` for each line of a message.
-template <class AnyLine, class Part>
-inline void for_each_line(AnyLine* line, Bytes bytes, Part part) noexcept {
-  Bytes offset = 0;
-  for (; bytes - offset > Line::payload_bytes; offset += Line::payload_bytes)
-    part(*line++, offset, Line::payload_bytes);
-  part(*line, offset, bytes - offset);
-}
-
-/// Where a rank's message of the call lies.
-struct Message {
-  LocalRank owner;
-  Line* lines;
-};
-
-/// One call of one rank: what it writes and what it reads, in lines.
-class TinyCall {
+/// A call whose blocks are all of the same size.
+class TinyCall : public LineCall {
  public:
   TinyCall(Seat& seat, const plan::Problem& problem, const Reducer* reducer, Waiter& waiter) noexcept
-      : seat_(seat), waiter_(waiter), reducer_(reducer), bytes_(problem.bytes), lines_(count_lines(problem.bytes)) {
-    seat.begin_call();
-  }
-  ~TinyCall() { seat_.post(plan::Flag::done, 1); }
-  TinyCall(const TinyCall&) = delete;
-  TinyCall& operator=(const TinyCall&) = delete;
-
-  int ranks() const noexcept { return seat_.ranks(); }
-  LocalRank me() const noexcept { return seat_.me(); }
+      : LineCall(seat, waiter), reducer_(reducer), bytes_(problem.bytes), lines_(count_lines(problem.bytes)) {}
 
   /// Writes this rank's message: `blocks` blocks, each from a line of its own.
   Message write(const std::byte* data, int blocks) noexcept {
-    const Message message = place(me(), blocks);
+    const Message message = open(lines_ * static_cast<std::uint32_t>(blocks));
     Line* line = message.lines;
-    wait_until([&] { return seat_.may_write(line); }, [&] { return seat_.missed_bell(); });
-    for (int b = 0; b < blocks; ++b, line += lines_, data += bytes_)
-      for_each_line(line, bytes_, [&](Line& at, Bytes offset, Bytes part) {
-        copy_tiny(at.payload, data + offset, part);
-        at.call.store(seat_.call(), std::memory_order_release);
-      });
+    for (int b = 0; b < blocks; ++b, line += lines_, data += bytes_) LineCall::write(line, data, bytes_);
     return message;
   }
 
-  /// Where the owner's message of `blocks` blocks lies. Every rank asks once for every message of the call, read or
-  /// not: that keeps the cursors together.
+  /// Where the owner's message of `blocks` blocks lies.
   Message place(LocalRank owner, int blocks) noexcept {
-    return {owner, seat_.next_message(owner, lines_ * static_cast<std::uint32_t>(blocks))};
+    return LineCall::place(owner, lines_ * static_cast<std::uint32_t>(blocks));
   }
 
   void read(const Message& message, int block, std::byte* into) noexcept {
-    const Line* const first = message.lines + block * static_cast<int>(lines_);
-    for_each_line(first, bytes_, [&](const Line& line, Bytes offset, Bytes part) {
-      wait_until([&] { return line.call.load(std::memory_order_acquire) == seat_.call(); },
-                 [&] { return seat_.bell_of(message.owner); });
-      copy_tiny(into + offset, line.payload, part);
-    });
+    LineCall::read(message.owner, message.lines + block * static_cast<int>(lines_), into, bytes_);
   }
 
   /// into = block o into. The block is made contiguous first: elements may straddle lines.
@@ -99,7 +36,9 @@ class TinyCall {
   }
   void combine(const std::byte* left, std::byte* into) const noexcept { reducer_->combine(left, into, bytes_); }
 
-  void prefetch_next(int blocks) const noexcept { seat_.prefetch_next(lines_ * static_cast<std::uint32_t>(blocks)); }
+  void prefetch_next(int blocks) const noexcept {
+    LineCall::prefetch_next(lines_ * static_cast<std::uint32_t>(blocks));
+  }
 
   Bytes bytes() const noexcept { return bytes_; }
   /// Block of rank `r` in a buffer of equal blocks.
@@ -109,17 +48,6 @@ class TinyCall {
   }
 
  private:
-  /// `bell()` says after a look who was missing. What this rank has written is rung for when it first has to wait, or
-  /// else by the end of the call: the shortest way through a call rings once.
-  template <class Ready, class WhoseBell>
-  void wait_until(Ready is_ready, WhoseBell bell) noexcept {
-    if (is_ready()) return;
-    seat_.ring();
-    for (std::uint32_t attempt = 0; !is_ready(); ++attempt) waiter_.pause(attempt, bell());
-  }
-
-  Seat& seat_;
-  Waiter& waiter_;
   const Reducer* reducer_;
   Bytes bytes_;
   std::uint32_t lines_;

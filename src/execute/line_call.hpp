@@ -1,0 +1,115 @@
+#pragma once
+// One call through lines, as one rank makes it: places, writes and reads messages whose lines carry their sequence
+// numbers. What the dedicated paths of short messages share (execute/tiny.hpp, execute/short_blocks.hpp).
+
+#include <cstring>
+
+#include "execute/seams.hpp"
+#include "execute/seat.hpp"
+
+namespace espalier::execute {
+
+// Copies of up to one line: two overlapping moves of a fixed size instead of a call of memcpy with a variable one.
+inline void copy_tiny(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
+  const auto ends = [&]<class Word>(Word) {
+    Word first, last;
+    std::memcpy(&first, from, sizeof(Word));
+    std::memcpy(&last, from + bytes - sizeof(Word), sizeof(Word));
+    std::memcpy(into, &first, sizeof(Word));
+    std::memcpy(into + bytes - sizeof(Word), &last, sizeof(Word));
+  };
+  if (bytes > 16) {
+    std::memcpy(into, from, bytes);
+  } else if (bytes >= 8) {
+    ends(std::uint64_t{});
+  } else if (bytes >= 4) {
+    ends(std::uint32_t{});
+  } else if (bytes >= 2) {
+    ends(std::uint16_t{});
+  } else if (bytes == 1) {
+    *into = *from;
+  }
+}
+
+/// A message of no bytes takes one line, as a mere signal.
+inline std::uint32_t count_lines(Bytes bytes) noexcept {
+  return bytes <= Line::payload_bytes
+             ? 1
+             : static_cast<std::uint32_t>((bytes + Line::payload_bytes - 1) / Line::payload_bytes);
+}
+
+/// Where a rank's message of the call lies.
+struct Message {
+  LocalRank owner;
+  Line* lines;
+};
+
+/// Begins the call, and ends it by saying that this rank is done.
+class LineCall {
+ public:
+  LineCall(Seat& seat, Waiter& waiter) noexcept : seat_(seat), waiter_(waiter) { seat.begin_call(); }
+  ~LineCall() { seat_.post(plan::Flag::done, 1); }
+  LineCall(const LineCall&) = delete;
+  LineCall& operator=(const LineCall&) = delete;
+
+  int ranks() const noexcept { return seat_.ranks(); }
+  LocalRank me() const noexcept { return seat_.me(); }
+
+  /// Where the owner's message of so many lines lies. Every rank asks once for every message of the call, read or not:
+  /// that keeps the cursors together.
+  Message place(LocalRank owner, std::uint32_t lines) noexcept { return {owner, seat_.next_message(owner, lines)}; }
+
+  /// Places this rank's message and waits until it may be written.
+  Message open(std::uint32_t lines) noexcept {
+    const Message message = place(me(), lines);
+    wait_until([&] { return seat_.may_write(message.lines); }, [&] { return seat_.missed_bell(); });
+    return message;
+  }
+
+  /// Writes bytes into successive lines.
+  void write(Line* first, const std::byte* data, Bytes bytes) noexcept {
+    for_each_line(first, bytes, [&](Line& at, Bytes offset, Bytes part) {
+      copy_tiny(at.payload, data + offset, part);
+      publish(at);
+    });
+  }
+  void publish(Line& line) noexcept { line.call.store(seat_.call(), std::memory_order_release); }
+
+  /// The same back; waits for each line as it needs it.
+  void read(LocalRank owner, const Line* first, std::byte* into, Bytes bytes) noexcept {
+    for_each_line(first, bytes, [&](const Line& line, Bytes offset, Bytes part) {
+      wait_for(owner, line);
+      copy_tiny(into + offset, line.payload, part);
+    });
+  }
+  void wait_for(LocalRank owner, const Line& line) noexcept {
+    wait_until([&] { return line.call.load(std::memory_order_acquire) == seat_.call(); },
+               [&] { return seat_.bell_of(owner); });
+  }
+
+  void prefetch_next(std::uint32_t lines) const noexcept { seat_.prefetch_next(lines); }
+
+ private:
+  /// Calls `part(line, offset, bytes)` for each line of a message.
+  template <class AnyLine, class Part>
+  static void for_each_line(AnyLine* line, Bytes bytes, Part part) noexcept {
+    Bytes offset = 0;
+    for (; bytes - offset > Line::payload_bytes; offset += Line::payload_bytes)
+      part(*line++, offset, Line::payload_bytes);
+    part(*line, offset, bytes - offset);
+  }
+
+  /// `bell()` says after a look who was missing. What this rank has written is rung for when it first has to wait, or
+  /// else by the end of the call: the shortest way through a call rings once.
+  template <class Ready, class WhoseBell>
+  void wait_until(Ready is_ready, WhoseBell bell) noexcept {
+    if (is_ready()) return;
+    seat_.ring();
+    for (std::uint32_t attempt = 0; !is_ready(); ++attempt) waiter_.pause(attempt, bell());
+  }
+
+  Seat& seat_;
+  Waiter& waiter_;
+};
+
+}  // namespace espalier::execute
