@@ -145,7 +145,7 @@ void write_blocks(ShortCall& call, const MaybeBlocks& input) {
 ShortOutcome exchange(ShortCall& call, const MaybeBlocks& input, const MaybeBlocks& output) {
   const int me = call.me().value;
   write_blocks(call, input);
-  const Line* lines[tiny_lines];
+  const Line* lines[most_short_ranks];
   bool all_short = call.are_short(input);
   for (int i = 1; i < call.ranks(); ++i) {
     const LocalRank owner((me + i) % call.ranks());
@@ -170,8 +170,9 @@ ShortOutcome exchange(ShortCall& call, const MaybeBlocks& input, const MaybeBloc
 }  // namespace
 
 Bytes longest_short_block(Operation operation, int ranks) {
+  if (ranks > most_short_ranks) return 0;
   const std::uint32_t lines = lines_per_block(operation, ranks);
-  return lines == 0 ? 0 : lines * Line::payload_bytes - sizeof(Word);
+  return lines * Line::payload_bytes - sizeof(Word);
 }
 
 ShortOutcome run_short_blocks(Seat& seat, Operation operation, LocalRank root, MaybeBlocks input, MaybeBlocks output,

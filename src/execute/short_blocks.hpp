@@ -30,7 +30,11 @@ enum class ShortOutcome {
   mismatched,  ///< this rank expects other sizes than were sent to it: MPI forbids that; others may well be done
 };
 
-/// Largest block that goes this way; 0: none does. Of scatter, gather and alltoall; equal on all ranks.
+/// A line for each rank's block at least, in one message.
+inline constexpr int most_short_ranks = tiny_lines;
+
+/// Largest block that goes this way; 0: none does, as with more ranks than those. Of scatter, gather and alltoall;
+/// equal on all ranks.
 Bytes longest_short_block(plan::Operation operation, int ranks);
 
 /// One call, made by all ranks of the seat's communicator, which all sit on this node; begins the call itself.

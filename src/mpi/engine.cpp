@@ -39,10 +39,26 @@ bool is_nothing(const plan::Problem& problem) {
 Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistics& statistics)
     : means_(std::move(means)),
       policy_(policy),
+      statistics_(statistics),
       seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings),
       cache_(budget, statistics) {
-  for (std::size_t i = 0; i < leaves_uneven_.size(); ++i)
-    leaves_uneven_[i] = derive_leaves_uneven(static_cast<plan::Operation>(i));
+  for (int i = 0; i < plan::operation_count; ++i) select_uneven(static_cast<plan::Operation>(i));
+}
+
+void Engine::select_uneven(plan::Operation operation) {
+  const auto index = static_cast<std::size_t>(operation);
+  leaves_uneven_[index] = derive_leaves_uneven(operation);
+  short_blocks_[index].longest = derive_longest_short_block(operation);
+}
+
+Bytes Engine::derive_longest_short_block(plan::Operation operation) const {
+  const auto index = static_cast<std::size_t>(operation);
+  const std::optional<Selection>& selected = selected_[index] ? selected_[index] : policy_.forced[index];
+  const bool is_otherwise = selected && selected->kind != Selection::Kind::tiny;
+  const bool has_unknown_sizes = operation == plan::Operation::scatter || operation == plan::Operation::gather ||
+                                 operation == plan::Operation::alltoall;
+  if (is_otherwise || !has_unknown_sizes || means_.topology.nodes() > 1) return 0;
+  return execute::longest_short_block(operation, means_.topology.ranks());
 }
 
 bool Engine::derive_leaves_uneven(plan::Operation operation) const {
@@ -191,8 +207,23 @@ Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input,
 
 void Engine::select(plan::Operation operation, std::optional<Selection> selection) {
   selected_[static_cast<std::size_t>(operation)] = std::move(selection);
-  leaves_uneven_[static_cast<std::size_t>(operation)] = derive_leaves_uneven(operation);
+  select_uneven(operation);
   cache_.forget(operation);
+}
+
+execute::ShortOutcome Engine::run_short_blocks(plan::Operation operation, Rank root, execute::MaybeBlocks input,
+                                               execute::MaybeBlocks output) {
+  const auto outcome =
+      execute::run_short_blocks(seat_, operation, LocalRank(root.value), input, output, *means_.waiter);
+  if (outcome != execute::ShortOutcome::too_long) ++short_blocks_[static_cast<std::size_t>(operation)].calls;
+  return outcome;
+}
+
+void Engine::report() {
+  cache_.report();
+  for (int i = 0; i < plan::operation_count; ++i)
+    statistics_.add_handled(static_cast<plan::Operation>(i), "tiny",
+                            std::exchange(short_blocks_[static_cast<std::size_t>(i)].calls, 0));
 }
 
 bool Engine::perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {

@@ -11,6 +11,7 @@
 #include "execute/interpreter.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
+#include "execute/short_blocks.hpp"
 #include "mpi/program_cache.hpp"
 #include "mpi/scratch.hpp"
 #include "mpi/selection.hpp"
@@ -88,12 +89,24 @@ class Engine {
   /// Whether calls of `operation` with uneven blocks are native whatever their size: ranks need not agree on that then.
   bool leaves_uneven(plan::Operation operation) const { return leaves_uneven_[static_cast<std::size_t>(operation)]; }
 
-  void report() { cache_.report(); }
+  /// Largest block that a scatter, gather or alltoall whose sizes no rank knows sends in one go; 0: none, as on several
+  /// nodes, or where the calls were selected to be done otherwise.
+  Bytes longest_short_block(plan::Operation operation) const {
+    return short_blocks_[static_cast<std::size_t>(operation)].longest;
+  }
+  /// Such a call; all ranks make it (execute/short_blocks.hpp).
+  execute::ShortOutcome run_short_blocks(plan::Operation operation, Rank root, execute::MaybeBlocks input,
+                                         execute::MaybeBlocks output);
+
+  /// Hands the counts so far to the statistics.
+  void report();
 
  private:
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;
+  void select_uneven(plan::Operation operation);
   bool derive_leaves_uneven(plan::Operation operation) const;
+  Bytes derive_longest_short_block(plan::Operation operation) const;
   std::optional<Selection> find_selection(Entry& entry) const;
   bool is_selected(const plan::Problem& problem) const;
   std::string why_not(const plan::Problem& problem, const Selection& selection) const;
@@ -111,6 +124,12 @@ class Engine {
   const Policy& policy_;
   Selections selected_;  ///< by select()
   std::array<bool, plan::operation_count> leaves_uneven_{};
+  struct ShortBlocks {
+    Bytes longest = 0;
+    std::uint64_t calls = 0;
+  };
+  std::array<ShortBlocks, plan::operation_count> short_blocks_{};
+  Statistics& statistics_;
   execute::Seat seat_;
   ProgramCache cache_;
   Scratch scratch_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "base/ids.hpp"
 #include "mpi/datatype.hpp"
@@ -81,6 +82,10 @@ class Side {
   /// All data, without gaps.
   Bytes bytes() const { return bytes_; }
   Bytes block_bytes(int block) const { return multiply(count(block), layout_.size); }
+  int blocks() const { return blocks_; }
+  /// Each block is usable as bytes where it lies; is_plain() wants them one behind the other, too.
+  bool has_plain_blocks() const { return layout_.is_dense || bytes_ == 0; }
+  std::byte* plain_block(int block) const { return address(block); }
   /// One block by itself.
   Side block(int block) const { return Side({address(block), count(block), type_}); }
 
@@ -117,5 +122,7 @@ class Side {
   bool is_plain_;
   std::byte* plain_;
 };
+
+inline const Side* address_of(const std::optional<Side>& side) { return side ? &*side : nullptr; }
 
 }  // namespace espalier::mpi

@@ -2,17 +2,32 @@
 
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/serve.hpp"
+#include "mpi/calls/short_blocks.hpp"
 
 namespace espalier::mpi {
 namespace {
 
 using plan::Operation;
 
-/// The blocks for all ranks as this rank told the others, or unknown sizes.
-std::vector<Bytes> make_row(const std::optional<Side>& send, const std::optional<Side>& receive, int ranks) {
-  const bool is_fine = send && receive && !send->is_missing() && !receive->is_missing();
-  return is_fine ? sizes_of(*send, ranks) : std::vector<Bytes>(static_cast<std::size_t>(ranks), unknown_size);
-}
+/// Both sides of an alltoallv; null where MPI forbids one of them.
+class UnevenSides {
+ public:
+  UnevenSides(const Alltoallv& call, int ranks) {
+    if (is_valid(call.receive, ranks)) receive_.emplace(call.receive, ranks);
+    if (call.send.buffer == MPI_IN_PLACE)
+      send_ = receive_;
+    else if (is_valid(call.send, ranks))
+      send_.emplace(call.send, ranks);
+    if (send_ && receive_ && !send_->is_missing() && !receive_->is_missing()) return;
+    send_.reset();
+    receive_.reset();
+  }
+  const Side* send() const { return address_of(send_); }
+  const Side* receive() const { return address_of(receive_); }
+
+ private:
+  std::optional<Side> send_, receive_;
+};
 
 /// Whether what the others send is what this rank expects.
 bool fits(const Side& receive, const std::vector<Bytes>& matrix, int ranks, int me) {
@@ -44,20 +59,20 @@ std::optional<int> try_call(const Alltoallv& call) {
   if (ranks > most_exchanging_ranks) return leave(Operation::alltoall, too_many_ranks);
   if (communicator->engine()->leaves_uneven(Operation::alltoall))
     return leave_uneven(*communicator, Operation::alltoall);
-  const bool in_place = call.send.buffer == MPI_IN_PLACE;
-  std::optional<Side> send, receive;
-  if (is_valid(call.receive, ranks)) receive.emplace(call.receive, ranks);
-  if (in_place)
-    send = receive;
-  else if (is_valid(call.send, ranks))
-    send.emplace(call.send, ranks);
+  const UnevenSides sides(call, ranks);
+  if (const auto code =
+          try_short_blocks(*communicator, call.comm, {Operation::alltoall}, sides.send(), sides.receive()))
+    return code;
   std::vector<Bytes> matrix;
-  const std::vector<Bytes> row = make_row(send, receive, ranks);
-  if (const int code = share_rows(*communicator, call.comm, row, matrix); code != MPI_SUCCESS) return code;
+  if (const int code = share_rows(*communicator, call.comm, sizes_of(sides.send(), ranks), matrix); code != MPI_SUCCESS)
+    return code;
   if (!are_known(matrix)) return refuse_arguments(Operation::alltoall);
-  const bool is_mismatched = !fits(*receive, matrix, ranks, me);
+  const bool is_mismatched = !fits(*sides.receive(), matrix, ranks, me);
   return serve(*communicator, call.comm, make_uneven(Operation::alltoall, 0, std::move(matrix)),
-               {.input = &*send, .output = &*receive, .must_copy = in_place, .is_mismatched = is_mismatched});
+               {.input = sides.send(),
+                .output = sides.receive(),
+                .must_copy = call.send.buffer == MPI_IN_PLACE,
+                .is_mismatched = is_mismatched});
 }
 
 }  // namespace espalier::mpi

@@ -37,9 +37,9 @@ bool are_known(const std::vector<Bytes>& sizes) {
   return std::find(sizes.begin(), sizes.end(), unknown_size) == sizes.end();
 }
 
-std::vector<Bytes> sizes_of(const Side& side, int ranks) {
-  std::vector<Bytes> sizes(static_cast<std::size_t>(ranks));
-  for (int r = 0; r < ranks; ++r) sizes[static_cast<std::size_t>(r)] = side.block_bytes(r);
+std::vector<Bytes> sizes_of(const Side* side, int ranks) {
+  std::vector<Bytes> sizes(static_cast<std::size_t>(ranks), unknown_size);
+  for (int r = 0; side != nullptr && r < ranks; ++r) sizes[static_cast<std::size_t>(r)] = side->block_bytes(r);
   return sizes;
 }
 

@@ -22,8 +22,8 @@ inline constexpr Bytes unknown_size = ~Bytes{0};
 
 bool are_known(const std::vector<Bytes>& sizes);
 
-/// Bytes of each rank's block.
-std::vector<Bytes> sizes_of(const Side& side, int ranks);
+/// Bytes of each rank's block; unknown ones without a side.
+std::vector<Bytes> sizes_of(const Side* side, int ranks);
 
 /// The root's sizes become everybody's; `sizes` has room for one per rank. Returns MPI's code. Collective.
 int share_sizes(Communicator& communicator, MPI_Comm comm, int root, std::vector<Bytes>& sizes);

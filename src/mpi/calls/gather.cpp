@@ -2,6 +2,7 @@
 
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/serve.hpp"
+#include "mpi/calls/short_blocks.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -48,6 +49,24 @@ std::optional<int> collect_uneven(Communicator& communicator, MPI_Comm comm, Ope
                {.input = &input, .output = receive, .is_mismatched = is_mismatched});
 }
 
+/// What a rank brings to a gatherv and where it wants the result; null where MPI ignores or forbids it.
+class UnevenSides {
+ public:
+  UnevenSides(const Gatherv& call, int ranks, int me) {
+    const bool is_root = me == call.root;
+    if (is_root && is_valid(call.receive, ranks) && is_send_valid(call.send, true))
+      receive_.emplace(call.receive, ranks);
+    if (receive_ && receive_->is_missing()) receive_.reset();
+    if (is_send_valid(call.send, receive_.has_value())) send_ = find_input(call.send, receive(), me);
+    if (send_ && send_->is_missing()) send_.reset();
+  }
+  const Side* send() const { return address_of(send_); }
+  const Side* receive() const { return address_of(receive_); }
+
+ private:
+  std::optional<Side> send_, receive_;
+};
+
 }  // namespace
 
 std::optional<int> try_call(const Gather& call) {
@@ -68,17 +87,14 @@ std::optional<int> try_call(const Gatherv& call) {
   if (call.root < 0 || call.root >= ranks) return refuse_arguments(Operation::gather);
   if (ranks > most_exchanging_ranks) return leave(Operation::gather, too_many_ranks);
   if (communicator->engine()->leaves_uneven(Operation::gather)) return leave_uneven(*communicator, Operation::gather);
-  std::optional<Side> receive;
-  std::vector<Bytes> sizes(static_cast<std::size_t>(ranks), unknown_size);
-  const bool is_root = communicator->rank() == call.root;
-  if (is_root && is_valid(call.receive, ranks) && is_send_valid(call.send, true)) {
-    receive.emplace(call.receive, ranks);
-    if (!receive->is_missing()) sizes = sizes_of(*receive, ranks);
-  }
+  const UnevenSides sides(call, ranks, communicator->rank());
+  const Problem problem{Operation::gather, 0, Rank(call.root)};
+  if (const auto code = try_short_blocks(*communicator, call.comm, problem, sides.send(), sides.receive())) return code;
+  std::vector<Bytes> sizes = sizes_of(sides.receive(), ranks);
   if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
   if (!are_known(sizes)) return refuse_arguments(Operation::gather);
-  return collect_uneven(*communicator, call.comm, Operation::gather, call.root, call.send,
-                        receive ? &*receive : nullptr, std::move(sizes));
+  return collect_uneven(*communicator, call.comm, Operation::gather, call.root, call.send, sides.receive(),
+                        std::move(sizes));
 }
 
 std::optional<int> try_call(const Allgather& call) {
@@ -95,7 +111,7 @@ std::optional<int> try_call(const Allgatherv& call) {
   if (!is_valid(call.receive, communicator->ranks())) return refuse_arguments(Operation::allgather);
   const Side receive(call.receive, communicator->ranks());
   return collect_uneven(*communicator, call.comm, Operation::allgather, 0, call.send, &receive,
-                        sizes_of(receive, communicator->ranks()));
+                        sizes_of(&receive, communicator->ranks()));
 }
 
 }  // namespace espalier::mpi

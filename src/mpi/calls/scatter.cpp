@@ -2,6 +2,7 @@
 
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/serve.hpp"
+#include "mpi/calls/short_blocks.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -19,6 +20,23 @@ Side find_output(const Run& receive, const Side* send, int rank) {
 bool is_missing(const Side* send, const Side& output) {
   return output.is_missing() || (send != nullptr && send->is_missing());
 }
+
+/// What a rank brings to a scatterv and where it wants the result; null where MPI ignores or forbids it.
+class UnevenSides {
+ public:
+  UnevenSides(const Scatterv& call, int ranks, int me) {
+    const bool is_root = me == call.root;
+    if (is_root && is_valid(call.send, ranks) && is_receive_valid(call.receive, true)) send_.emplace(call.send, ranks);
+    if (send_ && send_->is_missing()) send_.reset();
+    if (is_receive_valid(call.receive, send_.has_value())) receive_ = find_output(call.receive, send(), me);
+    if (receive_ && receive_->is_missing()) receive_.reset();
+  }
+  const Side* send() const { return address_of(send_); }
+  const Side* receive() const { return address_of(receive_); }
+
+ private:
+  std::optional<Side> send_, receive_;
+};
 
 }  // namespace
 
@@ -51,21 +69,15 @@ std::optional<int> try_call(const Scatterv& call) {
   if (call.root < 0 || call.root >= ranks) return refuse_arguments(Operation::scatter);
   if (ranks > most_exchanging_ranks) return leave(Operation::scatter, too_many_ranks);
   if (communicator->engine()->leaves_uneven(Operation::scatter)) return leave_uneven(*communicator, Operation::scatter);
-  std::optional<Side> send;
-  std::vector<Bytes> sizes(static_cast<std::size_t>(ranks), unknown_size);
-  if (me == call.root && is_valid(call.send, ranks) && is_receive_valid(call.receive, true)) {
-    send.emplace(call.send, ranks);
-    if (!send->is_missing()) sizes = sizes_of(*send, ranks);
-  }
+  const UnevenSides sides(call, ranks, me);
+  const plan::Problem problem{Operation::scatter, 0, Rank(call.root)};
+  if (const auto code = try_short_blocks(*communicator, call.comm, problem, sides.send(), sides.receive())) return code;
+  std::vector<Bytes> sizes = sizes_of(sides.send(), ranks);
   if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
-  if (!are_known(sizes) || !is_receive_valid(call.receive, me == call.root))
-    return refuse_arguments(Operation::scatter);
-  const Side* input = send ? &*send : nullptr;
-  const Side output = find_output(call.receive, input, me);
-  if (is_missing(input, output)) return refuse_arguments(Operation::scatter);
-  const bool is_mismatched = output.bytes() != sizes[static_cast<std::size_t>(me)];
+  if (!are_known(sizes) || sides.receive() == nullptr) return refuse_arguments(Operation::scatter);
+  const bool is_mismatched = sides.receive()->bytes() != sizes[static_cast<std::size_t>(me)];
   return serve(*communicator, call.comm, make_uneven(Operation::scatter, call.root, std::move(sizes)),
-               {.input = input, .output = &output, .is_mismatched = is_mismatched});
+               {.input = sides.send(), .output = sides.receive(), .is_mismatched = is_mismatched});
 }
 
 }  // namespace espalier::mpi

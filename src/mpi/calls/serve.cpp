@@ -14,13 +14,6 @@ using plan::Problem;
 
 Bytes align(Bytes bytes) { return (bytes + 63) / 64 * 64; }
 
-int check_committed(const Sides& sides, MPI_Comm comm) {
-  int code = MPI_SUCCESS;
-  if (sides.input != nullptr) code = sides.input->check_committed(comm);
-  if (sides.output != nullptr && code == MPI_SUCCESS) code = sides.output->check_committed(comm);
-  return code;
-}
-
 /// A call whose data must be staged: copied to plain bytes, and from there.
 int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides) {
   const auto is_staged = [&](const Side* side) {
@@ -45,12 +38,19 @@ int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, const Si
   return code;
 }
 
+}  // namespace
+
+int check_committed(const Sides& sides, MPI_Comm comm) {
+  int code = MPI_SUCCESS;
+  if (sides.input != nullptr) code = sides.input->check_committed(comm);
+  if (sides.output != nullptr && code == MPI_SUCCESS) code = sides.output->check_committed(comm);
+  return code;
+}
+
 int report_mismatch(MPI_Comm comm) {
   native().Comm_call_errhandler(comm, MPI_ERR_TRUNCATE);
   return MPI_ERR_TRUNCATE;
 }
-
-}  // namespace
 
 Communicator* find_served(MPI_Comm comm, Operation operation) {
   Communicator* communicator = Communicator::find(comm);

@@ -40,6 +40,12 @@ struct Sides {
   bool is_mismatched = false;
 };
 
+/// MPI's code for types that were not committed: native refuses them, on every rank, before anybody moves data.
+int check_committed(const Sides& sides, MPI_Comm comm);
+
+/// Sizes differ from what the other ranks were told: calls the communicator's error handler and returns the code.
+int report_mismatch(MPI_Comm comm);
+
 /// What was decided for a problem, or null: then the call is native and has been counted.
 Entry* prepare(Communicator& communicator, const plan::Problem& problem);
 

@@ -211,7 +211,7 @@ TEST(ShortBlocksTest, AnAllToAllInPlaceReadsEverythingBeforeItWrites) {
 
 TEST(ShortBlocksTest, MoreRanksLeaveShorterBlocksAndTooManyNone) {
   EXPECT_EQ(longest_short_block(Operation::gather, 2), 74 * 56 - 8);
-  EXPECT_EQ(longest_short_block(Operation::gather, 512), 74 * 56 - 8);
+  EXPECT_EQ(longest_short_block(Operation::gather, 74), 74 * 56 - 8);
   EXPECT_EQ(longest_short_block(Operation::scatter, 2), 37 * 56 - 8);
   EXPECT_EQ(longest_short_block(Operation::alltoall, 74), 48);
   EXPECT_EQ(longest_short_block(Operation::alltoall, 75), 0);
