@@ -1,6 +1,7 @@
 #include "execute/tiny.hpp"
 
 #include "execute/line_call.hpp"
+#include "execute/tiny_counts.hpp"
 
 namespace espalier::execute {
 namespace {
@@ -133,6 +134,7 @@ void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) n
 
 void run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
               const Reducer* reducer, Waiter& waiter) noexcept {
+  if (!problem.counts.empty()) return run_tiny_counts(seat, problem, input, output, reducer, waiter);
   TinyCall call(seat, problem, reducer, waiter);
   const LocalRank root(problem.root.value);  // one node: ranks are local ranks
   const int me = seat.me().value;

@@ -1,5 +1,7 @@
 #include "plan/problem.hpp"
 
+#include <algorithm>
+
 #include "plan/blocks.hpp"
 
 namespace espalier::plan {
@@ -8,10 +10,24 @@ namespace {
 constexpr Bytes line_payload = 56;  // execute/board.hpp, which says so too
 constexpr Bytes tiny_lines = tiny_bytes / line_payload;
 
+constexpr Bytes count_lines(Bytes bytes) { return bytes == 0 ? 1 : bytes / line_payload + (bytes % line_payload != 0); }
+
+/// Where every rank knows all sizes. The others have a path of their own (execute/short_blocks.hpp).
+bool is_tiny_uneven(const Problem& problem) {
+  Bytes longest = 0, all = 0;
+  for (const Bytes bytes : problem.counts) {
+    if (bytes > tiny_bytes) return false;
+    longest = std::max(longest, count_lines(bytes));
+    all += count_lines(bytes);
+  }
+  if (problem.operation == Operation::allgather) return longest <= tiny_lines;
+  return problem.operation == Operation::reduce_scatter && all <= tiny_lines;
+}
+
 }  // namespace
 
 bool is_tiny(const Problem& problem, int ranks) {
-  if (!problem.counts.empty()) return false;
+  if (!problem.counts.empty()) return is_tiny_uneven(problem);
   switch (problem.operation) {
     case Operation::scatter:
     case Operation::alltoall:

@@ -56,7 +56,8 @@ constexpr bool is_reduction(Operation operation) {
 inline constexpr Bytes tiny_bytes = 4144;
 
 /// Whether the problem, on one node of `ranks`, may take the dedicated path of execute/tiny.hpp instead of a program:
-/// all that one rank writes fits one short message. Blocks for single readers take whole lines each. No v-forms.
+/// all that one rank writes fits one short message. Blocks for single readers take whole lines each. Of the v-forms
+/// only those whose sizes all ranks know from their arguments: allgather, reduce_scatter.
 bool is_tiny(const Problem& problem, int ranks);
 
 const char* name(Operation operation);

@@ -66,6 +66,63 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Tiny,
                                   std::to_string(std::get<0>(info.param));
                          });
 
+class TinyCounts : public Tiny {
+ protected:
+  /// Sizes around the ends of lines and none at all; as long as the message fits its lines.
+  static Problem uneven(Operation operation, int ranks, int number) {
+    Problem problem{operation};
+    problem.element = is_reduction(operation) ? 2 : 1;
+    for (Bytes most = tiny_bytes;; most /= 2) {
+      problem.counts.clear();
+      for (int r = 0; r < ranks; ++r)
+        problem.counts.push_back(static_cast<Bytes>(number * 61 + r * 37) % (most + 1) / problem.element *
+                                 problem.element * static_cast<Bytes>((number + r) % 5 != 0));
+      if (plan::is_tiny(problem, ranks)) return problem;
+    }
+  }
+};
+
+TEST_P(TinyCounts, EverySizeAlsoInPlace) {
+  const auto [ranks, operation] = GetParam();
+  transports::ThreadWorld world(one_node(ranks), 4096);
+  transports::for_each_rank(ranks, [&, ranks = ranks, operation = operation](Rank me) {
+    Yield waiter;
+    for (int call = 0; call < 400; ++call) {
+      const Problem problem = uneven(operation, ranks, call);
+      const testing::ReferenceReducer reducer(problem.is_commutative);
+      testing::CallerBuffers buffers(problem, ranks, me, call, call % 2 == 1);
+      run_tiny(world.seat(me), problem, buffers.input(), buffers.output(), &reducer, waiter);
+      ASSERT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, call))
+          << name(operation) << ", call " << call << ", rank " << me.value;
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, TinyCounts,
+                         ::testing::Combine(::testing::Values(2, 3, 8),
+                                            ::testing::Values(Operation::allgather, Operation::reduce_scatter)),
+                         [](const auto& info) {
+                           return std::string(name(std::get<1>(info.param))) + "_on_" +
+                                  std::to_string(std::get<0>(info.param));
+                         });
+
+// A reduce_scatter whose result lies on its input: it may cover this rank's block by a part only.
+TEST(TinyCountsTest, AReduceScatterOnItsOwnInputFoldsWhatWasThere) {
+  constexpr int ranks = 3;
+  const Problem problem{.operation = Operation::reduce_scatter, .element = 2, .counts = {2, 40, 90}};
+  transports::ThreadWorld world(one_node(ranks), 4096);
+  transports::for_each_rank(ranks, [&](Rank me) {
+    Yield waiter;
+    for (int call = 0; call < 50; ++call) {
+      const testing::ReferenceReducer reducer(true);
+      testing::CallerBuffers buffers(problem, ranks, me, call, false);
+      run_tiny(world.seat(me), problem, buffers.input(), buffers.input(), &reducer, waiter);
+      const auto expected = testing::expected_by(problem, ranks, me, call);
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), buffers.input())) << "rank " << me.value;
+    }
+  });
+}
+
 // Operations share rings and cursors: a communicator mixes them in any order.
 TEST(TinyTest, OperationsFollowEachOtherInAnyOrder) {
   constexpr int ranks = 3;

@@ -1,0 +1,84 @@
+#include "execute/tiny_counts.hpp"
+
+#include <numeric>
+#include <span>
+
+#include "execute/line_call.hpp"
+
+namespace espalier::execute {
+namespace {
+
+using Counts = std::span<const Bytes>;
+
+Bytes sum_of(Counts counts, int blocks) { return std::accumulate(counts.begin(), counts.begin() + blocks, Bytes{0}); }
+
+std::uint32_t lines_of(Counts counts, int blocks) {
+  std::uint32_t lines = 0;
+  for (int b = 0; b < blocks; ++b) lines += count_lines(counts[static_cast<std::size_t>(b)]);
+  return lines;
+}
+
+bool overlap(const std::byte* a, const std::byte* b, Bytes bytes) { return a < b + bytes && b < a + bytes; }
+
+void allgather(LineCall& call, Counts counts, const std::byte* input, std::byte* output) {
+  const int me = call.me().value;
+  const Bytes own = counts[static_cast<std::size_t>(me)];
+  call.write(call.open(count_lines(own)).lines, input, own);
+  Bytes begin = sum_of(counts, me);
+  if (own > 0 && input != output + begin) std::memcpy(output + begin, input, own);
+  begin += own;
+  for (int i = 1; i < call.ranks(); ++i) {
+    const int r = (me + i) % call.ranks();  // not all at the same line at once
+    if (r == 0) begin = 0;
+    const Bytes bytes = counts[static_cast<std::size_t>(r)];
+    const Message message = call.place(LocalRank(r), count_lines(bytes));
+    call.read(message.owner, message.lines, output + begin, bytes);
+    begin += bytes;
+  }
+  call.prefetch_next(count_lines(own));
+}
+
+/// Each from a line of its own.
+void write_blocks(LineCall& call, Line* line, Counts counts, const std::byte* input) {
+  for (const Bytes bytes : counts) {
+    call.write(line, input, bytes);
+    line += count_lines(bytes);
+    input += bytes;
+  }
+}
+
+/// Every message has all blocks; this rank folds its block of each.
+void reduce_scatter(LineCall& call, Counts counts, const std::byte* input, std::byte* output, const Reducer& reducer) {
+  const int me = call.me().value, last = call.ranks() - 1;
+  const std::uint32_t lines = lines_of(counts, call.ranks()), my_line = lines_of(counts, me);
+  const Bytes bytes = counts[static_cast<std::size_t>(me)];
+  const Message mine = call.open(lines);
+  write_blocks(call, mine.lines, counts, input);
+  const std::byte* const own = input + sum_of(counts, me);
+  const bool is_own_lost = overlap(own, output, bytes);  // in place: what is in the lines is still whole
+  for (int r = last; r >= 0; --r) {
+    const bool is_own = r == me;
+    const Message message = is_own ? mine : call.place(LocalRank(r), lines);
+    if (r == last) {
+      call.read(message.owner, message.lines + my_line, output, bytes);
+    } else if (is_own && !is_own_lost) {
+      reducer.combine(own, output, bytes);
+    } else {
+      alignas(line_bytes) std::byte left[plan::tiny_bytes];
+      call.read(message.owner, message.lines + my_line, left, bytes);
+      reducer.combine(left, output, bytes);
+    }
+  }
+  call.prefetch_next(lines);
+}
+
+}  // namespace
+
+void run_tiny_counts(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+                     const Reducer* reducer, Waiter& waiter) noexcept {
+  LineCall call(seat, waiter);
+  if (problem.operation == plan::Operation::allgather) return allgather(call, problem.counts, input, output);
+  reduce_scatter(call, problem.counts, input, output, *reducer);
+}
+
+}  // namespace espalier::execute

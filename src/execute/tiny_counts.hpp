@@ -1,0 +1,14 @@
+#pragma once
+// The dedicated path of short messages for blocks of different sizes that all ranks know: allgatherv, reduce_scatter.
+
+#include "execute/seams.hpp"
+#include "execute/seat.hpp"
+#include "plan/problem.hpp"
+
+namespace espalier::execute {
+
+/// As run_tiny() (execute/tiny.hpp), for a problem with counts.
+void run_tiny_counts(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+                     const Reducer* reducer, Waiter& waiter) noexcept;
+
+}  // namespace espalier::execute
