@@ -16,6 +16,8 @@ _WIDTH, _HEIGHT = 440, 270
 _LEFT, _TOP, _BOTTOM = 52, 30, 50
 # Room for the lines' names at their ends: at least so much, and by the width of a bold letter for long ones.
 _RIGHT, _LETTER = 66, 7
+# From this ratio between the largest and the smallest value on, powers of ten are enough of a scale.
+_WIDE = 100
 
 
 @dataclass(frozen=True)
@@ -47,41 +49,51 @@ def draw_times(title: str, sizes: Sequence[int], series: Sequence[Series], marks
 
 
 def draw_lines(
-    title: str, sizes: Sequence[int], series: Sequence[Series], marks: Sequence[str], power: Callable[[int], str]
+    title: str, sizes: Sequence[int], series: Sequence[Series], marks: Sequence[str], label: Callable[[float], str]
 ) -> str:
-    """The same of any quantity: `power` writes a power of ten of it."""
+    """The same of any quantity: `label` writes a round value of it."""
     right = max(_RIGHT, 12 + _LETTER * max(len(line.name) for line in series))
     x = Axis(min(sizes), max(max(sizes), min(sizes) * 2), _LEFT, _WIDTH - right)
     values = [value for line in series for value in line.values]
     bottom, top = _HEIGHT - _BOTTOM, _TOP
-    y = Axis(10 ** math.floor(math.log10(min(values))), 10 ** math.ceil(math.log10(max(values) * 1.001)), bottom, top)
+    ticks = _ticks(min(values), max(values) * 1.001)
+    y = Axis(ticks[0], ticks[-1], bottom, top)
     parts = [
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">',
         f'<text class="title" x="{_LEFT}" y="16">{escape(title)}</text>',
-        *_grid(x, y, power),
+        *_grid(x, y, ticks, label),
         *_size_labels(x, sizes, marks),
-        *(_line(line, sizes, x, y, " µs" if power is _time else "") for line in series),
+        *(_line(line, sizes, x, y, " µs" if label is _time else "") for line in series),
         *_names(series, x, y),
         "</svg>",
     ]
     return "\n".join(parts)
 
 
-def _grid(x: Axis, y: Axis, power: Callable[[int], str]) -> list[str]:
-    """A line and a label per power of ten."""
+def _ticks(low: float, high: float) -> list[float]:
+    """Powers of ten around the values; where these span less than two decades, also twice and five times that much."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    if high / low >= _WIDE:
+        return [10.0**exponent for exponent in range(first, last + 1)]
+    steps = [factor * 10.0**exponent for exponent in range(first, last + 1) for factor in (1, 2, 5)]
+    below = [step for step in steps if step <= low]
+    above = [step for step in steps if step >= high]
+    return [step for step in steps if below[-1] <= step <= above[0]]
+
+
+def _grid(x: Axis, y: Axis, ticks: Sequence[float], label: Callable[[float], str]) -> list[str]:
+    """A line and a label at each tick."""
     parts = []
-    for exponent in range(round(math.log10(y.low)), round(math.log10(y.high)) + 1):
-        height = y(10.0**exponent)
+    for tick in ticks:
+        height = y(tick)
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{x.end}" y1="{height:.1f}" y2="{height:.1f}"/>')
-        parts.append(
-            f'<text class="label" x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{power(exponent)}</text>'
-        )
+        parts.append(f'<text class="label" x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{label(tick)}</text>')
     return parts
 
 
-def _time(exponent: int) -> str:
-    unit, scale = ("µs", 0) if exponent < 3 else ("ms", 3) if exponent < 6 else ("s", 6)
-    return f"{10.0 ** (exponent - scale):g} {unit}"
+def _time(us: float) -> str:
+    unit, scale = ("µs", 1.0) if us < 1e3 else ("ms", 1e3) if us < 1e6 else ("s", 1e6)
+    return f"{us / scale:g} {unit}"
 
 
 def _size_labels(x: Axis, sizes: Sequence[int], marks: Sequence[str]) -> list[str]:

@@ -40,8 +40,8 @@ def draw_figure(scaling: Scaling) -> list[str]:
     ]
     blank = [""] * len(sizes)
     return [
-        draw_lines("MB/s that leave one node; over bytes", sizes, rates, blank, lambda power: f"{10.0**power:g}"),
-        draw_lines("ratio to one group's ring; over bytes", sizes, ratios, blank, lambda power: f"{10.0**power:g}×"),
+        draw_lines("MB/s that leave one node; over bytes", sizes, rates, blank, lambda rate: f"{rate:g}"),
+        draw_lines("ratio to one group's ring; over bytes", sizes, ratios, blank, lambda ratio: f"{ratio:g}×"),
     ]
 
 
