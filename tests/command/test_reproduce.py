@@ -121,6 +121,13 @@ def test_the_page_names_what_holds_and_what_nobody_has_run(tmp_path: Path) -> No
     assert "nobody has run it yet" in page
 
 
+def test_the_page_names_ways_that_nobody_has_taken_yet(tmp_path: Path) -> None:
+    figure = Figure("smp/3", "Figure 3", "Made up", "it is so.", [a_way(POINTS), a_way(POINTS, Where.REAL)])
+    result = run.run(figure, figure.ways[0], Task(), tmp_path)
+    page = write_page([figure], [result], tmp_path, tmp_path / "results.md")
+    assert "Not run yet: real: made up." in page
+
+
 def test_figures_are_found_by_name_by_paper_and_all_at_once() -> None:
     assert [figure.id for figure in run.find("smp/3,smp/1")] == ["smp/1", "smp/3"]
     assert {figure.paper for figure in run.find("leaders")} == {"leaders"}

@@ -55,8 +55,9 @@ def _overview(figures: Sequence[Figure], results: Sequence[Result]) -> str:
 
 def _section(figure: Figure, results: Sequence[Result], folder: Path) -> str:
     parts = [f"### {_heading(figure)}\n", f"*The paper:* {figure.stated}\n"]
+    missing = [way for way in figure.ways if way.where not in {result.data.where for result in results}]
+    needs = "; ".join(f"{way.where}: {way.how}" for way in missing)
     if not results:
-        needs = "; ".join(f"{way.where}: {way.how}" for way in figure.ways)
         parts.append(f"**{Kind.OPEN}**: nobody has run it yet where it could be ({needs}).\n")
     for result in results:
         verdict = result.verdict
@@ -66,6 +67,8 @@ def _section(figure: Figure, results: Sequence[Result], folder: Path) -> str:
         table = f"[{result.name}.csv]({folder / result.name}.csv)"
         notes = "".join(f"\n- {note}" for note in result.data.notes)
         parts.append(f"- {result.way.how}\n- {result.conditions}{notes}\n- {table}\n")
+    if results and missing:
+        parts.append(f"Not run yet: {needs}.\n")
     return "\n".join(parts)
 
 
