@@ -41,8 +41,7 @@ Place parse_place(const std::string& address) {
   return {host, address.substr(colon + 1)};
 }
 
-std::string matrix_request(std::span<const std::string> hosts, const std::string& metric) {
-  auto request = "matrix " + metric;
+std::string request_for(std::span<const std::string> hosts, std::string request) {
   for (const auto& host : hosts) {
     const auto is_plain = [](unsigned char c) { return c > ' ' && c < 0x7f; };
     if (host.empty() || !std::all_of(host.begin(), host.end(), is_plain)) fail("a host's name has blanks");
@@ -111,7 +110,7 @@ bool Client::ask_matrix(std::span<const std::string> hosts, const Question& ques
   const bool is_answered = guard([&] {
     most_received_ = kLineBytes + hosts.size() * hosts.size() * kCellBytes;
     const auto metric = format_metric(question);
-    send(matrix_request(hosts, metric));
+    send(request_for(hosts, "matrix " + metric));
     const auto head = receive_line();
     if (head.starts_with("error ")) fail(std::string(head.substr(6)));
     if (head != "matrix " + std::to_string(hosts.size()) + " " + metric) fail("this is no matrix of ours");
@@ -120,6 +119,19 @@ bool Client::ask_matrix(std::span<const std::string> hosts, const Question& ques
   });
   if (!is_answered) delays.clear();
   return is_answered;
+}
+
+bool Client::ask_classes(std::span<const std::string> hosts, ClassDelays& delays) noexcept {
+  delays = {};
+  return guard([&] {
+    most_received_ = kLineBytes + hosts.size() * hosts.size() * kCellBytes;
+    send(request_for(hosts, "classes"));
+    ClassReader reader(hosts.size());
+    auto line = receive_line();
+    if (line.starts_with("error ")) fail(std::string(line.substr(6)));
+    while (reader.take_line(line)) line = receive_line();
+    delays = reader.take();
+  });
 }
 
 void Client::begin() {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fabric/delays.hpp"
+#include "fabric/classes.hpp"
 
 namespace espalier::fabric {
 
@@ -29,6 +29,10 @@ class Client {
   /// Of `question` the service knows metric and bytes; latencies are its own. False when there is no such answer, and
   /// then `delays` is empty and error() says why.
   bool ask_matrix(std::span<const std::string> hosts, const Question& question, std::vector<double>& delays) noexcept;
+
+  /// Latency and speed between all pairs, by classes of hosts: as much as a job needs to know, in one round trip. False
+  /// as above, and then `delays` is empty.
+  bool ask_classes(std::span<const std::string> hosts, ClassDelays& delays) noexcept;
 
   /// The reply to any request whose reply is a single line, without its end. False as above; also for "error …".
   bool ask(std::string_view request, std::string& reply) noexcept;

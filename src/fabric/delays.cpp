@@ -4,11 +4,12 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/error.hpp"
-#include "fabric/shortest.hpp"
 
 namespace espalier::fabric {
 namespace {
@@ -46,38 +47,17 @@ LatencyTable LatencyTable::ranger() { return {{{2, 1.57}, {3, 2.04}, {5, 2.45}, 
 
 namespace {
 
-// Routes from first switches to one destination after another.
-class Walker {
- public:
-  explicit Walker(const Fabric& fabric) : fabric_(fabric) {}
-
-  // From switch `first`, entered by port `in`.
-  Route walk(NodeIndex first, PortNumber in, Endpoint to) {
-    if (fabric_.basis == Basis::tables) return trace_from_switch(fabric_, first, in, to);
-    Route route;
-    route.to = to;
-    route.status = RouteStatus::no_path;
-    const auto* last = fabric_.cable(to.node, to.port);
-    if (last == nullptr || !fabric_.node(last->peer).is_switch()) return route;
-    const auto& field = fields_.try_emplace(last->peer, fabric_, last->peer).first->second;
-    if (field.from(first) < 0) return route;
-    while (first != last->peer) {
-      const auto out = field.first_nearer_port(first);
-      if (out == 0) return route;
-      route.hops.push_back({first, in, out});
-      const auto& port = fabric_.node(first).ports[out];
-      first = port.peer;
-      in = port.peer_port;
-    }
-    route.hops.push_back({first, in, last->peer_port});
-    route.status = RouteStatus::ok;
-    return route;
+// Of all cables that lead from a switch to others; 0 when the rate of one of them is not known.
+double sum_of_cables_up(const Fabric& fabric, NodeIndex node) {
+  double sum = 0;
+  for (std::size_t number = 1; number < fabric.node(node).ports.size(); ++number) {
+    const auto* cable = fabric.cable(node, static_cast<PortNumber>(number));
+    if (cable == nullptr || !fabric.node(cable->peer).is_switch()) continue;
+    if (cable->rate.gbps() == 0) return 0;
+    sum += cable->rate.gbps();
   }
-
- private:
-  const Fabric& fabric_;
-  std::unordered_map<NodeIndex, DistanceField> fields_;
-};
+  return sum;
+}
 
 }  // namespace
 
@@ -95,7 +75,9 @@ std::vector<Endpoint> Delays::add_ends(const Fabric& fabric, const std::vector<E
     if (!fabric.node(cable->peer).is_switch()) continue;
     const auto [row, is_new] = rows.try_emplace(cable->peer, static_cast<int>(samples.size()));
     end.first_switch = row->second;
-    if (is_new) samples.push_back(end.neighbour);
+    if (!is_new) continue;
+    samples.push_back(end.neighbour);
+    trunks_.push_back(sum_of_cables_up(fabric, cable->peer));
   }
   rows_ = samples.size();
   return samples;
@@ -106,20 +88,16 @@ Delays Delays::derive(const Fabric& fabric, const std::vector<Endpoint>& hosts) 
   const auto samples = delays.add_ends(fabric, hosts);
   Walker walker(fabric);
   std::unordered_multimap<std::size_t, std::size_t> by_hash;
-  std::vector<Cell> column(samples.size());
+  std::vector<Leg> column(samples.size());
   for (auto& end : delays.ends_) {
-    for (std::size_t row = 0; row < samples.size(); ++row) {
-      const auto route = walker.walk(samples[row].node, samples[row].port, end.at);
-      column[row].status = route.status;
-      column[row].links = static_cast<std::uint16_t>(std::max(0, route.links()));
-      column[row].gbps = static_cast<float>(find_bottleneck(fabric, route).gbps());
-    }
+    for (std::size_t row = 0; row < samples.size(); ++row)
+      column[row] = walker.walk(samples[row].node, samples[row].port, end.at);
     end.column = delays.add_column(column, by_hash);
   }
   return delays;
 }
 
-std::size_t Delays::add_column(const std::vector<Cell>& column,
+std::size_t Delays::add_column(const std::vector<Leg>& column,
                                std::unordered_multimap<std::size_t, std::size_t>& by_hash) {
   std::size_t hash = 0;
   for (const auto& cell : column)
@@ -135,7 +113,7 @@ std::size_t Delays::add_column(const std::vector<Cell>& column,
   return index;
 }
 
-Delays::Cell Delays::cell(std::size_t from, std::size_t to) const {
+Leg Delays::leg(std::size_t from, std::size_t to) const {
   const auto& source = ends_[from];
   const auto& target = ends_[to];
   if (source.at.node == target.at.node) return {RouteStatus::self, 0, 0};
@@ -148,21 +126,34 @@ Delays::Cell Delays::cell(std::size_t from, std::size_t to) const {
   return found;
 }
 
-RouteStatus Delays::status(std::size_t from, std::size_t to) const { return cell(from, to).status; }
+std::vector<int> Delays::classes() const {
+  std::map<std::tuple<int, std::size_t, double>, int> known;
+  std::vector<int> class_of;
+  int count = 0;
+  for (const auto& end : ends_) {
+    // What is cabled to no switch is alone, whoever it is like.
+    const bool is_new =
+        end.first_switch < 0 || known.try_emplace({end.first_switch, end.column, end.gbps}, count).second;
+    class_of.push_back(is_new ? count++ : known.at({end.first_switch, end.column, end.gbps}));
+  }
+  return class_of;
+}
+
+RouteStatus Delays::status(std::size_t from, std::size_t to) const { return leg(from, to).status; }
 
 int Delays::links(std::size_t from, std::size_t to) const {
-  const auto found = cell(from, to);
+  const auto found = leg(from, to);
   if (found.status == RouteStatus::self) return 0;
   return found.status == RouteStatus::ok ? found.links : -1;
 }
 
 double Delays::gbps(std::size_t from, std::size_t to) const {
-  const auto found = cell(from, to);
+  const auto found = leg(from, to);
   return found.status == RouteStatus::ok ? found.gbps : 0;
 }
 
 double Delays::delay(std::size_t from, std::size_t to, const Question& question) const {
-  const auto found = cell(from, to);
+  const auto found = leg(from, to);
   if (found.status == RouteStatus::self) return 0;
   if (found.status != RouteStatus::ok) return std::numeric_limits<double>::infinity();
   switch (question.metric) {
@@ -181,7 +172,7 @@ std::vector<Delays::Count> Delays::count_statuses() const {
   for (std::size_t from = 0; from < hosts(); ++from) {
     for (std::size_t to = 0; to < hosts(); ++to) {
       if (from == to) continue;
-      const auto found = cell(from, to).status;
+      const auto found = leg(from, to).status;
       const auto known =
           std::find_if(counts.begin(), counts.end(), [&](const Count& it) { return it.status == found; });
       if (known == counts.end()) {

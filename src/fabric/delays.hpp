@@ -10,6 +10,7 @@
 
 #include "base/ids.hpp"
 #include "fabric/routes.hpp"
+#include "fabric/walker.hpp"
 
 namespace espalier::fabric {
 
@@ -69,17 +70,20 @@ class Delays {
     std::size_t from, to;
   };
   std::vector<Count> count_statuses() const;
+  /// A number for each host, from 0 in the order in which they first occur. Hosts with one number sit on one first
+  /// switch at one rate, and routes to them cost the same from everywhere: delays differ by class only.
+  std::vector<int> classes() const;
+  /// The row of the host's first switch, from 0; -1 when its port leads to none.
+  int first_switch(std::size_t host) const { return ends_[host].first_switch; }
+  /// What all cables from the host's first switch to other switches carry together in each direction, 10^9 bit/s; 0
+  /// when that is not known, or there are none.
+  double trunk_gbps(std::size_t host) const {
+    return ends_[host].first_switch < 0 ? 0 : trunks_[static_cast<std::size_t>(ends_[host].first_switch)];
+  }
   /// How many (first switch, column) pairs are kept.
   std::size_t cells() const { return cells_.size(); }
 
  private:
-  // The route from a first switch to one destination, without the link to that switch.
-  struct Cell {
-    RouteStatus status = RouteStatus::no_path;
-    std::uint16_t links = 0;
-    float gbps = 0;  ///< 0: no rate known
-    bool operator==(const Cell&) const = default;
-  };
   struct End {
     Endpoint at;
     int first_switch = -1;  ///< row among the first switches; -1: the port leads to no switch
@@ -88,13 +92,14 @@ class Delays {
     std::size_t column = 0;
   };
 
-  Cell cell(std::size_t from, std::size_t to) const;
+  Leg leg(std::size_t from, std::size_t to) const;
   std::vector<Endpoint> add_ends(const Fabric& fabric, const std::vector<Endpoint>& hosts);
-  std::size_t add_column(const std::vector<Cell>& column, std::unordered_multimap<std::size_t, std::size_t>& by_hash);
+  std::size_t add_column(const std::vector<Leg>& column, std::unordered_multimap<std::size_t, std::size_t>& by_hash);
 
   std::vector<End> ends_;
   std::size_t rows_ = 0;
-  std::vector<Cell> cells_;  ///< column by column
+  std::vector<Leg> cells_;      ///< column by column
+  std::vector<double> trunks_;  ///< by row
 };
 
 }  // namespace espalier::fabric

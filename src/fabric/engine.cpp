@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
+#include "fabric/classes.hpp"
 #include "fabric/replies.hpp"
 
 namespace espalier::fabric {
@@ -15,11 +17,12 @@ constexpr Bytes kBytesPerDelay = 10;
 constexpr Bytes kBytesPerHost = 64;
 
 constexpr std::string_view kHelp =
-    "help 10\n"
+    "help 11\n"
     "query A:B           the switches between two hosts: names, host/PORT, host/DEVICE or 0xGUID\n"
     "route A:B           the same with ports and speeds\n"
     "hops A:B            the number of links\n"
     "matrix METRIC HOST... delays between all of these; METRIC: hops latency speed adapter combined:BYTES\n"
+    "classes HOST...     latency and speed between all of these, by hosts that are equally far from all others\n"
     "hosts               all hosts\n"
     "version             of protocol and program\n"
     "stats               age of the data, counters, what is wrong\n"
@@ -38,6 +41,14 @@ void append_error(std::string_view code, std::string_view text, std::string& rep
 const Fabric& fabric_of(const std::shared_ptr<const Snapshot>& snapshot) {
   if (snapshot == nullptr) throw ProtocolError("no-data", "no good set of dumps has been read yet");
   return snapshot->fabric;
+}
+
+Delays derive_delays(const Fabric& fabric, std::span<const std::string_view> hosts) {
+  if (hosts.size() > kMostMatrixHosts)
+    throw ProtocolError("too-many-hosts", "there may be at most " + std::to_string(kMostMatrixHosts) + " hosts");
+  std::vector<Endpoint> ends;
+  for (const auto host : hosts) ends.push_back(fabric.find_endpoint(host));
+  return Delays::derive(fabric, ends);
 }
 
 }  // namespace
@@ -94,6 +105,7 @@ void Engine::answer_known(const Request& request, std::string& reply) {
     case Command::route: return append_route(fabric_of(current), request.arguments, reply);
     case Command::hops: return append_hops(fabric_of(current), request.arguments, reply);
     case Command::matrix: return append_matrix(fabric_of(current), request.arguments, reply);
+    case Command::classes: return append_classes(fabric_of(current), request.arguments, reply);
     case Command::hosts: return append_hosts(fabric_of(current), reply);
     case Command::version: reply += "version " + std::to_string(kProtocolVersion) + " " ESPALIER_VERSION "\n"; return;
     case Command::stats: return append_stats(reply);
@@ -105,15 +117,17 @@ void Engine::answer_known(const Request& request, std::string& reply) {
 void Engine::append_matrix(const Fabric& fabric, std::string_view arguments, std::string& reply) const {
   const auto words = split_words(arguments);
   if (words.size() < 2) throw ProtocolError("bad-request", "write matrix METRIC HOST...");
-  if (words.size() - 1 > kMostMatrixHosts)
-    throw ProtocolError("too-many-hosts", "a matrix has at most " + std::to_string(kMostMatrixHosts) + " hosts");
   auto question = parse_metric_word(words[0]);
   question.latency = latency_;
-  std::vector<Endpoint> ends;
-  for (std::size_t index = 1; index < words.size(); ++index) ends.push_back(fabric.find_endpoint(words[index]));
-  const auto delays = Delays::derive(fabric, ends);
-  reply.append("matrix ").append(std::to_string(ends.size())).append(" ").append(format_metric(question)) += "\n";
+  const auto delays = derive_delays(fabric, std::span(words).subspan(1));
+  reply.append("matrix ").append(std::to_string(delays.hosts())).append(" ").append(format_metric(question)) += "\n";
   append_rows(delays, question, reply);
+}
+
+void Engine::append_classes(const Fabric& fabric, std::string_view arguments, std::string& reply) const {
+  const auto words = split_words(arguments);
+  if (words.empty()) throw ProtocolError("bad-request", "write classes HOST...");
+  fabric::append_classes(derive_class_delays(derive_delays(fabric, words), latency_), reply);
 }
 
 void Engine::append_stats(std::string& reply) const {
@@ -155,7 +169,7 @@ std::optional<Bytes> Engine::weigh(std::string_view line) const noexcept {
     const auto current = snapshot();
     if (current == nullptr) return std::nullopt;
     if (request.command == Command::hosts) return current->fabric.hosts.size() * kBytesPerHost;
-    if (request.command == Command::matrix) {
+    if (request.command == Command::matrix || request.command == Command::classes) {
       const auto hosts = std::min<Bytes>(split_words(request.arguments).size(), kMostMatrixHosts);
       return hosts * (hosts * kBytesPerDelay + kBytesPerHost);
     }

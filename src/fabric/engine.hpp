@@ -62,6 +62,7 @@ class Engine {
  private:
   void answer_known(const Request& request, std::string& reply);
   void append_matrix(const Fabric& fabric, std::string_view arguments, std::string& reply) const;
+  void append_classes(const Fabric& fabric, std::string_view arguments, std::string& reply) const;
   void append_stats(std::string& reply) const;
 
   const LatencyTable latency_;

@@ -6,13 +6,13 @@
 namespace espalier::fabric {
 namespace {
 
-constexpr std::array<std::string_view, kCommands> kNames = {"query",   "route", "hops", "matrix", "hosts",
-                                                            "version", "stats", "help", "quit"};
+constexpr std::array<std::string_view, kCommands> kNames = {"query", "route",   "hops",  "matrix", "classes",
+                                                            "hosts", "version", "stats", "help",   "quit"};
 constexpr std::string_view kBlanks = " \t";
 // Colons at which a pair is tried: real names have none or one.
 constexpr std::size_t kMostColons = 16;
 
-bool takes_arguments(Command command) { return command <= Command::matrix; }
+bool takes_arguments(Command command) { return command <= Command::classes; }
 
 std::string_view trim(std::string_view text) {
   const auto begin = text.find_first_not_of(kBlanks);

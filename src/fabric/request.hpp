@@ -16,11 +16,11 @@ namespace espalier::fabric {
 constexpr int kProtocolVersion = 1;
 /// A longer request is refused, with its end included.
 constexpr std::size_t kLongestRequest = std::size_t{128} << 10;
-/// Hosts of one matrix: 16 million delays.
+/// Hosts of one matrix or of one set of classes: 16 million delays.
 constexpr std::size_t kMostMatrixHosts = 4096;
 
-enum class Command : std::uint8_t { query, route, hops, matrix, hosts, version, stats, help, quit };
-constexpr std::size_t kCommands = 9;
+enum class Command : std::uint8_t { query, route, hops, matrix, classes, hosts, version, stats, help, quit };
+constexpr std::size_t kCommands = 10;
 std::string_view name_of(Command command);
 
 /// One line, understood. Views into it.

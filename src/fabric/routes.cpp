@@ -9,14 +9,7 @@ namespace {
 constexpr std::array<std::string_view, 9> kStatusNames = {"ok",        "self", "src-down",    "no-entry", "port-down",
                                                           "wrong-end", "loop", "stale-table", "no-path"};
 
-// The tables' comments give this LID to somebody else.
-bool is_lid_stale(const Fabric& fabric, NodeIndex first_switch, Endpoint to, Lid lid) {
-  const auto& table = fabric.table(first_switch);
-  if (!table.exists()) return false;
-  const auto& owners = fabric.lid_owners[static_cast<std::size_t>(table.source)];
-  const auto own = fabric.port(to).guid;
-  return lid < owners.size() && owners[lid] != Guid{} && own != Guid{} && owners[lid] != own;
-}
+Lid lid_of(const Fabric& fabric, Endpoint to, int path) { return static_cast<Lid>(fabric.port(to).lid + path); }
 
 bool has_met(const Route& route, NodeIndex node) {
   return std::any_of(route.hops.begin(), route.hops.end(), [node](const Hop& hop) { return hop.node == node; });
@@ -24,7 +17,6 @@ bool has_met(const Route& route, NodeIndex node) {
 
 // Follows the tables from switch `at` on. Each round adds a switch that was not met before, or returns.
 RouteStatus walk(const Fabric& fabric, Route& route, NodeIndex at, PortNumber in, Lid lid) {
-  if (is_lid_stale(fabric, at, route.to, lid)) return RouteStatus::stale_table;
   while (fabric.node(at).is_switch()) {
     if (has_met(route, at)) return RouteStatus::loop;
     const auto out = fabric.table(at).entry(lid);
@@ -47,6 +39,15 @@ std::string where(const Fabric& fabric, NodeIndex node) {
 }
 
 }  // namespace
+
+bool is_lid_stale(const Fabric& fabric, NodeIndex first_switch, Endpoint to, int path) {
+  const auto& table = fabric.table(first_switch);
+  if (!table.exists()) return false;
+  const auto& owners = fabric.lid_owners[static_cast<std::size_t>(table.source)];
+  const auto lid = lid_of(fabric, to, path);
+  const auto own = fabric.port(to).guid;
+  return lid < owners.size() && owners[lid] != Guid{} && own != Guid{} && owners[lid] != own;
+}
 
 std::string_view name_of(RouteStatus status) { return kStatusNames.at(static_cast<std::size_t>(status)); }
 
@@ -89,7 +90,8 @@ Route trace_from_switch(const Fabric& fabric, NodeIndex first, PortNumber in, En
   route.to = to;
   route.basis = fabric.basis;
   route.hops.reserve(8);  // nearly all routes, in one allocation
-  route.status = walk(fabric, route, first, in, static_cast<Lid>(fabric.port(to).lid + path));
+  route.status = is_lid_stale(fabric, first, to, path) ? RouteStatus::stale_table
+                                                       : walk(fabric, route, first, in, lid_of(fabric, to, path));
   return route;
 }
 

@@ -53,6 +53,9 @@ Route trace_route(const Fabric& fabric, Endpoint from, Endpoint to, int path = 0
 /// The rest of such a route from switch `first`, entered by port `in`. For fabrics with forwarding tables.
 Route trace_from_switch(const Fabric& fabric, NodeIndex first, PortNumber in, Endpoint to, int path = 0);
 
+/// Whether the tables' own comments, as `first_switch` has them, give the LID by which `to` is reached to another port.
+bool is_lid_stale(const Fabric& fabric, NodeIndex first_switch, Endpoint to, int path = 0);
+
 /// All shortest paths of the wiring, up to `most`, ordered by GUIDs and ports. Empty when the two are not connected.
 std::vector<Route> find_shortest_routes(const Fabric& fabric, Endpoint from, Endpoint to, std::size_t most = 64);
 

@@ -12,24 +12,39 @@
 namespace espalier::topology {
 namespace {
 
-using fabric::Metric;
-using fabric::Question;
-
-// Both matrices row by row; infinite where there is no route.
-Distances combine(std::size_t nodes, const std::vector<double>& latencies, const std::vector<double>& per_byte) {
+// Where there is no route: as far apart as the farthest two.
+Way find_farthest(const fabric::ClassDelays& delays) {
   Way farthest;
-  for (std::size_t i = 0; i < latencies.size(); ++i) {
-    if (!std::isfinite(latencies[i]) || !std::isfinite(per_byte[i])) continue;
-    farthest.latency = std::max(farthest.latency, static_cast<float>(latencies[i]));
-    farthest.per_byte = std::max(farthest.per_byte, static_cast<float>(per_byte[i]));
+  for (const auto& way : delays.ways) {
+    if (!std::isfinite(way.latency) || !std::isfinite(way.per_byte)) continue;
+    farthest.latency = std::max(farthest.latency, static_cast<float>(way.latency));
+    farthest.per_byte = std::max(farthest.per_byte, static_cast<float>(way.per_byte));
   }
-  std::vector<Way> ways;
-  ways.reserve(latencies.size());
-  for (std::size_t i = 0; i < latencies.size(); ++i) {
-    const bool is_routed = std::isfinite(latencies[i]) && std::isfinite(per_byte[i]);
-    ways.push_back(is_routed ? Way{static_cast<float>(latencies[i]), static_cast<float>(per_byte[i])} : farthest);
+  return farthest;
+}
+
+// No more classes than Distances::from_matrix would find: nodes that are alone at their switches, for instance, are all
+// equally far apart. Two nodes of each class stand for all of it.
+Distances merge_classes(const Distances& all) {
+  std::vector<int> samples, first(static_cast<std::size_t>(all.classes())), met(first.size());
+  for (int node = 0; node < all.nodes(); ++node) {
+    const auto c = static_cast<std::size_t>(all.class_of(NodeId(node)));
+    if (met[c] == 0) first[c] = static_cast<int>(samples.size());
+    if (++met[c] <= 2) samples.push_back(node);
   }
-  return Distances::from_matrix(static_cast<int>(nodes), ways);
+  std::vector<Way> matrix;
+  matrix.reserve(samples.size() * samples.size());
+  for (const int from : samples)
+    for (const int to : samples) matrix.push_back(all.way(NodeId(from), NodeId(to)));
+  const Distances few = Distances::from_matrix(static_cast<int>(samples.size()), matrix);
+  for (std::size_t sample = 0; sample < samples.size(); ++sample) {
+    const int twin = first[static_cast<std::size_t>(all.class_of(NodeId(samples[sample])))];
+    if (few.class_of()[sample] != few.class_of()[static_cast<std::size_t>(twin)]) return all;
+  }
+  std::vector<int> class_of;
+  for (const int c : all.class_of())
+    class_of.push_back(few.class_of()[static_cast<std::size_t>(first[static_cast<std::size_t>(c)])]);
+  return Distances::from_classes(std::move(class_of), few.ways());
 }
 
 Distances read_dumps(const std::string& folder, const std::vector<std::string>& hosts) {
@@ -42,18 +57,27 @@ Distances read_dumps(const std::string& folder, const std::vector<std::string>& 
 Distances ask_service(const std::string& address, const std::vector<std::string>& hosts,
                       std::chrono::milliseconds limit) {
   fabric::Client client(address, limit);
-  std::vector<double> matrices[2];
-  const Metric metrics[2] = {Metric::latency, Metric::speed};
-  for (int i = 0; i < 2; ++i)
-    if (!client.ask_matrix(hosts, Question{metrics[i], 0, {}}, matrices[i])) throw Error(client.error());
-  return combine(hosts.size(), matrices[0], matrices[1]);
+  fabric::ClassDelays delays;
+  if (!client.ask_classes(hosts, delays)) throw Error(client.error());
+  return derive_distances(delays);
 }
 
 }  // namespace
 
+Distances derive_distances(const fabric::ClassDelays& delays) {
+  const Way farthest = find_farthest(delays);
+  std::vector<Way> ways;
+  ways.reserve(delays.between.size());
+  for (const int number : delays.between) {
+    const auto& way = delays.ways[static_cast<std::size_t>(number)];
+    const bool is_routed = std::isfinite(way.latency) && std::isfinite(way.per_byte);
+    ways.push_back(is_routed ? Way{static_cast<float>(way.latency), static_cast<float>(way.per_byte)} : farthest);
+  }
+  return merge_classes(Distances::from_classes(delays.class_of, std::move(ways)));
+}
+
 Distances derive_distances(const fabric::Delays& delays) {
-  return combine(delays.hosts(), delays.matrix({Metric::latency, 0, fabric::LatencyTable::ranger()}),
-                 delays.matrix({Metric::speed, 0, {}}));
+  return derive_distances(fabric::derive_class_delays(delays, fabric::LatencyTable::ranger()));
 }
 
 Distances ask_distances(const std::string& address, const std::vector<std::string>& hosts,

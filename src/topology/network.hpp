@@ -5,13 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "fabric/delays.hpp"
+#include "fabric/classes.hpp"
 #include "topology/distances.hpp"
 
 namespace espalier::topology {
 
-/// Of each pair its latency and its slowest link's rate. Where there is no route the network's map is wrong, since MPI
-/// runs there: such a pair is as far apart as the farthest one.
+/// Of each pair its latency and its slowest link's rate. Where there is no route
+/// the network's map is wrong, since MPI runs there: such a pair is as far apart as the farthest one.
+Distances derive_distances(const fabric::ClassDelays& delays);
+/// The same with the latencies of Subramoni et al. (fabric::LatencyTable::ranger).
 Distances derive_distances(const fabric::Delays& delays);
 
 /// Asks who is named by `address` about these hosts, in this order: a service ("host:port" or a socket's path, see

@@ -12,6 +12,8 @@ namespace {
 
 /// What starting a message costs its sender, µs (as cost::Parameters::overhead).
 constexpr double overhead = 0.4;
+/// What packing costs, µs per byte: a copy that does not stay in the second-level cache (cost::Parameters::caches).
+constexpr double packing_per_byte = 1.0 / 11000;
 
 NodeId node_at(std::span<const int> order, int position) { return NodeId(order[static_cast<std::size_t>(position)]); }
 
@@ -48,6 +50,7 @@ Reach::Price Reach::of(std::span<const int> order) const {
   if (layout_.shape == Shape::ring) return {ring(order), 0};
   Price price = tree(order);
   if (layout_.shape == Shape::scatter_ring) price.last += ring(order);
+  if (layout_.is_split) price.last += packing(order);
   return price;
 }
 
@@ -87,6 +90,14 @@ double Reach::ring(std::span<const int> order) const {
     slowest = std::max(slowest, overhead + static_cast<double>(layout_.bytes) * way.per_byte);
   }
   return latencies + (count - 1) * slowest;
+}
+
+double Reach::packing(std::span<const int> order) const {
+  const auto count = static_cast<int>(order.size());
+  for (int position = 0; position < count; ++position)
+    if (order[static_cast<std::size_t>(position)] != (layout_.root + position) % count)
+      return packing_per_byte * static_cast<double>(layout_.bytes) * (count - 1);
+  return 0;
 }
 
 }  // namespace espalier::trees

@@ -97,7 +97,9 @@ def test_whatever_is_asked_is_answered_in_one_printable_line(request_: bytes) ->
 words = st.sampled_from(
     ["node000", "node001/1", "0x0002c90300010010", "0x", "/", ":", "node000:node001", "a:b:c", "\0"]
 )
-commands = st.sampled_from(["query", "route", "hops", "matrix", "matrix hops", "matrix combined:9", "hosts", "help"])
+commands = st.sampled_from(
+    ["query", "route", "hops", "matrix", "matrix hops", "matrix combined:9", "classes", "hosts", "help"]
+)
 
 
 @given(commands, st.lists(words, max_size=6), st.sampled_from([" ", "\t", ":", "  "]))
@@ -106,7 +108,7 @@ def test_what_is_almost_a_request_gets_as_many_lines_as_its_reply_says(
 ) -> None:
     reply = ENGINE.answer(gap.join([command_, *arguments]).encode()).decode("ascii")
     first, *rest = reply.splitlines()
-    if first.startswith(("matrix ", "hosts ", "help ")):
+    if first.startswith(("matrix ", "classes ", "hosts ", "help ")):
         assert len(rest) == int(first.split(" ")[1])
     else:
         assert not rest

@@ -97,6 +97,21 @@ TEST(Client, AsksForTheMatrixOfAJobInOneRoundTrip) {
   EXPECT_EQ(service.requests(), std::vector<std::string>{"matrix combined:64 a b\n"});
 }
 
+TEST(Client, AsksForClassesInsteadOfAMatrix) {
+  Scripted service({{"classes 6 2 2 1\n0 1\n0 1\n0 0.5\n1.5 0.25\n0 0\n0 0\n", 3},
+                    {"classes 6 2 2 1\n0 1\n0 9\n0 0.5\n1.5 0.25\n0 0\n0 0\n"},
+                    {"error unknown-host 'b' is no host\n"}});
+  Client client(service.address(), kPatience);
+  ClassDelays delays;
+  ASSERT_TRUE(client.ask_classes(kHosts, delays)) << client.error();
+  EXPECT_EQ(delays.way(0, 1).latency, 1.5);
+  EXPECT_FALSE(client.ask_classes(kHosts, delays));
+  EXPECT_TRUE(delays.class_of.empty());
+  EXPECT_FALSE(client.ask_classes(kHosts, delays));
+  EXPECT_NE(client.error().find("unknown-host"), std::string::npos) << client.error();
+  EXPECT_EQ(service.requests()[0], "classes a b\n");
+}
+
 TEST(Client, SpeaksOverASocketInTheFileSystemToo) {
   Scripted service({{"4\n"}}, "/tmp/espalier-client-test-" + std::to_string(getpid()));
   Client client(service.address(), kPatience);

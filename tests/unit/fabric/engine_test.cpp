@@ -44,6 +44,14 @@ TEST_F(AnEngine, CountsLinksOfAPairAndOfAllPairs) {
   EXPECT_EQ(reply("matrix hops b"), "matrix 1 hops\n0\n");
 }
 
+// a and b, 4 links apart, each alone at its switch: two classes, and of each direction its slowest link.
+TEST_F(AnEngine, TellsAJobClassesInsteadOfPairs) {
+  EXPECT_EQ(reply("classes a b"),
+            "classes 8 2 2 3\n0 1\n0 1\n0.00016666666666666666 0.00016666666666666666\n"
+            "0 0\n2.245 0.0005\n2.245 0.00025\n0 1\n2 0\n");
+  EXPECT_EQ(reply("classes b"), "classes 5 1 1 1\n0\n0\n0.00016666666666666666\n0 0\n0\n");
+}
+
 TEST_F(AnEngine, SaysHowManyLinesFollow) {
   EXPECT_EQ(reply("hosts"), "hosts 2\na\nb\n");
   EXPECT_TRUE(reply("version").starts_with("version 1 "));
@@ -58,9 +66,10 @@ TEST_F(AnEngine, SaysHowManyLinesFollow) {
 
 TEST_F(AnEngine, HasACodeForEveryError) {
   const std::pair<const char*, const char*> errors[] = {
-      {"hello", "unknown-command"},       {"query a", "bad-request"},          {"query a:z", "unknown-host"},
-      {"hops a:0xa1", "unknown-host"},    {"matrix hops", "bad-request"},      {"matrix", "bad-request"},
-      {"matrix far a", "unknown-metric"}, {"matrix hops a z", "unknown-host"}, {"stats x", "bad-request"},
+      {"hello", "unknown-command"},        {"query a", "bad-request"},      {"query a:z", "unknown-host"},
+      {"hops a:0xa1", "unknown-host"},     {"matrix hops", "bad-request"},  {"matrix", "bad-request"},
+      {"classes", "bad-request"},          {"classes a z", "unknown-host"}, {"matrix far a", "unknown-metric"},
+      {"matrix hops a z", "unknown-host"}, {"stats x", "bad-request"},
   };
   for (const auto& [line, code] : errors) {
     const auto text = reply(line);
@@ -70,6 +79,7 @@ TEST_F(AnEngine, HasACodeForEveryError) {
   std::string many = "matrix hops";
   for (std::size_t host = 0; host <= kMostMatrixHosts; ++host) many += " a";
   EXPECT_TRUE(reply(many).starts_with("error too-many-hosts "));
+  EXPECT_TRUE(reply(many.replace(0, 11, "classes")).starts_with("error too-many-hosts "));
   EXPECT_LT(reply("query a:" + std::string(100000, 'z')).size(), 400U);
 }
 
@@ -84,6 +94,7 @@ TEST_F(AnEngine, WeighsWhatTakesLonger) {
   for (const auto* line : {"query a:b", "stats", "help", "nonsense", ""}) EXPECT_FALSE(engine.weigh(line)) << line;
   EXPECT_TRUE(engine.weigh("hosts"));
   EXPECT_GE(engine.weigh("matrix hops a b a b").value(), reply("matrix hops a b a b").size());
+  EXPECT_GE(engine.weigh("classes a b a b").value(), reply("classes a b a b").size());
   engine.publish(load_texts({kSquare}), kNow);
   EXPECT_TRUE(engine.weigh("query a:b")) << "without tables a route is a search";
 }
@@ -101,7 +112,7 @@ TEST_F(AnEngine, KeepsTheLastGoodSnapshotAndSaysWhy) {
 
 TEST(Engine, HasNoAnswerBeforeItHasData) {
   Engine engine;
-  for (const auto* line : {"query a:b", "hosts", "matrix hops a"})
+  for (const auto* line : {"query a:b", "hosts", "matrix hops a", "classes a"})
     EXPECT_TRUE(ask(engine, line).starts_with("error no-data ")) << line;
   EXPECT_TRUE(ask(engine, "stats").find("snapshot 0\n") != std::string::npos);
 }

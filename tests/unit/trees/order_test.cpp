@@ -163,6 +163,14 @@ TEST(Order, TakesTheNaturalOneUnlessAnotherIsQuicker) {
   }
 }
 
+// The root of a scatter or gather packs in any other order: that costs as much as its link.
+TEST(Order, OfLongScattersIsTheNaturalOne) {
+  std::mt19937 random(17);
+  const Distances network = random_network(random, 64, 8, false);
+  EXPECT_EQ(derive_order(network, {Shape::knomial, 2, 0, 64 << 10, 0, true}, 64, Traversal::best).traversal,
+            Traversal::natural);
+}
+
 TEST(Order, IsTheSameEveryTime) {
   std::mt19937 random(13);
   const Distances network = random_network(random, 100, 9, true);

@@ -1,0 +1,76 @@
+"""Trees and rings on simulated networks: what an order is worth where cables are shared; `auto` does no harm."""
+
+from __future__ import annotations
+
+import pytest
+
+from espalier.errors import UserError
+from espalier.libraries import find_simulator
+from espalier.simulation.simulator import Answer, Request, simulate_all
+
+THIN = "fat_tree:leaves=8,down=8,spines=4,oversubscription=4"
+FULL = "fat_tree:leaves=8,down=8"
+MIXED = "star:hosts=64,slow_hosts=32,slow_rate=5000"
+NODES = 48
+
+
+@pytest.fixture(autouse=True)
+def _simulator() -> None:
+    try:
+        find_simulator()
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+def times(requests: list[Request]) -> list[float]:
+    answers = list(simulate_all(requests))
+    assert all(isinstance(answer, Answer) for answer in answers), answers
+    return [answer.microseconds for answer in answers if isinstance(answer, Answer)]
+
+
+def gain(network: str, placement: str, choice: str, size: int, operation: str = "broadcast") -> float:
+    """How many times as long the order of numbers takes, on a network that the job knows."""
+    natural, ordered = times(
+        [
+            Request(
+                network, operation, size, list(range(NODES)), f"{choice},order={order}", placement=placement,
+                metric="combined",
+            )
+            for order in ("natural", "auto")
+        ]
+    )  # fmt: skip
+    return natural / ordered
+
+
+@pytest.mark.parametrize("size", [64 << 10, 1 << 20])
+def test_a_tree_on_scattered_hosts_gains_where_switches_share_thin_trunks(size: int) -> None:
+    assert gain(THIN, "random:1", "knomial", size) >= 1.15
+
+
+def test_fast_hosts_hand_on_and_slow_ones_wait() -> None:
+    assert gain(MIXED, "random:1", "knomial", 1 << 20) >= 1.1
+
+
+def test_chains_and_rings_cross_between_switches_once_per_switch() -> None:
+    assert gain(THIN, "random:1", "chain,segment=64K", 1 << 20) >= 1.8
+    assert gain(THIN, "random:1", "ring", 16 << 10, "allgather") >= 1.5
+
+
+@pytest.mark.parametrize("network", [THIN, FULL, MIXED])
+@pytest.mark.parametrize("placement", ["block", "random:1", "scattered:2"])
+def test_the_automatic_order_is_never_much_slower_than_that_of_numbers(network: str, placement: str) -> None:
+    """Ways that meet by chance are not priced: a tenth is what they may cost."""
+    work = [("broadcast", "knomial"), ("scatter", "knomial"), ("gather", "knomial"), ("reduce", "knomial")]
+    for operation, choice in work:
+        for size in (8, 64 << 10):
+            assert gain(network, placement, choice, size, operation) >= 0.9, (operation, size)
+
+
+def test_a_job_that_knows_nothing_keeps_the_order_of_numbers() -> None:
+    natural, automatic = times(
+        [
+            Request(THIN, "broadcast", 8192, list(range(NODES)), choice, placement="random:1")
+            for choice in ("knomial,order=natural", "knomial")
+        ]
+    )
+    assert natural == automatic
