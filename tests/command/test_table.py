@@ -9,10 +9,13 @@ import pytest
 
 from espalier.core import load_core
 from espalier.tuning.decisions import Decision
+from espalier.tuning.lookup import consult_table
 from espalier.tuning.problems import Problem
 from espalier.tuning.table import format_table, rows_of
 from tuning_bench import a_machine
 from workshop import MPI_TEXT, Command, make_mpi
+
+KNOMIAL = "knomial,radix=2,within=cells,cell=32K,cells=4"
 
 
 def decided(operation: str, size: int, selection: str, own: float = 1.0) -> Decision:
@@ -52,6 +55,24 @@ def test_uneven_forms_are_shown_by_their_own_names(command: Command, write) -> N
     path = write("table.json", decided("gather", 64, "tiny"), decided("gatherv", 64, "native"))
     lines = command("table", "show", str(path)).out.splitlines()
     assert [line.split()[1] for line in lines[-2:]] == ["gatherv", "gather"]
+
+
+def test_rows_over_two_transports_stand_side_by_side(
+    command: Command, write, mpich: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("table.json", decided("broadcast", 1024, KNOMIAL))
+    table = json.loads(path.read_text())
+    (row,) = table["rows"]
+    row |= {"nodes": [2, 2]}
+    table["rows"] = [row, {**row, "transport": "ucx"}]
+    path.write_text(json.dumps(table))
+    assert "2 over ucx" in command("table", "show", str(path)).out
+    assert command("table", "check", str(path)).code == 0
+    for number, transport in enumerate(("mpi", "ucx"), 1):
+        monkeypatch.setenv("ESPALIER_TRANSPORT", transport)
+        verdict = consult_table(load_core(), a_machine(2, 2).topology, "broadcast", 1024, path)
+        assert verdict is not None
+        assert verdict.row == number
 
 
 @pytest.mark.parametrize(

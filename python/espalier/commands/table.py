@@ -16,7 +16,7 @@ from espalier.mpis import find_default_mpi, read_library_version, select_mpi
 from espalier.tuning.guidelines import check_guidelines
 from espalier.tuning.problems import FORMS, Problem
 from espalier.tuning.racing import NATIVE
-from espalier.tuning.table import TableFile, read_table
+from espalier.tuning.table import MPI, TableFile, read_table
 from espalier.units import format_bytes
 
 app = typer.Typer(no_args_is_help=True, help="Tuned tables: show, diff, check.")
@@ -120,7 +120,7 @@ def compare(first: Sequence[Any], second: Sequence[Any]) -> list[dict[str, Any]]
         differences.append(
             {
                 "operation": key[0],
-                "shape": f"{key[1]}x{key[2]}",
+                "shape": f"{key[1]}x{key[2]}{_over(key[4])}",
                 "bytes": key[3],
                 "first": left.selection if left else None,
                 "second": right.selection if right else None,
@@ -148,22 +148,27 @@ def _covers(one: Any, other: Any) -> bool:
         getattr(one, name)[0] <= getattr(other, name)[0] and getattr(other, name)[1] <= getattr(one, name)[1]
         for name in ("nodes", "ppn", "bytes")
     )
-    return one.operation == other.operation and one.uneven <= other.uneven and inside
+    about = (one.operation, one.transport) == (other.operation, other.transport) and one.uneven <= other.uneven
+    return about and inside
 
 
 def _violations(file: TableFile) -> list[Any]:
     """The guidelines, shape by shape; only where nodes are full does a row say how many ranks there are."""
-    shapes: dict[tuple[int, int], dict[Problem, float]] = {}
+    shapes: dict[tuple[int, int, str], dict[Problem, float]] = {}
     for row in file.core.rows:
         if row.chosen_us > 0 and not row.uneven:
-            shapes.setdefault((row.nodes[1], row.ppn[1]), {})[Problem(row.operation, row.measured_bytes)] = (
-                row.chosen_us
-            )
-    return [it for (nodes, ppn), times in shapes.items() for it in check_guidelines(times, nodes * ppn)]
+            shape = shapes.setdefault((row.nodes[1], row.ppn[1], row.transport), {})
+            shape[Problem(row.operation, row.measured_bytes)] = row.chosen_us
+    return [it for (nodes, ppn, _), times in shapes.items() for it in check_guidelines(times, nodes * ppn)]
 
 
-def _key(row: Any) -> tuple[str, int, int, int]:
-    return _name(row), row.nodes[0], row.ppn[0], row.measured_bytes
+def _key(row: Any) -> tuple[str, int, int, int, str]:
+    return _name(row), row.nodes[0], row.ppn[0], row.measured_bytes, row.transport
+
+
+def _over(transport: str) -> str:
+    """What carried messages between nodes, where it was not the MPI."""
+    return "" if transport == MPI else f" over {transport}"
 
 
 def _name(row: Any) -> str:
@@ -185,7 +190,7 @@ def _cells(row: Any) -> list[str]:
     measured = [format_bytes(row.measured_bytes), f"{row.native_us:.2f}", f"{row.chosen_us:.2f}"]
     ratio = [f"{row.native_us / row.chosen_us:.2f}" if row.chosen_us else "–"]
     spread = [f"{row.lowest_ratio:.2f}–{row.highest_ratio:.2f}"]
-    ranges = [_range(row.nodes), _range(row.ppn), _range(row.bytes, format_bytes)]
+    ranges = [_range(row.nodes) + _over(row.transport), _range(row.ppn), _range(row.bytes, format_bytes)]
     return [*ranges, escape(row.selection), *measured, *ratio, *spread]
 
 

@@ -59,7 +59,8 @@ def consult_table(core: Any, topology: Any, operation: str, size: int, named: Pa
     if reason and named is None:
         console.note(f"no table is used: {path} is {reason}")
         return None
-    row = file.core.find(topology, operation, size)
+    transport = os.environ.get("ESPALIER_TRANSPORT", "auto")
+    row = file.core.find(topology, operation, size, "" if transport == "auto" else transport)
     return None if row is None else _verdict(file.core, path, row)
 
 
@@ -75,5 +76,5 @@ def _verdict(table: Any, path: Path, row: Any) -> Verdict:
 
 def _number_of(table: Any, row: Any) -> int:
     """Rows are told apart by what they are about; of equal ones the first fires."""
-    about = [(it.operation, it.uneven, it.nodes, it.ppn, it.bytes) for it in table.rows]
-    return about.index((row.operation, row.uneven, row.nodes, row.ppn, row.bytes)) + 1
+    about = [(it.operation, it.uneven, it.transport, it.nodes, it.ppn, it.bytes) for it in table.rows]
+    return about.index((row.operation, row.uneven, row.transport, row.nodes, row.ppn, row.bytes)) + 1
