@@ -40,6 +40,7 @@ class Hosts:
     front: str  # the address at which the launcher's own host is reached
     interface: str  # of every host, for MPIs that would try others
     enter: tuple[str, ...] = ()  # words before the launcher's command line
+    rails: int = 1  # interfaces of every host; with several UCX may take any
 
     @property
     def ranks(self) -> int:
@@ -148,7 +149,7 @@ def _host_environment(job: Job) -> dict[str, str]:
         return {}
     wishes = {
         "UCX_TLS": "tcp,self",
-        "UCX_NET_DEVICES": job.hosts.interface,
+        "UCX_NET_DEVICES": job.hosts.interface if job.hosts.rails == 1 else "all",
         "FI_PROVIDER": "tcp",
         "FI_TCP_IFACE": job.hosts.interface,
     }

@@ -49,11 +49,9 @@ class Layout {
 
   const PairBlocks& blocks() const { return blocks_; }
   std::span<const Rank> ranks_on(int node) const { return topology_.ranks_on(NodeId(node)); }
-  /// Who on `node` exchanges with `peer`: leaders take the nodes to the right in turn.
-  Rank leader_of(int node, int peer) const {
-    const int distance = (peer - node + topology_.nodes()) % topology_.nodes();
-    return masters_.of(node, (distance - 1) % masters_.groups());
-  }
+  /// Who on `node` exchanges with `peer`: leaders take the other nodes in turn, and two nodes talk through leaders of
+  /// the same group, that is of the same rail.
+  Rank leader_of(int node, int peer) const { return masters_.of(node, (node + peer) % masters_.groups()); }
   bool leads(Rank rank, int peer) const {
     const int node = topology_.node_of(rank).value;
     return peer != node && leader_of(node, peer) == rank;

@@ -100,6 +100,12 @@ fs::path pci_of(const fs::path& device) {
   return {};
 }
 
+// Bridges, tunnels, the ends of containers: there may be hundreds, and their links say so at once.
+bool is_virtual(const fs::path& device) {
+  std::error_code error;
+  return fs::read_symlink(device, error).native().find("/devices/virtual/") != std::string::npos;
+}
+
 void read_nics(const std::string& sysfs, Node& node) {
   const auto nic_at = [&](const std::string& bus) -> Nic& {
     for (Nic& nic : node.nics)
@@ -109,8 +115,9 @@ void read_nics(const std::string& sysfs, Node& node) {
   };
   for (const char* kind : {"infiniband", "cxi", "net"})
     for (const std::string& name : names_in(fs::path(sysfs) / "class" / kind)) {
-      const fs::path pci = pci_of(fs::path(sysfs) / "class" / kind / name / "device");
-      if (pci.empty()) continue;  // loopback, bridges, tunnels
+      const fs::path device = fs::path(sysfs) / "class" / kind / name;
+      const fs::path pci = is_virtual(device) ? fs::path() : pci_of(device / "device");
+      if (pci.empty()) continue;
       Nic& nic = nic_at(pci.filename());
       nic.bus = pci.filename();
       nic.names.push_back(name);

@@ -7,10 +7,33 @@
 namespace espalier::machine {
 namespace {
 
-// UCX (MPICH and Open MPI on InfiniBand), libfabric's providers (Intel MPI, MPICH), Open MPI's own TCP. Intel MPI has
-// no variable of its own that names a device.
-constexpr const char* transport_variables[] = {"UCX_NET_DEVICES", "FI_CXI_DEVICE_NAME", "FI_VERBS_IFACE",
-                                               "FI_TCP_IFACE",    "FI_SOCKETS_IFACE",   "OMPI_MCA_btl_tcp_if_include"};
+struct Variable {
+  const char* name;
+  bool excludes = false;  ///< it names what is not to be used, as others do behind a "^"
+};
+
+// UCX (MPICH and Open MPI on InfiniBand), libfabric's providers (Intel MPI, MPICH) with PSM3's own and UCX below them,
+// Intel MPI's older fabrics, MVAPICH, Open MPI's own transports; fabric before TCP. Left out: those that hold unit
+// numbers or speeds (HFI_UNIT, PSM3_NIC_SPEED), what launchers talk through (I_MPI_HYDRA_IFACE, oob_tcp_if_include),
+// and Open MPI's common_ucx_devices, patterns by which it decides whether to use UCX at all.
+constexpr Variable variables[] = {
+    {"UCX_NET_DEVICES"},
+    {"FI_CXI_DEVICE_NAME"},
+    {"FI_VERBS_DEVICE_NAME"},
+    {"FI_VERBS_IFACE"},
+    {"FI_EFA_IFACE"},
+    {"FI_MLX_DEVICES"},
+    {"PSM3_NIC"},
+    {"I_MPI_OFA_ADAPTER_NAME"},
+    {"MV2_IBA_HCA"},
+    {"OMPI_MCA_btl_openib_if_include"},
+    {"OMPI_MCA_btl_openib_if_exclude", true},
+    {"FI_TCP_IFACE"},
+    {"FI_SOCKETS_IFACE"},
+    {"I_MPI_TCP_NETMASK"},
+    {"OMPI_MCA_btl_tcp_if_include"},
+    {"OMPI_MCA_btl_tcp_if_exclude", true},
+};
 
 std::vector<std::string_view> split(std::string_view list) {
   std::vector<std::string_view> words;
@@ -24,8 +47,12 @@ std::vector<std::string_view> split(std::string_view list) {
 
 bool is_named(const Nic& nic, std::string_view list) {
   for (const std::string_view word : split(list)) {
-    const std::string_view name = word.substr(0, word.find(':'));
-    if (std::find(nic.names.begin(), nic.names.end(), name) != nic.names.end()) return true;
+    // Behind a colon: a port, or in MVAPICH's lists the next device.
+    for (std::size_t begin = 0, end; begin <= word.size(); begin = end + 1) {
+      end = std::min(word.find(':', begin), word.size());
+      if (std::find(nic.names.begin(), nic.names.end(), word.substr(begin, end - begin)) != nic.names.end())
+        return true;
+    }
   }
   return false;
 }
@@ -64,8 +91,9 @@ std::string names_of(const Node& node, const std::vector<int>& nics) {
 std::vector<NicHint> probe_nic_hints(const std::string& setting) {
   std::vector<NicHint> hints;
   if (!setting.empty()) hints.push_back({"ESPALIER_NIC", setting});
-  for (const char* name : transport_variables)
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') hints.push_back({name, value});
+  for (const auto& [name, excludes] : variables)
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
+      hints.push_back({name, (excludes ? "^" : "") + std::string(value)});
   return hints;
 }
 

@@ -46,6 +46,20 @@ def test_each_link_is_shaped_at_both_ends() -> None:
     assert sum(f"-n {network.node_name(0)} " in command for command in shaped) == 1
 
 
+def test_every_rail_is_a_network_of_its_own() -> None:
+    spec = network.parse_spec(2, "1gbit", None, rails=3)
+    commands = [" ".join(command) for command in network.up_commands(spec)]
+    bridges = {command.split()[3] for command in commands if command.endswith(" type bridge")}
+    for rail in range(3):
+        name = network.interface(rail)
+        assert sum(f"addr add {network.address(1, rail)}/24 dev {name}" in command for command in commands) == 1
+        assert sum(f"dev {name} root" in command for command in commands) == 2, "both nodes' links are shaped"
+    assert len(bridges) == 3
+    assert str(spec) == "2 emulated nodes at 1gbit, 3 rails"
+    with pytest.raises(UserError, match="--rails 9"):
+        network.parse_spec(2, "1gbit", None, rails=9)
+
+
 def test_addresses_and_names_are_distinct() -> None:
     nodes = range(network.MOST_NODES)
     assert len({network.address(node) for node in nodes} | {network.FRONT_ADDRESS}) == network.MOST_NODES + 1

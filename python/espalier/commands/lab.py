@@ -31,9 +31,10 @@ def up(
     flow_cap: Annotated[
         float, typer.Option(help="What one TCP connection gets of its link at most: 0.55. With 1 there is no cap.")
     ] = 1.0,
+    rails: Annotated[int, typer.Option(min=1, help="Interfaces of each node, each on a network of its own.")] = 1,
 ) -> None:
     """Put the cluster up."""
-    spec = network.parse_spec(nodes, rate, delay, flow_cap)
+    spec = network.parse_spec(nodes, rate, delay, flow_cap, rails)
     cluster.up(spec)
     console.note(f"{spec.nodes} nodes are up; run on them with: espalier lab run --ppn 2 -- PROGRAM")
 
@@ -57,7 +58,7 @@ def status(json: Annotated[bool, typer.Option("--json", help="The same as JSON."
         table.add_column(name, justify="right")
     for counter in counters:
         sent, received = approximate_bytes(counter.sent), approximate_bytes(counter.received)
-        table.add_row(str(counter.node), network.address(counter.node), counter.rate, sent, received)
+        table.add_row(str(counter.node), network.address(counter.node, counter.rail), counter.rate, sent, received)
     console.out.print(table)
 
 

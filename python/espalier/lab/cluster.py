@@ -28,6 +28,7 @@ class Counter:
     rate: str
     sent: int
     received: int
+    rail: int = 0
 
 
 def up(spec: Spec) -> None:
@@ -68,23 +69,24 @@ def load() -> Spec:
         fields = json.loads((STATE / "spec.json").read_text())
     except OSError:
         raise UserError("no cluster is up", "espalier lab up --nodes 4 --rate 200mbit") from None
-    return Spec(tuple(fields["rates"]), fields["delay"], fields.get("flow_cap", 1.0))
+    return Spec(tuple(fields["rates"]), fields["delay"], fields.get("flow_cap", 1.0), fields.get("rails", 1))
 
 
 def hosts(spec: Spec, ppn: int) -> Hosts:
     """How a job reaches the nodes."""
     addresses = tuple(network.address(node) for node in range(spec.nodes))
     enter = ("nsenter", f"--net=/run/netns/{network.FRONT}", f"--uts={STATE}/front.uts", "--")
-    return Hosts(addresses, ppn, STATE / "agent", network.FRONT_ADDRESS, network.INTERFACE, enter)
+    return Hosts(addresses, ppn, STATE / "agent", network.FRONT_ADDRESS, network.INTERFACE, enter, spec.rails)
 
 
 def counters(spec: Spec) -> list[Counter]:
-    """One per node, from its own interface."""
+    """One per node and rail, from the node's own interfaces."""
     found = []
     for node, rate in enumerate(spec.rates):
-        text = _run(["ip", "-n", network.node_name(node), "-j", "-s", "link", "show", network.INTERFACE])
-        stats = json.loads(text)[0]["stats64"]
-        found.append(Counter(node, rate, stats["tx"]["bytes"], stats["rx"]["bytes"]))
+        for rail in range(spec.rails):
+            text = _run(["ip", "-n", network.node_name(node), "-j", "-s", "link", "show", network.interface(rail)])
+            stats = json.loads(text)[0]["stats64"]
+            found.append(Counter(node, rate, stats["tx"]["bytes"], stats["rx"]["bytes"], rail))
     return found
 
 

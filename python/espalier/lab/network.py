@@ -12,6 +12,7 @@ BRIDGE = f"{PREFIX}-br"
 FRONT = f"{PREFIX}-front"
 MOST_NODES = 64
 MOST_CAPPED_NODES = 16
+MOST_RAILS = 4
 INTERFACE = "eth0"
 
 Command = list[str]
@@ -21,12 +22,14 @@ Command = list[str]
 class Spec:
     """What to build: one rate per node, as tc spells it (200mbit); `delay` (50us) is added on each node's way out.
 
-    `flow_cap`: what one TCP connection gets of its node's link at most, each way; 1 caps nothing.
+    `flow_cap`: what one TCP connection gets of its node's link at most, each way; 1 caps nothing. `rails`: so many
+    interfaces on each node, each on a network of its own that the others do not reach; launchers use the first.
     """
 
     rates: tuple[str, ...]
     delay: str | None = None
     flow_cap: float = 1.0
+    rails: int = 1
 
     @property
     def nodes(self) -> int:
@@ -37,10 +40,11 @@ class Spec:
         rates = self.rates[:1] if len(set(self.rates)) == 1 else self.rates
         delay = f", {self.delay} away" if self.delay else ""
         cap = f", one connection at most {self.flow_cap:g} of it" if self.flow_cap != 1 else ""
-        return f"{self.nodes} emulated nodes at {', '.join(rates)}{delay}{cap}"
+        rails = f", {self.rails} rails" if self.rails > 1 else ""
+        return f"{self.nodes} emulated nodes at {', '.join(rates)}{rails}{delay}{cap}"
 
 
-def parse_spec(nodes: int, rate: str, delay: str | None, flow_cap: float = 1.0) -> Spec:
+def parse_spec(nodes: int, rate: str, delay: str | None, flow_cap: float = 1.0, rails: int = 1) -> Spec:
     """One rate for all nodes, or rates that repeat: "200mbit,100mbit". Raises UserError."""
     if not 1 <= nodes <= MOST_NODES:
         raise UserError(f"--nodes {nodes}: this machine stands in for 1 to {MOST_NODES} nodes", "choose fewer")
@@ -54,15 +58,22 @@ def parse_spec(nodes: int, rate: str, delay: str | None, flow_cap: float = 1.0) 
         raise UserError(f"--flow-cap {flow_cap}: a share of the link is meant", "write 0.55 for 55 % of it")
     if flow_cap < 1 and nodes > MOST_CAPPED_NODES:
         raise UserError(f"--flow-cap works with up to {MOST_CAPPED_NODES} nodes", "choose fewer, or leave it out")
-    return Spec(tuple(rates[node % len(rates)] for node in range(nodes)), delay, flow_cap)
+    if not 1 <= rails <= MOST_RAILS:
+        raise UserError(f"--rails {rails}: a node has 1 to {MOST_RAILS} interfaces here", "choose fewer")
+    return Spec(tuple(rates[node % len(rates)] for node in range(nodes)), delay, flow_cap, rails)
 
 
 def node_name(node: int) -> str:
     return f"{PREFIX}-node{node}"
 
 
-def address(node: int) -> str:
-    return f"10.77.0.{10 + node}"
+def address(node: int, rail: int = 0) -> str:
+    return f"10.77.{rail}.{10 + node}"
+
+
+def interface(rail: int) -> str:
+    """What a node's link to a rail is called there."""
+    return f"eth{rail}"
 
 
 FRONT_ADDRESS = "10.77.0.1"
@@ -80,6 +91,20 @@ def up_commands(spec: Spec) -> list[Command]:
         delays = (spec.delay, None) if spec.flow_cap == 1 else (None, spec.delay)
         commands += _shape(inside, INTERFACE, rate, delays[0])
         commands += _shape(["tc"], outside, rate, delays[1])
+    for rail in range(1, spec.rails):
+        commands += _add_rail(spec, rail)
+    return commands
+
+
+def _add_rail(spec: Spec, rail: int) -> list[Command]:
+    """A further switch, with a link to every node."""
+    bridge = f"{BRIDGE}{rail}"
+    commands = [["ip", "link", "add", bridge, "type", "bridge"], ["ip", "link", "set", bridge, "up"]]
+    for node, rate in enumerate(spec.rates):
+        outside, inside = f"{PREFIX}{node}r{rail}", ["tc", "-n", node_name(node)]
+        commands += _link(node_name(node), interface(rail), address(node, rail), outside, bridge)
+        commands += _shape(inside, interface(rail), rate, spec.delay)
+        commands += _shape(["tc"], outside, rate, None)
     return commands
 
 
@@ -124,7 +149,7 @@ def _bits(rate: str) -> int:
 def down_commands(namespaces: list[str], links: list[str]) -> list[Command]:
     """Removes what there is; veth pairs go with their namespaces."""
     commands = [["ip", "netns", "del", name] for name in namespaces]
-    return commands + [["ip", "link", "del", link] for link in links if link == BRIDGE]
+    return commands + [["ip", "link", "del", link] for link in links if link.startswith(BRIDGE)]
 
 
 def is_ours(name: str) -> bool:
@@ -133,14 +158,20 @@ def is_ours(name: str) -> bool:
 
 
 def _attach(namespace: str, ip: str, outside: str) -> list[Command]:
-    inside = ["ip", "-n", namespace]
     return [
         ["ip", "netns", "add", namespace],
-        ["ip", "link", "add", outside, "type", "veth", "peer", "name", INTERFACE, "netns", namespace],
-        ["ip", "link", "set", outside, "master", BRIDGE, "up"],
-        [*inside, "addr", "add", f"{ip}/24", "dev", INTERFACE],
-        [*inside, "link", "set", "lo", "up"],
-        [*inside, "link", "set", INTERFACE, "up"],
+        ["ip", "-n", namespace, "link", "set", "lo", "up"],
+        *_link(namespace, INTERFACE, ip, outside, BRIDGE),
+    ]
+
+
+def _link(namespace: str, name: str, ip: str, outside: str, bridge: str) -> list[Command]:
+    inside = ["ip", "-n", namespace]
+    return [
+        ["ip", "link", "add", outside, "type", "veth", "peer", "name", name, "netns", namespace],
+        ["ip", "link", "set", outside, "master", bridge, "up"],
+        [*inside, "addr", "add", f"{ip}/24", "dev", name],
+        [*inside, "link", "set", name, "up"],
     ]
 
 
