@@ -1,5 +1,5 @@
-"""Where a job cannot learn where its ranks and cards are: no hwloc, a wrong one, hidden files, confined processors. Every
-such job elects its first ranks, says why in one line to who asks, and goes on."""
+"""Where a job cannot learn where its ranks and cards are: no hwloc, a wrong one, hidden files, confined processors.
+Every such job elects its first ranks, says why in one line to who asks, and goes on."""
 
 from __future__ import annotations
 
