@@ -17,8 +17,6 @@ namespace {
 constexpr int few_nodes = 16;
 /// Rounds of such tries; the first two bring nearly everything.
 constexpr int most_rounds = 8;
-/// A scatter or gather leaves the natural order for a gain of this factor only: its root has to pack then.
-constexpr double worth_packing = 0.95;
 
 /// Both traversals of these are the short path.
 bool is_path(const Layout& layout) { return layout.shape == Shape::chain || layout.shape == Shape::ring; }
@@ -35,12 +33,13 @@ Order derive(const Distances& distances, const Layout& layout, const Reach& reac
     order.node_at = derive_breadth_order(distances, layout);
   else
     order.node_at = derive_depth_order(distances, layout);
-  order.reach = reach.of(order.node_at).last;
+  order.reach = reach.of(order.node_at).last + reach.packing(order.node_at);
   return order;
 }
 
 /// Lets two positions' nodes change places wherever that makes the whole quicker, until nothing helps. The root stays.
 void improve(const Distances& distances, const Reach& reach, Order& order) {
+  const std::vector<int> before = order.node_at;
   Reach::Price best = reach.of(order.node_at);
   bool has_improved = true;
   for (int round = 0; has_improved && round < most_rounds; ++round) {
@@ -58,8 +57,12 @@ void improve(const Distances& distances, const Reach& reach, Order& order) {
         }
       }
   }
-  if (best.last < order.reach) order.traversal = Traversal::best;
-  order.reach = best.last;
+  if (const double after = best.last + reach.packing(order.node_at); after < order.reach) {
+    order.traversal = Traversal::best;
+    order.reach = after;
+  } else {
+    order.node_at = before;
+  }
 }
 
 }  // namespace
@@ -77,7 +80,7 @@ Order derive_order(const Distances& distances, const Layout& layout, int count, 
     if (count <= few_nodes) improve(distances, reach, other);
     if (other.reach < best.reach) best = std::move(other);
   }
-  return best.reach < natural.reach * (layout.is_split ? worth_packing : 1) ? best : natural;
+  return best;
 }
 
 }  // namespace espalier::trees

@@ -50,7 +50,6 @@ Reach::Price Reach::of(std::span<const int> order) const {
   if (layout_.shape == Shape::ring) return {ring(order), 0};
   Price price = tree(order);
   if (layout_.shape == Shape::scatter_ring) price.last += ring(order);
-  if (layout_.is_split) price.last += packing(order);
   return price;
 }
 
@@ -93,6 +92,7 @@ double Reach::ring(std::span<const int> order) const {
 }
 
 double Reach::packing(std::span<const int> order) const {
+  if (!layout_.is_split || distances_.classes() == 0) return 0;
   const auto count = static_cast<int>(order.size());
   for (int position = 0; position < count; ++position)
     if (order[static_cast<std::size_t>(position)] != (layout_.root + position) % count)

@@ -14,9 +14,8 @@ namespace espalier::trees {
 /// Prices orders of one layout. A node sends to its children one after the other; each message takes the node's own
 /// link for bytes / (its best rate) and arrives after latency + bytes / (the way's rate). A pipeline takes what one
 /// segment takes through the tree, then for each further segment what the busiest node needs for one. A ring of N takes
-/// the sum of its latencies and N - 1 times the slowest of its messages. The root of a scatter or gather packs what
-/// lies in any other than the natural order. Not modelled: links that several ways share, and memory. `distances`
-/// outlives it.
+/// the sum of its latencies and N - 1 times the slowest of its messages. Not modelled: links that several ways share,
+/// and memory. `distances` outlives it.
 class Reach {
  public:
   Reach(const topology::Distances& distances, const Layout& layout, int count);
@@ -30,6 +29,9 @@ class Reach {
   };
   /// `order[p]` is the node at position p, all nodes once. Zeros when nothing is known of the network. O(nodes).
   Price of(std::span<const int> order) const;
+  /// What comes on top where the root of a scatter or gather packs: in any other than the natural order. Apart, because
+  /// it is a step that no search by small changes climbs. O(nodes).
+  double packing(std::span<const int> order) const;
 
  private:
   struct Edge {
@@ -40,7 +42,6 @@ class Reach {
 
   Price tree(std::span<const int> order) const;
   double ring(std::span<const int> order) const;
-  double packing(std::span<const int> order) const;
   double own_link(int node, double bytes) const;
 
   const topology::Distances& distances_;

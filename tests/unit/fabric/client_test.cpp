@@ -98,18 +98,30 @@ TEST(Client, AsksForTheMatrixOfAJobInOneRoundTrip) {
 }
 
 TEST(Client, AsksForClassesInsteadOfAMatrix) {
-  Scripted service({{"classes 6 2 2 1\n0 1\n0 1\n0 0.5\n1.5 0.25\n0 0\n0 0\n", 3},
-                    {"classes 6 2 2 1\n0 1\n0 9\n0 0.5\n1.5 0.25\n0 0\n0 0\n"},
-                    {"error unknown-host 'b' is no host\n"}});
-  Client client(service.address(), kPatience);
+  Scripted service({{"classes 6 2 2 1\n0 1\n0 1\n0 0.5\n1.5 0.25\n0 0\n0 0\n", 3}});
   ClassDelays delays;
-  ASSERT_TRUE(client.ask_classes(kHosts, delays)) << client.error();
+  {
+    Client client(service.address(), kPatience);
+    ASSERT_TRUE(client.ask_classes(kHosts, delays)) << client.error();
+  }
   EXPECT_EQ(delays.way(0, 1).latency, 1.5);
-  EXPECT_FALSE(client.ask_classes(kHosts, delays));
-  EXPECT_TRUE(delays.class_of.empty());
-  EXPECT_FALSE(client.ask_classes(kHosts, delays));
-  EXPECT_NE(client.error().find("unknown-host"), std::string::npos) << client.error();
-  EXPECT_EQ(service.requests()[0], "classes a b\n");
+  EXPECT_EQ(service.requests(), std::vector<std::string>{"classes a b\n"});
+}
+
+TEST(Client, RefusesWhatAreNoClasses) {
+  const std::array<std::pair<const char*, const char*>, 3> replies = {{
+      {"classes 6 2 2 1\n0 1\n0 9\n0 0.5\n1.5 0.25\n0 0\n0 0\n", "no classes of ours"},
+      {"classes 6 2 2 1\n0 1\n", "closed before"},
+      {"error unknown-host 'b' is no host\n", "unknown-host"},
+  }};
+  for (const auto& [reply, why] : replies) {
+    Scripted service({{reply}});
+    Client client(service.address(), kPatience);
+    ClassDelays delays;
+    EXPECT_FALSE(client.ask_classes(kHosts, delays)) << reply;
+    EXPECT_TRUE(delays.class_of.empty());
+    EXPECT_NE(client.error().find(why), std::string::npos) << client.error();
+  }
 }
 
 TEST(Client, SpeaksOverASocketInTheFileSystemToo) {

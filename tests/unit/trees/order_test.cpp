@@ -128,8 +128,9 @@ double exhaustive_best(const Distances& network, const Layout& layout, int count
   const Reach reach(network, layout, count);
   std::vector<int> order = derive_natural_order(layout.root, count);
   std::sort(order.begin() + 1, order.end());
-  double best = reach.of(order).last;
-  while (std::next_permutation(order.begin() + 1, order.end())) best = std::min(best, reach.of(order).last);
+  const auto price = [&] { return reach.of(order).last + reach.packing(order); };
+  double best = price();
+  while (std::next_permutation(order.begin() + 1, order.end())) best = std::min(best, price());
   return best;
 }
 
