@@ -90,6 +90,8 @@ def test_a_scatter_counts_all_ranks_blocks_together() -> None:
     one = {"native": {16 * K: 10, 64 * K: 10}, "Espalier": {16 * K: 5, 64 * K: 12}}
     assert smp_judges.judge_scatter(data({"m, 1 × 8": one})).kind is Kind.HOLDS  # 64K of each of 8 is beyond 128K
     assert smp_judges.judge_scatter(data({"m, 1 × 2": one})).kind is Kind.FAILS
+    far = data({"m, 4 × 4": {"native": {4: 10}, "Espalier": {4: 5}}})
+    assert smp_judges.judge_scatter(far).kind is Kind.CONDITIONAL  # nothing is known of one node
     several = data({"m, 1 × 8": one, "m, 4 × 4": {"native": {4: 10}, "Espalier": {4: 9}}})
     assert smp_judges.judge_scatter(several).kind is Kind.CONDITIONAL
 
