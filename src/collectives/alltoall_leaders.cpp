@@ -49,9 +49,9 @@ class Layout {
 
   const PairBlocks& blocks() const { return blocks_; }
   std::span<const Rank> ranks_on(int node) const { return topology_.ranks_on(NodeId(node)); }
-  /// Who on `node` exchanges with `peer`: leaders take the other nodes in turn, and two nodes talk through leaders of
-  /// the same group, that is of the same rail.
-  Rank leader_of(int node, int peer) const { return masters_.of(node, (node + peer) % masters_.groups()); }
+  /// Who on `node` exchanges with `peer`: leaders share the other nodes, and two nodes talk through leaders of the same
+  /// group, that is of the same rail.
+  Rank leader_of(int node, int peer) const { return masters_.of(node, group_of(node, peer)); }
   bool leads(Rank rank, int peer) const {
     const int node = topology_.node_of(rank).value;
     return peer != node && leader_of(node, peer) == rank;
@@ -95,6 +95,14 @@ class Layout {
   }
 
  private:
+  /// By how far apart the nodes are on a circle of all: every node has two others at each distance. Where those are
+  /// fewer than groups, by their sum, which leaves no group without work.
+  int group_of(int node, int peer) const {
+    const int nodes = topology_.nodes(), right = (peer - node + nodes) % nodes;
+    const bool has_distances = masters_.groups() <= nodes / 2;
+    return (has_distances ? std::min(right, nodes - right) - 1 : node + peer) % masters_.groups();
+  }
+
   const Topology& topology_;
   const Problem& problem_;
   PairBlocks blocks_;

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "fabric/texts.hpp"
+#include "fabric/captures.hpp"
 
 namespace espalier::fabric {
 namespace {
@@ -47,7 +47,7 @@ ClassDelays read_back(const std::string& reply, std::size_t hosts) {
 
 TEST(Classes, ChangeNoDelayOfAnyPair) {
   for (const auto* capture : {"/s16/00-baseline", "/s16/01-link-leaf01-spine01-down", "/s16/05-host-node015-down"})
-    expect_exact(load_folder(std::string(FABRIC_DATA) + capture));
+    expect_exact(load_capture(std::string(FABRIC_DATA) + capture));
   expect_exact(load_texts({kSquare, kSquareTables}));
   expect_exact(load_texts({kSquare}));
 }

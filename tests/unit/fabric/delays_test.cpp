@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "fabric/texts.hpp"
+#include "fabric/captures.hpp"
 
 namespace espalier::fabric {
 namespace {
@@ -59,7 +59,7 @@ class DelaysOfACapture : public testing::TestWithParam<const char*> {};
 
 // Before and after links, spines and hosts went away, and where the tables are of another time than the wiring.
 TEST_P(DelaysOfACapture, AgreeWithEveryRoute) {
-  const auto fabric = load_folder(std::string(FABRIC_DATA "/s16/") + GetParam());
+  const auto fabric = load_capture(std::string(FABRIC_DATA "/s16/") + GetParam());
   const auto delays = delays_of(fabric);
   for (std::size_t from = 0; from < delays.hosts(); ++from) {
     for (std::size_t to = 0; to < delays.hosts(); ++to) {

@@ -44,12 +44,13 @@ TEST_F(AnEngine, CountsLinksOfAPairAndOfAllPairs) {
   EXPECT_EQ(reply("matrix hops b"), "matrix 1 hops\n0\n");
 }
 
-// a and b, 4 links apart, each alone at its switch: two classes, and of each direction its slowest link.
+// a and b, 4 links apart, each alone at its switch: two classes, and of each direction its slowest link. A cable of a's
+// switch is slower than those of b's.
 TEST_F(AnEngine, TellsAJobClassesInsteadOfPairs) {
   EXPECT_EQ(reply("classes a b"),
-            "classes 8 2 2 3\n0 1\n0 1\n0.00016666666666666666 0.00016666666666666666\n"
-            "0 0\n2.245 0.0005\n2.245 0.00025\n0 1\n2 0\n");
-  EXPECT_EQ(reply("classes b"), "classes 5 1 1 1\n0\n0\n0.00016666666666666666\n0 0\n0\n");
+            "classes 8 2 2 3\n0 1\n0 1\n0.00016666666666666666 0.000125\n"
+            "0 0\n2.245 5e-04\n2.245 0.00025\n0 1\n2 0\n");
+  EXPECT_EQ(reply("classes b"), "classes 5 1 1 1\n0\n0\n0.000125\n0 0\n0\n");
 }
 
 TEST_F(AnEngine, SaysHowManyLinesFollow) {

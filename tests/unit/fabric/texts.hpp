@@ -1,7 +1,6 @@
 #pragma once
 // Fabrics out of a few lines of text.
 
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -10,10 +9,9 @@
 
 namespace espalier::fabric {
 
-inline Fabric load_texts(std::initializer_list<std::string> texts) {
-  std::vector<std::string> files(texts);
+inline Fabric load_texts(const std::vector<std::string>& files) {
   std::vector<Format> formats;
-  for (const auto& text : files) formats.push_back(detect_format(text));
+  for (const auto& text : files) formats.push_back(detect_format(std::string_view(text).substr(0, kHeadBytes)));
   Loader loader;
   for (const auto index : choose_files(formats)) {
     loader.open("text" + std::to_string(index), formats[index]);
