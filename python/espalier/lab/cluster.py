@@ -152,6 +152,14 @@ def _write_agent(spec: Spec) -> None:
         "# Runs a command on an emulated node as ssh would. Options are ssh's; only those with a value matter here.\n"
         'while :; do case "$1" in -o|-l|-p|-i) shift 2 ;; -*) shift ;; *) break ;; esac; done\n'
         f'case "$1" in\n{cases}\n  *) echo "no such node: $1" >&2; exit 255 ;;\nesac\nshift\n'
-        'exec nsenter --net=/run/netns/$net --uts=$uts -- /bin/sh -c "$*"\n'
+        f"exec nsenter --net=/run/netns/$net --uts=$uts -- {_shell(spec)}\n"
     )
     agent.chmod(0o755)
+
+
+def _shell(spec: Spec) -> str:
+    """What runs a command on a node. With rails it sees the node's own interfaces below /sys, where UCX looks for them;
+    otherwise the host's, which has one of the same name."""
+    if spec.rails == 1:
+        return '/bin/sh -c "$*"'
+    return 'unshare -m /bin/sh -c "mount -t sysfs sysfs /sys && $*"'
