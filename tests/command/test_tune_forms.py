@@ -35,11 +35,17 @@ def test_an_exchange_of_sizes_pays_when_no_size_loses_and_all_together_win(
     assert settled(*ratios) == {selection}
 
 
-def test_what_was_best_for_equal_blocks_meets_native_but_for_the_dedicated_path() -> None:
+def test_what_was_best_for_equal_blocks_meets_native() -> None:
     machine, problem = a_machine(2), Problem("gatherv", 64)
     assert find_challenger(machine, problem, duelled("gather", 64, 2.0)) == FLAT
-    tiny = Decision(Problem("gather", 64), "tiny", 2.0, 1.0, 1.0, 1.0, 100, "tiny", 1.0, "")
-    assert find_challenger(machine, problem, tiny) == str(machine.core.choose(machine.topology, "gather", 64).choice)
+
+
+@pytest.mark.parametrize(("size", "takes_largest"), [(64, True), (2 << 10, True), (4 << 10, False)])
+def test_the_dedicated_path_meets_native_where_it_takes_the_largest_block(size: int, takes_largest: bool) -> None:
+    machine = a_machine(2)
+    tiny = Decision(Problem("gather", size), "tiny", 2.0, 1.0, 1.0, 1.0, 100, "tiny", 1.0, "")
+    expected = "tiny" if takes_largest else str(machine.core.choose(machine.topology, "gather", size).choice)
+    assert find_challenger(machine, Problem("gatherv", size), tiny) == expected
 
 
 def test_every_second_size_of_the_operations_that_have_uneven_forms_is_measured() -> None:

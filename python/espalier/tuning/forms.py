@@ -12,9 +12,17 @@ from espalier.tuning.decisions import Decision
 from espalier.tuning.problems import Problem
 from espalier.tuning.racing import NATIVE
 
+# What the worker deals as the largest of uneven blocks, in parts of their mean; what the dedicated path keeps beside
+# a block, for its size (src/execute/short_blocks.hpp).
+_LARGEST_OF_MEAN = 1.5
+_SIZE_BYTES = 8
+
 
 def find_challenger(machine: Machine, problem: Problem, even: Decision) -> str:
-    """What was best for equal blocks; the built-in choice where that takes no others, as the dedicated path does."""
+    """What was best for equal blocks; the built-in choice where that does not take the largest of uneven ones."""
+    largest = math.ceil(_LARGEST_OF_MEAN * problem.bytes) + _SIZE_BYTES
+    if even.best == "tiny" and machine.core.is_tiny(problem.even.operation, largest, machine.shape.ranks):
+        return "tiny"
     if even.best not in ("", "tiny"):
         return even.best
     return str(machine.core.choose(machine.topology, problem.even.operation, problem.bytes).choice)
