@@ -75,12 +75,19 @@ void fold_single_copy(plan::Builder& builder, const plan::Problem& problem, int 
   builder.need_scratch(std::min<Bytes>(2, static_cast<Bytes>(pieces.count())) * neighbours * stretch);
   builder.expose();
   builder.post(Flag::ready, 1);
+  // Nobody reads the last rank's vector and its result is without it: its output may be written as data come.
+  const bool is_unread =
+      problem.operation == plan::Operation::exscan && me == last + 1 && me + 1 == builder.node_size();
+  const auto operand = [&](int rank, int i) -> Range {
+    if (is_unread && rank == last) return {Buffer::output, pieces.begin(i), pieces.bytes(i)};
+    return {Buffer::scratch, bank(i) + static_cast<Bytes>(rank < me ? rank : rank - 1) * stretch, pieces.bytes(i)};
+  };
   const auto pull = [&](int i) {
     for (int rank = last; rank >= 0; --rank) {
       if (rank == me) continue;
+      const Range into = operand(rank, i);
       builder.await(LocalRank(rank), Flag::ready, 1);
-      builder.pull(LocalRank(rank), Buffer::input, pieces.begin(i), Buffer::scratch,
-                   bank(i) + static_cast<Bytes>(rank < me ? rank : rank - 1) * stretch, pieces.bytes(i));
+      builder.pull(LocalRank(rank), Buffer::input, pieces.begin(i), into.buffer, into.offset, into.bytes);
     }
     taken_post(builder, i);
   };
@@ -88,9 +95,13 @@ void fold_single_copy(plan::Builder& builder, const plan::Problem& problem, int 
   for (int i = 0; i <= pieces.count(); ++i) {
     if (i < pieces.count()) pull(i);
     if (i == 0) continue;
+    const Range target{Buffer::output, pieces.begin(i - 1), pieces.bytes(i - 1)};
+    if (is_unread) {
+      fold.run_onto(last, bank(i - 1), target);
+      continue;
+    }
     builder.await_neighbours(Flag::taken, tick(i - 1));
-    if (last >= 0)
-      fold.run(last, pieces.begin(i - 1), bank(i - 1), {Buffer::output, pieces.begin(i - 1), pieces.bytes(i - 1)});
+    if (last >= 0) fold.run(last, pieces.begin(i - 1), bank(i - 1), target);
   }
 }
 

@@ -25,6 +25,10 @@ void Fold::run(int last, Bytes own, Bytes theirs, const Range& target) {
     move(sum.buffer, sum.offset, target);
 }
 
+void Fold::run_onto(int last, Bytes theirs, const Range& target) {
+  for (int rank = last - 1; rank >= 0; --rank) combine(rank, 0, theirs, target, false);
+}
+
 /// Where the sum grows. The target may be the own operand, which must not be overwritten before its turn.
 Range Fold::place_sum(int last, bool starts_with_own, Bytes theirs, const Range& target) const {
   if (starts_with_own) return target;

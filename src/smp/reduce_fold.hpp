@@ -33,6 +33,9 @@ class Fold {
   /// it is one of 0 … last >= 0. The target may be the own operand itself (MPI_IN_PLACE), or in the own window.
   void run(int last, Bytes own, Bytes theirs, const Range& target);
 
+  /// The same where the target holds v(last) already and the own rank takes no part.
+  void run_onto(int last, Bytes theirs, const Range& target);
+
  private:
   Range place_sum(int last, bool starts_with_own, Bytes theirs, const Range& target) const;
   Bytes pulled_at(int rank, Bytes theirs) const;
