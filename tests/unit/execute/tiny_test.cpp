@@ -36,22 +36,29 @@ Problem problem_of(Operation operation, int ranks, int number) {
   return problem;
 }
 
-class Tiny : public ::testing::TestWithParam<std::tuple<int, Operation>> {};
-
-TEST_P(Tiny, EveryRootAndSizeAlsoInPlace) {
-  const auto [ranks, operation] = GetParam();
+/// 400 calls on all ranks of a node, every second one in place.
+template <class ProblemOf>
+void check_calls(int ranks, ProblemOf problem_of_call) {
   transports::ThreadWorld world(one_node(ranks), 4096);
-  transports::for_each_rank(ranks, [&, ranks = ranks, operation = operation](Rank me) {
+  transports::for_each_rank(ranks, [&](Rank me) {
     Yield waiter;
     for (int call = 0; call < 400; ++call) {
-      const Problem problem = problem_of(operation, ranks, call);
+      const Problem problem = problem_of_call(call);
       const testing::ReferenceReducer reducer(problem.is_commutative);
       testing::CallerBuffers buffers(problem, ranks, me, call, call % 2 == 1);
       run_tiny(world.seat(me), problem, buffers.input(), buffers.output(), &reducer, waiter);
       ASSERT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, call))
-          << name(operation) << " of " << problem.bytes << " bytes, call " << call << ", rank " << me.value;
+          << name(problem.operation) << " of " << problem.bytes << " bytes, call " << call << ", rank " << me.value;
     }
   });
+}
+
+class Tiny : public ::testing::TestWithParam<std::tuple<int, Operation>> {};
+
+TEST_P(Tiny, EveryRootAndSizeAlsoInPlace) {
+  const auto [ranks, operation] = GetParam();
+  check_calls(ranks,
+              [&, ranks = ranks, operation = operation](int call) { return problem_of(operation, ranks, call); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Tiny,
@@ -84,18 +91,7 @@ class TinyCounts : public Tiny {
 
 TEST_P(TinyCounts, EverySizeAlsoInPlace) {
   const auto [ranks, operation] = GetParam();
-  transports::ThreadWorld world(one_node(ranks), 4096);
-  transports::for_each_rank(ranks, [&, ranks = ranks, operation = operation](Rank me) {
-    Yield waiter;
-    for (int call = 0; call < 400; ++call) {
-      const Problem problem = uneven(operation, ranks, call);
-      const testing::ReferenceReducer reducer(problem.is_commutative);
-      testing::CallerBuffers buffers(problem, ranks, me, call, call % 2 == 1);
-      run_tiny(world.seat(me), problem, buffers.input(), buffers.output(), &reducer, waiter);
-      ASSERT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, call))
-          << name(operation) << ", call " << call << ", rank " << me.value;
-    }
-  });
+  check_calls(ranks, [&, ranks = ranks, operation = operation](int call) { return uneven(operation, ranks, call); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, TinyCounts,
