@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 #include <tuple>
 
@@ -49,6 +50,36 @@ Election elect_naturally(std::span<const RankFacts> facts, int count, std::strin
   return election;
 }
 
+/// NICs in use, those first that some rank is nearest to, in runs of equals: a job that has half of a node leaves the
+/// other half's cards alone as long as its own suffice. In each run `turn` says who begins.
+class Rails {
+ public:
+  Rails(std::span<const RankFacts> facts, int turn) {
+    std::vector<int> nearest(facts.front().nics, machine::unknown_distance);
+    for (const RankFacts& it : facts)
+      for (std::size_t nic = 0; nic < nearest.size(); ++nic)
+        nearest[nic] = std::min<int>(nearest[nic], it.distance[nic]);
+    const auto distance = [&](int nic) { return nearest[static_cast<std::size_t>(nic)]; };
+    order_.resize(nearest.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return distance(a) < distance(b); });
+    for (auto begin = order_.begin(); begin != order_.end();) {
+      const auto end = std::find_if(begin, order_.end(), [&](int nic) { return distance(nic) != distance(*begin); });
+      if (begin == order_.begin()) near_ = static_cast<int>(end - begin);
+      std::rotate(begin, begin + turn % (end - begin), end);
+      begin = end;
+    }
+  }
+
+  int of_leader(int k) const { return order_[static_cast<std::size_t>(k) % order_.size()]; }
+  /// How many NICs are as near as the nearest, >= 1.
+  int near() const { return near_; }
+
+ private:
+  std::vector<int> order_;
+  int near_ = 1;
+};
+
 /// How many leaders each place (NUMA node, L3 group; -1: several) has.
 class Uses {
  public:
@@ -68,9 +99,11 @@ int largest(std::span<const RankFacts> facts, std::int16_t RankFacts::*place) {
 /// Takes one leader after the other.
 class Ballot {
  public:
-  Ballot(std::span<const RankFacts> facts, const Request& request)
+  /// `turn` says who it is among equals.
+  Ballot(std::span<const RankFacts> facts, Policy policy, int turn)
       : facts_(facts),
-        request_(request),
+        policy_(policy),
+        turn_(turn),
         is_taken_(facts.size()),
         numa_uses_(largest(facts, &RankFacts::numa)),
         l3_uses_(largest(facts, &RankFacts::l3)) {}
@@ -87,9 +120,7 @@ class Ballot {
       }
       if (its == least) best.push_back(rank);
     }
-    // NICs take turns first: equals are next when all NICs have had theirs.
-    const std::size_t turn = static_cast<std::size_t>(request_.turn) / facts_.front().nics;
-    const int chosen = best[turn % best.size()];
+    const int chosen = best[static_cast<std::size_t>(turn_) % best.size()];
     is_taken_[static_cast<std::size_t>(chosen)] = true;
     ++numa_uses_[facts(chosen).numa];
     ++l3_uses_[facts(chosen).l3];
@@ -101,12 +132,13 @@ class Ballot {
 
   std::tuple<int, int, int> cost(int rank, int nic) {
     const RankFacts& it = facts(rank);
-    const int numa_uses = request_.policy == Policy::spread ? numa_uses_[it.numa] : 0;
+    const int numa_uses = policy_ == Policy::spread ? numa_uses_[it.numa] : 0;
     return {numa_uses, it.distance[static_cast<std::size_t>(nic)], l3_uses_[it.l3]};
   }
 
   std::span<const RankFacts> facts_;
-  const Request& request_;
+  Policy policy_;
+  int turn_;
   std::vector<bool> is_taken_;
   Uses numa_uses_;
   Uses l3_uses_;
@@ -134,8 +166,10 @@ Election elect(std::span<const RankFacts> facts, int ranks, const Request& reque
   if (const std::string_view reason = why_neutral(facts, ranks); !reason.empty())
     return elect_naturally(facts, count, reason);
   Election election{{}, request.policy == Policy::near ? "near their NIC" : "on different NUMA nodes"};
-  Ballot ballot(facts, request);
-  for (int k = 0; k < count; ++k) election.leaders.push_back(ballot.take((request.turn + k) % facts.front().nics));
+  const Rails rails(facts, request.turn);
+  // NICs take turns first: equal ranks are next when all near NICs have had theirs.
+  Ballot ballot(facts, request.policy, request.turn / rails.near());
+  for (int k = 0; k < count; ++k) election.leaders.push_back(ballot.take(rails.of_leader(k)));
   return election;
 }
 

@@ -40,9 +40,11 @@ struct Election {
   bool is_natural = false;      ///< nearness had no say: local ranks 0, 1, …
 };
 
-/// Leader k takes NIC (turn + k) mod the number of NICs, so that rails have the same leaders on all nodes alike. It is
-/// the rank not yet taken that is best by policy; equals are told apart by least used L3 group, then by `turn`. Ranks
-/// that are not bound come behind those that are: they may be anywhere, and elsewhere a moment later.
+/// Leader k takes the k-th NIC: those that some rank is nearest to come first, `turn` says which of them begins, the
+/// farther ones follow. So a whole node uses all its cards, half of one its own, and rails have the same leaders on all
+/// nodes where ranks sit alike. It is the rank not yet taken that is best by policy; equals are told apart by least
+/// used L3 group, then by `turn`. Ranks that are not bound come behind those that are: they may be anywhere, and
+/// elsewhere a moment later.
 ///
 /// Where facts say nothing, or not the same for all ranks of the node (a container hides PCI from some), or nothing
 /// that could matter (one NUMA node, all ranks equally far), the election is natural and the reason says why.

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -71,19 +72,28 @@ void read_numa(const fs::path& folder, Node& node) {
   }
 }
 
+// The third level is mostly the last of the folder's caches, index3.
 CpuSet read_l3(const fs::path& cpu) {
-  for (const std::string& index : names_in(cpu / "cache"))
+  std::vector<std::string> caches = names_in(cpu / "cache");
+  std::reverse(caches.begin(), caches.end());
+  for (const std::string& index : caches)
     if (first_line(cpu / "cache" / index / "level") == "3") return read_cpus(cpu / "cache" / index / "shared_cpu_list");
   return {};
 }
 
-// Each processor names its group: one look per group is enough.
+CpuSet read_package(const fs::path& cpu) {
+  const CpuSet package = read_cpus(cpu / "topology/package_cpus_list");
+  return package.is_empty() ? read_cpus(cpu / "topology/core_siblings_list") : package;  // before Linux 5.3
+}
+
+// The groups of these processors, `most` of them at most. Each processor names its group: one look per group is enough.
 template <class Read>
-std::vector<CpuSet> read_groups(const fs::path& folder, const CpuSet& cpus, Read read) {
+std::vector<CpuSet> read_groups(const fs::path& folder, const CpuSet& cpus, std::size_t most, Read read) {
   std::vector<CpuSet> groups;
   CpuSet seen;
   for (const int cpu : cpus.list()) {
     if (seen.contains(cpu)) continue;
+    if (groups.size() == most) break;
     const CpuSet group = read(folder / ("cpu" + std::to_string(cpu)));
     if (group.is_empty()) break;  // this kernel does not say
     groups.push_back(group);
@@ -92,18 +102,22 @@ std::vector<CpuSet> read_groups(const fs::path& folder, const CpuSet& cpus, Read
   return groups;
 }
 
-// The PCI function that a device is or hangs off; virtio and InfiniBand interfaces lie one level deeper. Empty: none.
-fs::path pci_of(const fs::path& device) {
+// Where an entry of /sys/class leads: ".../0000:41:00.0/virtio2/net/eth0". Read off its link, because asking the system
+// to resolve it costs a call for each folder on the way. Empty when it is no link.
+fs::path device_of(const fs::path& entry) {
   std::error_code error;
-  for (fs::path at = fs::canonical(device, error); !error && at.has_relative_path(); at = at.parent_path())
-    if (fs::exists(at / "vendor", error) && fs::exists(at / "local_cpulist", error)) return at;
-  return {};
+  const fs::path link = fs::read_symlink(entry, error);
+  return link.empty() ? fs::path() : (entry.parent_path() / link).lexically_normal();
 }
 
-// Bridges, tunnels, the ends of containers: there may be hundreds, and their links say so at once.
-bool is_virtual(const fs::path& device) {
+// The PCI function that a device hangs off; virtio interfaces lie one level deeper than others. Empty: none, as of
+// bridges, tunnels and the ends of containers, of which there may be hundreds.
+fs::path pci_of(const fs::path& device) {
+  if (device.native().find("/devices/virtual/") != std::string::npos) return {};
   std::error_code error;
-  return fs::read_symlink(device, error).native().find("/devices/virtual/") != std::string::npos;
+  for (fs::path at = device.parent_path(); at.has_relative_path() && at.filename() != "devices"; at = at.parent_path())
+    if (fs::exists(at / "local_cpulist", error)) return at;
+  return {};
 }
 
 void read_nics(const std::string& sysfs, Node& node) {
@@ -115,8 +129,7 @@ void read_nics(const std::string& sysfs, Node& node) {
   };
   for (const char* kind : {"infiniband", "cxi", "net"})
     for (const std::string& name : names_in(fs::path(sysfs) / "class" / kind)) {
-      const fs::path device = fs::path(sysfs) / "class" / kind / name;
-      const fs::path pci = is_virtual(device) ? fs::path() : pci_of(device / "device");
+      const fs::path pci = pci_of(device_of(fs::path(sysfs) / "class" / kind / name));
       if (pci.empty()) continue;
       Nic& nic = nic_at(pci.filename());
       nic.bus = pci.filename();
@@ -151,19 +164,30 @@ void probe_link(const std::string& sysfs, Nic& nic) {
   if (is_told) nic.is_active = is_up;
 }
 
-Node probe_kernel(const std::string& sysfs) {
-  const fs::path cpus = fs::path(sysfs) / "devices/system/cpu";
+namespace {
+
+// All the node's packages and L3 groups, or those of some processors only.
+Node read_node(const std::string& sysfs, const CpuSet* around, std::size_t most_groups) {
+  const fs::path folder = fs::path(sysfs) / "devices/system/cpu";
   Node node;
   node.source = "this machine";
-  node.cpus = read_cpus(cpus / "online");
-  node.packages = read_groups(cpus, node.cpus, [](const fs::path& cpu) {
-    const CpuSet package = read_cpus(cpu / "topology/package_cpus_list");
-    return package.is_empty() ? read_cpus(cpu / "topology/core_siblings_list") : package;  // before Linux 5.3
-  });
-  node.l3_groups = read_groups(cpus, node.cpus, read_l3);
+  node.cpus = read_cpus(folder / "online");
+  const CpuSet& cpus = around == nullptr ? node.cpus : *around;
+  if (around == nullptr) node.packages = read_groups(folder, cpus, most_groups, read_package);
+  node.l3_groups = read_groups(folder, cpus, most_groups, read_l3);
   read_numa(fs::path(sysfs) / "devices/system/node", node);
   read_nics(sysfs, node);
   return derive_node(std::move(node));
+}
+
+}  // namespace
+
+Node probe_kernel(const std::string& sysfs) {
+  return read_node(sysfs, nullptr, std::numeric_limits<std::size_t>::max());
+}
+
+Node probe_kernel_around(const CpuSet& cpus, const std::string& sysfs) {
+  return read_node(sysfs, &cpus, 2);  // who is in two groups is in none: more change nothing
 }
 
 }  // namespace espalier::machine

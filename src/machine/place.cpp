@@ -9,14 +9,15 @@ namespace espalier::machine {
 
 Place probe_place(const PlaceSettings& settings) {
   try {
-    const Node node = probe_node(settings.machine);
+    const bool pretends = !settings.machine.empty();
+    const CpuSet binding = CpuSet::probe_binding();
+    const Node node = pretends ? probe_node(settings.machine) : probe_kernel_around(binding);
     const NicsInUse use = derive_nics_in_use(node, probe_nic_hints(settings.nic));
     std::string complaint;
     if (!settings.nic.empty() && use.reason.find("ESPALIER_NIC=") == std::string::npos)
       complaint = "ESPALIER_NIC=" + settings.nic + " names no network device of " + node.source + "; " + use.reason;
     const Mapping mapping = settings.mapping.empty() ? Mapping::packed : parse_mapping(settings.mapping);
-    const CpuSet cpus =
-        settings.machine.empty() ? CpuSet::probe_binding() : derive_binding(node, mapping, settings.index);
+    const CpuSet cpus = pretends ? derive_binding(node, mapping, settings.index) : binding;
     return {derive_rank_facts(node, use, cpus), use.reason, complaint};
   } catch (const std::exception& error) {
     // A system that says little is nobody's mistake; a pretended machine that cannot be read is.

@@ -25,9 +25,9 @@ struct Place {
 };
 
 /// Reads the system and the environment. Never throws: no hwloc, a broken snapshot, hidden PCI or a wrong mapping leave
-/// facts that say nothing. Below a millisecond per hundred processors for this machine; callers keep the result,
-/// because bindings are settled before the first collective and a rank that migrates afterwards is merely farther than
-/// it said.
+/// facts that say nothing. Well below a millisecond for this machine (bench/micro/election.cpp); callers keep the
+/// result, because bindings are settled before the first collective and a rank that migrates afterwards is merely
+/// farther than it said.
 Place probe_place(const PlaceSettings& settings);
 
 }  // namespace espalier::machine

@@ -29,6 +29,13 @@ std::int16_t home_of(const Node& node, const Nic& nic) {
   return -1;
 }
 
+std::int16_t name_of_l3(const Node& node, const CpuSet& cpus) {
+  const int group = l3_of(node, cpus);
+  if (group < 0) return -1;
+  const int first = node.l3_groups[static_cast<std::size_t>(group)].list().front();
+  return first <= std::numeric_limits<std::int16_t>::max() ? static_cast<std::int16_t>(first) : std::int16_t{-1};
+}
+
 }  // namespace
 
 RankFacts derive_rank_facts(const Node& node, const NicsInUse& use, const CpuSet& cpus) {
@@ -38,7 +45,7 @@ RankFacts derive_rank_facts(const Node& node, const NicsInUse& use, const CpuSet
   facts.nics_key = key_of(node, use);
   facts.mbits = rate_of(node, use);
   facts.numa = static_cast<std::int16_t>(numa_of(node, cpus));
-  facts.l3 = static_cast<std::int16_t>(l3_of(node, cpus));
+  facts.l3 = name_of_l3(node, cpus);
   if (facts.numa >= 0) facts.binding = Binding::bound;
   // Processors this node does not have: the binding belongs to another machine than the facts.
   else if (cpus.intersects(node.cpus))

@@ -24,7 +24,7 @@ struct RankFacts {
   /// Rate of the fastest NIC in use, in Mbit/s; 0 when it is not known. Nodes of one job may differ.
   std::uint32_t mbits = 0;
   std::int16_t numa = -1;  ///< index into Node::numa_nodes; -1 unless bound
-  std::int16_t l3 = -1;    ///< index into Node::l3_groups; -1 when on several
+  std::int16_t l3 = -1;    ///< the first processor of its L3 group, which names it; -1 when on several
   std::uint8_t numa_nodes = 0;
   std::uint8_t nics = 0;  ///< NICs in use, at most most_nics
   Binding binding = Binding::unknown;

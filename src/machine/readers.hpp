@@ -7,9 +7,14 @@
 
 namespace espalier::machine {
 
-/// This machine, out of the kernel's own files below `sysfs`: nothing is loaded into the process, and it takes less
-/// than a millisecond per hundred processors. What jobs use. Throws Error when not even the processors can be read.
+/// This machine, out of the kernel's own files below `sysfs`: nothing is loaded into the process. Throws Error when not
+/// even the processors can be read.
 Node probe_kernel(const std::string& sysfs = "/sys");
+
+/// The same as far as it tells where a process bound to `cpus` sits: its facts (rank_facts.hpp) are equal, but packages
+/// and other processors' L3 groups are left out, so that the time does not grow with the number of processors. What
+/// jobs use.
+Node probe_kernel_around(const CpuSet& cpus, const std::string& sysfs = "/sys");
 
 /// This machine as hwloc sees it: with its corrections of wrong firmware and its plug-ins. What `espalier node`
 /// compares with. Throws Error without hwloc.

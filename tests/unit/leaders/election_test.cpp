@@ -60,6 +60,20 @@ TEST(Election, GivesEveryNicALeaderNearIt) {
   EXPECT_EQ(nics.size(), 8U);
 }
 
+TEST(Election, LeavesTheOtherHalfsNicsAloneWhenAJobHasHalfOfANode) {
+  // NUMA nodes 4 to 7, beside NICs 4 to 7; NICs 0 to 3 are at the other package.
+  const std::vector<RankFacts> facts = facts_of(snapshot("gpu-8nic"), Mapping::half, 32);
+  const auto nics_of = [&](int count, int turn) {
+    std::vector<int> nics;
+    for (const Leader& leader : elect(facts, 32, {Policy::near, count, turn}).leaders) nics.push_back(leader.nic);
+    return nics;
+  };
+  EXPECT_EQ(nics_of(4, 0), (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(nics_of(2, 1), (std::vector<int>{5, 6}));
+  EXPECT_EQ(nics_of(2, 3), (std::vector<int>{7, 4}));
+  EXPECT_EQ(nics_of(6, 0), (std::vector<int>{4, 5, 6, 7, 0, 1}));
+}
+
 TEST(Election, TurnsAmongEquals) {
   const std::vector<RankFacts> one = facts_of(snapshot("xeon-2s-1nic"), Mapping::packed, 16);
   std::set<int> leaders;

@@ -61,7 +61,7 @@ void list_leaders(const Node& node, std::string_view mapping, int ranks, std::os
     for (const int count : {1, 4}) {
       const Call call{it.operation, Rank(it.is_last_root ? ranks - 1 : 0), Policy::near, count};
       out << "  " << std::setw(22) << it.name << std::setw(23) << leaders_text(topology, NodeId(0), call) << "| "
-          << std::setw(18) << leaders_text(topology, NodeId(1), call)
+          << std::setw(22) << leaders_text(topology, NodeId(1), call)
           << derive_leaders(topology, NodeId(1), call).reason << '\n';
     }
 }

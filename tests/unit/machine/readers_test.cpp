@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "machine/nics.hpp"
+#include "machine/rank_facts.hpp"
 
 namespace espalier::machine {
 namespace {
@@ -120,13 +122,12 @@ class Sysfs : public testing::Test {
     write(folder + "/distance", distances);
   }
 
-  // As the kernel does: the class is a link to the device's folder, and "device" in there leads up to the PCI function.
+  // As the kernel does: an entry of the class is a relative link to the device's folder below its PCI function's.
   void link(const std::string& kind, const std::string& name) {
-    const fs::path device = root_ / "devices/pci0000:80/0000:81:00.0" / kind / name;
-    fs::create_directories(device);
+    const fs::path device = fs::path("devices/pci0000:80/0000:81:00.0") / kind / name;
+    fs::create_directories(root_ / device);
     fs::create_directories(root_ / "class" / kind);
-    fs::create_symlink("../..", device / "device");
-    fs::create_symlink(device, root_ / "class" / kind / name);
+    fs::create_symlink("../.." / device, root_ / "class" / kind / name);
   }
 
   fs::path root_ = fs::path(testing::TempDir()) / ("espalier_sysfs-" + std::to_string(getpid()));
@@ -150,6 +151,25 @@ TEST_F(Sysfs, TellsACardOnceWithBothItsNames) {
   EXPECT_EQ(nic.mbits, 100000U);
   EXPECT_EQ(nic.near.text(), "2-3");
   EXPECT_TRUE(nic.is_active) << "the port is, although nobody uses IP over it";
+}
+
+TEST_F(Sysfs, TellsOnePlaceAsWellWithoutReadingTheWholeNode) {
+  const Node whole = probe_kernel(root_);
+  const NicsInUse use = derive_nics_in_use(whole, {});
+  for (const char* cpus : {"0", "0-1", "3", "1-2", "0-3"}) {
+    const CpuSet binding = CpuSet::parse(cpus);
+    const Node around = probe_kernel_around(binding, root_);
+    EXPECT_EQ(derive_rank_facts(around, derive_nics_in_use(around, {}), binding),
+              derive_rank_facts(whole, use, binding))
+        << cpus;
+  }
+  EXPECT_EQ(probe_kernel_around(CpuSet::parse("3"), root_).l3_groups, (std::vector<CpuSet>{CpuSet::parse("2-3")}));
+}
+
+TEST_F(Sysfs, LeavesOutInterfacesWithoutADevice) {
+  fs::create_directories(root_ / "devices/virtual/net/docker0");
+  fs::create_symlink("../../devices/virtual/net/docker0", root_ / "class/net/docker0");
+  EXPECT_EQ(probe_kernel(root_).nics.size(), 1U);
 }
 
 TEST_F(Sysfs, BelievesNoPlaceThatFirmwareDoesNotTell) {
