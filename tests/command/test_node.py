@@ -92,14 +92,29 @@ def test_topo_draws_a_node_as_a_page_or_a_picture(command: Command, tmp_path: Pa
 
 def test_topo_draws_this_node(command: Command, tmp_path: Path) -> None:
     output = tmp_path / "node.html"
-    assert command("topo", "--node", "this", "-o", str(output)).code == 0
-    assert "this machine: who speaks for the node" in output.read_text()
+    for machine in ([], ["this"]):
+        assert command("topo", "--node", *machine, "-o", str(output)).code == 0
+        assert "this machine: who speaks for the node" in output.read_text()
+        output.unlink()
+
+
+def test_the_picture_joins_processors_that_share_a_cache(command: Command, tmp_path: Path) -> None:
+    output = tmp_path / "node.svg"
+    assert command("topo", "--node", str(_MACHINES / "epyc-2s-nps4.xml"), "-o", str(output)).code == 0
+    shapes = ElementTree.parse(output).getroot().iter("{http://www.w3.org/2000/svg}rect")
+    assert [shape.get("class") for shape in shapes].count("l3") == 16
 
 
 def test_topo_wants_a_fabric_or_a_node(command: Command) -> None:
     done = command("topo")
     assert done.code == 2
     assert "there is a fabric or a node to draw" in done.err
+
+
+def test_topo_says_that_only_a_node_is_a_machine(command: Command) -> None:
+    done = command("topo", "opteron.xml", "--fabric", ".")
+    assert done.code == 2
+    assert "opteron.xml: only a node has a machine" in done.err
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,14 @@ def topo(
     fabric: Annotated[
         Path | None, typer.Option("--fabric", metavar="DIR", help="A folder with dumps of the fabric (or one of them).")
     ] = None,
-    node: Annotated[
-        str | None,
-        typer.Option(
+    machine: Annotated[
+        str,
+        typer.Argument(
             metavar="MACHINE",
-            help="Draw this node instead, as `espalier node` does: `this`, a file of lstopo, or hwloc's synthetic "
-            "notation.",
+            help="With --node, as `espalier node` takes it: this one, a file of lstopo, or hwloc's synthetic notation.",
         ),
-    ] = None,
+    ] = "this",
+    node: Annotated[bool, typer.Option("--node", help="Draw a node instead: this one, or MACHINE.")] = False,
     hosts: Annotated[list[str] | None, typer.Option(help="Zoom to these: node[000-003],login.")] = None,
     highlight: Annotated[
         list[str] | None,
@@ -48,12 +48,14 @@ def topo(
     ] = None,
 ) -> None:
     """Draw the fabric: levels, cables coloured by speed, routes. Or a node: sockets, caches, NICs, ranks, leaders."""
-    if (fabric is None) == (node is None):
-        raise UserError("there is a fabric or a node to draw", "write --fabric DIR, or --node MACHINE")
+    if (fabric is None) != node:
+        raise UserError("there is a fabric or a node to draw", "write --fabric DIR, or --node [MACHINE]")
+    if machine != "this" and not node:
+        raise UserError(f"{machine}: only a node has a machine", f"write --node {machine}")
     if fabric is not None:
         _draw_fabric(fabric, hosts or [], highlight or [], output or Path("fabric.html"))
-    if node is not None:
-        _draw_node("" if node == "this" else node, output or Path("node.html"))
+    if node:
+        _draw_node("" if machine == "this" else machine, output or Path("node.html"))
 
 
 def _draw_fabric(fabric: Path, hosts: list[str], highlight: list[str], output: Path) -> None:

@@ -24,7 +24,7 @@ def draw_node_page(core: Any, view: NodeView) -> str:
         f"<title>{escape(title)}</title><style>{_STYLE.read_text()}</style></head>\n<body>\n"
         f"<h1>{escape(title)}</h1>\n"
         f'<p class="faint">{len(view.seats)} ranks; NIC: {escape(view.why_nics)}. '
-        "Filled: leads an allgather.</p>\n"
+        "Filled: leads an allgather. Bars join processors with a last-level cache in common.</p>\n"
         f"<figure>{node_svg.draw_node(core, view)}</figure>\n{unbound}{_leader_table(view)}\n</body></html>\n"
     )
 

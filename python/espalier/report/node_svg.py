@@ -3,6 +3,7 @@
 ┌ package 0 ────────────┐ ┌ package 1 ────────────┐
 │ ┌ NUMA node 0 ──────┐ │ │ ┌ NUMA node 1 ──────┐ │
 │ │ [0] [1] [2] [3]   │ │ │ │ [4] [5] [6] [7]   │ │      filled: leads an allgather
+│ │ ▔▔▔▔▔▔▔ ▔▔▔▔▔▔▔   │ │ │ │ ▔▔▔▔▔▔▔ ▔▔▔▔▔▔▔   │ │      bars: these share a last-level cache
 │ └───────────────────┘ │ │ └─────────┬─────────┘ │
 └───────────────────────┘ └───────────┼───────────┘
                            [ mlx5_0 · in use ]
@@ -12,18 +13,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from espalier.report.node import NodeView
 
 _CELL, _GAP, _HEAD, _NIC = 26, 8, 18, 24
 _PER_ROW = 8  # processors of a row
+_WIDEST = 1200  # packages that would reach farther begin a new row: letters must stay readable
 
 _STYLE = """
 svg { font: 11px system-ui, sans-serif; }
 .package { fill: none; stroke: #8a8f98; } .numa { fill: #8a8f9822; stroke: #8a8f98; }
 .cpu { fill: #ffffff; stroke: #8a8f98; } .leader { fill: #1f7a4d; stroke: #1f7a4d; }
-.nic, .link { fill: none; stroke: #8a8f98; } .used { fill: #1f7a4d33; stroke: #1f7a4d; }
+.l3 { fill: #8a8f98; } .nic, .link { fill: none; stroke: #8a8f98; } .used { fill: #1f7a4d33; stroke: #1f7a4d; }
 text { fill: #22262b; } text.cell { text-anchor: middle; } text.on { fill: #ffffff; font-weight: 700; }
 @media (prefers-color-scheme: dark) { text { fill: #e7e5df; } .cpu { fill: #1c2024; } }
 """
@@ -47,7 +50,8 @@ class _Numa:
 
 
 def draw_node(core: Any, view: NodeView) -> str:
-    """A whole SVG file. Processors carry the ranks bound to them alone; who leads an allgather is filled in."""
+    """A whole SVG file. Processors carry the ranks bound to them alone; those that lead an allgather are filled in;
+    bars join those that share a last-level cache."""
     numas = [
         _Numa(index, cpus, [n for n, nic in enumerate(view.node.nics) if set(core.parse_cpus(nic.near)) & set(cpus)])
         for index, cpus in enumerate(core.parse_cpus(it.cpus) for it in view.node.numa_nodes)
@@ -55,27 +59,31 @@ def draw_node(core: Any, view: NodeView) -> str:
     rank_at = {cpus[0]: rank for rank, cpus in enumerate(map(core.parse_cpus, view.seats)) if len(cpus) == 1}
     leaders = {rank for it in view.leaderships if it.operation == "allgather" for rank, _ in it.leaders}
     numa_height = _HEAD + max(numa.rows for numa in numas) * _CELL + _GAP
-    body, x = [], _GAP
+    most_nics = max((len(numa.nics) for numa in numas), default=0)
+    row = _HEAD + numa_height + 4 * _GAP + most_nics * (_NIC + 4)
+    body, x, y, right = [], _GAP, 0, 0
     for number, package in enumerate(view.node.packages or [view.node.cpus]):
         inside = [numa for numa in numas if set(numa.cpus) <= set(core.parse_cpus(package))]
-        start = x
+        width = sum(numa.width + _GAP for numa in inside) + _GAP
+        if x > _GAP and x + width > _WIDEST:
+            x, y = _GAP, y + row
+        body += [_box("package", x, y + _GAP, width, _HEAD + numa_height + _GAP)]
+        body += [f'<text x="{x + _GAP}" y="{y + _GAP + 14}">package {number}</text>']
+        x += _GAP
         for numa in inside:
-            body += _draw_numa(view, numa, x + _GAP, _HEAD + _GAP, numa_height, rank_at, leaders)
+            body += _draw_numa(core, view, numa, x, y + _HEAD + _GAP, numa_height, rank_at, leaders)
             x += numa.width + _GAP
         x += _GAP
-        body.append(f'<text x="{start + _GAP}" y="{_GAP + 14}">package {number}</text>')
-        body.insert(0, _box("package", start, _GAP, x - start, _HEAD + numa_height + _GAP))
-        x += _GAP
-    most_nics = max((len(numa.nics) for numa in numas), default=0)
-    height = _HEAD + numa_height + 4 * _GAP + most_nics * (_NIC + 4)
+        right = max(right, x)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {x} {height}" width="{x}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {right} {y + row}" width="{right}"'
+        f' style="max-width: {2 * right}px">\n'  # pages stretch pictures: not a small node's
         f"<title>{escape(view.node.source)}</title><style>{_STYLE}</style>\n" + "\n".join(body) + "\n</svg>\n"
     )
 
 
 def _draw_numa(
-    view: NodeView, numa: _Numa, x: int, y: int, height: int, rank_at: dict[int, int], leaders: set[int]
+    core: Any, view: NodeView, numa: _Numa, x: int, y: int, height: int, rank_at: dict[int, int], leaders: set[int]
 ) -> list[str]:
     os_index = view.node.numa_nodes[numa.index].os_index
     parts = [_box("numa", x, y, numa.width, height), f'<text x="{x + 5}" y="{y + 13}">NUMA node {os_index}</text>']
@@ -87,6 +95,7 @@ def _draw_numa(
         if rank is not None:
             style = "cell on" if leads else "cell"
             parts.append(f'<text class="{style}" x="{left + _CELL / 2 - 1.5}" y="{top + 15}">{rank}</text>')
+    parts += _draw_caches(core, view, numa, x + _GAP, y + _HEAD)
     if numa.nics:
         parts.append(f'<path class="link" d="M{x + numa.width / 2} {y + height} v{3 * _GAP}"/>')
     for line, index in enumerate(numa.nics):
@@ -96,6 +105,18 @@ def _draw_numa(
         names = escape(" ".join(view.node.nics[index].names))
         parts.append(f'<text x="{x + 6}" y="{top + 16}">{names}{" · in use" if used else ""}</text>')
     return parts
+
+
+def _draw_caches(core: Any, view: NodeView, numa: _Numa, x: int, y: int) -> list[str]:
+    group_of = {cpu: group for group, cpus in enumerate(view.node.l3_groups) for cpu in core.parse_cpus(cpus)}
+    places = [(place // _PER_ROW, group_of.get(cpu), place % _PER_ROW) for place, cpu in enumerate(numa.cpus)]
+    bars = []
+    for (row, group), run in groupby(places, key=lambda it: it[:2]):
+        columns = [it[2] for it in run]
+        if group is not None:
+            left, width = x + columns[0] * _CELL + 2, len(columns) * _CELL - 7
+            bars.append(f'<rect class="l3" x="{left}" y="{y + (row + 1) * _CELL - 2}" width="{width}" height="2"/>')
+    return bars
 
 
 def _box(style: str, x: int, y: int, width: int, height: int) -> str:
