@@ -111,7 +111,11 @@ class Stage final : public cost::Wire {
   void wake_at(double when) {
     if (when >= alarm_) return;
     alarm_ = when;
-    simgrid::kernel::timer::Timer::set(std::max(when, s4u::Engine::get_clock()), [this] { play_on(); });
+    // An earlier alarm takes a later one's place, whose timer then rings in vain. If that one played on too, it would
+    // set another timer at its end, and so on for ever: their number would only grow.
+    simgrid::kernel::timer::Timer::set(std::max(when, s4u::Engine::get_clock()), [this, when] {
+      if (when == alarm_) play_on();
+    });
   }
 
   void play_on() {
