@@ -260,7 +260,7 @@ def test_http_answers_the_same_as_json(service: Service) -> None:
     assert get("api/v1/version")["protocol"] == 1
     stats = get("api/v1/stats")
     assert (stats["snapshot"], stats["trouble"], stats["what_was_found"]) == (1, "-", [])
-    assert fetch(service, f"fabric.svg?{pair}")[1].count('class="route"') == 1
+    assert fetch(service, f"fabric.svg?{pair}")[1].count('class="route"') == 4
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_the_page_shows_the_fabric_its_age_and_a_route(service: Service) -> None
     assert "<dt>age of the data</dt><dd>" in dom
     assert "ok, 4 links, slowest 4xSDR (8 Gbit/s)" in dom
     assert "<td>spine02</td><td>0x0002c90200400060</td>" in dom
-    assert dom.count('class="route"') == 1
+    assert dom.count('class="route"') == 4
     assert '<option value="node015">' in dom
 
 

@@ -20,6 +20,8 @@ _STEP_Y, _BOX_W, _BOX_H, _GAP, _MARGIN = 110, 92, 26, 14, 24
 _HOST_H, _STEM, _TICK = 15, 38, 10  # hosts hang on a stem left of their leaf's middle, each by a tick
 # Beyond that a host's name could not be read; its leaf shows how many there are.
 _MOST_HOSTS = 512
+_WIDEST = 9.0  # of a link that many routes take
+_MOST_NAMES = 12  # of routes, on one link
 # Slow to fast; readable on white and on black.
 _COLOURS = ("#b3541e", "#c98a00", "#4f8f3a", "#2a7f9e", "#5a5fc7", "#8e44ad")
 _UNKNOWN = "#888888"
@@ -29,7 +31,8 @@ text { font: 11px system-ui, sans-serif; fill: currentColor; }
 .box { fill: Canvas; stroke: currentColor; stroke-width: 1; }
 .stem { fill: none; stroke: currentColor; stroke-opacity: .3; }
 .cable { fill: none; stroke-opacity: .55; stroke-width: 1.2; }
-.route { fill: none; stroke: #d6006e; stroke-width: 3; stroke-linejoin: round; }
+.route { fill: none; stroke: #d6006e; stroke-linejoin: round; stroke-opacity: .8; }
+.number { text-anchor: middle; font-weight: 700; paint-order: stroke; stroke: Canvas; stroke-width: 3; }
 .faint { opacity: .6; }
 """
 
@@ -43,14 +46,14 @@ class Spot:
 
 
 def draw_svg(view: View, routes: Iterable[Any] = ()) -> str:
-    """The fabric, with these routes (FabricRoute) highlighted."""
+    """The fabric, with these routes (FabricRoute) highlighted, each link by how many take it."""
     spots, width, height = _place(view)
     colours = _colours(view)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
         f'aria-label="the fabric"><style>{_STYLE}</style>',
         *_draw_cables(view, spots, colours),
-        *(line for route in routes for line in _draw_route(view, spots, route)),
+        *_draw_routes(view, spots, routes),
         *_draw_switches(view, spots),
         *_draw_hosts(view, spots),
         *_draw_legend(colours, height),
@@ -61,7 +64,8 @@ def draw_svg(view: View, routes: Iterable[Any] = ()) -> str:
 
 def draw_page(view: View, routes: Sequence[Any], title: str, remarks: Sequence[str]) -> str:
     """The drawing on a page of its own, with what there is to say about it."""
-    said = "".join(f"<li>{escape(remark)}</li>" for remark in remarks)
+    width = ["The wider a link, the more routes take it; between switches their number stands on it."]
+    said = "".join(f"<li>{escape(remark)}</li>" for remark in [*remarks, *(width if len(routes) > 1 else [])])
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)}</title><style>body {{ font: 15px system-ui, sans-serif; margin: 2em; }} "
@@ -147,21 +151,44 @@ def _hangs(host: Spot, leaf: Spot) -> bool:
     return host.y > leaf.y and abs(leaf.x - _STEM + _TICK - host.x) < 1
 
 
-def _draw_route(view: View, spots: dict[int, Spot], route: Any) -> list[str]:
-    nodes = [route.source.node, *(hop[0] for hop in route.hops)]
-    if route.status == "ok":
-        nodes.append(route.target.node)
-    shown = [spots[node] for node in nodes if node in spots]
-    points = shown[:1]
-    for before, after in pairwise(shown):
-        if _hangs(before, after):
-            points += [Spot(before.x - _TICK, before.y), Spot(before.x - _TICK, after.y)]
-        elif _hangs(after, before):
-            points += [Spot(after.x - _TICK, before.y), Spot(after.x - _TICK, after.y)]
-        points.append(after)
+def _draw_routes(view: View, spots: dict[int, Spot], routes: Iterable[Any]) -> list[str]:
+    """Each link that routes take, once: the more of them, the wider, and between switches their number on it."""
+    users: dict[tuple[int, int], list[str]] = {}
+    for route in routes:
+        nodes = [route.source.node, *(hop[0] for hop in route.hops)]
+        if route.status == "ok":
+            nodes.append(route.target.node)
+        name = f"{view.label(route.source.node)} → {view.label(route.target.node)}: {route.status}"
+        for near, far in pairwise(node for node in nodes if node in spots):
+            users.setdefault((min(near, far), max(near, far)), []).append(name)
+    links, numbers = [], []
+    for (near, far), names in users.items():
+        links.append(_draw_link(spots[near], spots[far], names))
+        if len(names) > 1 and not _hangs(spots[near], spots[far]) and not _hangs(spots[far], spots[near]):
+            numbers.append(_draw_number(spots[near], spots[far], len(names)))
+    return links + numbers
+
+
+def _draw_link(near: Spot, far: Spot, names: Sequence[str]) -> str:
+    points = [near, far]
+    if _hangs(near, far):
+        points.insert(1, Spot(near.x - _TICK, far.y))
+        points.insert(1, Spot(near.x - _TICK, near.y))
+    elif _hangs(far, near):
+        points.insert(1, Spot(far.x - _TICK, far.y))
+        points.insert(1, Spot(far.x - _TICK, near.y))
     path = " L".join(f"{spot.x:.1f} {spot.y:.1f}" for spot in points)
-    title = escape(f"{view.label(route.source.node)} → {view.label(route.target.node)}: {route.status}")
-    return [f'<path class="route" d="M{path}"><title>{title}</title></path>'] if len(points) > 1 else []
+    width = min(1.5 * len(names) ** 0.5, _WIDEST)
+    title = escape("\n".join([*names[:_MOST_NAMES], *(["…"] if len(names) > _MOST_NAMES else [])]))
+    return f'<path class="route" style="stroke-width:{width:.1f}" d="M{path}"><title>{title}</title></path>'
+
+
+def _draw_number(near: Spot, far: Spot, number: int) -> str:
+    """Beside the lower switch: farther up links cross."""
+    low, high = (near, far) if near.y > far.y else (far, near)
+    part = _BOX_H / max(low.y - high.y, _BOX_H)
+    x, y = low.x + (high.x - low.x) * part, low.y + (high.y - low.y) * part
+    return f'<text class="number" x="{x:.1f}" y="{y + 4:.1f}">{number}</text>'
 
 
 def _draw_switches(view: View, spots: dict[int, Spot]) -> list[str]:
