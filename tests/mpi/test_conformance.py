@@ -39,11 +39,11 @@ def assert_passed(outcome: Outcome) -> None:
     assert outcome.out.splitlines()[-1].endswith(" passed, 0 failed"), str(outcome)
 
 
-def check_case(case: Case, mpi: TestMpi, folder: Path) -> None:
+def check_case(case: Case, mpi: TestMpi, folder: Path, timeout: float = 120) -> None:
     file = folder / "stats.json"
     themes = themes_for(mpi)
     settings = {**case.settings, "ESPALIER_STATS": str(file)}
-    outcome = mpi.run([mpi.program("conformance"), *themes], case.ranks, settings=settings)
+    outcome = mpi.run([mpi.program("conformance"), *themes], case.ranks, settings=settings, timeout=timeout)
     assert_passed(outcome)
     if "errors" in themes:
         assert error_lines(outcome) == native_errors(mpi), "wrong arguments give other errors than the MPI itself"
@@ -59,7 +59,7 @@ def test_every_call_moves_the_right_bytes(case: Case, get_mpi: GetMpi, tmp_path:
 @pytest.mark.long
 @pytest.mark.parametrize("case", list(long_cases()), ids=str)
 def test_every_call_moves_the_right_bytes_long(case: Case, get_mpi: GetMpi, tmp_path: Path) -> None:
-    check_case(case, get_mpi(case.mpi), tmp_path)
+    check_case(case, get_mpi(case.mpi), tmp_path, timeout=900)  # 16 ranks that take turns on few cores
 
 
 THREADS = (
