@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -43,6 +44,28 @@ def test_the_command_compares_algorithms_and_draws(command: Command, tmp_path: P
     assert arms[0]["name"] == "built-in choice"
     assert {"allgather_ring", "allgather_bruck"} <= {arm["name"] for arm in arms}
     assert picture.read_text(encoding="utf-8").count("<line") > 8
+
+
+def test_the_links_of_the_network_are_drawn_the_busiest_first(command: Command, tmp_path: Path) -> None:
+    picture = tmp_path / "links.svg"
+    outcome = command(
+        "simulate", "bcast", "--bytes", "1M", "--nodes", "8", "--ppn", "1", "--algorithm", "chain", "--links",
+        str(picture), "--platform", "fat_tree:leaves=2,down=4,spines=2", "--json",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    text = picture.read_text(encoding="utf-8")
+    ElementTree.fromstring(text)
+    loads = json.loads(outcome.out)["arms"][0]["loads"]
+    assert text.count('class="link"') == len(loads), "7 up, 7 down, and 2 cables to get to the other leaf"
+    hottest = max(loads, key=lambda load: load["busy"])["busy"]
+    assert f"{hottest:.0%}, 1 MiB" in text.split('class="link"')[1]
+    assert str(loads[0]["link"]) in text
+
+
+def test_pictures_are_of_played_plans(command: Command, tmp_path: Path) -> None:
+    outcome = command("simulate", "bcast", "--execute", "--links", str(tmp_path / "links.svg"))
+    assert outcome.code == 2
+    assert "draw plans that are played" in outcome.err
 
 
 def test_orders_of_nodes_are_compared_where_the_network_is_known(command: Command) -> None:

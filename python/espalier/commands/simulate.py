@@ -17,6 +17,7 @@ from espalier.errors import UserError
 from espalier.fabric.view import split_hosts
 from espalier.simulation.executor import Case, Job
 from espalier.simulation.gantt import MOST_RANKS, draw_gantt
+from espalier.simulation.links import draw_links
 from espalier.simulation.simulator import Answer, Request, simulate_all
 from espalier.simulation.simulator import simulate as run_simulator
 from espalier.units import approximate_bytes, format_bytes, format_time, parse_bytes
@@ -87,6 +88,10 @@ def simulate(
     gantt: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"Draw who waits for whom (SVG, up to {MOST_RANKS} ranks).")
     ] = None,
+    links: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw how busy the network's links are and what crosses them (SVG)."),
+    ] = None,
     execute: Annotated[
         bool, typer.Option("--execute", help="Run the library itself on simulated ranks, instead of playing the plan.")
     ] = False,
@@ -123,6 +128,8 @@ def simulate(
             loads=True,
         )
     if execute or against is not None:
+        if gantt is not None or links is not None:
+            raise UserError("--gantt and --links draw plans that are played", "leave out --execute and --against")
         _execute(request, against, json)
         return
     first = run_simulator(replace(request, spans=gantt is not None, flights=gantt is not None))
@@ -133,10 +140,12 @@ def simulate(
         arms += _others(core, request)
     if gantt is not None:
         _write(gantt, draw_gantt(f"{operation} of {bytes_}: {first.choice}", first, len(node_of)))
+    if links is not None:
+        _write(links, draw_links(f"{operation} of {bytes_}, {len(node_of)} ranks: {first.choice}", first))
     if json:
         console.print_json(_as_json(request, arms))
     else:
-        _print(request, arms, gantt)
+        _print(request, arms, [path for path in (gantt, links) if path is not None])
 
 
 def _execute(request: Request, against: str | None, as_json: bool) -> None:
@@ -202,7 +211,7 @@ def _as_json(request: Request, arms: list[Arm]) -> dict[str, Any]:
     }
 
 
-def _print(request: Request, arms: list[Arm], gantt: Path | None) -> None:
+def _print(request: Request, arms: list[Arm], drawn: list[Path]) -> None:
     first = arms[0].answer
     assert first is not None
     nodes = max(request.node_of) + 1
@@ -230,5 +239,5 @@ def _print(request: Request, arms: list[Arm], gantt: Path | None) -> None:
     for load in busiest:
         bar = "█" * round(20 * min(load.busy, 1))
         console.out.print(f"  {load.link:24} {bar:20} {load.busy:4.0%}  {approximate_bytes(load.bytes)}")
-    if gantt is not None:
-        console.out.print(f"\ndrawn in {escape(str(gantt))}")
+    if drawn:
+        console.out.print(f"\ndrawn in {escape(', '.join(map(str, drawn)))}")
