@@ -12,10 +12,8 @@
 #include <type_traits>
 
 #include "collectives/gather_reduce.hpp"
-#include "collectives/halving.hpp"
+#include "collectives/leader_exchange.hpp"
 #include "collectives/leader_sum.hpp"
-#include "collectives/node_order.hpp"
-#include "groups/doubling.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/reduce_apart.hpp"
 #include "smp/reduce_domains.hpp"
@@ -31,102 +29,6 @@ using plan::Choice;
 using plan::Problem;
 
 namespace {
-
-/// One leader's exchange with the others over a stretch of `output`.
-class LeaderExchange {
- public:
-  /// `spare`: scratch for as many bytes as the stretch.
-  LeaderExchange(Builder& builder, const Problem& problem, const Choice& choice, const LeaderOf& leader_of,
-                 const LeaderStretch& stretch)
-      : builder_(builder),
-        problem_(problem),
-        choice_(choice),
-        leader_of_(leader_of),
-        grain_(problem),
-        bytes_(stretch.bytes),
-        doubling_(groups::derive_doubling(builder.node().value, builder.topology().nodes())),
-        sum_(builder, problem, {Buffer::output, stretch.offset}, {Buffer::scratch, stretch.spare}) {}
-
-  void run() {
-    const Between between = choice_.between;
-    if (between == Between::ring) return go_round();
-    if (doubling_.lends_to >= 0) return lend();
-    borrow();
-    if (between == Between::recursive_doubling)
-      double_up();
-    else
-      halve_and_double();
-    repay();
-  }
-
- private:
-  Rank leader(int node) const { return leader_of_(node); }
-  bool is_left(int node) const { return node < builder_.node().value; }
-
-  void lend() {
-    builder_.finish(sum_.send(leader(doubling_.lends_to), 0, bytes_));
-    builder_.finish(sum_.recv_result(leader(doubling_.lends_to), 0, bytes_));
-  }
-
-  void borrow() {
-    if (doubling_.borrows_from < 0) return;
-    builder_.finish(sum_.recv_operand(leader(doubling_.borrows_from), 0, bytes_));
-    sum_.add(true, 0, bytes_);
-  }
-
-  void repay() {
-    if (doubling_.borrows_from >= 0) builder_.finish(sum_.send(leader(doubling_.borrows_from), 0, bytes_));
-  }
-
-  void double_up() {
-    for (const int partner : doubling_.partners) {
-      const std::uint32_t operand = sum_.recv_operand(leader(partner), 0, bytes_);
-      const std::uint32_t mine = sum_.send(leader(partner), 0, bytes_);
-      builder_.finish(operand);
-      builder_.finish(mine);
-      sum_.add(is_left(partner), 0, bytes_);
-    }
-    sum_.settle(0, bytes_);
-  }
-
-  void halve_and_double() {
-    std::vector<Rank> partners;
-    for (const int partner : doubling_.partners) partners.push_back(leader(partner));
-    Halving halving(builder_, sum_, grain_, bytes_, std::move(partners), doubling_.place);
-    halving.halve();
-    halving.double_back();
-  }
-
-  /// Slice c starts at position c of the ring and collects one operand per hop; the position that has all passes it on
-  /// once more.
-  void go_round() {
-    const int count = builder_.topology().nodes();
-    const smp::Slices cuts(grain_, bytes_, count);
-    const NodeOrder order(builder_.topology(), problem_, choice_);
-    const int position = order.position_of(builder_.node().value);
-    const auto slice_behind = [&](int steps) { return (position - steps + 2 * count) % count; };
-    const Rank right = leader(order.node_at(slice_behind(-1))), left = leader(order.node_at(slice_behind(1)));
-    for (int hop = 0; hop < 2 * (count - 1); ++hop) {
-      const bool has_sum = hop >= count - 1;
-      const int out = slice_behind(has_sum ? hop - count : hop), in = slice_behind(has_sum ? hop - count + 1 : hop + 1);
-      const std::uint32_t arriving = has_sum ? sum_.recv_result(left, cuts.begin(in), cuts.bytes(in))
-                                             : sum_.recv_operand(left, cuts.begin(in), cuts.bytes(in));
-      const std::uint32_t leaving = sum_.send(right, cuts.begin(out), cuts.bytes(out));
-      builder_.finish(arriving);
-      builder_.finish(leaving);
-      if (!has_sum) sum_.add(true, cuts.begin(in), cuts.bytes(in));
-    }
-  }
-
-  Builder& builder_;
-  const Problem& problem_;
-  const Choice& choice_;
-  const LeaderOf& leader_of_;
-  smp::Grain grain_;
-  Bytes bytes_;
-  groups::Doubling doubling_;
-  LeaderSum sum_;
-};
 
 void build_on_one_node(Builder& builder, const Problem& problem, const Choice& choice) {
   if (choice.between == Between::gather_reduce)
@@ -154,10 +56,13 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   const Bytes own = smp::NodeReduction::scratch_bytes(problem, choice);
   builder.need_scratch(own + (is_leader ? segment : 0));
   smp::NodeReduction node(builder, problem, choice, leader, Buffer::output, 0);
+  Choice among_leaders = choice;
+  among_leaders.radix = 2;
   for (Bytes offset = 0; offset < problem.bytes; offset += segment) {
     const Bytes bytes = std::min(segment, problem.bytes - offset);
     node.reduce(offset, offset, bytes);
-    if (is_leader) combine_leaders(builder, problem, choice, leader_of, {offset, bytes, own});
+    if (is_leader)
+      combine_leaders(builder, problem, among_leaders, leader_of, {offset, bytes, {Buffer::output, offset}, own});
     node.hand_out(smp::NodeReduction::everyone, {Buffer::output, offset, bytes}, offset);
   }
   node.end();
@@ -173,11 +78,6 @@ void build_allreduce(Builder& builder, const Problem& problem, const Choice& cho
     build_on_one_node(builder, problem, choice);
   else
     build_between_nodes(builder, problem, choice);
-}
-
-void combine_leaders(Builder& builder, const Problem& problem, const Choice& choice, const LeaderOf& leader_of,
-                     const LeaderStretch& stretch) {
-  LeaderExchange(builder, problem, choice, leader_of, stretch).run();
 }
 
 std::string why_no_allreduce(const topology::Topology& topology, const Problem& problem, const Choice& choice) {

@@ -3,55 +3,112 @@
 #include <algorithm>
 
 namespace espalier::collectives {
+namespace {
+
+int count_places(const std::vector<Halving::Circle>& circles) {
+  int places = 1;
+  for (const Halving::Circle& circle : circles) places *= static_cast<int>(circle.ranks.size());
+  return places;
+}
+
+}  // namespace
+
+Halving::Halving(plan::Builder& builder, LeaderSum& sum, const smp::Grain& grain, Bytes bytes,
+                 std::vector<Circle> circles)
+    : grain_(grain),
+      sum_(sum),
+      circles_(std::move(circles)),
+      common_{{0, count_places(circles_)}},
+      cuts_(grain, bytes, common_.front().last),
+      pending_(builder) {
+  for (int round = 0; round < rounds(); ++round) common_.push_back(part_of(round, circle(round).position));
+}
+
+Bytes Halving::spare_bytes(const smp::Grain& grain, Bytes bytes, int leaders, int radix) {
+  const int first = std::min(radix, leaders);
+  const Bytes slice = smp::Slices(grain, bytes, leaders).bytes(0);
+  return std::max(bytes, static_cast<Bytes>((first - 1) * (leaders / first)) * grain.round_up(slice));
+}
+
+Halving::Slices Halving::part_of(int round, int member) const {
+  const Slices& common = common_[static_cast<std::size_t>(round)];
+  const int width = (common.last - common.first) / static_cast<int>(circle(round).ranks.size());
+  return {common.first + member * width, common.first + (member + 1) * width};
+}
+
+/// Of two, where it belongs, so that sum and spare place may change roles; of more, one behind the other.
+Bytes Halving::operand_at(int round, int member) const {
+  const Slices kept = part_of(round, circle(round).position);
+  if (circle(round).ranks.size() == 2) return begin(kept);
+  return static_cast<Bytes>(member < circle(round).position ? member : member - 1) * grain_.round_up(size(kept));
+}
+
+/// The next in the circle first, so that not all begin with the same one.
+template <class Do>
+void Halving::for_each_other(int round, Do act) const {
+  const int count = static_cast<int>(circle(round).ranks.size());
+  for (int distance = 1; distance < count; ++distance) {
+    const int member = (circle(round).position + distance) % count;
+    act(member, circle(round).ranks[static_cast<std::size_t>(member)]);
+  }
+}
+
+void Halving::start_halving(int round) {
+  const Slices kept = part_of(round, circle(round).position);
+  for_each_other(round, [&](int member, Rank rank) {
+    pending_.add(sum_.recv_operand(rank, operand_at(round, member), size(kept)));
+  });
+  for_each_other(round, [&](int member, Rank rank) {
+    const Slices given = part_of(round, member);
+    pending_.add(sum_.send(rank, begin(given), size(given)));
+  });
+}
+
+void Halving::finish_halving(int round) {
+  pending_.finish_all();
+  const int position = circle(round).position;
+  const Slices kept = part_of(round, position);
+  for_each_other(round, [&](int member, Rank) {
+    if (circle(round).ranks.size() == 2)
+      sum_.add(member < position, begin(kept), size(kept));
+    else
+      sum_.add_from(operand_at(round, member), begin(kept), size(kept));
+  });
+  if (round + 1 == rounds()) sum_.settle(begin(kept), size(kept));
+}
 
 void Halving::halve() {
-  for (std::size_t round = 0; round < partners_.size(); ++round) {
-    const auto [kept, given] = halves(round);
-    const std::uint32_t operand = sum_.recv_operand(partners_[round], begin(kept), size(kept));
-    const std::uint32_t sent = sum_.send(partners_[round], begin(given), size(given));
-    builder_.finish(operand);
-    builder_.finish(sent);
-    sum_.add(is_right(round), begin(kept), size(kept));
-    mine_ = kept;
-  }
-  sum_.settle(begin(mine_), size(mine_));
-}
-
-void Halving::double_back() {
-  for (std::size_t round = partners_.size(); round-- > 0;) {
-    const Slices other = theirs(round);
-    const std::uint32_t arriving = sum_.recv_result(partners_[round], begin(other), size(other));
-    const std::uint32_t sent = sum_.send(partners_[round], begin(mine_), size(mine_));
-    builder_.finish(arriving);
-    builder_.finish(sent);
-    take_on(other);
+  for (int round = 0; round < rounds(); ++round) {
+    start_halving(round);
+    finish_halving(round);
   }
 }
 
-void Halving::gather_at(int place) {
-  for (std::size_t round = partners_.size(); round-- > 0;) {
-    if (((place_ ^ place) >> round & 1) != 0)  // all that I have, and nothing is left for me to do
-      return builder_.finish(sum_.send(partners_[round], begin(mine_), size(mine_)));
-    const Slices other = theirs(round);
-    builder_.finish(sum_.recv_result(partners_[round], begin(other), size(other)));
-    take_on(other);
+void Halving::start_doubling(int round) {
+  const Slices mine = part_of(round, circle(round).position);
+  for_each_other(round, [&](int member, Rank rank) {
+    const Slices other = part_of(round, member);
+    pending_.add(sum_.recv_result(rank, begin(other), size(other)));
+  });
+  for_each_other(round, [&](int, Rank rank) { pending_.add(sum_.send(rank, begin(mine), size(mine))); });
+}
+
+void Halving::finish_doubling(int) { pending_.finish_all(); }
+
+void Halving::gather_at(const std::vector<int>& positions) {
+  for (int round = rounds() - 1; round >= 0; --round) {
+    const int target = positions[static_cast<std::size_t>(round)];
+    const Slices mine = part_of(round, circle(round).position);
+    if (target != circle(round).position) {  // all that I have, and nothing is left for me to do
+      pending_.add(sum_.send(circle(round).ranks[static_cast<std::size_t>(target)], begin(mine), size(mine)));
+      return pending_.finish_all();
+    }
+    for_each_other(round, [&](int member, Rank rank) {
+      const Slices other = part_of(round, member);
+      pending_.add(sum_.recv_result(rank, begin(other), size(other)));
+    });
+    pending_.finish_all();
   }
-}
-
-/// What this leader keeps of its slices, and what it gives to its partner of the round.
-std::pair<Halving::Slices, Halving::Slices> Halving::halves(std::size_t round) const {
-  const int middle = (mine_.first + mine_.last) / 2;
-  const Slices lower{mine_.first, middle}, upper{middle, mine_.last};
-  return is_right(round) ? std::pair(upper, lower) : std::pair(lower, upper);
-}
-
-Halving::Slices Halving::theirs(std::size_t round) const {
-  const int width = mine_.last - mine_.first;
-  return is_right(round) ? Slices{mine_.first - width, mine_.first} : Slices{mine_.last, mine_.last + width};
-}
-
-void Halving::take_on(const Slices& slices) {
-  mine_ = {std::min(mine_.first, slices.first), std::max(mine_.last, slices.last)};
 }
 
 }  // namespace espalier::collectives

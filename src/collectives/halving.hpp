@@ -1,36 +1,47 @@
 #pragma once
 // Recursive halving among leaders, and the two ways on from there: Rabenseifner's allreduce and his reduce
-// (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, sections 4.4 and 4.5).
+// (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, sections 4.4 and 4.5); dividing by more than two in a round,
+// for fewer rounds and more messages.
 
 #include <utility>
 #include <vector>
 
+#include "collectives/in_flight.hpp"
 #include "collectives/leader_sum.hpp"
 #include "smp/reduce_grain.hpp"
 
 namespace espalier::collectives {
 
-/// One leader's part among 2^n of them, each with a place from 0 on (groups/doubling.hpp). `partners[k]` has the place
-/// that differs in bit k. Builder and sum must outlive it.
+/// One leader's part among 2^n of them, each with a place from 0 on. Builder and sum must outlive it.
 class Halving {
  public:
-  /// Over the first `bytes` of the sum.
-  Halving(plan::Builder& builder, LeaderSum& sum, const smp::Grain& grain, Bytes bytes, std::vector<Rank> partners,
-          int place)
-      : builder_(builder),
-        sum_(sum),
-        cuts_(grain, bytes, 1 << partners.size()),
-        partners_(std::move(partners)),
-        place_(place),
-        mine_{0, 1 << partners_.size()} {}
+  /// Those who divide in a round (groups/doubling.hpp), in order of their places: `ranks[position]` is this leader.
+  struct Circle {
+    std::vector<Rank> ranks;
+    int position;
+  };
 
-  /// In round k partners divide what they have in common between them: this leader ends with one slice of the vector,
-  /// combined over all. n rounds, (2^n - 1)/2^n of the vector sent.
+  /// Over the first `bytes` of the sum. Circles of more than two need operands that may change places, and a spare
+  /// place of spare_bytes().
+  Halving(plan::Builder& builder, LeaderSum& sum, const smp::Grain& grain, Bytes bytes, std::vector<Circle> circles);
+
+  /// What arrives of a sum of `bytes` at one of `leaders` in a round at most, and at least as much as the sum itself.
+  static Bytes spare_bytes(const smp::Grain& grain, Bytes bytes, int leaders, int radix);
+
+  int rounds() const { return static_cast<int>(circles_.size()); }
+
+  /// In round k = 0, 1, … a circle divides what its leaders have in common between them: this leader ends with one
+  /// slice of the vector, combined over all. (2^n - 1)/2^n of the vector sent.
+  void start_halving(int round);
+  void finish_halving(int round);
+  /// All of these rounds.
   void halve();
-  /// Gives the results back in reverse order: the whole vector, everywhere. As much again.
-  void double_back();
-  /// Instead hands them on towards one place, which gets the whole vector: n rounds, each leader sends once.
-  void gather_at(int place);
+  /// Gives the results back in reverse order, the last round first: the whole vector, everywhere. As much again.
+  void start_doubling(int round);
+  void finish_doubling(int round);
+  /// Instead hands them on towards one leader, who gets the whole vector: as many rounds, each of the others sends
+  /// once. `positions`: that leader's in its circles.
+  void gather_at(const std::vector<int>& positions);
 
  private:
   /// Slices [first, last) of the vector, of which there is one for each place.
@@ -39,20 +50,21 @@ class Halving {
     int last;
   };
 
+  const Circle& circle(int round) const { return circles_[static_cast<std::size_t>(round)]; }
   Bytes begin(const Slices& s) const { return cuts_.begin(s.first); }
   Bytes size(const Slices& s) const { return cuts_.begin(s.last) - cuts_.begin(s.first); }
-  bool is_right(std::size_t round) const { return (place_ >> round & 1) != 0; }
-  std::pair<Slices, Slices> halves(std::size_t round) const;
-  /// What the partner of a round holds when both have as much.
-  Slices theirs(std::size_t round) const;
-  void take_on(const Slices& slices);
+  /// What a member of a circle has at the round's end when dividing, or at its beginning when doubling.
+  Slices part_of(int round, int member) const;
+  Bytes operand_at(int round, int member) const;
+  template <class Do>
+  void for_each_other(int round, Do act) const;
 
-  plan::Builder& builder_;
+  smp::Grain grain_;
   LeaderSum& sum_;
+  std::vector<Circle> circles_;
+  std::vector<Slices> common_;  ///< by round: what the circle has in common
   smp::Slices cuts_;
-  std::vector<Rank> partners_;
-  int place_;
-  Slices mine_;
+  InFlight pending_;
 };
 
 }  // namespace espalier::collectives

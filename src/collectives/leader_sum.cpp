@@ -16,6 +16,10 @@ void LeaderSum::add(bool is_left, Bytes begin, Bytes bytes) {
   }
 }
 
+void LeaderSum::add_from(Bytes from, Bytes begin, Bytes bytes) {
+  builder_.reduce(spare_.buffer, spare_.offset + from, sum_.buffer, sum_.offset + begin, bytes);
+}
+
 void LeaderSum::settle(Bytes begin, Bytes bytes) {
   if (sum_.buffer != home_.buffer || sum_.offset != home_.offset)
     builder_.copy(sum_.buffer, sum_.offset + begin, home_.buffer, home_.offset + begin, bytes);

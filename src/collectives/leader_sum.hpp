@@ -7,7 +7,8 @@
 
 namespace espalier::collectives {
 
-/// A leader's partial result, and a spare place of the same size for what arrives. Both are places of private buffers.
+/// A leader's partial result, and a spare place of the same size for what arrives. Both are places of private buffers,
+/// and the result is to stay in a third one, its home, if it is not there from the start.
 class LeaderSum {
  public:
   struct Place {
@@ -16,20 +17,24 @@ class LeaderSum {
   };
 
   LeaderSum(plan::Builder& builder, const plan::Problem& problem, Place sum, Place spare)
-      : builder_(builder), is_commutative_(problem.is_commutative), home_(sum), sum_(sum), spare_(spare) {}
+      : LeaderSum(builder, problem, sum, spare, sum) {}
+  LeaderSum(plan::Builder& builder, const plan::Problem& problem, Place sum, Place spare, Place home)
+      : builder_(builder), is_commutative_(problem.is_commutative), home_(home), sum_(sum), spare_(spare) {}
 
   std::uint32_t send(Rank to, Bytes begin, Bytes bytes) {
     return builder_.send(to, sum_.buffer, sum_.offset + begin, bytes);
   }
-  /// Receives another's partial result into the spare place; add() it when the slot is finished.
+  /// Receives another's partial result into the spare place, `begin` bytes in; add() it when the slot is finished.
   std::uint32_t recv_operand(Rank from, Bytes begin, Bytes bytes) {
     return builder_.recv(from, spare_.buffer, spare_.offset + begin, bytes);
   }
   /// Takes on the operand that has arrived. When it belongs on the right the two places change their roles, for the
   /// whole vector: from here on only [begin, begin + bytes) counts.
   void add(bool is_left, Bytes begin, Bytes bytes);
+  /// The same for operands that may change places and were received at `from` of the spare place.
+  void add_from(Bytes from, Bytes begin, Bytes bytes);
 
-  /// Brings [begin, begin + bytes) to where the sum was at first, where it stays.
+  /// Brings [begin, begin + bytes) home.
   void settle(Bytes begin, Bytes bytes);
   std::uint32_t recv_result(Rank from, Bytes begin, Bytes bytes) {
     return builder_.recv(from, home_.buffer, home_.offset + begin, bytes);

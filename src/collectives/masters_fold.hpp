@@ -34,6 +34,8 @@ class MastersFold {
   /// The choice with cells that are whole slots; none when a cell is too small for a grain of every group.
   static plan::Choice slots_for(const plan::Problem& problem, plan::Choice choice);
   Bytes scratch_bytes() const { return smp::Fold::scratch_bytes(slot_); }
+  /// What of a group's operand travels in one piece.
+  Bytes slot() const { return slot_; }
 
   /// `operands[group]`, equal on all ranks of the node but for where sums lie; some may be empty. Operands stay in rank
   /// order.

@@ -40,6 +40,7 @@ class Leaders {
     const NodeId node((position + first_) % count_);
     return speakers_.of(node, true);  // all receive, whoever ends up with the result
   }
+  int count() const { return count_; }
   groups::Doubling doubling_of(int position) const { return groups::derive_doubling(position, count_); }
 
  private:
@@ -58,18 +59,25 @@ class Exchange {
         grain_(problem),
         leaders_(leaders),
         root_(leaders.root_position()),
-        doubling_(leaders.doubling_of(leaders.position_of(builder.node()))),
+        position_(leaders.position_of(builder.node())),
+        doubling_(leaders.doubling_of(position_)),
         sum_(std::move(sum)),
         bytes_(bytes) {}
 
   void run() {
     if (doubling_.lends_to >= 0) return lend();
     if (doubling_.borrows_from >= 0) borrow();
-    std::vector<Rank> partners;
-    for (const int partner : doubling_.partners) partners.push_back(leaders_.at(partner));
-    Halving halving(builder_, sum_, grain_, bytes_, std::move(partners), doubling_.place);
+    std::vector<Halving::Circle> circles;
+    std::vector<int> target;  // the result's place, by circle
+    for (const groups::Circle& circle : groups::derive_circles(position_, leaders_.count(), 2)) {
+      std::vector<Rank> ranks;
+      for (const int position : circle.nodes) ranks.push_back(leaders_.at(position));
+      target.push_back(place_of_result() >> circles.size() & 1);
+      circles.push_back({std::move(ranks), circle.position});
+    }
+    Halving halving(builder_, sum_, grain_, bytes_, std::move(circles));
     halving.halve();
-    halving.gather_at(place_of_result());
+    halving.gather_at(target);
     if (doubling_.borrows_from == root_) builder_.finish(sum_.send(leaders_.at(root_), 0, bytes_));
   }
 
@@ -94,6 +102,7 @@ class Exchange {
   smp::Grain grain_;
   const Leaders& leaders_;
   int root_;
+  int position_;
   groups::Doubling doubling_;
   LeaderSum sum_;
   Bytes bytes_;

@@ -52,7 +52,8 @@ constexpr const char* gather_knobs = "groups=1..64 connections=0..1024 " WITHIN 
 constexpr const char* group_tree_knobs =
     "groups=1..64 exchange=direct|ring|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
 constexpr const char* group_sum_knobs =
-    "groups=1..64 exchange=direct|ring|recursive_doubling segment=0|1K..1G " CELLS LEADERS;
+    "groups=1..64 exchange=direct|ring|recursive_doubling radix=2..64 connections=0..1024 segment=0|1K..1G " CELLS
+        LEADERS;
 constexpr const char* group_part_knobs = "groups=1..64 connections=0..1024 " CELLS LEADERS;
 constexpr const char* group_swap_knobs = "groups=1..64 " CELLS LEADERS;
 constexpr const char* leader_knobs = CELLS LEADERS;
@@ -198,7 +199,8 @@ constexpr Algorithm table[] = {
      "Bayatpour et al. 2017 (data partitioning, multi-leader)",
      "g masters per node each fold a g-th of the vector for their node, combine it with the other nodes' masters of "
      "the "
-     "same slice in a ring, by recursive doubling or halving and doubling (direct), and hand it out",
+     "same slice in a ring, by recursive doubling or (direct) dividing it by radix and back, and hand it out; segments "
+     "overlap, as many of them between the nodes as connections allow",
      group_sum_knobs, build_group_allreduce, why_no_group_allreduce},
     {"reduce_scatter_pairwise", Operation::reduce_scatter, Between::pairwise,
      "Thakur, Rabenseifner, Gropp 2005, section 4.3",

@@ -25,4 +25,17 @@ struct Doubling {
 /// ones lending to odd ones (Thakur, Rabenseifner, Gropp 2005, section 4.5).
 Doubling derive_doubling(int node, int count);
 
+/// Those who divide what they have in common among themselves, in order of their places: `nodes[position]` is oneself.
+struct Circle {
+  std::vector<int> nodes;
+  int position;
+
+  bool operator==(const Circle&) const = default;
+};
+
+/// The same node's rounds when each round is among `radix` nodes instead of two, as far as that goes: radix is rounded
+/// down to a power of two, and the last round is among those that are left. Circles of two are the partners above. None
+/// for a node that lends.
+std::vector<Circle> derive_circles(int node, int count, int radix);
+
 }  // namespace espalier::groups

@@ -12,6 +12,8 @@ std::string group_knobs(const Choice& choice) {
   if (has_groups) text += ",groups=" + std::to_string(choice.groups);
   if (choice.between == Between::multi_group || choice.between == Between::multi_group_lean)
     text += std::string(",exchange=") + name(choice.exchange);
+  if (choice.between == Between::multi_group && choice.radix != Choice{}.radix)
+    text += ",radix=" + std::to_string(choice.radix);
   if ((has_groups || choice.between == Between::single_group_direct) && choice.connections > 0)
     text += ",connections=" + std::to_string(choice.connections);
   return text;

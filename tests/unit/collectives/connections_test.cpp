@@ -155,6 +155,58 @@ TEST(GroupAllreduce, NodesOfFewRanksSpeakForSeveralSlices) {
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(sends_of(plan, rank).size(), 1u);
 }
 
+/// The most messages that a rank sends before it waits for the oldest of them.
+std::size_t most_under_way(const Plan& plan, int rank) {
+  std::set<std::uint32_t> slots;
+  std::size_t most = 0;
+  for (const Step& step : plan.programs[static_cast<std::size_t>(rank)].steps) {
+    if (step.op() == Op::send) slots.insert(step.slot());
+    if (step.op() == Op::finish) slots.erase(step.slot());
+    most = std::max(most, slots.size());
+  }
+  return most;
+}
+
+Plan sum_in_segments(const std::string& knobs) {
+  plan::Problem problem{Operation::allreduce, 32 << 10};
+  problem.element = 8;
+  const std::string choice = "multi_group,groups=4,segment=4K,cell=4K,cells=8" + knobs;
+  return build_plan(blocks(8, 4), problem, parse_choice(Operation::allreduce, choice));
+}
+
+TEST(GroupAllreduce, WhileASegmentIsOnTheWireItsNodeFoldsAndHandsOutOthers) {
+  const Plan plan = sum_in_segments(",exchange=recursive_doubling");
+  for (const plan::Program& program : plan.programs) {
+    int under_way = 0, overlapped = 0;
+    for (const Step& step : program.steps) {
+      if (step.op() == Op::send) ++under_way;
+      if (step.op() == Op::finish) under_way = 0;
+      const bool reads = step.op() == Op::get || (step.op() == Op::reduce && step.far_buffer() == Buffer::window);
+      overlapped += reads && under_way > 0;
+    }
+    EXPECT_GE(overlapped, 8 + 6) << "some of seven segments folded, each from three neighbours, and seven handed out";
+  }
+}
+
+TEST(GroupAllreduce, KeepsAsManySegmentsBetweenTheNodesAsConnectionsAllow) {
+  EXPECT_EQ(most_under_way(sum_in_segments(",connections=1"), 0), 1u);
+  EXPECT_EQ(most_under_way(sum_in_segments(",connections=2"), 0), 2u);
+  EXPECT_EQ(most_under_way(sum_in_segments(""), 0), 6u) << "as many as there are rounds";
+}
+
+TEST(GroupAllreduce, DividesByItsRadixInHalfAsManyRounds) {
+  plan::Problem problem{Operation::allreduce, 16 << 10};
+  problem.element = 8;
+  const auto sends = [&](const std::string& knobs) {
+    return sends_of(build_plan(blocks(16, 2), problem, parse_choice(Operation::allreduce, "multi_group" + knobs)), 0);
+  };
+  EXPECT_EQ(sends(",radix=2").size(), 2u * 4);
+  EXPECT_EQ(sends(",radix=4").size(), 2u * 2 * 3);
+  Bytes sent = 0;
+  for (const Step& step : sends(",radix=4")) sent += step.bytes();
+  EXPECT_EQ(sent, Bytes{2 * 15 * (8 << 10) / 16});
+}
+
 plan::Problem sums(Bytes bytes) {
   plan::Problem problem{Operation::reduce_scatter, bytes};
   problem.element = 8;

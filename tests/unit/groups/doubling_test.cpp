@@ -52,5 +52,40 @@ TEST(Doubling, CombinesNeighbouringRunsInOrderUntilEveryoneHasAll) {
   }
 }
 
+TEST(Circles, OfTwoAreThePartners) {
+  for (int count = 1; count <= 70; ++count)
+    for (int node = 0; node < count; ++node) {
+      const Doubling doubling = derive_doubling(node, count);
+      const std::vector<Circle> circles = derive_circles(node, count, 3);  // the power of two below
+      ASSERT_EQ(circles.size(), doubling.partners.size());
+      for (std::size_t k = 0; k < circles.size(); ++k) {
+        ASSERT_EQ(circles[k].nodes.size(), 2u);
+        EXPECT_EQ(circles[k].nodes[static_cast<std::size_t>(1 - circles[k].position)], doubling.partners[k]);
+        EXPECT_EQ(circles[k].position, doubling.place >> k & 1);
+      }
+    }
+}
+
+TEST(Circles, AreTheSameForAllTheirNodesAndCoverEveryoneInFewRounds) {
+  for (const int radix : {4, 8, 16})
+    for (int count = 2; count <= 70; ++count)
+      for (int node = 0; node < count; ++node) {
+        int covered = 1;
+        const std::vector<Circle> circles = derive_circles(node, count, radix);
+        for (std::size_t k = 0; k < circles.size(); ++k) {
+          const std::vector<int>& nodes = circles[k].nodes;
+          EXPECT_EQ(nodes[static_cast<std::size_t>(circles[k].position)], node);
+          EXPECT_LE(static_cast<int>(nodes.size()), radix);
+          for (const int other : nodes) EXPECT_EQ(derive_circles(other, count, radix)[k].nodes, nodes);
+          covered *= static_cast<int>(nodes.size());
+        }
+        if (!circles.empty()) {
+          EXPECT_EQ(covered, static_cast<int>(std::bit_floor(static_cast<unsigned>(count))));
+        } else {
+          EXPECT_GE(derive_doubling(node, count).lends_to, 0);
+        }
+      }
+}
+
 }  // namespace
 }  // namespace espalier::groups
