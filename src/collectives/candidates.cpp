@@ -52,6 +52,7 @@ class Candidates {
     Choice choice;
     choice.between = algorithm.between;
     if (topology_.nodes() == 1) return vary_within(choice);
+    if (algorithm.between == Between::multi_group) return vary_groups(choice);
     const std::string_view knobs = algorithm.knobs;
     const bool has_radix = knobs.find("radix") != knobs.npos, has_segment = knobs.find("segment") != knobs.npos;
     for (const int radix : {2, 4}) {
@@ -67,6 +68,30 @@ class Candidates {
     for (const Bytes segment : {Bytes{0}, Bytes{16} << 10, Bytes{64} << 10, Bytes{256} << 10}) {
       choice.segment = segment;
       if (segment == 0 || (has_segment && segment < problem_.bytes)) vary_within(choice);
+    }
+  }
+
+  /// Every rank folds and exchanges a slice for its node, or four ranks do; where ranks have cores, and a node has more
+  /// than one. Long cells, since each holds slots of all groups. Dividing by four takes half as many rounds as halving.
+  void vary_groups(Choice choice) {
+    const int most = std::min(topology_.largest_node(), 64);
+    if (problem_.operation != Operation::allreduce || topology_.capabilities().oversubscribed || most == 1) return;
+    choice.radix = problem_.is_commutative ? 4 : 2;
+    for (const int groups : {most, 4}) {
+      choice.groups = groups;
+      for (const Bytes segment : {Bytes{0}, Bytes{64} << 10, Bytes{256} << 10}) {
+        choice.segment = segment;
+        if ((segment == 0 || segment < problem_.bytes) && groups <= most) vary_long_cells(choice);
+      }
+      if (groups == 4) break;  // once is enough
+    }
+  }
+
+  void vary_long_cells(Choice choice) {
+    for (const int cells : {1, 4}) {
+      choice.cells = cells;
+      choice.cell = window_ / static_cast<Bytes>(cells);
+      all_.push_back(choice);
     }
   }
 

@@ -49,6 +49,79 @@ double leaders_time(const Scene& s, double bytes) {
          s.node.combine(share);
 }
 
+/// An exchange among the masters of all groups of a node at once.
+struct Exchanged {
+  double way = 0;      ///< one master's rounds, had it the link for itself
+  double busy = 0;     ///< what they cost its processor
+  double serial = 0;   ///< what all masters' messages occupy the link for
+  double longest = 0;  ///< in one round
+  int rounds = 0;
+
+  void add(const Exchanged& round, int times = 1) {
+    way += times * round.way, busy += times * round.busy, serial += times * round.serial;
+    rounds += times;
+    longest = std::max(longest, round.longest);
+  }
+  /// Until the last master has its result: in the first rounds masters wait for each other, then they take turns.
+  double time(const Scene& s) const {
+    const double groups = s.choice.groups;
+    return std::max(way + (serial + (groups - 1) * longest) / groups, serial + s.network.delay());
+  }
+};
+
+/// A round in which each of the groups sends `count` messages, a node's `bytes` together, and combines as many.
+Exchanged round_of(const Scene& s, double bytes, int count, double combined) {
+  const int groups = s.choice.groups, own = (groups + s.on_node - 1) / s.on_node * count;
+  const double serial = std::max(groups * count * s.is.gap, bytes / s.is.link_rate);
+  const double adding = own * s.node.combine(combined), calls = 2 * own * s.is.overhead;
+  return {s.is.latency + calls + adding, calls + adding, serial, serial, 1};
+}
+
+Exchanged exchange_of(const Scene& s, double bytes) {
+  const double slice = bytes / s.choice.groups;
+  const int doublings = cost::rounds_of(s.nodes + 1) - 1;
+  Exchanged all;
+  if (s.choice.exchange == plan::Exchange::ring) {
+    all.add(round_of(s, bytes / s.nodes, 1, slice / s.nodes), s.nodes - 1);
+    all.add(round_of(s, bytes / s.nodes, 1, 0), s.nodes - 1);
+    return all;
+  }
+  if ((1 << doublings) < s.nodes) all.add(round_of(s, bytes, 1, slice)), all.add(round_of(s, bytes, 1, 0));
+  if (s.choice.exchange == plan::Exchange::recursive_doubling) {
+    all.add(round_of(s, bytes, 1, slice), doublings);
+    return all;
+  }
+  for (int left = 1 << doublings, size = 0; left > 1; left /= size) {
+    size = std::min(left, 1 << (cost::rounds_of(s.choice.radix + 1) - 1));
+    const double others = static_cast<double>(size - 1) / size;
+    const double common = static_cast<double>(left) / (1 << doublings);
+    all.add(round_of(s, common * others * bytes, size - 1, common * slice / size));
+    all.add(round_of(s, common * others * bytes, size - 1, 0));
+  }
+  return all;
+}
+
+/// Segments go through folding, exchange and handing out one behind the other; a rank's own work is done in between.
+double multi_group_time(const Scene& s) {
+  const double segments = s.segments(), slice = s.segment() / s.choice.groups;
+  const int own = (s.choice.groups + s.on_node - 1) / s.on_node;
+  const double cell = static_cast<double>(s.choice.cell), slot = cell / s.choice.groups;
+  const Exchanged exchange = exchange_of(s, s.segment());
+  const int others = s.choice.groups < s.on_node ? s.choice.groups : s.choice.groups - own;  // of who is no master
+  double fold = own * s.node.copy(slice), share = 0;
+  if (s.on_node > 1) {
+    const double pieces = std::ceil(slice / slot), piece = slice / pieces;
+    const double waits = s.choice.cells > 1 ? 1 : 2 - 1 / pieces;
+    fold = pieces *
+           (others * s.node.put(piece) + waits * s.node.flag() + own * (s.on_node - 1) * s.node.combine_cell(piece));
+    const double parts = std::ceil(slice / cell), part = slice / parts;
+    share = parts * (own * s.node.put(part) + s.node.flag() + others * s.node.get(part));
+  }
+  const int under_way = s.choice.connections == 0 ? exchange.rounds : std::min(s.choice.connections, exchange.rounds);
+  const double period = std::max({fold + share + exchange.busy, exchange.serial, exchange.time(s) / under_way});
+  return fold + exchange.time(s) + share + (segments - 1) * period;
+}
+
 /// What a rank does with a piece: before its prefix is there, with it until it can go on, and after that. The first
 /// rank has no prefix, the last one hands nothing on.
 struct Link {
@@ -99,6 +172,7 @@ double estimate_allreduce(const Scene& s) {
   if (s.nodes == 1)
     return s.choice.between == Between::gather_reduce ? s.node.fold_all(s.bytes) : s.node.reduce_to_all(s.bytes);
   if (s.choice.between == Between::gather_reduce) return gather_reduce_time(s);
+  if (s.choice.between == Between::multi_group) return multi_group_time(s);
   const double bytes = s.segment();
   return s.segments() * (s.node.reduce_to_leader(bytes) + leaders_time(s, bytes) + s.node.hand_out(bytes));
 }

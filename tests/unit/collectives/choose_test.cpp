@@ -103,6 +103,21 @@ TEST(Choose, BetweenNodesWantsFewRoundsForShortAndNoByteTwiceForLongMessages) {
   EXPECT_NE(between(Operation::allreduce, 1 << 20), Between::recursive_doubling);
 }
 
+TEST(Choose, KeepsAllRanksOfANodeBusyWithALongAllreduceBetweenNodes) {
+  for (const Bytes bytes : {Bytes{64} << 10, Bytes{1} << 20}) {
+    Problem problem = make_problem(static_cast<int>(Operation::allreduce), bytes);
+    const plan::Choice choice = choose(make_blocks(16, 8), problem);
+    EXPECT_EQ(choice.between, Between::multi_group);
+    EXPECT_EQ(choice.groups, 8);
+    EXPECT_EQ(choice.segment > 0, bytes > Bytes{256} << 10);
+    problem.is_commutative = false;
+    EXPECT_EQ(choose(make_blocks(16, 8), problem).between, Between::multi_group);
+    EXPECT_NE(choose(make_blocks(16, 1), problem).between, Between::multi_group) << "nobody to share the work with";
+    const Topology crowded = make_blocks(16, 8, {.single_copy = true, .oversubscribed = true});
+    EXPECT_NE(choose(crowded, problem).between, Between::multi_group) << "ranks that exchange want a core each";
+  }
+}
+
 // On a link as slow as this a 64K message is long: the tree's second hop costs as much again, a chain's does not.
 TEST(Choose, OnASlowNetworkPipelinesSooner) {
   cost::Parameters slow;

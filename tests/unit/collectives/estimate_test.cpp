@@ -148,6 +148,22 @@ TEST(ClosedForm, KnowsThatCopyingSegmentsOnANodeMayTakeLongerThanSendingThem) {
   }
 }
 
+// Segments that are folded, exchanged and handed out at the same time, and masters that share their node's link.
+TEST(ClosedForm, KnowsWhatOverlapsWhenAllRanksOfANodeExchange) {
+  std::vector<int> node_of;
+  for (int r = 0; r < 128; ++r) node_of.push_back(r / 8);
+  const Topology topology = Topology::from_nodes(node_of, {.single_copy = true});
+  for (const Bytes bytes : {Bytes{16} << 10, Bytes{64} << 10, Bytes{1} << 20, Bytes{8} << 20})
+    for (const char* knobs : {"radix=4,cell=64K,cells=4", "radix=4,segment=256K,cell=256K,cells=1", "cell=64K,cells=4",
+                              "exchange=recursive_doubling,segment=64K,cell=64K,cells=4"}) {
+      Problem problem{Operation::allreduce, bytes};
+      problem.element = 8;
+      const Choice choice = parse_choice(Operation::allreduce, std::string("multi_group,groups=8,") + knobs);
+      const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
+      EXPECT_NEAR(estimate_choice(topology, problem, choice).value_or(0) / played, 1, 0.15) << bytes << " " << knobs;
+    }
+}
+
 TEST(ClosedForm, TakesMicrosecondsAtAnySize) {
   std::vector<int> node_of;
   for (int r = 0; r < 65536; ++r) node_of.push_back(r / 16);
