@@ -7,10 +7,11 @@ namespace espalier::cost {
 namespace {
 
 /// As src/smp has them: the least share that a writer pushes, the most that a rank folds at once under single copy, the
-/// least slice that is worth handing round.
+/// least slice that is worth handing round, the least that all ranks together pull rather than a leader alone.
 constexpr double least_pushed = 16 << 10;
 constexpr double single_copy_slice = 128 << 10;
 constexpr double least_slice = 4 << 10;
+constexpr double least_shared_pull = 160 << 10;
 
 }  // namespace
 
@@ -150,9 +151,11 @@ double NodeTime::reduce_through_cells(double bytes, bool for_all) const {
 }
 
 double NodeTime::reduce_by_single_copy(double bytes, bool for_all) const {
-  const Pieces pieces = cut(bytes, single_copy_slice * ranks_);
-  const bool is_sliced = for_all || pieces.bytes >= least_slice * ranks_;
-  const double slice = is_sliced ? pieces.bytes / ranks_ : pieces.bytes;
+  // Where one rank wants the result, it folds a longer slice, since the others push theirs.
+  const double led = for_all ? 1 : 3 * others_, leading = for_all ? 1 : led + 2, all = leading + others_ * led;
+  const Pieces pieces = cut(bytes, single_copy_slice * all / leading);
+  const bool is_sliced = for_all || pieces.bytes * ranks_ >= least_shared_pull;
+  const double slice = is_sliced ? pieces.bytes * led / all : pieces.bytes;
   const double alone = is_sliced ? 0 : others_ * others_ * is_.together;  // only the leader copies
   const double handed = !is_sliced ? 0 : for_all ? others_ * single_copies(slice) : single_copies(slice);
   const double work = pieces.count * (fold_pulled(slice) - alone + handed);

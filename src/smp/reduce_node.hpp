@@ -17,7 +17,7 @@ namespace espalier::smp {
 ///     rank 2's cell   [ its input | its input | result 2   ]      and puts the result into the gap
 ///
 /// Neighbouring pieces overlap as far as there are cells. Under single copy operands and results are pulled out of (or
-/// pushed into) the callers' own buffers instead. Each rank reads (p - 1) / p of a piece from neighbours, and as much
+/// pushed into) the callers' own buffers instead. A leader folds short pieces all by itself. Each rank reads (p - 1) / p of a piece from neighbours, and as much
 /// of the results if it wants them.
 ///
 /// All ranks of a node call the same functions in the same order.
@@ -58,6 +58,7 @@ class NodeReduction {
   bool wants(int rank) const { return leader_ == everyone || LocalRank(rank) == leader_; }
   bool is_leader() const { return builder_.local() == leader_; }
   bool is_shared_by(int rank, const Piece& piece) const;
+  bool is_for_leader_alone(const Piece& piece) const;
   Range slice_of(int rank, const Piece& piece) const;
   void stage(const Piece& piece);
   void fold(const Piece& piece);
