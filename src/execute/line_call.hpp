@@ -88,6 +88,9 @@ class LineCall {
   }
 
   void prefetch_next(std::uint32_t lines) const noexcept { seat_.prefetch_next(lines); }
+  void prefetch_next(std::uint32_t lines, std::uint32_t first, std::uint32_t count) const noexcept {
+    seat_.prefetch_next(lines, first, count);
+  }
 
  private:
   /// Calls `part(line, offset, bytes)` for each line of a message.

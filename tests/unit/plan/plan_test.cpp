@@ -23,6 +23,23 @@ TEST(Builder, ReusesSlotsThatAreFree) {
   EXPECT_EQ(std::move(builder).take().slots, 2u);
 }
 
+TEST(Problem, TakesTheDedicatedPathTheShorterTheMoreMessagesARankReads) {
+  const auto is_taken = [](Operation operation, Bytes bytes, int ranks = 2) {
+    return is_tiny({operation, bytes, Rank(0), is_reduction(operation) ? Bytes{8} : Bytes{1}}, ranks);
+  };
+  EXPECT_TRUE(is_taken(Operation::broadcast, tiny_bytes));
+  EXPECT_FALSE(is_taken(Operation::broadcast, tiny_bytes + 1));
+  for (const Operation to_one : {Operation::gather, Operation::reduce}) {
+    EXPECT_TRUE(is_taken(to_one, 3 << 10)) << name(to_one);
+    EXPECT_FALSE(is_taken(to_one, 4 << 10)) << name(to_one);
+  }
+  for (const Operation from_all : {Operation::allgather, Operation::allreduce, Operation::scan, Operation::alltoall}) {
+    EXPECT_TRUE(is_taken(from_all, 2 << 10)) << name(from_all);
+    EXPECT_FALSE(is_taken(from_all, 3 << 10)) << name(from_all);
+  }
+  EXPECT_FALSE(is_taken(Operation::scatter, 2 << 10, 4)) << "blocks for four share the lines";
+}
+
 TEST(Choice, IsReadAsItIsWritten) {
   for (const char* text :
        {"knomial,radix=4,segment=64K,within=cells,cell=32K,cells=4", "chain,segment=1M,within=single_copy"})
