@@ -184,6 +184,11 @@ const struct operation* find_operation(const char* name) {
   return NULL;
 }
 
+int learns_sizes(const struct operation* operation) {
+  return strcmp(operation->name, "scatterv") == 0 || strcmp(operation->name, "gatherv") == 0 ||
+         strcmp(operation->name, "alltoallv") == 0;
+}
+
 /* ---- problems -------------------------------------------------------------------------------------------------------
  */
 

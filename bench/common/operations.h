@@ -50,6 +50,9 @@ extern const struct operation operations[];
 /* The operation of that name; NULL when there is none. */
 const struct operation* find_operation(const char* name);
 
+/* Whether no rank knows all sizes of a call from its arguments: scatterv, gatherv, alltoallv. */
+int learns_sizes(const struct operation* operation);
+
 /* Makes what `reduction_type` ("double", "int", "float") names the type of reductions; 0 if it names none. */
 int set_reduction_type(const char* reduction_type);
 

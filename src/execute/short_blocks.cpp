@@ -25,10 +25,8 @@ void copy(const Block& from, const Block& into) noexcept {
 
 class ShortCall : public LineCall {
  public:
-  ShortCall(Seat& seat, Operation operation, Waiter& waiter) noexcept
-      : LineCall(seat, waiter),
-        lines_(lines_per_block(operation, seat.ranks())),
-        longest_(longest_short_block(operation, seat.ranks())) {}
+  ShortCall(Seat& seat, const ShortKind& kind, Waiter& waiter) noexcept
+      : LineCall(seat, waiter), lines_(lines_per_block(kind.operation, seat.ranks())), longest_(kind.longest) {}
 
   std::uint32_t lines() const noexcept { return lines_; }
   std::uint32_t all_lines() const noexcept { return lines_ * static_cast<std::uint32_t>(ranks()); }
@@ -52,6 +50,16 @@ class ShortCall : public LineCall {
     if (first > 0) copy_tiny(line->payload + sizeof(Word), block.data, first);
     write_word(line, block.bytes);
     if (block.bytes > first) write(line + 1, block.data + first, block.bytes - first);
+  }
+
+  /// For the next call's block `b`, of a message of so many lines: as long as this one.
+  void prefetch_block(std::uint32_t lines, int b, const Block& block) const noexcept {
+    prefetch_next(lines, static_cast<std::uint32_t>(b) * lines_, count_lines(sizeof(Word) + block.bytes));
+  }
+  /// For the next call's message to all.
+  void prefetch_blocks(std::span<const Block> blocks) const noexcept {
+    for (int r = 0; r < ranks(); ++r)
+      if (LocalRank(r) != me()) prefetch_block(all_lines(), r, blocks[static_cast<std::size_t>(r)]);
   }
 
   Word read_word(LocalRank owner, const Line* line) noexcept {
@@ -88,6 +96,7 @@ ShortOutcome scatter_from(ShortCall& call, LocalRank root, const MaybeBlocks& in
   }
   if (!is_short) return ShortOutcome::too_long;
   const Block& own = (*input)[static_cast<std::size_t>(root.value)];
+  call.prefetch_blocks(*input);
   if (!output || output->front().bytes != own.bytes) return ShortOutcome::mismatched;
   copy(own, output->front());
   return ShortOutcome::done;
@@ -110,6 +119,7 @@ ShortOutcome gather_to(ShortCall& call, LocalRank root, const MaybeBlocks& input
   for (int r = 0; r < call.ranks(); ++r)
     if (LocalRank(r) != root && LocalRank(r) != call.me()) call.place(LocalRank(r), call.lines());
   if (call.read_word(root, call.place(root, 1).lines) == not_short) return ShortOutcome::too_long;
+  if (is_short) call.prefetch_block(call.lines(), 0, input->front());
   return outcome_of(is_short);
 }
 
@@ -153,6 +163,7 @@ ShortOutcome exchange(ShortCall& call, const MaybeBlocks& input, const MaybeBloc
     all_short = call.read_word(owner, lines[owner.value]) != not_short && all_short;
   }
   if (!all_short) return ShortOutcome::too_long;
+  call.prefetch_blocks(*input);
   if (!output) return ShortOutcome::mismatched;
   bool fits = true;
   for (int r = 0; r < call.ranks(); ++r) {
@@ -175,11 +186,11 @@ Bytes longest_short_block(Operation operation, int ranks) {
   return lines * Line::payload_bytes - sizeof(Word);
 }
 
-ShortOutcome run_short_blocks(Seat& seat, Operation operation, LocalRank root, MaybeBlocks input, MaybeBlocks output,
+ShortOutcome run_short_blocks(Seat& seat, const ShortKind& kind, LocalRank root, MaybeBlocks input, MaybeBlocks output,
                               Waiter& waiter) noexcept {
-  ShortCall call(seat, operation, waiter);
+  ShortCall call(seat, kind, waiter);
   const bool is_root = call.me() == root;
-  switch (operation) {
+  switch (kind.operation) {
     case Operation::scatter: return is_root ? scatter_from(call, root, input, output) : scatter_to(call, root, output);
     case Operation::gather: return is_root ? gather_from(call, root, input, output) : gather_to(call, root, input);
     default: return exchange(call, input, output);

@@ -37,10 +37,16 @@ inline constexpr int most_short_ranks = tiny_lines;
 /// equal on all ranks.
 Bytes longest_short_block(plan::Operation operation, int ranks);
 
+/// What is done, and up to which block: at most longest_short_block(). Equal on all ranks.
+struct ShortKind {
+  plan::Operation operation;
+  Bytes longest;
+};
+
 /// One call, made by all ranks of the seat's communicator, which all sit on this node; begins the call itself.
 /// `root` is read for scatter and gather. `input`: a block for each rank (alltoall; scatter at the root), one block
 /// (gather), or ignored (scatter elsewhere). `output` in mirror image. Inputs and outputs are the same or apart.
-ShortOutcome run_short_blocks(Seat& seat, plan::Operation operation, LocalRank root, MaybeBlocks input,
-                              MaybeBlocks output, Waiter& waiter) noexcept;
+ShortOutcome run_short_blocks(Seat& seat, const ShortKind& kind, LocalRank root, MaybeBlocks input, MaybeBlocks output,
+                              Waiter& waiter) noexcept;
 
 }  // namespace espalier::execute

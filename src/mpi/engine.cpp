@@ -42,13 +42,15 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
       statistics_(statistics),
       seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings),
       cache_(budget, statistics) {
-  for (int i = 0; i < plan::operation_count; ++i) select_uneven(static_cast<plan::Operation>(i));
+  for (int i = 0; i < plan::operation_count; ++i) select_unknown(static_cast<plan::Operation>(i));
 }
 
-void Engine::select_uneven(plan::Operation operation) {
-  const auto index = static_cast<std::size_t>(operation);
-  leaves_uneven_[index] = derive_leaves_uneven(operation);
-  short_blocks_[index].longest = derive_longest_short_block(operation);
+void Engine::select_unknown(plan::Operation operation) {
+  Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
+  unknown.native_from = derive_native_from(operation);
+  unknown.longest_short = derive_longest_short_block(operation);
+  if (unknown.native_from)
+    unknown.longest_short = std::min(unknown.longest_short, std::max<Bytes>(*unknown.native_from, 1) - 1);
 }
 
 Bytes Engine::derive_longest_short_block(plan::Operation operation) const {
@@ -61,11 +63,15 @@ Bytes Engine::derive_longest_short_block(plan::Operation operation) const {
   return execute::longest_short_block(operation, means_.topology.ranks());
 }
 
-bool Engine::derive_leaves_uneven(plan::Operation operation) const {
+// Who selects the dedicated path wants what it does not take to stay native, which needs no sizes.
+std::optional<Bytes> Engine::derive_native_from(plan::Operation operation) const {
   const auto index = static_cast<std::size_t>(operation);
   const std::optional<Selection>& selected = selected_[index] ? selected_[index] : policy_.forced[index];
-  if (selected) return selected->kind == Selection::Kind::native;
-  return means_.table != nullptr && means_.table->leaves_uneven(means_.topology, operation, means_.transport);
+  if (!selected && means_.table == nullptr) return std::nullopt;
+  if (!selected) return means_.table->uneven_native_from(means_.topology, operation, means_.transport);
+  if (selected->kind == Selection::Kind::native) return 0;
+  const Bytes longest = derive_longest_short_block(operation);
+  return longest > 0 ? std::optional(longest + 1) : std::nullopt;
 }
 
 Entry& Engine::decide(const plan::Problem& problem) {
@@ -207,15 +213,16 @@ Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input,
 
 void Engine::select(plan::Operation operation, std::optional<Selection> selection) {
   selected_[static_cast<std::size_t>(operation)] = std::move(selection);
-  select_uneven(operation);
+  select_unknown(operation);
   cache_.forget(operation);
 }
 
 execute::ShortOutcome Engine::run_short_blocks(plan::Operation operation, Rank root, execute::MaybeBlocks input,
                                                execute::MaybeBlocks output) {
-  const auto outcome =
-      execute::run_short_blocks(seat_, operation, LocalRank(root.value), input, output, *means_.waiter);
-  if (outcome != execute::ShortOutcome::too_long) ++short_blocks_[static_cast<std::size_t>(operation)].calls;
+  Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
+  const auto outcome = execute::run_short_blocks(seat_, {operation, unknown.longest_short}, LocalRank(root.value),
+                                                 input, output, *means_.waiter);
+  if (outcome != execute::ShortOutcome::too_long) ++unknown.short_calls;
   return outcome;
 }
 
@@ -223,7 +230,7 @@ void Engine::report() {
   cache_.report();
   for (int i = 0; i < plan::operation_count; ++i)
     statistics_.add_handled(static_cast<plan::Operation>(i), "tiny",
-                            std::exchange(short_blocks_[static_cast<std::size_t>(i)].calls, 0));
+                            std::exchange(unknown_[static_cast<std::size_t>(i)].short_calls, 0));
 }
 
 bool Engine::perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {

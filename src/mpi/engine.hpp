@@ -87,13 +87,13 @@ class Engine {
   void select(plan::Operation operation, std::optional<Selection> selection);
 
   /// Whether calls of `operation` with uneven blocks are native whatever their size: ranks need not agree on that then.
-  bool leaves_uneven(plan::Operation operation) const { return leaves_uneven_[static_cast<std::size_t>(operation)]; }
+  bool leaves_uneven(plan::Operation operation) const { return unknown_of(operation).native_from == Bytes{0}; }
+  /// The same of calls that turned out not to be short: native without an exchange of sizes.
+  bool leaves_long_blocks(plan::Operation operation) const { return unknown_of(operation).native_from.has_value(); }
 
   /// Largest block that a scatter, gather or alltoall whose sizes no rank knows sends in one go; 0: none, as on several
   /// nodes, or where the calls were selected to be done otherwise.
-  Bytes longest_short_block(plan::Operation operation) const {
-    return short_blocks_[static_cast<std::size_t>(operation)].longest;
-  }
+  Bytes longest_short_block(plan::Operation operation) const { return unknown_of(operation).longest_short; }
   /// Such a call; all ranks make it (execute/short_blocks.hpp).
   execute::ShortOutcome run_short_blocks(plan::Operation operation, Rank root, execute::MaybeBlocks input,
                                          execute::MaybeBlocks output);
@@ -104,9 +104,9 @@ class Engine {
  private:
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;
-  void select_uneven(plan::Operation operation);
-  bool derive_leaves_uneven(plan::Operation operation) const;
   Bytes derive_longest_short_block(plan::Operation operation) const;
+  std::optional<Bytes> derive_native_from(plan::Operation operation) const;
+  void select_unknown(plan::Operation operation);
   std::optional<Selection> find_selection(Entry& entry) const;
   bool is_selected(const plan::Problem& problem) const;
   std::string why_not(const plan::Problem& problem, const Selection& selection) const;
@@ -123,12 +123,14 @@ class Engine {
   Means means_;
   const Policy& policy_;
   Selections selected_;  ///< by select()
-  std::array<bool, plan::operation_count> leaves_uneven_{};
-  struct ShortBlocks {
-    Bytes longest = 0;
-    std::uint64_t calls = 0;
+  /// An operation's calls with blocks of different sizes, before any rank knows all sizes.
+  struct Unknown {
+    Bytes longest_short = 0;
+    std::optional<Bytes> native_from;  ///< from this largest block on, native; none: sizes decide
+    std::uint64_t short_calls = 0;
   };
-  std::array<ShortBlocks, plan::operation_count> short_blocks_{};
+  const Unknown& unknown_of(plan::Operation operation) const { return unknown_[static_cast<std::size_t>(operation)]; }
+  std::array<Unknown, plan::operation_count> unknown_{};
   Statistics& statistics_;
   execute::Seat seat_;
   ProgramCache cache_;

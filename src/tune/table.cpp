@@ -1,5 +1,6 @@
 #include "tune/table.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -71,12 +72,18 @@ const Row* Table::find(const topology::Topology& topology, const plan::Problem& 
   return nullptr;
 }
 
-bool Table::leaves_uneven(const topology::Topology& topology, plan::Operation operation, Transport carried_by) const {
+std::optional<Bytes> Table::uneven_native_from(const topology::Topology& topology, plan::Operation operation,
+                                               Transport carried_by) const {
   constexpr Bytes largest = Bytes{1} << 40;  // beyond any buffer: the rows' way to say "all"
-  for (const Row& row : rows_)
-    if (row.uneven && row.operation == operation && row.is_about(topology, carried_by))
-      return row.selection == "native" && row.bytes.first == 0 && row.bytes.last >= largest;
-  return false;
+  Bytes from = 0;
+  for (const Row& row : rows_) {
+    if (!row.uneven || row.operation != operation || !row.is_about(topology, carried_by)) continue;
+    if (row.bytes.first > from) return std::nullopt;  // the sizes between are the built-in choice's
+    if (row.selection == "native" && row.bytes.last >= largest) return from;
+    if (row.selection != "tiny") return std::nullopt;
+    from = std::max(from, row.bytes.last + 1);
+  }
+  return std::nullopt;
 }
 
 std::string why_foreign(const Signature& made_for, const Signature& here) {

@@ -3,6 +3,7 @@
 // The file's format is docs/reference/table-schema.json.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,10 +87,11 @@ class Table {
   /// the table. Equal on all ranks that hold equal tables. `carried_by`: what the communicator's messages go by.
   const Row* find(const topology::Topology& topology, const plan::Problem& problem,
                   Transport carried_by = Transport::mpi) const;
-  /// Whether the first row about uneven blocks of `operation` leaves all sizes to native. Scatterv, gatherv and
-  /// alltoallv must know before their ranks have told each other any size.
-  bool leaves_uneven(const topology::Topology& topology, plan::Operation operation,
-                     Transport carried_by = Transport::mpi) const;
+  /// From which largest block on the rows leave uneven blocks of `operation` to native, the dedicated path of short
+  /// messages taking all smaller ones: 0 when all are native; none when rows say anything else, or nothing. Scatterv,
+  /// gatherv and alltoallv must know before their ranks have told each other any size.
+  std::optional<Bytes> uneven_native_from(const topology::Topology& topology, plan::Operation operation,
+                                          Transport carried_by = Transport::mpi) const;
 
  private:
   Signature signature_;

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from espalier.tuning.decisions import Decision
-from espalier.tuning.forms import find_challenger, settle_exchanged
+from espalier.tuning.forms import find_challenger, list_shorts, settle_exchanged, settle_shorts
 from espalier.tuning.problems import Problem, list_forms
 from tuning_bench import a_machine
 
@@ -35,9 +37,43 @@ def test_an_exchange_of_sizes_pays_when_no_size_loses_and_all_together_win(
     assert settled(*ratios) == {selection}
 
 
+def short_then_long(*ratios: float) -> dict[Problem, Decision]:
+    """The dedicated path at 4, 64 … B, and last a plan at 64 KiB."""
+    *shorts, long = ratios
+    duels = {
+        (it := replace(duelled("gatherv", 4 << 4 * at, ratio), best="tiny")).problem: it
+        for at, ratio in enumerate(shorts)
+    }
+    return duels | {(it := duelled("gatherv", 64 << 10, long)).problem: it}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "count"), [((1.5, 1.2, 0.8), 2), ((1.5, 0.9, 0.8), 1), ((0.9, 1.5, 0.8), 0), ((1.02, 1.03, 0.8), 0)]
+)
+def test_short_blocks_win_from_the_smallest_on_by_the_margin(ratios: tuple[float, ...], count: int) -> None:
+    duels = short_then_long(*ratios)
+    assert list_shorts(duels, 0.05) == list(duels)[:count]
+
+
+@pytest.mark.parametrize(("after_a_look", "is_settled"), [(0.98, True), (0.9, False)])
+def test_short_blocks_keep_the_dedicated_path_where_a_first_look_costs_native_little(
+    after_a_look: float, is_settled: bool
+) -> None:
+    duels = short_then_long(1.5, 1.2, 0.8)
+    *shorts, long = duels
+    look = replace(duelled("gatherv", long.bytes, after_a_look), best="tiny")
+    settled = settle_shorts(duels, shorts, {long: look})
+    assert (settled is not None) == is_settled
+    if settled is not None:
+        assert [it.selection for it in settled.values()] == ["tiny", "tiny", "native"]
+        assert settled[long].chosen_us == look.best_us, "the table says what native takes with the look"
+
+
 def test_what_was_best_for_equal_blocks_meets_native() -> None:
     machine, problem = a_machine(2), Problem("gatherv", 64)
-    assert find_challenger(machine, problem, duelled("gather", 64, 2.0)) == FLAT
+    assert find_challenger(machine, Problem("allgatherv", 64), duelled("allgather", 64, 2.0)) == FLAT
+    assert find_challenger(machine, problem, duelled("gather", 64, 2.0)) == "tiny", "which needs no exchange of sizes"
+    assert find_challenger(a_machine(1, 1), problem, duelled("gather", 64, 2.0)) == FLAT, "between nodes there is none"
 
 
 @pytest.mark.parametrize(("size", "takes_largest"), [(64, True), (2 << 10, True), (4 << 10, False)])

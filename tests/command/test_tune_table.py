@@ -144,9 +144,17 @@ def test_rows_about_uneven_blocks_come_first_and_name_the_operation() -> None:
     assert table.find(a_machine(2).topology, "allgather", 64).selection == "tiny"
 
 
-def test_a_form_whose_sizes_must_be_exchanged_is_native_altogether_or_not_at_all() -> None:
+def test_a_form_whose_sizes_must_be_exchanged_is_native_at_all_but_short_blocks_or_not_at_all() -> None:
     mixed = [decided("gatherv", 64, "native"), decided("gatherv", 65536, KNOMIAL)]
     (row,) = rows_of(mixed, a_machine(2))
     assert (row["selection"], row["bytes"][0]) == ("native", 0)
     assert row["bytes"][1] >= 1 << 40
     assert len(rows_of([decided("gatherv", 64, KNOMIAL), decided("gatherv", 65536, KNOMIAL)], a_machine(2))) == 2
+
+
+def test_short_blocks_before_native_ones_leave_no_gap_that_would_need_sizes() -> None:
+    sizes = {4: "tiny", 64: "tiny", 1024: "native", 16384: "native"}
+    rows = rows_of([decided("gatherv", size, selection) for size, selection in sizes.items()], a_machine(2))
+    assert [(row["selection"], row["bytes"][0]) for row in rows] == [("tiny", 0), ("tiny", 16), ("native", 256)]
+    assert (rows[1]["bytes"][1], rows[2]["bytes"][1]) == (255, 1 << 40)
+    assert rows[2]["measured"]["bytes"] == 1024

@@ -11,7 +11,7 @@ from espalier.tuning import candidates
 from espalier.tuning.candidates import Machine
 from espalier.tuning.curves import draw_curve
 from espalier.tuning.decisions import Decision, decide, native_stays
-from espalier.tuning.forms import find_challenger, settle_exchanged
+from espalier.tuning.forms import find_challenger, list_shorts, settle_exchanged, settle_shorts
 from espalier.tuning.guidelines import Violation, check_guidelines, is_real
 from espalier.tuning.journal import Journal
 from espalier.tuning.place import learn_groups, learn_messages
@@ -200,14 +200,25 @@ class Session:
         decided = {problem: self._decide_form(problem) for problem in forms}
         for form in EXCHANGED:
             duels = {problem: it for problem, it in decided.items() if problem.operation == form}
-            decided |= settle_exchanged(duels, self._options.margin)
+            decided |= self._settle_exchanged(duels)
         for decision in decided.values():
             self._record(decision)
 
+    def _settle_exchanged(self, duels: Mapping[Problem, Decision]) -> dict[Problem, Decision]:
+        """Ours at all sizes; or short blocks by the dedicated path and native for the rest; or native at all."""
+        settled = settle_exchanged(duels, self._options.margin)
+        shorts = list_shorts(duels, self._options.margin)
+        if not shorts or all(it.selection != NATIVE for it in settled.values()):
+            return settled
+        looks = {problem: self._duel_form(problem, "tiny") for problem in duels if problem not in shorts}
+        return settle_shorts(duels, shorts, looks) or settled
+
     def _decide_form(self, problem: Problem) -> Decision:
+        return self._duel_form(problem, find_challenger(self._machine, problem, self.result.decisions[problem.even]))
+
+    def _duel_form(self, problem: Problem, challenger: str) -> Decision:
         self._check_time()
         self.on_progress(str(problem), 0)
-        challenger = find_challenger(self._machine, problem, self.result.decisions[problem.even])
         try:
             fight = duel(challenger, self._measure(problem))
         except WorkerLostError as error:

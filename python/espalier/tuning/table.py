@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,8 @@ def read_table(core: Any, path: Path) -> TableFile:
 def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
     """The table's rows: operations in order, sizes ascending, ranges of bytes that do not overlap.
 
-    An uneven form whose ranks must tell each other sizes first is native for all of them unless it pays at nearly all.
+    An uneven form whose ranks must tell each other sizes first, and that is native at some of them, is native at all
+    but the short blocks, which need no telling.
     """
     rows = []
     by_operation: dict[str, list[Decision]] = {}
@@ -66,11 +68,21 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
             by_operation.setdefault(decision.problem.operation, []).append(decision)
     for operation, group in by_operation.items():
         if operation in EXCHANGED and any(decision.selection == NATIVE for decision in group):
-            native = next(decision for decision in group if decision.selection == NATIVE)
-            rows.append(_row(native, (0, _ALL_SIZES), machine))
+            rows += _rows_of_exchanged(group, machine)
             continue
         rows += [_row(decision, span, machine) for decision, span in zip(group, _ranges(group, machine), strict=True)]
     return rows
+
+
+def _rows_of_exchanged(group: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
+    """Rows without a gap (src/tune/table.hpp, uneven_native_from): short blocks, then native for all others."""
+    shorts = list(takewhile(lambda decision: decision.selection == "tiny", group))
+    native = next(decision for decision in group if decision.selection == NATIVE)
+    rows, begin = [], 0
+    for decision, (_, end) in zip(shorts, _ranges(group, machine), strict=False):
+        rows.append(_row(decision, (begin, end), machine))
+        begin = end + 1
+    return [*rows, _row(native, (begin, _ALL_SIZES), machine)]
 
 
 def selection_at(rows: Iterable[Mapping[str, Any]], problem: Problem) -> str | None:

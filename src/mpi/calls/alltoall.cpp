@@ -63,6 +63,8 @@ std::optional<int> try_call(const Alltoallv& call) {
   if (const auto code =
           try_short_blocks(*communicator, call.comm, {Operation::alltoall}, sides.send(), sides.receive()))
     return code;
+  if (communicator->engine()->leaves_long_blocks(Operation::alltoall))
+    return leave_uneven(*communicator, Operation::alltoall);
   std::vector<Bytes> matrix;
   if (const int code = share_rows(*communicator, call.comm, sizes_of(sides.send(), ranks), matrix); code != MPI_SUCCESS)
     return code;

@@ -14,7 +14,7 @@ namespace espalier::mpi {
 inline constexpr int most_exchanging_ranks = 512;
 inline constexpr const char* too_many_ranks = "sizes of more than 512 ranks to exchange";
 
-/// Counts a call that native is to do without an exchange of sizes, whatever these are. Always empty.
+/// Counts a call that native is to do without an exchange of sizes. Always empty.
 std::optional<int> leave_uneven(Communicator& communicator, plan::Operation operation);
 
 /// In place of sizes, from a rank whose arguments MPI forbids: then the call is native on all ranks, and reported.

@@ -72,6 +72,8 @@ std::optional<int> try_call(const Scatterv& call) {
   const UnevenSides sides(call, ranks, me);
   const plan::Problem problem{Operation::scatter, 0, Rank(call.root)};
   if (const auto code = try_short_blocks(*communicator, call.comm, problem, sides.send(), sides.receive())) return code;
+  if (communicator->engine()->leaves_long_blocks(Operation::scatter))
+    return leave_uneven(*communicator, Operation::scatter);
   std::vector<Bytes> sizes = sizes_of(sides.send(), ranks);
   if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
   if (!are_known(sizes) || sides.receive() == nullptr) return refuse_arguments(Operation::scatter);

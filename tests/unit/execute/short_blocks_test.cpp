@@ -115,6 +115,7 @@ class ShortBlocks : public ::testing::TestWithParam<std::tuple<int, Operation>> 
  protected:
   int ranks() const { return std::get<0>(GetParam()); }
   Operation operation() const { return std::get<1>(GetParam()); }
+  ShortKind kind() const { return {operation(), longest_short_block(operation(), ranks())}; }
 
   /// `each(seat, waiter, me)` on all ranks.
   template <class Each>
@@ -132,7 +133,7 @@ TEST_P(ShortBlocks, ComeInOneGoOrAllRanksKnowThatSomeAreTooLong) {
     for (int number = 0; number < 400; ++number) {
       const Call call{operation(), ranks(), number};
       const Sides sides(call, me);
-      const ShortOutcome outcome = run_short_blocks(seat, operation(), call.root(), sides.in(), sides.out(), waiter);
+      const ShortOutcome outcome = run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), waiter);
       if (number % 9 == 8) {
         ASSERT_EQ(outcome, ShortOutcome::too_long) << "call " << number;
         ASSERT_TRUE(sides.is_untouched()) << "call " << number;
@@ -149,12 +150,31 @@ TEST_P(ShortBlocks, ShareTheRingWithShortMessagesOfOtherKinds) {
     for (int number = 0; number < 200; ++number) {
       const Call call{operation(), ranks(), number / 9 * 9};  // never too long
       const Sides sides(call, me);
-      ASSERT_EQ(run_short_blocks(seat, operation(), call.root(), sides.in(), sides.out(), waiter), ShortOutcome::done);
+      ASSERT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), waiter), ShortOutcome::done);
       ASSERT_TRUE(sides.is_right());
       std::uint64_t word = me == 0 ? static_cast<std::uint64_t>(number) : 0;
       auto* const data = reinterpret_cast<std::byte*>(&word);
       run_tiny(seat, {Operation::broadcast, sizeof word}, data, data, nullptr, waiter);
       ASSERT_EQ(word, number);
+    }
+  });
+}
+
+TEST_P(ShortBlocks, MayBeHeldShorterThanTheyCouldBe) {
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    for (int number = 0; number < 100; ++number) {
+      const Call call{operation(), ranks(), number / 9 * 9};
+      const Sides sides(call, me);
+      Bytes longest = 0;
+      for (int from = 0; from < ranks(); ++from)
+        for (int to = 0; to < ranks(); ++to) {
+          const bool is_sent =
+              operation() == Operation::alltoall || call.root().value == (operation() == Operation::gather ? to : from);
+          if (is_sent) longest = std::max(longest, call.bytes(from, to));
+        }
+      const bool is_held = number % 2 == 1;
+      ASSERT_EQ(run_short_blocks(seat, {operation(), longest - is_held}, call.root(), sides.in(), sides.out(), waiter),
+                is_held ? ShortOutcome::too_long : ShortOutcome::done);
     }
   });
 }
@@ -165,7 +185,7 @@ TEST_P(ShortBlocks, OfARankThatDoesNotKnowThemAreTooLongForAll) {
     const Sides sides(call, me);
     const bool knows = me != call.root().value;
     const bool is_gather = operation() == Operation::gather;
-    EXPECT_EQ(run_short_blocks(seat, operation(), call.root(), knows || is_gather ? sides.in() : std::nullopt,
+    EXPECT_EQ(run_short_blocks(seat, kind(), call.root(), knows || is_gather ? sides.in() : std::nullopt,
                                knows || !is_gather ? sides.out() : std::nullopt, waiter),
               ShortOutcome::too_long);
   });
@@ -179,7 +199,7 @@ TEST_P(ShortBlocks, OfOtherSizesThanExpectedAreReportedWhereTheyCome) {
     const bool is_wrong = sides.takes && me == (operation() == Operation::gather ? call.root().value : 1);
     if (is_wrong) expected[expected.size() > 1 ? 1 - static_cast<std::size_t>(me != 0) : 0].bytes += 1;
     const MaybeBlocks output = sides.takes ? MaybeBlocks(expected) : std::nullopt;
-    EXPECT_EQ(run_short_blocks(seat, operation(), call.root(), sides.in(), output, waiter),
+    EXPECT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), output, waiter),
               is_wrong ? ShortOutcome::mismatched : ShortOutcome::done);
   });
 }
@@ -202,7 +222,7 @@ TEST(ShortBlocksTest, AnAllToAllInPlaceReadsEverythingBeforeItWrites) {
       Blocks blocks(ranks, [](int) { return Bytes{100}; });
       const Call call{Operation::alltoall, ranks, number};
       for (int to = 0; to < ranks; ++to) fill(blocks[to], call, me.value, to);
-      ASSERT_EQ(run_short_blocks(world.seat(me), Operation::alltoall, {}, blocks.all(), blocks.all(), waiter),
+      ASSERT_EQ(run_short_blocks(world.seat(me), {Operation::alltoall, 100}, {}, blocks.all(), blocks.all(), waiter),
                 ShortOutcome::done);
       for (int from = 0; from < ranks; ++from) ASSERT_TRUE(holds(blocks[from], call, from, me.value));
     }

@@ -206,10 +206,32 @@ TEST_F(EngineTest, KnowsBeforeAnySizeWhichUnevenCallsStayNative) {
   EXPECT_TRUE(engines[0]->leaves_uneven(Operation::gather));
   EXPECT_FALSE(engines[0]->leaves_uneven(Operation::scatter));
   EXPECT_EQ(engines[0]->prepare({Operation::gather, 64, Rank(0)}).kind, Entry::Kind::tiny) << "equal blocks";
-  engines[0]->select(Operation::gather, parse_selection(Operation::gather, "tiny"));
+  engines[0]->select(Operation::gather, parse_selection(Operation::gather, "flat"));
   EXPECT_FALSE(engines[0]->leaves_uneven(Operation::gather)) << "the program's word counts more";
   engines[0]->select(Operation::scatter, parse_selection(Operation::scatter, "native"));
   EXPECT_TRUE(engines[0]->leaves_uneven(Operation::scatter));
+}
+
+TEST_F(EngineTest, LeavesLongUnevenBlocksToNativeWhereTheDedicatedPathTakesTheShortOnes) {
+  const auto row = [](const char* bytes, const char* selection) {
+    return std::string(R"({"operation": "gather", "nodes": [1, 1], "ppn": [1, 9], "form": "uneven", "bytes": )") +
+           bytes + R"(, "selection": ")" + selection +
+           R"(", "measured": {"bytes": 64, "native_us": 1, "chosen_us": 1, "lowest_ratio": 1, "highest_ratio": 1,
+                               "calls": 400}})";
+  };
+  const tune::Table said =
+      tune::Table::parse(R"({"espalier_table": 1, "machine": "a box", "mpi": "an MPI", "rows": [)" +
+                             row("[0, 1000]", "tiny") + "," + row("[1001, 1099511627776]", "native") + "]}",
+                         "table");
+  table = &said;
+  make_engines();
+  EXPECT_FALSE(engines[0]->leaves_uneven(Operation::gather));
+  EXPECT_TRUE(engines[0]->leaves_long_blocks(Operation::gather));
+  EXPECT_EQ(engines[0]->longest_short_block(Operation::gather), 1000u);
+  EXPECT_FALSE(engines[0]->leaves_long_blocks(Operation::scatter)) << "no row: they are exchanged";
+  engines[0]->select(Operation::gather, parse_selection(Operation::gather, "tiny"));
+  EXPECT_GT(engines[0]->longest_short_block(Operation::gather), 1000u) << "the program's word counts more";
+  EXPECT_TRUE(engines[0]->leaves_long_blocks(Operation::gather)) << "not what the program asked for";
 }
 
 TEST_F(EngineTest, ChoosesByTheTablesCostsWhereItHasNoRow) {

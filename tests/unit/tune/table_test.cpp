@@ -212,16 +212,24 @@ TEST(Table, rows_about_uneven_blocks_hold_for_those_only_and_other_rows_for_all)
   EXPECT_EQ(table.find(one_node(2), uneven)->selection, "tiny");
 }
 
-TEST(Table, knows_which_uneven_operations_stay_native_whatever_their_size) {
-  const Table table = Table::parse(
-      file(uneven_row("gather", "[0,1099511627776]", "native") + "," + uneven_row("scatter", "[0,255]", "native") +
-           "," + uneven_row("alltoall", "[0,1099511627776]", "tiny")),
-      "it");
-  EXPECT_TRUE(table.leaves_uneven(one_node(2), Operation::gather));
-  EXPECT_FALSE(table.leaves_uneven(one_node(3), Operation::gather)) << "another shape";
-  EXPECT_FALSE(table.leaves_uneven(one_node(2), Operation::scatter)) << "some sizes only";
-  EXPECT_FALSE(table.leaves_uneven(one_node(2), Operation::alltoall)) << "not native";
-  EXPECT_FALSE(table.leaves_uneven(one_node(2), Operation::allgather)) << "no row";
+TEST(Table, knows_from_which_size_on_uneven_blocks_stay_native_where_that_is_all_there_is_to_know) {
+  const std::string all = "[0,1099511627776]", rest = "[1025,1099511627776]";
+  const auto native_from = [](const std::string& rows, int ranks = 2) {
+    return Table::parse(file(rows), "it").uneven_native_from(one_node(ranks), Operation::gather);
+  };
+  EXPECT_EQ(native_from(uneven_row("gather", all, "native")), Bytes{0});
+  EXPECT_EQ(native_from(uneven_row("gather", "[0,1024]", "tiny") + "," + uneven_row("gather", rest, "native")), 1025u);
+  const std::optional<Bytes> unknown;
+  EXPECT_EQ(native_from(uneven_row("gather", all, "native"), 3), unknown) << "another shape";
+  EXPECT_EQ(native_from(uneven_row("scatter", all, "native")), unknown) << "another operation";
+  EXPECT_EQ(native_from(uneven_row("gather", "[0,255]", "native")), unknown) << "some sizes only";
+  EXPECT_EQ(native_from(uneven_row("gather", "[0,1024]", "tiny")), unknown) << "nothing about the rest";
+  EXPECT_EQ(native_from(uneven_row("gather", all, "knomial")), unknown) << "ours at all";
+  EXPECT_EQ(native_from(uneven_row("gather", "[0,1024]", "knomial") + "," + uneven_row("gather", rest, "native")),
+            unknown)
+      << "short ones by a plan, which needs sizes";
+  EXPECT_EQ(native_from(uneven_row("gather", "[0,99]", "tiny") + "," + uneven_row("gather", rest, "native")), unknown)
+      << "a gap, which is the built-in choice's";
 }
 
 TEST(Table, refuses_a_form_that_it_does_not_know) {
