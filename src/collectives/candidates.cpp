@@ -67,7 +67,7 @@ class Candidates {
   void vary_segment(Choice choice, bool has_segment) {
     for (const Bytes segment : {Bytes{0}, Bytes{16} << 10, Bytes{64} << 10, Bytes{256} << 10}) {
       choice.segment = segment;
-      if (segment == 0 || (has_segment && segment < problem_.bytes)) vary_within(choice);
+      if (segment == 0 || (has_segment && segment < longest_message())) vary_within(choice);
     }
   }
 
@@ -93,6 +93,12 @@ class Candidates {
       choice.cell = window_ / static_cast<Bytes>(cells);
       all_.push_back(choice);
     }
+  }
+
+  /// What there is to cut: a node's blocks or a vector.
+  Bytes longest_message() const {
+    const bool is_rooted = problem_.operation == Operation::scatter || problem_.operation == Operation::gather;
+    return problem_.bytes * static_cast<Bytes>(is_rooted ? topology_.largest_node() : 1);
   }
 
   void vary_within(Choice choice) {

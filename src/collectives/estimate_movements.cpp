@@ -34,24 +34,37 @@ double scatter_allgather_time(const Scene& s) {
 /// Data that lie node by node must be put into rank order, or taken out of it, rank by rank.
 double reorder_time(const Scene& s, double blocks) { return s.is_blocked ? 0 : blocks * s.node.copy(s.bytes); }
 
+/// Messages in which the blocks of one node travel: segments, where there are any.
+double messages_of_node(const Scene& s) {
+  const bool is_cut = s.choice.segment > 0 && s.choice.between != Between::pairwise;
+  return is_cut ? std::max(1.0, std::ceil(s.of_node() / static_cast<double>(s.choice.segment))) : 1;
+}
+
+/// What a node does with its own blocks while no message of theirs is under way: with one segment of several.
+double exposed(const Scene& s, double node_time) { return node_time / messages_of_node(s); }
+
 /// What a speaker received, dealt to its node: straight out of its cells when it fits them.
 double deal_below(const Scene& s) {
   if (s.on_node == 1) return 0;
   const bool fits = s.of_node() <= static_cast<double>(s.choice.cell) * s.choice.cells;
-  return s.choice.within == Within::cells && fits ? s.node.deal_in_place(s.bytes) : s.node.deal(s.bytes);
+  // Out of a speaker's cells all take their blocks at once, whoever of them is first.
+  return s.choice.within == Within::cells && fits ? s.node.deal_in_place(s.bytes) : exposed(s, s.node.deal(s.bytes));
 }
 
 /// The root's link carries the blocks of all other nodes once, however they are bundled.
 double rooted_wire_time(const Scene& s) {
+  const double count = messages_of_node(s);
   if (s.choice.between == Between::pairwise) return s.network.delay() + s.network.several(s.elsewhere(), s.bytes);
-  if (s.choice.between == Between::flat) return s.network.delay() + s.network.several(s.nodes - 1, s.of_node());
+  if (s.choice.between == Between::flat)
+    return s.network.delay() + s.network.several((s.nodes - 1) * count, s.of_node() / count);
   const int rounds = cost::rounds_of(s.nodes, s.choice.radix);
-  return rounds * s.network.delay() + std::max(rounds * s.is.gap, (s.nodes - 1) * s.of_node() / s.is.link_rate);
+  const double least = count > 1 ? s.network.several((s.nodes - 1) * count, 0) : rounds * s.is.gap;
+  return rounds * s.network.delay() + std::max(least, (s.nodes - 1) * s.of_node() / s.is.link_rate);
 }
 
 double messages_of_root(const Scene& s) {
   if (s.choice.between == Between::pairwise) return s.elsewhere();
-  if (s.choice.between == Between::flat) return s.nodes - 1;
+  if (s.choice.between == Between::flat || messages_of_node(s) > 1) return (s.nodes - 1) * messages_of_node(s);
   return (s.choice.radix - 1) * cost::rounds_of(s.nodes, s.choice.radix);
 }
 
@@ -87,7 +100,8 @@ double estimate_gather(const Scene& s) {
   if (s.choice.between == Between::pairwise) return std::max(own, rooted_wire_time(s));
   const bool is_relayed = s.choice.between == Between::knomial && s.nodes > 2;
   const double below = s.on_node > 1 || is_relayed ? own : 0;
-  return below + rooted_wire_time(s) + reorder_time(s, s.elsewhere());
+  const double last = s.network.message(s.of_node() / messages_of_node(s));
+  return std::max(below + last, exposed(s, below) + rooted_wire_time(s)) + reorder_time(s, s.elsewhere());
 }
 
 double estimate_allgather(const Scene& s) {

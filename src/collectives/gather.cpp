@@ -2,17 +2,19 @@
 // node by node: a scatter run backwards.
 //
 //     n1 ◄──[n2]── n2   n3            speaker: own node's blocks first, children's behind them
-//      [n1 n2][n3]  ╱                 message: all that a subtree has
+//      [n1 n2][n3]  ╱                 message: all that a subtree has, or segment after segment of that as it is there
 //            root                     root: receives into output, or unpacks when node by node is not rank order
 //
 // Pairwise, for long blocks, knows no speakers: everyone sends the root its block, and nothing is packed or copied.
 
 #include "collectives/gather.hpp"
 
-#include <deque>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "collectives/arrivals.hpp"
+#include "collectives/in_flight.hpp"
 #include "collectives/node_tree.hpp"
 #include "smp/collect.hpp"
 
@@ -27,22 +29,35 @@ using smp::NodeMajor;
 
 namespace {
 
-/// Receives posted at once at most: a flat tree's root has one from every node.
-constexpr std::size_t receives_ahead = 32;
+/// Sends left unfinished while the next segments become complete.
+constexpr std::size_t sends_ahead = 16;
 
 /// Receives of the root: posted before it collects its own node, unpacked as they arrive.
 class RootReceives {
  public:
-  RootReceives(Builder& builder, const NodeMajor& order) : builder_(builder), order_(order) {}
+  RootReceives(Builder& builder, const NodeMajor& order) : builder_(builder), order_(order), arrivals_(builder) {}
 
+  /// The children take turns, so that all of them send at the same time.
   void want_subtrees(const NodeTree& tree) {
-    if (!tree.is_natural()) return want_packed_subtrees(tree);
-    const Buffer into = order_.is_rank_order() ? Buffer::output : Buffer::scratch;
+    const Buffer into = tree.is_natural() && order_.is_rank_order() ? Buffer::output : Buffer::scratch;
     if (into == Buffer::scratch) builder_.need_scratch(order_.total());
-    for (const int child : tree.branch().children)
-      tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
-        want({tree.speaker_at(child), into, order_.begin_of(nodes.first), bytes_of(nodes, order_), {nodes}});
+    std::vector<std::pair<int, Arrivals::Message>> turns;
+    for (const int child : tree.branch().children) {
+      const Rank from = tree.speaker_at(child);
+      const Bytes begin = tree.bytes(order_, 0, child), end = begin + tree.bytes(order_, child, tree.end_of(child));
+      int turn = 0;
+      tree.for_each_message(order_, child, [&](const NodeTree::Message& it) {
+        Arrivals::Message message{from, into, tree.is_natural() ? it.node_major : begin + it.offset, it.bytes};
+        if (tree.is_natural() && into == Buffer::scratch)
+          message.arrived = [this, it] { unpack(it.node_major, it.node_major, it.bytes); };
+        if (!tree.is_natural() && message.begin + message.bytes == end)
+          message.arrived = [this, &tree, child, begin] { unpack_subtree(tree, child, begin); };
+        turns.emplace_back(turn++, std::move(message));
       });
+    }
+    if (tree.has_segments())
+      std::stable_sort(turns.begin(), turns.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [turn, message] : turns) arrivals_.want(std::move(message));
   }
 
   void want_blocks() {
@@ -51,112 +66,96 @@ class RootReceives {
     for (int distance = 1; distance < topology.ranks(); ++distance) {
       const Rank from((builder_.me().value + distance) % topology.ranks());
       if (topology.node_of(from) != builder_.node())
-        want({from, Buffer::output, blocks.begin(from), blocks.bytes(from), {}});
+        arrivals_.want({from, Buffer::output, blocks.begin(from), blocks.bytes(from)});
     }
   }
 
-  void post() {
-    for (; !wanted_.empty() && posted_.size() < receives_ahead; wanted_.pop_front()) {
-      const Message& message = wanted_.front();
-      posted_.push_back({builder_.recv(message.from, message.into, message.begin, message.bytes), message});
-    }
-  }
-
-  void finish() {
-    while (!posted_.empty()) {
-      const auto [slot, message] = std::move(posted_.front());
-      posted_.pop_front();
-      builder_.finish(slot);
-      post();
-      if (message.into == Buffer::scratch) unpack(message);
-    }
-  }
+  void post() { arrivals_.post(); }
+  void finish() { arrivals_.finish_all(); }
 
  private:
-  struct Message {
-    Rank from;
-    Buffer into;
-    Bytes begin;
-    Bytes bytes;
-    std::vector<Stretch> nodes;  ///< whose blocks these are, one behind the other
-  };
-  struct Posted {
-    std::uint32_t slot;
-    Message message;
-  };
-
-  void want(const Message& message) {
-    if (message.bytes > 0) wanted_.push_back(message);
+  /// What lies at `begin` in scratch and `node_major` among all nodes' blocks.
+  void unpack(Bytes begin, Bytes node_major, Bytes bytes) {
+    order_.for_each_part(node_major, bytes, [&](Bytes from, Bytes to, Bytes part) {
+      builder_.copy(Buffer::scratch, begin + (from - node_major), Buffer::output, to, part);
+    });
   }
 
   /// Subtrees that are no stretches of nodes arrive position by position.
-  void want_packed_subtrees(const NodeTree& tree) {
-    builder_.need_scratch(order_.total());
-    for (const int child : tree.branch().children) {
-      Message message{tree.speaker_at(child), Buffer::scratch, tree.bytes(order_, 0, child), 0, {}};
-      tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
-        message.bytes += bytes_of(nodes, order_);
-        message.nodes.push_back(nodes);
-      });
-      want(message);
-    }
-  }
-
-  void unpack(const Message& message) {
-    Bytes begin = message.begin;
-    for (const Stretch& nodes : message.nodes) {
-      const Bytes first = order_.begin_of(nodes.first);
-      order_.for_each_part(first, bytes_of(nodes, order_), [&](Bytes from, Bytes to, Bytes part) {
-        builder_.copy(Buffer::scratch, begin + (from - first), Buffer::output, to, part);
-      });
+  void unpack_subtree(const NodeTree& tree, int child, Bytes begin) {
+    tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
+      unpack(begin, order_.begin_of(nodes.first), bytes_of(nodes, order_));
       begin += bytes_of(nodes, order_);
-    }
+    });
   }
 
   Builder& builder_;
   const NodeMajor& order_;
-  std::deque<Message> wanted_;
-  std::deque<Posted> posted_;
+  Arrivals arrivals_;
+};
+
+/// What a speaker passes to its parent, message by message as they become complete.
+class Upward {
+ public:
+  Upward(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer from)
+      : builder_(builder), parent_(tree.speaker_at(tree.branch().parent)), from_(from), sends_(builder, sends_ahead) {
+    tree.for_each_message(order, tree.position(), [&](const NodeTree::Message& it) { messages_.push_back(it); });
+  }
+
+  /// All before `end` of the subtree's blocks is there.
+  void pass(Bytes end) {
+    for (; next_ < messages_.size() && messages_[next_].offset + messages_[next_].bytes <= end; ++next_) {
+      sends_.make_room();
+      sends_.add(builder_.send(parent_, from_, messages_[next_].offset, messages_[next_].bytes));
+    }
+  }
+  void finish() { sends_.finish_all(); }
+
+ private:
+  Builder& builder_;
+  Rank parent_;
+  Buffer from_;
+  InFlight sends_;
+  std::vector<NodeTree::Message> messages_;
+  std::size_t next_ = 0;
 };
 
 void send_to_root(Builder& builder, Rank root, Bytes bytes) {
   if (bytes > 0) builder.finish(builder.send(root, Buffer::input, 0, bytes));
 }
 
-std::vector<std::uint32_t> receive_from_children(Builder& builder, const NodeTree& tree, const NodeMajor& order) {
-  std::vector<std::uint32_t> receives;
-  for (const int child : tree.branch().children) {
-    Bytes offset = tree.bytes(order, tree.position(), child);
-    tree.for_each_message(order, child, [&](Bytes bytes) {
-      if (bytes > 0) receives.push_back(builder.recv(tree.speaker_at(child), Buffer::scratch, offset, bytes));
-      offset += bytes;
-    });
-  }
-  return receives;
-}
-
-void send_to_parent(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer from) {
-  std::vector<std::uint32_t> sends;
-  Bytes offset = 0;
-  tree.for_each_message(order, tree.position(), [&](Bytes bytes) {
-    if (bytes > 0) sends.push_back(builder.send(tree.speaker_at(tree.branch().parent), from, offset, bytes));
-    offset += bytes;
-  });
-  for (const std::uint32_t slot : sends) builder.finish(slot);
+void collect(Builder& builder, const NodeTree& tree, const Choice& choice, const NodeBlocks& blocks,
+             const std::function<void(Bytes)>& collected) {
+  if (tree.has_segments())
+    return smp::collect_in_turn(builder, choice, tree.speaker(), blocks, Buffer::scratch, collected);
+  smp::collect_blocks(builder, choice, tree.speaker(), blocks, Buffer::scratch);
 }
 
 void build_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, const Choice& choice) {
   const Bytes bytes = tree.bytes(order, tree.position(), tree.branch().end);
   if (bytes == 0) return;
-  const bool speaks = builder.local() == tree.speaker();
+  const NodeBlocks blocks = NodeBlocks::from(0, builder.topology(), builder.node(), order);
+  if (builder.local() != tree.speaker()) return collect(builder, tree, choice, blocks, {});
   const bool is_alone = builder.node_size() == 1 && tree.branch().children.empty();
-  if (is_alone) return send_to_parent(builder, tree, order, Buffer::input);
-  if (speaks) builder.need_scratch(bytes);
-  const auto receives = speaks ? receive_from_children(builder, tree, order) : std::vector<std::uint32_t>{};
-  smp::collect_blocks(builder, choice, tree.speaker(), NodeBlocks::from(0, builder.topology(), builder.node(), order),
-                      Buffer::scratch);
-  for (const std::uint32_t slot : receives) builder.finish(slot);
-  if (speaks) send_to_parent(builder, tree, order, Buffer::scratch);
+  Upward up(builder, tree, order, is_alone ? Buffer::input : Buffer::scratch);
+  Arrivals arrivals(builder);
+  if (!is_alone) {
+    builder.need_scratch(bytes);
+    std::vector<int> children = tree.branch().children;
+    std::sort(children.begin(), children.end());  // what lies first is passed on first
+    for (const int child : children) {
+      const Bytes begin = tree.bytes(order, tree.position(), child);
+      tree.for_each_message(order, child, [&](const NodeTree::Message& it) {
+        const Bytes at = begin + it.offset, end = at + it.bytes;
+        arrivals.want({tree.speaker_at(child), Buffer::scratch, at, it.bytes, [&up, end] { up.pass(end); }});
+      });
+    }
+    arrivals.post();
+    collect(builder, tree, choice, blocks, [&](Bytes end) { up.pass(end); });
+    arrivals.finish_all();
+  }
+  up.pass(bytes);
+  up.finish();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ NodeTree::NodeTree(const topology::Topology& topology, const plan::Problem& prob
       speakers_(topology, problem, choice.leaders),
       goes_up_(problem.operation == plan::Operation::gather || problem.operation == plan::Operation::reduce),
       order_(topology, problem, choice),
+      segment_(choice.segment),
       position_(order_.position_of(node.value)),
       branch_(derive(position_)) {}
 

@@ -54,13 +54,24 @@ class NodeTree {
     for_each_stretch(position, end_of(position), part);
   }
 
-  /// Calls `part(bytes)` for each message, in order of positions, in which blocks travel between a position and its
-  /// parent: one per stretch of the subtree in the natural order, where they may lie among others at the root; else
-  /// one.
+  /// Whether messages are cut, so that their parts are passed on as they come.
+  bool has_segments() const { return segment_ > 0; }
+  /// A part of a subtree's blocks, as it travels between the subtree's speaker and its parent.
+  struct Message {
+    Bytes node_major;  ///< where it begins in a buffer with all nodes' blocks; means nothing unless is_natural()
+    Bytes offset;      ///< where it begins in the subtree's blocks, position by position
+    Bytes bytes;
+  };
+  /// Calls `part(message)` for each message, in the order in which they travel; none is empty. Without segments there
+  /// is one per stretch of the subtree in the natural order, where they may lie among others at the root; else one.
+  /// Each is cut into the choice's segments, and then those on their way down that go on to other nodes come before
+  /// those that stay: nodes deal while others still receive.
   template <class Part>
   void for_each_message(const smp::NodeMajor& order, int position, Part part) const {
-    if (!is_natural()) return part(bytes(order, position, end_of(position)));
-    for_each_stretch_below(position, [&](const Stretch& nodes) { part(bytes_of(nodes, order)); });
+    const int end = end_of(position);
+    if (segment_ == 0 || goes_up_) return for_each_message_of(order, position, end, 0, part);
+    for_each_message_of(order, position + 1, end, bytes(order, position, position + 1), part);
+    for_each_message_of(order, position, position + 1, 0, part);
   }
 
   /// What the ranks at positions first … last - 1 have together.
@@ -73,10 +84,24 @@ class NodeTree {
     return trees::derive_branch(order_.layout(), position, topology_.nodes());
   }
 
+  template <class Part>
+  void for_each_message_of(const smp::NodeMajor& order, int first, int last, Bytes offset, Part part) const {
+    const auto cut = [&](Bytes node_major, Bytes whole) {
+      for (Bytes done = 0, length = 0; done < whole; done += length, offset += length) {
+        length = segment_ == 0 ? whole : std::min(segment_, whole - done);
+        part(Message{node_major + done, offset, length});
+      }
+    };
+    if (!is_natural()) return cut(0, bytes(order, first, last));
+    for_each_stretch(first, last,
+                     [&](const Stretch& nodes) { cut(order.begin_of(nodes.first), bytes_of(nodes, order)); });
+  }
+
   const topology::Topology& topology_;
   leaders::Speakers speakers_;
   bool goes_up_;  ///< speakers of inner vertices receive what comes from below
   NodeOrder order_;
+  Bytes segment_;
   int position_;
   trees::Branch branch_;
 };

@@ -44,6 +44,8 @@ constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN STORES LEVELS LEA
 constexpr const char* knomial_knobs = "radix=2..64 " WITHIN STORES LEADERS ORDER;
 constexpr const char* ring_knobs = WITHIN STORES LEADERS ORDER;
 constexpr const char* exchange_knobs = WITHIN STORES LEADERS;
+constexpr const char* rooted_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
+constexpr const char* rooted_flat_knobs = "segment=0|1K..1G " WITHIN STORES LEADERS;
 constexpr const char* pairwise_knobs = WITHIN STORES;  // every rank speaks for itself
 constexpr const char* direct_knobs = "connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
 constexpr const char* group_knobs =
@@ -93,20 +95,21 @@ constexpr Algorithm table[] = {
      group_tree_knobs, build_group_broadcast, why_no_group_broadcast},
     {"scatter_knomial", Operation::scatter, Between::knomial, "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
      "k-nomial tree of N nodes, ceil(log_k N) rounds; a message holds the blocks of a whole subtree, node by node; the "
-     "root sends each block once",
-     knomial_knobs, build_scatter},
+     "root sends each block once; in segments, a node deals while more comes",
+     rooted_tree_knobs, build_scatter},
     {"scatter_flat", Operation::scatter, Between::flat, "Wu, Kendall, Aluru 2005, sections 4 and 8.2 (flat tree)",
-     "the root sends each of N - 1 leaders its node's blocks; every block crosses one link once", exchange_knobs,
+     "the root sends each of N - 1 leaders its node's blocks; every block crosses one link once", rooted_flat_knobs,
      build_scatter},
     {"scatter_pairwise", Operation::scatter, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.2 (above 128K)",
      "the root sends every rank of other nodes its block: ranks - 1 messages, no further copy, every block crosses one "
      "link once",
      pairwise_knobs, build_scatter},
     {"gather_knomial", Operation::gather, Between::knomial, "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
-     "k-nomial tree of N nodes, ceil(log_k N) rounds; a leader sends the blocks of its whole subtree at once",
-     knomial_knobs, build_gather},
+     "k-nomial tree of N nodes, ceil(log_k N) rounds; a leader sends the blocks of its whole subtree at once, or in "
+     "segments while its node still gathers",
+     rooted_tree_knobs, build_gather},
     {"gather_flat", Operation::gather, Between::flat, "Wu, Kendall, Aluru 2005, sections 4 and 8.2 (flat tree)",
-     "each of N - 1 leaders sends the root its node's blocks; every block crosses one link once", exchange_knobs,
+     "each of N - 1 leaders sends the root its node's blocks; every block crosses one link once", rooted_flat_knobs,
      build_gather},
     {"gather_pairwise", Operation::gather, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.2 (above 128K)",
      "every rank of other nodes sends the root its block: ranks - 1 messages, no further copy, every block crosses one "
@@ -344,12 +347,17 @@ bool has_segments(Operation operation) {
   return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::allreduce;
 }
 
+/// Whether it bounds the messages.
+bool is_segmented(Operation operation, const Choice& choice) {
+  const bool is_rooted = operation == Operation::scatter || operation == Operation::gather;
+  return choice.segment > 0 && (has_segments(operation) || (is_rooted && choice.between != Between::pairwise));
+}
+
 /// The largest single message between nodes, at most, for limits of the network underneath.
 Bytes largest_message(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
   if (topology.nodes() == 1) return 0;
   const Bytes whole = largest_buffer(topology, problem);
-  const bool is_segmented = has_segments(problem.operation) && choice.segment > 0;
-  const Bytes largest = is_segmented ? std::min(choice.segment, whole) : whole;
+  const Bytes largest = is_segmented(problem.operation, choice) ? std::min(choice.segment, whole) : whole;
   return choice.between == Between::gather_reduce ? largest * static_cast<Bytes>(topology.largest_node()) : largest;
 }
 

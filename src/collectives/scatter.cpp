@@ -4,11 +4,14 @@
 //      [n1 n2][n3]  ╲                 message: all that a subtree needs
 //     n1 ──[n2]──► n2   n3            speaker: own node's blocks come first, children's behind them
 //
+// In segments, those for other nodes come first, and a speaker deals its own as they arrive.
+//
 // What fits a speaker's cells is received right there: its neighbours read what the network has written. Pairwise, for
 // long blocks, knows no speakers: the root sends every block where it belongs, and nothing is packed or copied.
 
 #include "collectives/scatter.hpp"
 
+#include "collectives/arrivals.hpp"
 #include "collectives/in_flight.hpp"
 #include "collectives/node_tree.hpp"
 #include "smp/deal.hpp"
@@ -27,41 +30,35 @@ namespace {
 /// Sends left unfinished: enough to keep a network busy.
 constexpr std::size_t sends_ahead = 16;
 
-/// The root's half in an order in which subtrees are no stretches of nodes: packed position by position.
-void send_packed_from_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, InFlight& sends) {
-  builder.need_scratch(order.total());
-  for (const int child : tree.branch().children) {
-    const Bytes begin = tree.bytes(order, 0, child);
-    Bytes end = begin;
-    tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
-      const Bytes first = order.begin_of(nodes.first);
-      order.for_each_part(first, bytes_of(nodes, order), [&](Bytes to, Bytes from, Bytes part) {
-        builder.copy(Buffer::input, from, Buffer::scratch, end + (to - first), part);
-      });
-      end += bytes_of(nodes, order);
+/// A subtree's blocks, in an order in which they are no stretches of nodes: packed position by position from `begin`
+/// on.
+void pack_subtree(Builder& builder, const NodeTree& tree, const NodeMajor& order, int child, Bytes begin) {
+  tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
+    const Bytes first = order.begin_of(nodes.first);
+    order.for_each_part(first, bytes_of(nodes, order), [&](Bytes to, Bytes from, Bytes part) {
+      builder.copy(Buffer::input, from, Buffer::scratch, begin + (to - first), part);
     });
-    if (begin == end) continue;
-    sends.make_room();
-    sends.add(builder.send(tree.speaker_at(child), Buffer::scratch, begin, end - begin));
-  }
+    begin += bytes_of(nodes, order);
+  });
 }
 
 /// The root's half: everything leaves from its input, or from a packed copy of it.
 void send_from_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, InFlight& sends) {
-  if (!tree.is_natural()) return send_packed_from_root(builder, tree, order, sends);
-  const bool is_packed = order.is_rank_order();
-  if (!is_packed) builder.need_scratch(order.total());
-  for (const int child : tree.branch().children)
-    tree.for_each_stretch_below(child, [&](const Stretch& nodes) {
-      const Bytes begin = order.begin_of(nodes.first), bytes = bytes_of(nodes, order);
-      if (bytes == 0) return;
-      if (!is_packed)
-        order.for_each_part(begin, bytes, [&](Bytes to, Bytes from, Bytes part) {
+  const bool is_natural = tree.is_natural(), is_packed = !is_natural || !order.is_rank_order();
+  if (is_packed) builder.need_scratch(order.total());
+  for (const int child : tree.branch().children) {
+    const Bytes begin = tree.bytes(order, 0, child);
+    if (!is_natural) pack_subtree(builder, tree, order, child, begin);
+    tree.for_each_message(order, child, [&](const NodeTree::Message& it) {
+      if (is_natural && is_packed)
+        order.for_each_part(it.node_major, it.bytes, [&](Bytes to, Bytes from, Bytes part) {
           builder.copy(Buffer::input, from, Buffer::scratch, to, part);
         });
       sends.make_room();
-      sends.add(builder.send(tree.speaker_at(child), is_packed ? Buffer::input : Buffer::scratch, begin, bytes));
+      sends.add(builder.send(tree.speaker_at(child), is_packed ? Buffer::scratch : Buffer::input,
+                             is_natural ? it.node_major : begin + it.offset, it.bytes));
     });
+  }
 }
 
 /// Where a speaker keeps what it receives.
@@ -71,25 +68,23 @@ Buffer choose_buffer(const Builder& builder, const NodeTree& tree, const Choice&
   return choice.within == plan::Within::cells && fits ? Buffer::window : Buffer::scratch;
 }
 
-void receive(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer into) {
-  std::vector<std::uint32_t> receives;
-  Bytes offset = 0;
+void expect(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer into, Arrivals& arrivals) {
   if (into == Buffer::window) builder.claim_window();
-  tree.for_each_message(order, tree.position(), [&](Bytes bytes) {
-    if (bytes > 0) receives.push_back(builder.recv(tree.speaker_at(tree.branch().parent), into, offset, bytes));
-    offset += bytes;
+  const Rank parent = tree.speaker_at(tree.branch().parent);
+  tree.for_each_message(order, tree.position(), [&](const NodeTree::Message& it) {
+    arrivals.want({parent, into, it.offset, it.bytes});
   });
-  for (const std::uint32_t slot : receives) builder.finish(slot);
+  arrivals.post();
 }
 
-void send_to_children(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer from, InFlight& sends) {
+void pass_to_children(Builder& builder, const NodeTree& tree, const NodeMajor& order, Buffer from, Arrivals& arrivals,
+                      InFlight& sends) {
   for (const int child : tree.branch().children) {
-    Bytes offset = tree.bytes(order, tree.position(), child);
-    tree.for_each_message(order, child, [&](Bytes bytes) {
-      if (bytes == 0) return;
+    const Bytes begin = tree.bytes(order, tree.position(), child);
+    tree.for_each_message(order, child, [&](const NodeTree::Message& it) {
+      arrivals.finish(begin + it.offset, begin + it.offset + it.bytes);
       sends.make_room();
-      sends.add(builder.send(tree.speaker_at(child), from, offset, bytes));
-      offset += bytes;
+      sends.add(builder.send(tree.speaker_at(child), from, begin + it.offset, it.bytes));
     });
   }
 }
@@ -114,14 +109,19 @@ void build_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& o
   if (bytes == 0) return;
   const Buffer buffer = choose_buffer(builder, tree, choice, bytes);
   InFlight sends(builder, sends_ahead);
+  Arrivals arrivals(builder);
   if (builder.local() == tree.speaker()) {
     if (buffer == Buffer::scratch) builder.need_scratch(bytes);
-    receive(builder, tree, order, buffer);
-    send_to_children(builder, tree, order, buffer, sends);
+    expect(builder, tree, order, buffer, arrivals);
+    if (!tree.has_segments()) arrivals.finish_all();
+    pass_to_children(builder, tree, order, buffer, arrivals, sends);
   }
+  smp::Fetch fetch;
+  if (tree.has_segments()) fetch = [&](Bytes begin, Bytes end) { arrivals.finish(begin, end); };
   if (buffer != Buffer::output)
     smp::deal_blocks(builder, choice, tree.speaker(), buffer,
-                     NodeBlocks::from(0, builder.topology(), builder.node(), order));
+                     NodeBlocks::from(0, builder.topology(), builder.node(), order), fetch);
+  arrivals.finish_all();
   sends.finish_all();
 }
 

@@ -12,12 +12,14 @@ namespace {
 /// The pieces as they run through the writer's cells. Every rank walks all of them and acts in those that concern it.
 class CellDeal {
  public:
-  CellDeal(plan::Builder& builder, const Cells& cells, LocalRank writer, Buffer source, const NodeBlocks& blocks)
+  CellDeal(plan::Builder& builder, const Cells& cells, LocalRank writer, Buffer source, const NodeBlocks& blocks,
+           const Fetch& fetch)
       : builder_(builder),
         cells_(cells),
         writer_(writer),
         source_(source),
         blocks_(blocks),
+        fetch_(fetch),
         to_pass_(blocks.total() - blocks.bytes(writer)),
         puts_(builder, cells) {}
 
@@ -48,6 +50,7 @@ class CellDeal {
     if (filled_ == 0) await_readers();
     if (filled_ == 0) readers_of_.push_back({reader.value, reader.value});
     readers_of_.back().last = reader.value;
+    if (fetch_) fetch_(offset, offset + bytes);
     puts_.add(piece_, {source_, offset, bytes}, filled_);
   }
 
@@ -82,6 +85,7 @@ class CellDeal {
   LocalRank writer_;
   Buffer source_;
   const NodeBlocks& blocks_;
+  const Fetch& fetch_;
   Bytes to_pass_;  ///< by all pieces together
   int piece_ = 0;
   Bytes filled_ = 0;  ///< of the piece's cell
@@ -93,34 +97,53 @@ class CellDeal {
   JoinedPuts puts_;
 };
 
-void copy_own_block(plan::Builder& builder, Buffer source, const NodeBlocks& blocks) {
+void fetch_block(LocalRank rank, const NodeBlocks& blocks, const Fetch& fetch) {
+  if (fetch && blocks.bytes(rank) > 0) fetch(blocks.begin(rank), blocks.begin(rank) + blocks.bytes(rank));
+}
+
+void copy_own_block(plan::Builder& builder, Buffer source, const NodeBlocks& blocks, const Fetch& fetch) {
   const LocalRank me = builder.local();
+  fetch_block(me, blocks, fetch);
   if (source != Buffer::window)
     builder.copy(source, blocks.begin(me), Buffer::output, 0, blocks.bytes(me));
   else if (blocks.bytes(me) > 0)
     builder.get(me, blocks.begin(me), Buffer::output, 0, blocks.bytes(me));
 }
 
-/// Nothing is put: it has arrived in the writer's window.
-void deal_in_place(plan::Builder& builder, LocalRank writer, const NodeBlocks& blocks) {
-  const LocalRank me = builder.local();
-  if (me != writer && blocks.bytes(me) == 0) return;
-  pair_sync(builder, writer, 0);
-  if (me != writer) builder.get(writer, blocks.begin(me), Buffer::output, 0, blocks.bytes(me));
+/// Says that blocks are there: one by one where they are fetched, else all at once.
+void announce(plan::Builder& builder, const NodeBlocks& blocks, const Fetch& fetch) {
+  if (!fetch) return pair_sync(builder, builder.local(), 0);
+  for (int i = 0; i < builder.node_size(); ++i) {
+    if (LocalRank(i) == builder.local() || blocks.bytes(LocalRank(i)) == 0) continue;
+    fetch_block(LocalRank(i), blocks, fetch);
+    pair_sync(builder, builder.local(), i);
+  }
+}
+void await_announced(plan::Builder& builder, LocalRank writer, bool is_fetched) {
+  pair_sync(builder, writer, is_fetched ? builder.local().value : 0);
 }
 
-void offer(plan::Builder& builder, Buffer source, const NodeBlocks& blocks) {
+/// Nothing is put: it has arrived in the writer's window.
+void deal_in_place(plan::Builder& builder, LocalRank writer, const NodeBlocks& blocks, const Fetch& fetch) {
+  const LocalRank me = builder.local();
+  if (me == writer) return announce(builder, blocks, fetch);
+  if (blocks.bytes(me) == 0) return;
+  await_announced(builder, writer, static_cast<bool>(fetch));
+  builder.get(writer, blocks.begin(me), Buffer::output, 0, blocks.bytes(me));
+}
+
+void offer(plan::Builder& builder, Buffer source, const NodeBlocks& blocks, const Fetch& fetch) {
   builder.expose();
-  pair_sync(builder, builder.local(), 0);
-  copy_own_block(builder, source, blocks);
+  announce(builder, blocks, fetch);
+  copy_own_block(builder, source, blocks, fetch);
   for (int i = 0; i < builder.node_size(); ++i)  // my buffer must stay until all have read it
     if (LocalRank(i) != builder.local() && blocks.bytes(LocalRank(i)) > 0) await_taken(builder, LocalRank(i), 0);
 }
 
-void pull_block(plan::Builder& builder, LocalRank writer, Buffer source, const NodeBlocks& blocks) {
+void pull_block(plan::Builder& builder, LocalRank writer, Buffer source, const NodeBlocks& blocks, bool is_fetched) {
   const LocalRank me = builder.local();
   if (blocks.bytes(me) == 0) return;
-  pair_sync(builder, writer, 0);
+  await_announced(builder, writer, is_fetched);
   builder.pull(writer, source, blocks.begin(me), Buffer::output, 0, blocks.bytes(me));
   taken_post(builder, 0);
 }
@@ -128,15 +151,17 @@ void pull_block(plan::Builder& builder, LocalRank writer, Buffer source, const N
 }  // namespace
 
 void deal_blocks(plan::Builder& builder, const plan::Choice& choice, LocalRank writer, Buffer source,
-                 const NodeBlocks& blocks) {
+                 const NodeBlocks& blocks, const Fetch& fetch) {
   const bool is_writer = builder.local() == writer;
-  if (builder.node_size() > 1 && source != Buffer::window && choice.within == plan::Within::single_copy)
-    return is_writer ? offer(builder, source, blocks) : pull_block(builder, writer, source, blocks);
+  if (builder.node_size() > 1 && source != Buffer::window && choice.within == plan::Within::single_copy) {
+    if (!is_writer) return pull_block(builder, writer, source, blocks, static_cast<bool>(fetch));
+    return offer(builder, source, blocks, fetch);
+  }
   if (source == Buffer::window)
-    deal_in_place(builder, writer, blocks);
+    deal_in_place(builder, writer, blocks, fetch);
   else
-    CellDeal(builder, Cells{choice}, writer, source, blocks).run();
-  if (is_writer) copy_own_block(builder, source, blocks);
+    CellDeal(builder, Cells{choice}, writer, source, blocks, fetch).run();
+  if (is_writer) copy_own_block(builder, source, blocks, fetch);
 }
 
 }  // namespace espalier::smp

@@ -1,6 +1,8 @@
 #pragma once
 // One rank's blocks to the ranks of its node, to each its own: the node's half of a scatter.
 
+#include <functional>
+
 #include "plan/builder.hpp"
 #include "smp/operations.hpp"
 
@@ -18,7 +20,11 @@ namespace espalier::smp {
 /// A cell is written again when those who read it have taken it; nobody waits for anybody else. Under single copy the
 /// readers pull their blocks while the writer copies its own.
 /// When `source` is the window, the blocks lie in the writer's cells already: they came from the network.
+///
+/// `fetch(begin, end)`, if there is one, is called at the writer before it touches that stretch of `source`: what has
+/// arrived is dealt while the rest is on its way. All ranks say alike whether there is one.
+using Fetch = std::function<void(Bytes begin, Bytes end)>;
 void deal_blocks(plan::Builder& builder, const plan::Choice& choice, LocalRank writer, plan::Buffer source,
-                 const NodeBlocks& blocks);
+                 const NodeBlocks& blocks, const Fetch& fetch = {});
 
 }  // namespace espalier::smp

@@ -78,11 +78,22 @@ TEST(Choose, OnOneNodeFollowsWhatWasMeasured) {
     EXPECT_EQ(within(exchange, 4 << 10), Within::cells) << "1.6 us against 2.3: both cores are in the kernel at once";
     EXPECT_EQ(within(exchange, 16 << 10), Within::single_copy) << "3.3 us against 4.5";
   }
+  EXPECT_EQ(within(Operation::reduce, 16 << 10), Within::single_copy) << "1.9 us against 2.2";
+  EXPECT_EQ(within(Operation::reduce, 64 << 10), Within::single_copy) << "4.3 us against 7.0";
   EXPECT_EQ(within(Operation::allreduce, 2 << 10), Within::cells) << "1.0 us against 2.0";
   EXPECT_EQ(within(Operation::allreduce, 64 << 10), Within::single_copy) << "7.4 us against 8.9";
   for (const Bytes bytes : {Bytes{16} << 10, Bytes{64} << 10})
     EXPECT_EQ(choose(two, make_problem(static_cast<int>(Operation::allreduce), bytes)).between, Between::gather_reduce)
         << "3.6 us against 4.4, 7.4 against 10.6: waiting once instead of twice";
+}
+
+// 4 nodes of 64 ranks, 2K each: 44 us against 64.
+TEST(Choose, LetsANodesBlocksFlowToTheRootWhileItStillGathers) {
+  const auto gather = static_cast<int>(Operation::gather);
+  EXPECT_GT(choose(make_blocks(4, 64), make_problem(gather, 2 << 10)).segment, 0u);
+  EXPECT_EQ(choose(make_blocks(4, 64), make_problem(gather, 64)).segment, 0u) << "nothing to overlap with";
+  EXPECT_EQ(choose(make_blocks(4, 1), make_problem(gather, 1 << 20)).segment, 0u)
+      << "one rank per node gathers nothing";
 }
 
 TEST(Choose, TakesNoSingleCopyWhereRanksOutnumberCores) {

@@ -5,6 +5,7 @@
 
 #include "smp/collect.hpp"
 #include "smp/deal.hpp"
+#include "smp/reduce_node.hpp"
 #include "smp/swap.hpp"
 
 namespace espalier::smp {
@@ -29,6 +30,25 @@ plan::Choice choice_of(Bytes cell, int cells) {
   choice.cell = cell;
   choice.cells = cells;
   return choice;
+}
+
+/// By single copy, to rank 0.
+std::vector<Step> reduce(int me, Bytes bytes) {
+  Builder builder(node_of_4(), Rank(me));
+  plan::Choice choice;
+  choice.within = plan::Within::single_copy;
+  const Problem problem{Operation::reduce, bytes, Rank(0), 8};
+  NodeReduction node(builder, problem, choice, LocalRank(0), plan::Buffer::output, 0);
+  node.reduce(0, 0, bytes);
+  node.end();
+  return std::move(builder).take().steps;
+}
+
+Bytes bytes_of(const std::vector<Step>& steps, Op op) {
+  Bytes bytes = 0;
+  for (const Step& step : steps)
+    if (step.op() == op) bytes += step.bytes();
+  return bytes;
 }
 
 int count(const std::vector<Step>& steps, Op op) {
@@ -96,6 +116,25 @@ TEST(Gather, InPiecesFreesCells) {
   EXPECT_EQ(count(writer, Op::await), 1);
 }
 
+TEST(Gather, InTurnSaysAfterEachPieceHowFarItHasCome) {
+  Builder builder(node_of_4(), Rank(1));
+  const NodeMajor order(node_of_4(), {Operation::gather, 100});
+  std::vector<Bytes> ends;
+  collect_in_turn(builder, choice_of(64, 2), LocalRank(1), NodeBlocks::from(0, node_of_4(), NodeId(0), order),
+                  plan::Buffer::scratch, [&](Bytes end) { ends.push_back(end); });
+  EXPECT_EQ(ends, (std::vector<Bytes>{64, 100, 100, 200, 264, 300, 300, 364, 400, 400}));
+}
+
+TEST(Scatter, AsksForEveryStretchBeforeItIsDealt) {
+  Builder builder(node_of_4(), Rank(0));
+  const NodeMajor order(node_of_4(), {Operation::scatter, 100});
+  std::vector<std::pair<Bytes, Bytes>> asked;
+  deal_blocks(builder, choice_of(150, 2), LocalRank(0), plan::Buffer::scratch,
+              NodeBlocks::from(0, node_of_4(), NodeId(0), order),
+              [&](Bytes begin, Bytes end) { asked.emplace_back(begin, end); });
+  EXPECT_EQ(asked, (std::vector<std::pair<Bytes, Bytes>>{{100, 200}, {200, 250}, {250, 300}, {300, 400}, {0, 100}}));
+}
+
 TEST(AllToAll, ThatFitsOneCellIsOneStage) {
   const std::vector<Step> steps = swap(1, 64, choice_of(192, 1));
   EXPECT_EQ(count(steps, Op::put), 2);   // for ranks 2 and 3, and for rank 0
@@ -123,6 +162,33 @@ TEST(SingleCopy, CopiesEveryBlockOnce) {
   EXPECT_EQ(count(deal(2, 1000, choice), Op::pull), 1);
   EXPECT_EQ(count(collect(2, 1000, choice), Op::push), 1);
   EXPECT_EQ(count(swap(2, 1000, choice), Op::pull), 3);
+}
+
+TEST(SingleCopy, OfAShortReduceIsTheLeadersAlone) {
+  EXPECT_EQ(count(reduce(0, 16 << 10), Op::pull), 3);
+  EXPECT_EQ(count(reduce(0, 16 << 10), Op::reduce), 3);
+  EXPECT_EQ(count(reduce(2, 16 << 10), Op::pull) + count(reduce(2, 16 << 10), Op::push), 0);
+}
+
+TEST(SingleCopy, OfALongReduceGivesTheLeaderMoreSinceTheOthersPushTheirs) {
+  constexpr Bytes bytes = 384 << 10;
+  const Bytes leading = bytes_of(reduce(0, bytes), Op::pull) / 3, led = bytes_of(reduce(2, bytes), Op::pull) / 3;
+  EXPECT_NEAR(static_cast<double>(leading + 3 * led), bytes, 64) << "whole grains each";
+  EXPECT_EQ(bytes_of(reduce(2, bytes), Op::push), led);
+  EXPECT_NEAR(static_cast<double>(leading), 11.0 / 9 * static_cast<double>(led), 64)
+      << "three vectors: 9 of work, 2 of pushing";
+}
+
+TEST(SingleCopy, OfAReduceInPiecesMakesThemEquallyLong) {
+  const std::vector<Step> root = reduce(0, 1 << 20);
+  Bytes least = 1 << 20, most = 0;
+  for (const Step& step : root) {
+    if (step.op() != Op::pull) continue;
+    least = std::min(least, step.bytes());
+    most = std::max(most, step.bytes());
+  }
+  EXPECT_LE(most - least, 64);
+  EXPECT_LE(most, 128 << 10);
 }
 
 }  // namespace
