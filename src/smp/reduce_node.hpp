@@ -17,8 +17,8 @@ namespace espalier::smp {
 ///     rank 2's cell   [ its input | its input | result 2   ]      and puts the result into the gap
 ///
 /// Neighbouring pieces overlap as far as there are cells. Under single copy operands and results are pulled out of (or
-/// pushed into) the callers' own buffers instead. A leader folds short pieces all by itself. Each rank reads (p - 1) / p of a piece from neighbours, and as much
-/// of the results if it wants them.
+/// pushed into) the callers' own buffers instead. A leader folds short pieces all by itself. Each rank reads (p - 1) /
+/// p of a piece from neighbours, and as much of the results if it wants them.
 ///
 /// All ranks of a node call the same functions in the same order.
 class NodeReduction {
