@@ -31,7 +31,7 @@ std::vector<Record> gather_quietly(MPI_Comm comm, int size, const Record& mine) 
   std::vector<Record> all(static_cast<std::size_t>(size));
   constexpr int bytes = sizeof(Record);
   MPI_Request request;
-  check(native().Iallgather(&mine, bytes, native().byte, all.data(), bytes, native().byte, comm, &request));
+  check(start_gather(&mine, all.data(), bytes, comm, &request));
   wait_quietly(request);
   return all;
 }

@@ -143,7 +143,7 @@ class SetUp {
     }
     int all[3] = {0, 0, 0};
     MPI_Request request;
-    check(mpi_.Iallreduce(mine, all, 3, mpi_.integer, mpi_.min, comm_, &request));
+    check(start_minimum(mine, all, 3, comm_, &request));
     wait_quietly(request);
     means_ = derive_means(library_.settings().single_copy, {all[1] != 0, all[2] != 0});
     capabilities_ = {means_.any(), agreement_.oversubscribed, shape_.window_bytes, agreement_.turn};

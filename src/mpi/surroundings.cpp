@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <chrono>
+
 #include "mpi/library.hpp"
 #include "mpi/network.hpp"
 #include "mpi/waiter.hpp"
@@ -10,7 +12,24 @@ namespace espalier::mpi {
 
 void let_others_run() noexcept { sched_yield(); }
 
+int start_gather(const void* mine, void* all, int bytes, MPI_Comm comm, MPI_Request* request) noexcept {
+  return native().Iallgather(mine, bytes, native().byte, all, bytes, native().byte, comm, request);
+}
+
+int start_minimum(const int* mine, int* least, int count, MPI_Comm comm, MPI_Request* request) noexcept {
+  return native().Iallreduce(mine, least, count, native().integer, native().min, comm, request);
+}
+
 void disguise(Facts&) {}
+
+std::string probe_own_host(const Library& library) {
+  return probe_host_name(library.settings().fabric_hosts, library.virtual_node());
+}
+
+topology::Distances ask_for_distances(Library& library, const Hosts& hosts) {
+  const Settings& settings = library.settings();
+  return library.network_map().find(hosts, settings.fabric, std::chrono::milliseconds(settings.fabric_timeout));
+}
 
 std::unique_ptr<execute::Waiter> make_waiter(Library& library, bool is_oversubscribed, execute::Network* network) {
   const int spin = is_oversubscribed ? 0 : library.settings().wait_spin;

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "mpi/library.hpp"
 #include "mpi/quiet.hpp"
+#include "mpi/surroundings.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -26,7 +27,7 @@ struct HostName {
 HostName own_name() {
   HostName name;
   try {
-    const std::string text = probe_host_name(Library::get().settings().fabric_hosts, Library::get().virtual_node());
+    const std::string text = probe_own_host(Library::get());
     text.copy(name.text.data(), name.text.size() - 1);
   } catch (const Error&) {
     // told below: rank 0 fails on the empty name
@@ -48,11 +49,10 @@ double milliseconds_since(Clock::time_point begin) {
 
 Distances find_out(const Hosts& hosts) {
   Library& library = Library::get();
-  const Settings& settings = library.settings();
   try {
     if (std::find(hosts.begin(), hosts.end(), "") != hosts.end())
       throw Error("a node has no name: has ESPALIER_FABRIC_HOSTS one for each of ESPALIER_VIRTUAL_NODES?");
-    return library.network_map().find(hosts, settings.fabric, std::chrono::milliseconds(settings.fabric_timeout));
+    return ask_for_distances(library, hosts);
   } catch (const Error& error) {
     library.say_once("ESPALIER_FABRIC: nodes are told apart by their NICs alone: " + std::string(error.what()));
     return {};

@@ -120,3 +120,18 @@ def test_set_up_holds_when_it_is_paid_once() -> None:
     assert "28 to 105 times as quick as the paper's" in verdict.because
     dear = PRINTED.replace("0.050", "0.500")
     assert trees_judges.judge_setup(Data(Where.REAL, trees_setup.parse_times(dear))).kind is Kind.CONDITIONAL
+
+
+def test_figure_9_holds_where_some_network_gives_an_application_8_percent() -> None:
+    panels = {
+        "128 processes, oversubscription 1": {"depth-first": {100.0: 1.0}},
+        "256 processes, oversubscription 1": {"depth-first": {50.0: 2.0, 100.0: 4.0}},
+        "256 processes, oversubscription 4": {"breadth-first": {100.0: 3.0}, "depth-first": {100.0: 20.0}},
+    }
+    verdict = trees_judges.judge_joining(points(panels))
+    assert verdict.kind is Kind.CONDITIONAL
+    assert "256 processes: broadcasts alone save 4.0 to 20.0 %" in verdict.because
+    assert "at best (256 processes, oversubscription 4, depth-first)" in verdict.because
+    assert "where it spends 40 % of its time" in verdict.because
+    del panels["256 processes, oversubscription 4"]
+    assert trees_judges.judge_joining(points(panels)).kind is Kind.FAILS

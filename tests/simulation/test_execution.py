@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 
 from espalier.errors import UserError
@@ -58,6 +67,75 @@ def test_a_plan_executed_takes_as_long_as_the_same_plan_played_through(
     executed = execute(Job(_STAR, node_of, {operation: choice}), OURS, [Case(operation, size)], timeout=60)[0]
     assert executed.choice.split(" (")[0] == played.choice
     assert executed.microseconds == pytest.approx(played.microseconds, rel=0.005)
+
+
+# What a topology service would tell the job decides who sends to whom, executed as played.
+@pytest.mark.parametrize("metric", ["none", "latency", "combined"])
+def test_a_job_that_knows_its_network_lays_the_tree_onto_it(metric: str) -> None:
+    network = "fat_tree:leaves=4,down=4,spines=1,oversubscription=4"
+    node_of, case, choice = _nodes(16, 1), Case("broadcast", 32 << 10), "knomial,radix=2,segment=0"
+    played, unaware = (
+        simulate(
+            Request(
+                network, case.operation, case.bytes, node_of, choice, placement="random:1", metric=it,
+                parameters={"gap": 0},
+            )
+        )
+        for it in (metric, "none")
+    )  # fmt: skip
+    job = Job(network, node_of, {case.operation: choice}, placement="random:1", metric=metric)
+    executed = execute(job, OURS, [case], timeout=60)[0]
+    assert executed.wrong == 0
+    assert executed.microseconds == pytest.approx(played.microseconds, rel=0.02)
+    assert metric == "none" or executed.microseconds < 0.8 * unaware.microseconds
+
+
+def test_a_simulation_that_takes_too_long_ends_with_all_it_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = f"SIMULATION_OF={os.getpid()}"
+    monkeypatch.setenv(*mark.split("="))
+    with pytest.raises(UserError, match="did not end within"):
+        execute(_LONG, "mpich", [Case("alltoall", 64 << 10)], timeout=2)
+    assert _wait_for_end_of(mark)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_simulation_ends_with_the_process_that_asked_for_it(how: signal.Signals) -> None:
+    mark = f"SIMULATION_OF={os.getpid()}.{how}"
+    command = ["simulate", "alltoall", "--bytes", "64K", "--nodes", "64", "--ppn", "8", "--execute"]
+    asking = subprocess.Popen(
+        [sys.executable, "-m", "espalier", *command, "--platform", _LONG.network],
+        env={**os.environ, **dict([mark.split("=")])},
+        start_new_session=True,
+    )
+    assert _wait(lambda: any(b"smpimain" in line for line in _command_lines(mark)))
+    time.sleep(0.5)  # it has read what it is to run
+    asking.send_signal(how)
+    asking.wait()
+    assert _wait_for_end_of(mark)
+
+
+_LONG = Job("star:hosts=64", _nodes(64, 8))
+
+
+def _wait(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+def _wait_for_end_of(mark: str) -> bool:
+    return _wait(lambda: not _command_lines(mark))
+
+
+def _command_lines(mark: str) -> list[bytes]:
+    """Of all processes that have this in their environment."""
+    found: list[bytes] = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark.encode() in path.read_bytes().split(b"\0"):
+                found.append(path.with_name("cmdline").read_bytes())
+    return found
 
 
 def test_other_libraries_algorithms_run_in_the_same_simulation() -> None:

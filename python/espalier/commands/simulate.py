@@ -149,10 +149,10 @@ def simulate(
 
 
 def _execute(request: Request, against: str | None, as_json: bool) -> None:
-    if request.host_of_node or request.connection_rate:
-        raise UserError("--execute places node n on host n, and has no bound on connections", "leave the option out")
+    if request.hosts or request.connection_rate:
+        raise UserError("--execute has no bound on connections and knows no hosts by name", "leave the option out")
     choices = {request.operation: request.choice} if request.choice else {}
-    job = Job(request.network, request.node_of, choices)
+    job = Job(request.network, request.node_of, choices, request.placement or "block", request.metric)
     case = Case(request.operation, request.bytes, request.root)
     report(job, case, run_arms(job, case, parse_arms(against)), as_json)
 

@@ -50,16 +50,17 @@ class Job:
         )
 
     def request(self, size: int, order: str) -> Request:
-        """A broadcast among leaders; cables are as fast as cards, so that oversubscription means fewer of them."""
+        """A broadcast; cables are as fast as cards, so that oversubscription means fewer of them."""
         choice = f"{_TREE if size < _LARGE_FROM else _LARGE},order={order}"
         return Request(
             self.network,
             "broadcast",
             size,
-            list(range(self.nodes)),
+            [node for node in range(self.nodes) for _ in range(_PER_NODE)],
             choice,
             host_of_node=list(self.hosts),
             metric="combined",
+            parameters={"cores": _PER_NODE},
         )
 
 
@@ -128,8 +129,8 @@ def _points(panel: str, place: str, x: float, found: Mapping[str, Sequence[float
 _NOTES = (
     f"Leaves of {_RACK} hosts, cards and cables of {_SDR / 1000:g} GB/s, as many spines as the oversubscription "
     "leaves; latencies as Table II. Nothing else runs on the network.",
-    f"Below 16 KB a k-nomial tree (radix 4), from there scatter and allgather round a ring; one rank stands for "
-    f"the {_PER_NODE} of its node: what nodes do inside is the same for every order and left out.",
+    f"Below 16 KB a k-nomial tree (radix 4), from there scatter and allgather round a ring, among leaders; "
+    f"{_PER_NODE} ranks a node, who share by shared memory.",
     "Medians over seeds, which place and number the nodes at random: on as many racks as Table I says, or 16 hosts a "
     "rack. Shades: least and greatest.",
 )
@@ -299,17 +300,18 @@ def simulate_joining(task: Task) -> Data:
     """Figure 9: what the broadcasts of rows gain, and an application that spends a share of its time in them."""
     points = []
     for nodes in (8,) if task.quick else (8, 16):
-        jobs = [spread_job(nodes, 2.0, seed) for seed in _seeds(task)]
-        for order, values in savings(jobs, _ROW).items():
-            for share in (25, 50, 75, 100):
-                gains = [share / 100 * value for value in values]
-                points.append(
-                    Point(
-                        f"{nodes * _PER_NODE} processes", _ORDERS[order], share, median(gains), min(gains), max(gains)
-                    )
-                )
-    row = f"Rows of {_ROW >> 10} KB (4096 distances), oversubscription 2, Table I's racks."
+        for over in _few(task):
+            found = savings([spread_job(nodes, over, seed) for seed in _seeds(task)], _ROW)
+            panel = f"{nodes * _PER_NODE} processes, {_panel(over)}"
+            points += [point for order, values in found.items() for point in _shares(panel, _ORDERS[order], values)]
+    row = f"Rows of {_ROW >> 10} KB (4096 distances), Table I's racks."
     return Data(Where.SIMULATED, points, [*_NOTES, row, "The share of broadcasts in the application is not known."])
+
+
+def _shares(panel: str, curve: str, values: Sequence[float]) -> list[Point]:
+    """What an application gains that spends 25 to 100 % of its time in such broadcasts."""
+    gains = {share: [share / 100 * value for value in values] for share in (25, 50, 75, 100)}
+    return [Point(panel, curve, share, median(own), min(own), max(own)) for share, own in gains.items()]
 
 
 _HOW = "plans played on simulated fat trees (espalier simulate), each order of nodes against the natural one"

@@ -6,7 +6,6 @@ Each runs in a process of its own, since SimGrid allows one engine per process, 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any
 from espalier.errors import UserError
 from espalier.libraries import find_simulator
 from espalier.machine import count_cpus
+from espalier.simulation.process import run_simulation
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,7 @@ class Answer:
 def simulate(request: Request, timeout: float | None = None) -> Answer:
     """Runs one simulation. Raises UserError for a request that makes no sense, or one that takes too long (seconds)."""
     asked = {name: value for name, value in vars(request).items() if value or name == "bytes"}
-    try:
-        done = subprocess.run(
-            [str(find_simulator())], input=json.dumps(asked), capture_output=True, text=True, timeout=timeout
-        )
-    except subprocess.TimeoutExpired as error:
-        raise UserError(f"the simulation did not end within {timeout:g} s", "simulate fewer ranks") from error
+    done = run_simulation([str(find_simulator())], text=json.dumps(asked), timeout=timeout)
     if done.returncode != 0:
         raise UserError(done.stderr.strip() or "the simulator stopped", "see espalier simulate --help")
     return _read(json.loads(done.stdout))

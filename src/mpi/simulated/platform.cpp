@@ -1,26 +1,22 @@
 // The network that a simulated job runs on, for SimGrid's loader: the same networks as the plan-level simulation's
 // (simulate/network.hpp), in its unit of time, a microsecond.
 
+#include <sys/prctl.h>
+
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <simgrid/s4u.hpp>
-#include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "cost/parameters.hpp"
-#include "simulate/network.hpp"
+#include "mpi/simulated/network.hpp"
 
 namespace espalier::mpi {
 namespace {
 
 namespace s4u = simgrid::s4u;
-
-std::string setting(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr) throw Error(std::string(name) + " is not set: use `espalier simulate --execute`");
-  return value;
-}
 
 /// What MPI's own messages between ranks of a host cost: one copy by the kernel, however many there are at once. No MPI
 /// library does better.
@@ -34,14 +30,11 @@ void add_loopback(s4u::NetZone& zone, s4u::Host& host) {
 }
 
 void build_zone() {
-  const auto network = simulate::parse_network(setting("SIMULATED_NETWORK"));
-  const int hosts = std::atoi(setting("SIMULATED_HOSTS").c_str());
-  if (hosts < 1 || hosts > network->hosts())
-    throw Error("the network has " + std::to_string(network->hosts()) + " hosts: choose a larger one");
+  const auto [network, host_of_node] = read_job();
   s4u::NetZone* zone = s4u::create_full_zone("network");
   std::vector<s4u::Host*> host;
   std::vector<s4u::Link*> links;
-  for (int h = 0; h < hosts; ++h) host.push_back(zone->create_host("host" + std::to_string(h), 1)->seal());
+  for (std::size_t n = 0; n < host_of_node.size(); ++n) host.push_back(zone->create_host(name_of_node(n), 1)->seal());
   for (const simulate::Link& link : network->links())
     links.push_back(zone->create_link(link.name, link.rate)->set_latency(link.latency)->seal());
   for (std::size_t from = 0; from < host.size(); ++from) {
@@ -49,7 +42,7 @@ void build_zone() {
     for (std::size_t to = 0; to < host.size(); ++to) {
       if (from == to) continue;
       std::vector<s4u::LinkInRoute> route;
-      for (const int link : network->route(static_cast<int>(from), static_cast<int>(to)))
+      for (const int link : network->route(host_of_node[from], host_of_node[to]))
         route.emplace_back(links[static_cast<std::size_t>(link)]);
       zone->add_route(host[from]->get_netpoint(), host[to]->get_netpoint(), nullptr, nullptr, route, false);
     }
@@ -61,6 +54,7 @@ void build_zone() {
 }  // namespace espalier::mpi
 
 extern "C" __attribute__((visibility("default"))) void load_platform(const simgrid::s4u::Engine&) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // smpirun, a script, ends with who started it; so does what it has started
   try {
     espalier::mpi::build_zone();
   } catch (const espalier::Error& error) {

@@ -15,6 +15,7 @@
 #include "mpi/library.hpp"
 #include "mpi/network.hpp"
 #include "mpi/simulated/neighbourhood.hpp"
+#include "mpi/simulated/network.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -100,6 +101,19 @@ class SimulatedMeter final : public execute::Meter {
 
 void let_others_run() noexcept { let_time_pass(1); }
 
+// SMPI's own nonblocking collectives send ranks squared messages at once, each of which makes its model look at all
+// others: minutes for 512 ranks. Its blocking ones can be trees (smpi/allgather, smpi/allreduce), and here, where every
+// rank is a coroutine, they hold nobody up.
+int start_gather(const void* mine, void* all, int bytes, MPI_Comm comm, MPI_Request* request) noexcept {
+  *request = MPI_REQUEST_NULL;
+  return PMPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm);
+}
+
+int start_minimum(const int* mine, int* least, int count, MPI_Comm comm, MPI_Request* request) noexcept {
+  *request = MPI_REQUEST_NULL;
+  return PMPI_Allreduce(mine, least, count, MPI_INT, MPI_MIN, comm);
+}
+
 // All ranks are one process; what tells nodes apart is the simulated host. Each rank has a core of its own.
 void disguise(Facts& facts) {
   const std::string_view name = simgrid::s4u::this_actor::get_host()->get_cname();
@@ -109,6 +123,10 @@ void disguise(Facts& facts) {
   facts.processes_on_host = 0;
   facts.segment = 0;
 }
+
+std::string probe_own_host(const Library&) { return simgrid::s4u::this_actor::get_host()->get_cname(); }
+
+topology::Distances ask_for_distances(Library&, const Hosts& hosts) { return measure_network(hosts); }
 
 std::unique_ptr<execute::Waiter> make_waiter(Library&, bool, execute::Network*) {
   return std::make_unique<SimulatedWaiter>();
