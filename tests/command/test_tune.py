@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from espalier.commands.tune import parse_duration
+from espalier.commands.tune_request import parse_duration
 from espalier.core import load_core
 from espalier.errors import UserError
 from espalier.lab import cluster

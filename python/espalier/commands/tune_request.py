@@ -1,0 +1,111 @@
+"""What `espalier tune` was asked for: its command line, read and checked before anything is measured."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from espalier.errors import UserError
+from espalier.lab import cluster
+from espalier.launch import Hosts
+from espalier.mpis import Mpi
+from espalier.tuning.problems import DEFAULT_SIZES, OPERATIONS
+from espalier.tuning.table import MPI, UCX
+from espalier.tuning.worker import Worker
+from espalier.units import parse_bytes
+
+TRANSPORT = "ESPALIER_TRANSPORT"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for."""
+
+    mpi: Mpi
+    ranks: int
+    variables: Mapping[str, str]
+    hosts: Hosts | None
+    network: str  # of an emulated cluster; else empty
+    operations: list[str]
+    sizes: list[int]
+    margin: float
+    cold: bool
+    samples: int
+    curves: bool
+    output: Path
+    report: Path
+
+    def over(self, transport: str) -> Request:
+        """The same with messages between nodes carried by it; the page gets a name of its own."""
+        if transport == MPI:
+            return self
+        page = self.report.with_name(f"{self.report.stem}-{transport}{self.report.suffix}")
+        return replace(self, variables={**self.variables, TRANSPORT: transport}, report=page)
+
+    def start(self) -> Worker:
+        return Worker(self.mpi, self.ranks, self.variables, self.hosts)
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of "90s", "10m", "1h"; raises UserError for anything else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
+    if match is None or float(match[1]) == 0:
+        raise UserError(f"--budget {text}: no duration", "write it as 90s, 10m or 1h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def parse_operations(core: Any, text: str | None) -> list[str]:
+    """Espalier's names for "bcast,MPI_Allreduce", all for None; raises UserError for what is none."""
+    available = {algorithm.operation for algorithm in core.algorithms()}
+    known = [operation for operation in OPERATIONS if operation in available]
+    short = {"bcast": "broadcast", "reduce_scatter_block": "reduce_scatter"}
+    words = known if text is None else [word.strip().lower().removeprefix("mpi_") for word in text.split(",")]
+    operations = list(dict.fromkeys(short.get(word, word) for word in words if word))
+    for operation in operations:
+        if operation not in known:
+            raise UserError(f"--ops: '{operation}' is no operation of Espalier", f"known: {', '.join(known)}")
+    if not operations:
+        raise UserError("--ops names no operation", f"known: {', '.join(known)}")
+    return operations
+
+
+def parse_transports(text: str) -> list[str]:
+    if text not in (MPI, UCX, "auto"):
+        raise UserError(f"--transport {text}: no such transport", "write mpi, ucx or auto")
+    return [MPI, UCX] if text == "auto" else [text]
+
+
+def parse_sizes(text: str | None) -> list[int]:
+    sizes = list(DEFAULT_SIZES) if text is None else [parse_bytes(size) for size in text.split(",")]
+    if any(not 0 < size <= 1 << 30 for size in sizes):
+        raise UserError("--sizes: sizes go from 1 to 1G", "write them as 4,1K,1M")
+    return sizes
+
+
+def emulated(ppn: int) -> tuple[Hosts, str]:
+    """How to reach the emulated cluster, and what it is. Raises UserError when none is up."""
+    spec = cluster.load()
+    return cluster.hosts(spec, ppn), str(spec)
+
+
+def default_path(core: Any, lab: bool) -> Path:
+    """What an emulated network teaches must not steer real jobs: its table has a name that no job looks for."""
+    usual = Path(core.table_places(os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("HOME", ""))[0])
+    return usual.with_name("table-lab.json") if lab else usual
+
+
+def check_place(path: Path) -> None:
+    """Before measuring for minutes: can the table be written at all?"""
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: it is a folder", "name a file with -o FILE")
+    probe = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}", "name another place with -o FILE") from error
