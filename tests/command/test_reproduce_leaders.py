@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from espalier.reproduce import leaders
+from espalier.reproduce import leaders_judges as judges
 from espalier.reproduce.figure import Data, Kind, Point, Task, Where
 from espalier.reproduce.fluid import Flow, run_flows, share
 from espalier.reproduce.opterons import CARD, FAR, Cluster, broadcast, chain, gather
@@ -66,12 +67,12 @@ def gains(curves: dict[str, list[float]], shares: tuple[float, ...] = (1.0, 0.66
 
 def test_crossings_lie_between_the_points_around_them() -> None:
     data = gains({"a": [0.0, 20.0, 80.0]}, (1.0, 0.8, 0.5))
-    assert leaders.crossing(data, "p", "a", 50.0) == pytest.approx(0.65)
-    assert leaders.crossing(data, "p", "a", 90.0) is None
+    assert judges.crossing(data, "p", "a", 50.0) == pytest.approx(0.65)
+    assert judges.crossing(data, "p", "a", 90.0) is None
 
 
 def test_direction_is_a_model_s_word_at_best() -> None:
-    judge = leaders.judge_direction("near", "other", 25, 30)
+    judge = judges.judge_direction("near", "other", 25, 30)
     verdict = judge(gains({"near": [0, 50, 100], "other": [0, 0, 0]}))
     assert verdict.kind is Kind.CONDITIONAL
     assert "put in, not found" in verdict.because
@@ -79,21 +80,21 @@ def test_direction_is_a_model_s_word_at_best() -> None:
 
 
 def test_algorithms_hold_when_all_lie_in_the_band_and_not_when_none_does() -> None:
-    assert leaders.judge_algorithms(gains({"a": [0, 12, 30], "b": [0, 24, 40]})).kind is Kind.HOLDS
-    assert leaders.judge_algorithms(gains({"a": [0, 12, 30], "b": [0, 26, 40]})).kind is Kind.CONDITIONAL
-    assert leaders.judge_algorithms(gains({"a": [0, 2, 30]})).kind is Kind.FAILS
-    assert leaders.judge_algorithms(gains({"a": [0, 2]}, (1.0, 0.5))).kind is Kind.OPEN
+    assert judges.judge_algorithms(gains({"a": [0, 12, 30], "b": [0, 24, 40]})).kind is Kind.HOLDS
+    assert judges.judge_algorithms(gains({"a": [0, 12, 30], "b": [0, 26, 40]})).kind is Kind.CONDITIONAL
+    assert judges.judge_algorithms(gains({"a": [0, 2, 30]})).kind is Kind.FAILS
+    assert judges.judge_algorithms(gains({"a": [0, 2]}, (1.0, 0.5))).kind is Kind.OPEN
 
 
 def test_trends_need_the_direction_to_hold_partly_and_the_amounts_to_hold() -> None:
-    judge = leaders.judge_trend(("two", "four"), 2, 10)
+    judge = judges.judge_trend(("two", "four"), 2, 10)
     assert judge(gains({"two": [0, 3, 9], "four": [0, 11, 20]})).kind is Kind.HOLDS
     assert judge(gains({"two": [0, 14, 30], "four": [0, 26, 50]})).kind is Kind.CONDITIONAL
     assert judge(gains({"two": [0, 14, 30], "four": [0, 10, 50]})).kind is Kind.FAILS
 
 
 def test_measured_gains_count_from_32_kilobytes_up() -> None:
-    judge = leaders.judge_measured("receiver", "sender")
+    judge = judges.judge_measured("receiver", "sender")
     sizes = (4096.0, 32768.0, 1048576.0)
     assert judge(gains({"receiver": [1, 26, 30], "sender": [20, 1, 2]}, sizes)).kind is Kind.HOLDS
     assert judge(gains({"receiver": [1, 26, 30], "sender": [0, 1, 25]}, sizes)).kind is Kind.CONDITIONAL
@@ -103,5 +104,5 @@ def test_measured_gains_count_from_32_kilobytes_up() -> None:
 def test_a_sweep_has_every_curve_at_the_share_that_figure_5_fixes() -> None:
     (figure,) = (figure for figure in leaders.FIGURES if figure.id == "leaders/8")
     data = figure.ways[0].produce(Task(quick=True))
-    assert leaders.at(data, data.panels[0], "1 rank per node") == pytest.approx(50, abs=0.1)
+    assert judges.at(data, data.panels[0], "1 rank per node") == pytest.approx(50, abs=0.1)
     assert len(data.panels) == 2
