@@ -76,6 +76,7 @@ void bind_choice(nb::module_& module) {
       .def_ro("connections", &Choice::connections)
       .def_prop_ro("order", [](const Choice& c) { return plan::name(c.order); })
       .def_ro("levels", &Choice::levels)
+      .def_prop_ro("staging", [](const Choice& c) { return plan::name(c.staging); })
       .def_prop_ro("stores", [](const Choice& c) { return plan::name(c.stores); })
       .def("__str__", [](const Choice& c) { return plan::to_string(c); })
       .def("__repr__", [](const Choice& c) { return "<Choice: " + plan::to_string(c) + ">"; })

@@ -31,7 +31,7 @@ class GatherBased {
         order_(builder.topology(), problem),
         phases_(builder, choice),
         masters_(builder.topology(), problem, choice),
-        is_staged_(stages_data(builder.topology(), problem, choice)),
+        is_staged_(stages_data(builder.topology().is_blocked(), problem, choice)),
         master_(member(node(), node())),
         base_(builder.local() == master_ ? 0 : order_.begin_of(node())) {
     if (is_staged_) builder.need_scratch(builder.local() == master_ ? order_.total() : node_bytes(node()));

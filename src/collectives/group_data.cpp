@@ -27,9 +27,10 @@ GroupShares::GroupShares(const topology::Topology& topology, const smp::NodeMajo
   }
 }
 
-bool stages_data(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice) {
+bool stages_data(bool is_blocked, const plan::Problem& problem, const plan::Choice& choice) {
+  if (choice.staging != plan::Staging::automatic) return choice.staging == plan::Staging::copy;
   if (choice.within == plan::Within::single_copy) return false;
-  const bool is_short = problem.bytes < message_worth_a_copy && !topology.is_blocked();
+  const bool is_short = problem.bytes < message_worth_a_copy && !is_blocked;
   return choice.between != plan::Between::multi_group_lean || is_short;
 }
 
@@ -38,7 +39,7 @@ GroupData::GroupData(const plan::Builder& builder, const plan::Problem& problem,
       node_(builder.node()),
       order_(topology_, problem),
       shares_(builder.node_size(), choice.groups),
-      is_staged_(stages_data(topology_, problem, choice)) {
+      is_staged_(stages_data(topology_.is_blocked(), problem, choice)) {
   const Masters masters(topology_, problem, choice);
   std::vector<Bytes> used(static_cast<std::size_t>(builder.node_size()));
   for (int g = 0; g < choice.groups; ++g) {

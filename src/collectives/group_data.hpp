@@ -56,9 +56,9 @@ class GroupShares {
 
 /// Whether masters exchange copies in scratch (the paper's copy-based scheme, section 7: one message for all that goes
 /// to one place), or straight out of and into the callers' buffers (zero-copy: one message for each stretch that is
-/// contiguous there). Under single copy nothing is staged; through cells the paper's forms are, the lean one only where
-/// ranks' blocks are short and lie apart.
-bool stages_data(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
+/// contiguous there): as the choice says, and where it leaves it open, under single copy nothing is staged; through
+/// cells the paper's forms are, the lean one only where ranks' blocks are short and lie apart.
+bool stages_data(bool is_blocked, const plan::Problem& problem, const plan::Choice& choice);
 
 /// All groups as one node sees them. Copy-based, a master keeps the data of its groups in scratch, group behind group;
 /// zero-copy, in its output, where they belong. The builder's topology must outlive it.

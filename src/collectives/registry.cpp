@@ -34,6 +34,7 @@ namespace {
 
 #define CELLS "cell=64..64M cells=1..1024"
 #define WITHIN "within=cells|single_copy " CELLS
+#define STAGING " staging=auto|copy|zero_copy"
 #define STORES " stores=cached|streaming"
 #define LEVELS " levels=1|2"
 #define LEADERS " leaders=natural|near|spread"
@@ -47,10 +48,12 @@ constexpr const char* exchange_knobs = WITHIN STORES LEADERS;
 constexpr const char* rooted_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
 constexpr const char* rooted_flat_knobs = "segment=0|1K..1G " WITHIN STORES LEADERS;
 constexpr const char* pairwise_knobs = WITHIN STORES;  // every rank speaks for itself
-constexpr const char* direct_knobs = "connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
+constexpr const char* single_ring_knobs = "segment=0|1K..1G " WITHIN STAGING LEADERS;
+constexpr const char* direct_knobs = "connections=0..1024 segment=0|1K..1G " WITHIN STAGING LEADERS;
 constexpr const char* group_knobs =
-    "groups=1..64 exchange=direct|ring|bruck|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
-constexpr const char* gather_knobs = "groups=1..64 connections=0..1024 " WITHIN LEADERS;
+    "groups=1..64 exchange=direct|ring|bruck|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN STAGING
+        LEADERS;
+constexpr const char* gather_knobs = "groups=1..64 connections=0..1024 " WITHIN STAGING LEADERS;
 constexpr const char* group_tree_knobs =
     "groups=1..64 exchange=direct|ring|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
 constexpr const char* group_sum_knobs =
@@ -66,6 +69,7 @@ constexpr const char* sum_ring_knobs = "segment=0|1K..1G " WITHIN LEVELS LEADERS
 constexpr const char* signal_knobs = "levels=1|2" LEADERS;
 #undef CELLS
 #undef WITHIN
+#undef STAGING
 #undef STORES
 #undef LEVELS
 #undef LEADERS
@@ -128,7 +132,7 @@ constexpr Algorithm table[] = {
      build_allgather},
     {"allgather_single_group_ring", Operation::allgather, Between::single_group_ring,
      "Qian, Rashti, Afsahi 2010, section 4 (the baseline, in the form of table 1)",
-     "one master per node gathers, a ring of masters, N - 1 rounds, each hands all data to its node", segment_knobs,
+     "one master per node gathers, a ring of masters, N - 1 rounds, each hands all data to its node", single_ring_knobs,
      build_group_allgather},
     {"allgather_single_group_direct", Operation::allgather, Between::single_group_direct,
      "Qian, Rashti, Afsahi 2010, section 5.1",
@@ -285,6 +289,13 @@ plan::Exchange parse_exchange(std::string_view value) {
   throw Error("exchange=" + std::string(value) + ": one of direct, ring, bruck, recursive_doubling");
 }
 
+plan::Staging parse_staging(std::string_view value) {
+  using plan::Staging;
+  for (const Staging staging : {Staging::automatic, Staging::copy, Staging::zero_copy})
+    if (value == name(staging)) return staging;
+  throw Error("staging=" + std::string(value) + ": one of auto, copy, zero_copy");
+}
+
 plan::Leaders parse_leaders(std::string_view value) {
   using plan::Leaders;
   for (const Leaders leaders : {Leaders::natural, Leaders::near, Leaders::spread})
@@ -316,6 +327,8 @@ void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
     choice.exchange = parse_exchange(value);
   else if (knob == "connections")
     choice.connections = parse_count(knob, value, 0, 1024);
+  else if (knob == "staging")
+    choice.staging = parse_staging(value);
   else if (knob == "leaders")
     choice.leaders = parse_leaders(value);
   else if (knob == "order")
@@ -325,9 +338,10 @@ void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
   else if (knob == "levels")
     choice.levels = parse_count(knob, value, 1, 2);
   else
-    throw Error("unknown knob '" + std::string(knob) +
-                "': one of radix, segment, within, cell, cells, groups, exchange, connections, leaders, order, stores, "
-                "levels");
+    throw Error(
+        "unknown knob '" + std::string(knob) +
+        "': one of radix, segment, within, cell, cells, groups, exchange, connections, staging, leaders, order, "
+        "stores, levels");
 }
 
 /// The larger of the two buffers of the rank that has most.

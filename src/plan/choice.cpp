@@ -16,6 +16,7 @@ std::string group_knobs(const Choice& choice) {
     text += ",radix=" + std::to_string(choice.radix);
   if ((has_groups || choice.between == Between::single_group_direct) && choice.connections > 0)
     text += ",connections=" + std::to_string(choice.connections);
+  if (choice.staging != Staging::automatic) text += std::string(",staging=") + name(choice.staging);
   return text;
 }
 

@@ -39,6 +39,14 @@ enum class Between : std::uint8_t {
 /// How the masters of a group exchange (multi_group).
 enum class Exchange : std::uint8_t { direct, ring, bruck, recursive_doubling };
 
+/// What the masters of an allgather's groups send and receive (collectives/group_data.hpp; Qian, Rashti, Afsahi,
+/// section 7).
+enum class Staging : std::uint8_t {
+  automatic,  ///< by a rule: whichever takes fewer messages and copies
+  copy,       ///< copies in scratch: one message for all that goes to one place
+  zero_copy,  ///< the callers' buffers: a message for each stretch that is contiguous there
+};
+
 /// Which ranks speak on the network for their nodes (leaders/election.hpp).
 enum class Leaders : std::uint8_t {
   natural,  ///< local ranks 0, 1, … whatever is near
@@ -77,6 +85,7 @@ struct Choice {
   Exchange exchange = Exchange::direct;
   /// Messages that one rank has under way at most; 0 sets no bound.
   int connections = 0;
+  Staging staging = Staging::automatic;
   Leaders leaders = Leaders::near;
   Order order = Order::best;
   /// Means nothing under single copy, where the kernel writes.
@@ -90,6 +99,8 @@ struct Choice {
 const char* name(Within within);
 const char* name(Between between);
 const char* name(Exchange exchange);
+/// "auto" for `automatic`.
+const char* name(Staging staging);
 const char* name(Leaders leaders);
 /// "auto" for `best`.
 const char* name(Order order);

@@ -60,6 +60,11 @@ const char* name(Exchange exchange) {
   return names[static_cast<int>(exchange)];
 }
 
+const char* name(Staging staging) {
+  static constexpr const char* names[] = {"auto", "copy", "zero_copy"};
+  return names[static_cast<int>(staging)];
+}
+
 const char* name(Leaders leaders) {
   static constexpr const char* names[] = {"natural", "near", "spread"};
   return names[static_cast<int>(leaders)];

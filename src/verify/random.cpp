@@ -74,6 +74,7 @@ Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool
   choice.groups = random.between(1, 6);
   choice.exchange = static_cast<plan::Exchange>(random.between(0, 3));
   choice.connections = random.one_in(2) ? 0 : random.between(1, 4);
+  choice.staging = static_cast<plan::Staging>(random.between(0, 2));
   choice.leaders = random.one_in(3) ? plan::Leaders::spread : plan::Leaders::near;
   choice.order = static_cast<plan::Order>(random.between(0, 4));
   choice.stores = random.one_in(4) ? plan::Stores::streaming : plan::Stores::cached;

@@ -65,6 +65,7 @@ def choices(draw: st.DrawFn, algorithm: _core.Algorithm, single_copy: bool) -> s
         "within": draw(st.sampled_from(["cells", "single_copy"] if single_copy else ["cells"])),
         "cell": draw(st.sampled_from([64, 65, 127, 128, 512, 4096])),
         "cells": draw(st.integers(1, 6)),
+        "staging": draw(st.sampled_from(["auto", "copy", "zero_copy"])),
         "stores": draw(st.sampled_from(["cached", "streaming"])),
     }
     return ",".join([algorithm.name, *(f"{name}={value}" for name, value in knobs.items())])

@@ -24,6 +24,7 @@ _GRID: Mapping[str, Sequence[str]] = {
     "groups": ("1", "2", "4", "8"),
     "exchange": ("direct", "ring", "bruck", "recursive_doubling"),
     "connections": ("0", "2", "8"),
+    "staging": ("copy", "zero_copy"),  # auto is one of them
     "leaders": ("near", "natural", "spread"),
     "order": ("auto",),  # depends on where a job's nodes are, which no table knows
     "stores": ("cached", "streaming"),
@@ -37,6 +38,7 @@ _SEEDS: Mapping[str, Sequence[str]] = {
     "groups": ("2",),
     "exchange": ("direct", "ring"),
     "connections": ("0",),
+    "staging": ("auto",),
     "leaders": ("near",),
     "order": ("auto",),
     "stores": ("cached",),
@@ -49,6 +51,7 @@ _ONE_NODE: Mapping[str, Sequence[str]] = {
     "groups": ("2",),
     "exchange": ("direct",),
     "connections": ("0",),
+    "staging": ("auto",),
     "leaders": ("near",),
 }
 

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <set>
 
+#include "base/error.hpp"
 #include "collectives/build.hpp"
 #include "collectives/registry.hpp"
 #include "plan/accounting.hpp"
@@ -96,6 +98,52 @@ TEST(ZeroCopy, RanksApartInTheOutputTakeAMessageEach) {
   const Plan plan = build(topology::Topology::from_nodes(cyclic, {.single_copy = true}), Operation::allgather, 1024,
                           "multi_group,groups=2,within=single_copy");
   EXPECT_EQ(sends_of(plan, 0).size(), 2u);
+}
+
+/// Every form of groups, through cells and by single copy, on ranks whose blocks lie apart.
+void for_each_form(const std::string& staging, const std::function<void(const std::string&, const Plan&)>& visit) {
+  std::vector<int> cyclic;
+  for (int r = 0; r < 12; ++r) cyclic.push_back(r % 3);
+  const auto topology = topology::Topology::from_nodes(cyclic, {.single_copy = true});
+  for (const char* form : {"single_group_ring", "single_group_direct", "multi_group,groups=2", "gather_based,groups=4",
+                           "multi_group_lean,groups=2"})
+    for (const char* within : {"cells", "single_copy"}) {
+      const std::string choice = std::string(form) + ",within=" + within + ",staging=" + staging;
+      visit(choice, build(topology, Operation::allgather, 1024, choice));
+    }
+}
+
+TEST(Staging, CopyMakesOneMessageOfAllThatGoesToOnePlaceHoweverTheNodeMovesIt) {
+  for_each_form("copy", [](const std::string& choice, const Plan& plan) {
+    for (int rank = 0; rank < 12; ++rank) {
+      std::map<int, int> messages;
+      for (const Step& step : sends_of(plan, rank)) {
+        EXPECT_EQ(step.buffer(), Buffer::scratch) << choice;
+        ++messages[step.peer().value];
+      }
+      const bool is_ring = choice.find("ring") != std::string::npos;
+      for (const auto& [peer, count] : messages) EXPECT_EQ(count, is_ring ? 2 : 1) << choice << ", rank " << rank;
+    }
+  });
+}
+
+TEST(Staging, ZeroCopyNeedsNoScratchHoweverTheNodeMovesData) {
+  for_each_form("zero_copy", [](const std::string& choice, const Plan& plan) {
+    for (const plan::Program& program : plan.programs) {
+      EXPECT_EQ(program.scratch_bytes, 0u) << choice;
+      for (const Step& step : program.steps) {
+        const bool is_network = step.op() == Op::send || step.op() == Op::recv;
+        EXPECT_TRUE(!is_network || step.buffer() == Buffer::output) << choice;
+      }
+    }
+  });
+}
+
+TEST(Staging, IsSpelledOnlyWhereTheChoiceDoesNotLeaveItOpen) {
+  const auto spelled = [](const char* text) { return to_string(parse_choice(Operation::allgather, text)); };
+  EXPECT_EQ(spelled("multi_group,staging=auto").find("staging"), std::string::npos);
+  EXPECT_NE(spelled("gather_based,staging=zero_copy").find(",staging=zero_copy"), std::string::npos);
+  EXPECT_THROW(spelled("multi_group,staging=some"), Error);
 }
 
 TEST(Segments, CutEveryMessage) {
