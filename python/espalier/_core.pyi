@@ -195,6 +195,9 @@ class Choice:
     def connections(self) -> int:
         """Messages that one rank has under way at most; 0 sets no bound."""
     @property
+    def staging(self) -> str:
+        """What the masters of an allgather's groups send and receive: auto, copy, zero_copy."""
+    @property
     def stores(self) -> str:
         """How ranks write what they take out of cells: cached, streaming."""
     @property
@@ -502,18 +505,20 @@ class CostParameters:
     overhead: float
     gap: float
     link_rate: float
+    flow_rate: float  # inf: what one connection carries has no bound of its own
     eager: float
     cores: int
     yield_cost: float
     def __init__(self) -> None: ...
+    def __copy__(self) -> CostParameters: ...
 
 def estimate(plan: Plan, parameters: CostParameters = ...) -> float:
     """Microseconds from the common start to the last rank's end. Orders choices rather than predicts times."""
 
 def estimate_choice(
     topology: Topology, operation: str, bytes: int, root: int, choice: Choice, parameters: CostParameters = ...
-) -> float | None:
-    """The same without building the plan, in closed form; None where there is none. The choice must be valid."""
+) -> float:
+    """The same without building the plan, in closed form. The choice must be valid."""
 
 class Violation:
     """One fault of a plan: at `step` of `rank`'s program in the `call`-th of the verified calls."""

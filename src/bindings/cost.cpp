@@ -1,4 +1,3 @@
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,6 +18,7 @@ void bind_cost(nb::module_& module) {
       .def_rw("rate", &Line::rate);
   nb::class_<Parameters>(module, "CostParameters")
       .def(nb::init<>())
+      .def("__copy__", [](const Parameters& it) { return it; })
       .def_rw("flag", &Parameters::flag)
       .def_rw("step", &Parameters::step)
       .def_rw("put", &Parameters::put)
@@ -31,6 +31,7 @@ void bind_cost(nb::module_& module) {
       .def_rw("overhead", &Parameters::overhead)
       .def_rw("gap", &Parameters::gap)
       .def_rw("link_rate", &Parameters::link_rate)
+      .def_rw("flow_rate", &Parameters::flow_rate)
       .def_rw("eager", &Parameters::eager)
       .def_rw("cores", &Parameters::cores)
       .def_rw("yield_cost", &Parameters::yield);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <string_view>
 
 #include "base/bytes.hpp"
 #include "collectives/candidates.hpp"
@@ -23,15 +24,18 @@ std::vector<Estimated> estimate_candidates(const Topology& topology, const Probl
                                            const cost::Parameters& parameters) {
   std::vector<Estimated> all;
   for (const Choice& choice : derive_candidates(topology, problem))
-    all.push_back({choice, estimate_choice(topology, problem, choice, parameters).value_or(never)});
+    all.push_back({choice, estimate_choice(topology, problem, choice, parameters)});
   return all;
 }
 
 bool is_faster(const Estimated& a, const Estimated& b) { return a.microseconds < b.microseconds; }
 
-/// "chain in segments of 64K, through cells".
-std::string describe(const Topology& topology, const Choice& choice) {
+/// "chain in segments of 64K, through cells"; "multi_group of 4 groups through cells".
+std::string describe(const Topology& topology, plan::Operation operation, const Choice& choice) {
   std::string text = name(choice.between);
+  const std::string_view knobs = find_algorithm(operation, choice.between).knobs;
+  if (topology.nodes() > 1 && knobs.find("groups=") != knobs.npos)
+    text += " of " + std::to_string(choice.groups) + (choice.groups == 1 ? " group" : " groups");
   if (topology.nodes() > 1 && choice.segment > 0) text += " in segments of " + format_bytes(choice.segment);
   if (topology.largest_node() == 1) return text;
   return text + (choice.within == plan::Within::single_copy ? " by single copy" : " through cells");
@@ -43,11 +47,11 @@ std::string time_text(double microseconds) {
   return text;
 }
 
-std::string reason_of(const Topology& topology, const std::vector<Estimated>& ranked) {
-  const std::string best = describe(topology, ranked.front().choice);
+std::string reason_of(const Topology& topology, plan::Operation operation, const std::vector<Estimated>& ranked) {
+  const std::string best = describe(topology, operation, ranked.front().choice);
   std::string reason = best + ": " + time_text(ranked.front().microseconds) + " estimated";
   for (const Estimated& other : ranked)
-    if (const std::string what = describe(topology, other.choice); what != best)
+    if (const std::string what = describe(topology, operation, other.choice); what != best)
       return reason + "; next best " + what + ", " + time_text(other.microseconds);
   return reason + "; there is no other way";
 }
@@ -75,7 +79,7 @@ Choice choose(const Topology& topology, const Problem& problem, const cost::Para
 Decision decide(const Topology& topology, const Problem& problem, const cost::Parameters& parameters) {
   const std::vector<Estimated> ranked = rank_choices(topology, problem, parameters);
   if (ranked.empty()) return {choose(topology, problem, parameters), "nothing fits; this comes closest"};
-  Decision decision{ranked.front().choice, reason_of(topology, ranked)};
+  Decision decision{ranked.front().choice, reason_of(topology, problem.operation, ranked)};
   if (topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks()))
     decision.reason =
         "one node, short: an MPI job takes the dedicated path, payload and sequence number in one line; when that is "

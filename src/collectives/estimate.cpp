@@ -5,14 +5,6 @@
 namespace espalier::collectives {
 namespace {
 
-/// The groups of masters are for those who tune them, but for an allreduce's.
-bool has_closed_form(plan::Operation operation, plan::Between between) {
-  using plan::Between;
-  if (operation == plan::Operation::allreduce) return true;
-  return between != Between::multi_group && between != Between::multi_group_lean && between != Between::gather_based &&
-         between != Between::single_group_ring && between != Between::single_group_direct;
-}
-
 double estimate(const Scene& scene) {
   using plan::Operation;
   switch (scene.problem.operation) {
@@ -33,9 +25,8 @@ double estimate(const Scene& scene) {
 
 }  // namespace
 
-std::optional<double> estimate_choice(const topology::Topology& topology, const plan::Problem& problem,
-                                      const plan::Choice& choice, const cost::Parameters& parameters) {
-  if (!has_closed_form(problem.operation, choice.between)) return std::nullopt;
+double estimate_choice(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
+                       const cost::Parameters& parameters) {
   if (problem.bytes == 0 && problem.operation != plan::Operation::barrier) return 0;
   const cost::Parameters here = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()));
   return estimate(Scene(topology, problem, choice, here));

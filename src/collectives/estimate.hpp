@@ -1,8 +1,6 @@
 #pragma once
 // The time of a choice without building its plan: what the built-in choice compares.
 
-#include <optional>
-
 #include "cost/parameters.hpp"
 #include "plan/program.hpp"
 
@@ -12,10 +10,10 @@ namespace espalier::collectives {
 /// composed of (cost/node_time.hpp, cost/network_time.hpp), by the rules of cost::estimate_time, which plays the whole
 /// plan through and which this approximates: within 15 % for half of all plans, and in
 /// nine of ten cases the same order (tests/unit/collectives/estimate_test.cpp).
-/// Unequal nodes are taken for as large as the largest. `choice` must be valid for the problem. Empty for an algorithm
-/// that has no closed form. O(log ranks), no allocation. Simple arithmetic in a fixed order: equal on all ranks that
+/// Unequal nodes are taken for as large as the largest. `choice` must be valid for the problem. O(log ranks), no
+/// allocation. Simple arithmetic in a fixed order: equal on all ranks that
 /// run one build.
-std::optional<double> estimate_choice(const topology::Topology& topology, const plan::Problem& problem,
-                                      const plan::Choice& choice, const cost::Parameters& parameters = {});
+double estimate_choice(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
+                       const cost::Parameters& parameters = {});
 
 }  // namespace espalier::collectives

@@ -14,7 +14,7 @@ namespace {
 /// A pipeline of segments down a tree: the first one's way, then one after the other at the pace of the slowest part,
 /// which is a speaker's link, or its processor that hands on and passes to its node, or the node.
 double tree_time(const Scene& s, double way, double degree) {
-  const double link = degree * s.network.serial(s.segment());
+  const double link = s.network.at_once(degree, s.segment());
   const double speaker = degree * s.is.overhead + s.node.spread_writer(s.segment());
   const double pace = std::max({link, speaker, s.node.spread_reader(s.segment())});
   return way + (s.segments() - 1) * pace + s.node.spread(s.segment());
@@ -25,7 +25,7 @@ double tree_time(const Scene& s, double way, double degree) {
 double scatter_allgather_time(const Scene& s) {
   const double chunk = s.bytes / s.nodes;
   const double rounds = cost::rounds_of(s.nodes, s.choice.radix);
-  const double scatter = rounds * s.network.delay() + (s.nodes - 1) * chunk / s.is.link_rate;
+  const double scatter = rounds * s.network.delay() + (s.nodes - 1) * chunk / s.is.connection_rate();
   const double speaker = s.is.overhead + s.node.spread_writer(chunk);
   const double round = std::max({s.network.message(chunk), speaker, s.node.spread_reader(chunk)});
   return scatter + (s.nodes - 1) * round + s.node.spread(chunk);
@@ -56,10 +56,16 @@ double rooted_wire_time(const Scene& s) {
   const double count = messages_of_node(s);
   if (s.choice.between == Between::pairwise) return s.network.delay() + s.network.several(s.elsewhere(), s.bytes);
   if (s.choice.between == Between::flat)
-    return s.network.delay() + s.network.several((s.nodes - 1) * count, s.of_node() / count);
+    return s.network.delay() +
+           std::max(s.network.several((s.nodes - 1) * count, s.of_node() / count), s.network.carried(s.of_node()));
   const int rounds = cost::rounds_of(s.nodes, s.choice.radix);
   const double least = count > 1 ? s.network.several((s.nodes - 1) * count, 0) : rounds * s.is.gap;
-  return rounds * s.network.delay() + std::max(least, (s.nodes - 1) * s.of_node() / s.is.link_rate);
+  return rounds * s.network.delay() + std::max(least, (s.nodes - 1) * s.of_node() / s.is.connection_rate());
+}
+
+bool has_groups(Between between) {
+  return between == Between::single_group_ring || between == Between::single_group_direct ||
+         between == Between::multi_group || between == Between::multi_group_lean;
 }
 
 double messages_of_root(const Scene& s) {
@@ -72,6 +78,7 @@ double messages_of_root(const Scene& s) {
 
 double estimate_broadcast(const Scene& s) {
   if (s.nodes == 1) return s.node.spread(s.bytes);
+  if (s.choice.between == Between::multi_group) return estimate_group_broadcast(s);
   const double message = s.network.message(s.segment());
   switch (s.choice.between) {
     case Between::scatter_allgather: return scatter_allgather_time(s);
@@ -106,6 +113,8 @@ double estimate_gather(const Scene& s) {
 
 double estimate_allgather(const Scene& s) {
   if (s.nodes == 1) return s.node.exchange(s.bytes);
+  if (s.choice.between == Between::gather_based) return estimate_gather_based_allgather(s);
+  if (has_groups(s.choice.between)) return estimate_group_allgather(s);
   const double begin = s.node.collect(s.bytes), end = reorder_time(s, s.ranks);
   const auto round = [&](double sent, double passed) {
     const double speaker = s.is.overhead + s.node.spread_writer(passed * s.of_node());
@@ -127,14 +136,16 @@ double estimate_allgather(const Scene& s) {
 
 double estimate_alltoall(const Scene& s) {
   if (s.nodes == 1) return s.node.swap(s.bytes);
+  if (s.choice.between == Between::multi_group) return estimate_group_alltoall(s);
   const double per_pair = s.bytes * s.on_node * s.on_node;
   if (s.choice.between == Between::flat) {
     const double fetch = (s.on_node - 1) * s.node.get(s.of_node()) + s.is.overhead;
-    const double exchange = (s.nodes - 1) * std::max(fetch, s.network.serial(per_pair));
+    const double exchange =
+        (s.nodes - 1) * std::max({fetch, s.network.serial(per_pair), s.network.carried(per_pair) / (s.nodes - 1)});
     return s.node.put(s.elsewhere() * s.bytes) + s.node.flag() + exchange + s.network.delay() + s.node.flag() +
            s.elsewhere() * s.node.get(s.bytes) + s.node.swap(s.bytes);
   }
-  const double link = s.on_node * s.elsewhere() * s.network.serial(s.bytes);
+  const double link = s.network.at_once(s.on_node * s.elsewhere(), s.bytes);
   return s.network.delay() + std::max(link, s.node.swap(s.bytes) + 2 * s.elsewhere() * s.is.overhead);
 }
 

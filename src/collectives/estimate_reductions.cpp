@@ -20,7 +20,7 @@ double reduce_tree_time(const Scene& s) {
   const double way = node + rounds * (last + (in_round - 1) * std::max(s.network.serial(bytes), s.node.combine(bytes)));
   const double processor = node + children * s.node.combine(bytes) + s.is.overhead;
   const double forward = s.problem.is_commutative ? 0 : s.network.message(bytes);
-  return way + forward + (s.segments() - 1) * std::max({processor, children * s.network.serial(bytes), forward});
+  return way + forward + (s.segments() - 1) * std::max({processor, s.network.at_once(children, bytes), forward});
 }
 
 /// All vectors, uncombined, to one leader or to all of them, which fold what they answer for.
@@ -45,7 +45,7 @@ double leaders_time(const Scene& s, double bytes) {
   const int rounds = cost::rounds_of(s.nodes + 1) - 1;  // of the last power of two
   const double lend = (1 << rounds) < s.nodes ? round(bytes) + s.network.message(bytes) : 0;
   if (s.choice.between == Between::recursive_doubling) return lend + rounds * round(bytes);
-  return lend + 2 * rounds * s.network.delay() + 2 * std::max(rounds * s.is.gap, share / s.is.link_rate) +
+  return lend + 2 * rounds * s.network.delay() + 2 * std::max(rounds * s.is.gap, share / s.is.connection_rate()) +
          s.node.combine(share);
 }
 
@@ -74,7 +74,8 @@ Exchanged round_of(const Scene& s, double bytes, int count, double combined) {
   const int groups = s.choice.groups, own = (groups + s.on_node - 1) / s.on_node * count;
   const double serial = std::max(groups * count * s.is.gap, bytes / s.is.link_rate);
   const double adding = own * s.node.combine(combined), calls = 2 * own * s.is.overhead;
-  return {s.is.latency + calls + adding, calls + adding, serial, serial, 1};
+  const double held = std::max(0.0, s.network.carried(bytes / (groups * count)) - serial);  // by its connection alone
+  return {s.is.latency + calls + adding + held, calls + adding, serial, serial, 1};
 }
 
 Exchanged exchange_of(const Scene& s, double bytes) {
@@ -144,7 +145,7 @@ double chain_time(const Scene& s) {
   const double middle = s.ranks > 2 ? link.before + link.with + link.after : 0;
   const double around =
       pieces > s.choice.cells ? (link.first + link.last + 2 * s.node.flag_to_one()) / s.choice.cells : 0;
-  const double wire = s.nodes == 1 ? 0 : s.network.serial(piece) * (s.is_blocked ? 1 : s.on_node);
+  const double wire = s.nodes == 1 ? 0 : s.network.at_once(s.is_blocked ? 1 : s.on_node, piece);
   return link.first + flags + (hops - 1) * link.with + link.last - (link.last > link.after ? link.before : 0) +
          (pieces - 1) * std::max({link.first, middle, link.last, around, wire});
 }
@@ -155,7 +156,7 @@ double halving_time(const Scene& s) {
   const int rounds = cost::rounds_of(s.nodes + 1) - 1;
   const bool is_even = (1 << rounds) == s.nodes;
   const double lend = is_even ? 0 : s.network.message(bytes) + s.node.combine(bytes);
-  const double phase = rounds * s.network.delay() + std::max(rounds * s.is.gap, share / s.is.link_rate);
+  const double phase = rounds * s.network.delay() + std::max(rounds * s.is.gap, share / s.is.connection_rate());
   return s.segments() * (s.node.reduce_to_leader(bytes) + lend + 2 * phase + s.node.combine(share));
 }
 
@@ -179,6 +180,7 @@ double estimate_allreduce(const Scene& s) {
 
 double estimate_reduce_scatter(const Scene& s) {
   if (s.nodes == 1) return s.node.reduce_blocks(s.bytes);
+  if (s.choice.between == Between::multi_group) return estimate_group_reduce_scatter(s);
   const double hand_out =
       s.on_node > 1 ? (s.on_node - 1) * s.node.put(s.bytes) + s.node.flag() + s.node.get(s.bytes) : 0;
   const double own = s.node.copy(s.bytes) + hand_out;
@@ -187,7 +189,7 @@ double estimate_reduce_scatter(const Scene& s) {
   const double part =
       s.is_blocked ? s.node.reduce_to_leader(s.of_node()) : s.on_node * s.node.reduce_to_leader(s.bytes);
   const double combined = s.nodes * part + (s.nodes - 1) * s.is.overhead;
-  const double sent = part + (s.nodes - 1) * s.network.serial(s.of_node()) + s.network.delay();
+  const double sent = part + s.network.at_once(s.nodes - 1, s.of_node()) + s.network.delay();
   return std::max(combined, sent) + (s.nodes - 1) * s.node.combine(s.of_node()) + own;
 }
 

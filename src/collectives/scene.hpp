@@ -58,4 +58,11 @@ double estimate_reduce_scatter(const Scene& scene);
 double estimate_scan(const Scene& scene);
 double estimate_barrier(const Scene& scene);
 
+/// The same of those by groups of masters, on several nodes.
+double estimate_group_broadcast(const Scene& scene);
+double estimate_group_allgather(const Scene& scene);
+double estimate_gather_based_allgather(const Scene& scene);
+double estimate_group_alltoall(const Scene& scene);
+double estimate_group_reduce_scatter(const Scene& scene);
+
 }  // namespace espalier::collectives

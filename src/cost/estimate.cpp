@@ -1,6 +1,8 @@
 #include "cost/estimate.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "cost/play.hpp"
 
@@ -8,6 +10,7 @@ namespace espalier::cost {
 namespace {
 
 /// LogGP with one link per node and direction: messages leave and enter one behind the other, and nothing lies between.
+/// A connection carries its messages one behind the other, too, at its own rate; links serve others meanwhile.
 class LinkPerNode final : public Wire {
  public:
   LinkPerNode(const topology::Topology& topology, const Parameters& parameters)
@@ -24,15 +27,23 @@ class LinkPerNode final : public Wire {
     out = std::max(out, when) + serial;
     double& in = in_[node(to)];
     in = std::max(in, out - serial + is_.latency) + serial;
-    play_->deliver(message, out, in);
+    const double departure = std::max(out, end_of_flow(from, to, bytes, when));
+    play_->deliver(message, departure, std::max(in, departure + is_.latency));
   }
 
  private:
+  /// When the connection has carried the message.
+  double end_of_flow(Rank from, Rank to, Bytes bytes, double when) {
+    if (is_.flow_rate >= is_.link_rate) return 0;
+    double& flow = flows_[{from.value, to.value}];
+    return flow = std::max(flow, when) + static_cast<double>(bytes) / is_.flow_rate;
+  }
   std::size_t node(Rank rank) const { return static_cast<std::size_t>(topology_.node_of(rank).value); }
 
   const topology::Topology& topology_;
   const Parameters& is_;
-  std::vector<double> out_, in_;  ///< by node: busy until
+  std::vector<double> out_, in_;                 ///< by node: busy until
+  std::map<std::pair<int, int>, double> flows_;  ///< by sender and receiver: busy until
   Play* play_ = nullptr;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 // How long messages between nodes take, by LogGP (Alexandrov, Ionescu, Schauser, Scheiman 1995), for the exchanges of
-// src/trees and src/groups. A node's messages leave and enter through one link each, one behind the other.
+// src/trees and src/groups. A node's messages leave and enter through one link each, one behind the other; a connection
+// may carry less than a link.
 
 #include <algorithm>
 
@@ -14,11 +15,17 @@ class NetworkTime {
 
   /// What a message occupies a link for.
   double serial(double bytes) const { return std::max(is_.gap, bytes / is_.link_rate); }
+  /// What it occupies its connection for.
+  double carried(double bytes) const { return std::max(is_.gap, bytes / is_.connection_rate()); }
   /// What a message needs besides: both processors and the way.
   double delay() const { return is_.latency + 2 * is_.overhead; }
-  double message(double bytes) const { return delay() + serial(bytes); }
-  /// `count` messages that one processor starts one behind the other, until the last has left.
-  double several(double count, double bytes) const { return count * std::max(is_.overhead, serial(bytes)); }
+  double message(double bytes) const { return delay() + carried(bytes); }
+  /// `count` messages through one link at once, each on a connection of its own.
+  double at_once(double count, double bytes) const { return std::max(count * serial(bytes), carried(bytes)); }
+  /// The same by one processor that starts them one behind the other, until the last has left.
+  double several(double count, double bytes) const {
+    return count > 0 ? std::max(count * is_.overhead, at_once(count, bytes)) : 0;
+  }
 
  private:
   const Parameters& is_;

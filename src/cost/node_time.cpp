@@ -122,6 +122,46 @@ double NodeTime::swap(double block) const {
   return on_cores(waits * flag_ + all, ranks_ * all);
 }
 
+double NodeTime::pull_phase(const Phase& it) const {
+  if (ranks_ == 1) return copy(it.stretch);
+  const double runs = it.taken * std::ceil(it.stretch / it.run), bytes = it.taken * it.stretch / runs;
+  const double together = it.readers / it.writers - 1 + (it.is_both ? 1 : 0);
+  return runs * (single_copy(bytes) + std::max(0.0, together) * is_.together);
+}
+
+double NodeTime::phase_work(const Phase& it) const {
+  if (it.stretch <= 0 || it.taken <= 0 || it.readers <= 0) return 0;
+  if (is_single_copy_) return pull_phase(it);
+  const Pieces pieces = cut(it.stretch, cell_);
+  const double runs = std::ceil(pieces.bytes / it.run), write = put(pieces.bytes);
+  const double read = it.taken * runs * get(pieces.bytes / runs);
+  const double around = !it.is_both && pieces.count > cells_ ? (write + read + 2 * flag_) / cells_ : 0;
+  return pieces.count * (it.is_both ? write + read : std::max({write, read, around}));
+}
+
+double NodeTime::phase(const Phase& it) const {
+  if (it.stretch <= 0 || it.taken <= 0 || it.readers <= 0) return 0;
+  const double flag = ranks_ == 1 ? 0 : flag_;
+  if (is_single_copy_) return on_cores(2 * flag + pull_phase(it), it.readers * pull_phase(it));
+  const Pieces pieces = cut(it.stretch, cell_);
+  const double runs = std::ceil(pieces.bytes / it.run), write = put(pieces.bytes);
+  const double read = it.taken * runs * get(pieces.bytes / runs);
+  const double waits = cells_ > 1 || !it.is_both ? 1 : 2 * pieces.count - 1;
+  const double rest = it.is_both ? 0 : std::min(write, read);  // a pipeline is as long as its first piece
+  return on_cores(waits * flag + phase_work(it) + rest, pieces.count * (it.writers * write + it.readers * read));
+}
+
+double NodeTime::fold_slices(double slice, double groups, double masters) const {
+  if (ranks_ == 1 || slice <= 0) return groups * copy(slice);
+  const double turns = std::ceil(groups / masters);
+  const Pieces pieces = cut(slice, cell_ / groups);
+  const double write = (groups - turns) * put(pieces.bytes), folded = turns * fold(pieces.bytes);
+  const double waits = cells_ > 1 ? 1 : 2 * pieces.count - 1;
+  const double others = (ranks_ - masters) * groups * put(pieces.bytes);
+  return on_cores(waits * flag_ + pieces.count * (write + folded),
+                  pieces.count * (masters * (write + folded) + others));
+}
+
 /// Everyone's stretch by one rank. The own operand of two is read where it is; of more, somebody's must be fetched
 /// first, into scratch.
 double NodeTime::fold(double bytes) const {

@@ -8,6 +8,17 @@
 
 namespace espalier::cost {
 
+/// A phase in which some ranks of a node write a stretch each, and all or some take what they want of it
+/// (smp/phases.hpp).
+struct Phase {
+  double stretch = 0;   ///< bytes of one writer
+  double run = 0;       ///< bytes of it that are one run where a reader wants them
+  double writers = 1;   ///< ranks that write
+  double taken = 1;     ///< stretches that one reader takes
+  double readers = 1;   ///< ranks that take something
+  bool is_both = true;  ///< writers are readers, too
+};
+
 /// The largest node of a topology under a choice of cells or single copy. All times are microseconds from the common
 /// start to the last rank's end; sizes are bytes, as doubles, since they only take part in times. Follows the play of
 /// cost/estimate.hpp: ranks run side by side, a flag is seen one line's way after it was posted, a pipeline runs at the
@@ -44,6 +55,12 @@ class NodeTime {
   /// Everyone combines its own block of all vectors (reduce_blocks in the same file).
   double reduce_blocks(double block) const;
 
+  double phase(const Phase& phase) const;
+  /// Until the next phase may begin: what a phase keeps its busiest rank from doing anything else.
+  double phase_work(const Phase& phase) const;
+  /// Each of `masters` ranks folds its slice of everyone's vector, all at once (collectives/masters_fold.hpp).
+  double fold_slices(double slice, double groups, double masters) const;
+
   double copy(double bytes) const { return timed(is_.copy, bytes); }
   double put(double bytes) const { return timed(is_.put, bytes); }
   double get(double bytes) const { return timed(is_.get, bytes); }
@@ -67,6 +84,7 @@ class NodeTime {
   double timed(const Line& line, double bytes) const { return bytes > 0 ? line.of(bytes) + is_.step : 0; }
   double on_cores(double path, double work) const;
   double pipeline(const Pieces& pieces, double write, double read, double readers) const;
+  double pull_phase(const Phase& phase) const;
   double reduce(double bytes, bool for_all) const;
   double reduce_through_cells(double bytes, bool for_all) const;
   double reduce_by_single_copy(double bytes, bool for_all) const;

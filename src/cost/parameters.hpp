@@ -1,6 +1,9 @@
 #pragma once
 // What things cost on a machine. Times in microseconds, rates in bytes per microsecond (1000 = 1 GB/s).
 
+#include <algorithm>
+#include <limits>
+
 #include "plan/problem.hpp"
 
 namespace espalier::cost {
@@ -49,12 +52,17 @@ struct Parameters {
   double overhead = 0.4;
   double gap = 0.2;
   double link_rate = 10000;
+  /// What one connection (from one rank to another) carries, however idle the link: one TCP stream or queue pair often
+  /// fills no adapter (Qian, Rashti, Afsahi 2010, section 4). No bound of its own unless measured.
+  double flow_rate = std::numeric_limits<double>::infinity();
   /// Messages up to so many bytes are taken from their sender at once; for longer ones both sides must be ready.
   double eager = 64 << 10;
   /// Cores that the ranks of a node share, where they are fewer than ranks; and what handing one over costs (a yield).
   int cores = 2;
   double yield = 1.0;
 
+  /// What a connection reaches that has the link to itself.
+  double connection_rate() const { return std::min(link_rate, flow_rate); }
   /// The same where a rank's buffers have so many bytes together: no rate above that of the level that holds them.
   Parameters with_data_of(double bytes) const;
 };

@@ -109,8 +109,9 @@ double positive(const Json& value, const char* key) {
 cost::Parameters parameters_of(const Json& file) {
   using cost::Parameters;
   constexpr std::pair<const char*, double Parameters::*> times[] = {
-      {"flag", &Parameters::flag},         {"yield", &Parameters::yield}, {"latency", &Parameters::latency},
-      {"overhead", &Parameters::overhead}, {"gap", &Parameters::gap},     {"link_rate", &Parameters::link_rate}};
+      {"flag", &Parameters::flag},          {"yield", &Parameters::yield}, {"latency", &Parameters::latency},
+      {"overhead", &Parameters::overhead},  {"gap", &Parameters::gap},     {"link_rate", &Parameters::link_rate},
+      {"flow_rate", &Parameters::flow_rate}};
   constexpr std::pair<const char*, cost::Line Parameters::*> lines[] = {
       {"put", &Parameters::put}, {"get", &Parameters::get}, {"single_copy", &Parameters::single_copy}};
   Parameters is;

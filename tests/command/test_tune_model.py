@@ -39,6 +39,12 @@ def test_a_slow_network_is_known_by_its_largest_messages() -> None:
     assert model["latency"] == pytest.approx(99.5, abs=1)
 
 
+def test_a_network_whose_connections_are_held_back_is_known_by_its_groups() -> None:
+    groups = [{"groups": 2, "way": "direct", "bytes": 1 << 20, "us": 1.0, "mb_per_s": 45.0}]
+    model = model_of(a_machine(1, 1), {**PINGS, "groups": groups})
+    assert (model["link_rate"], model["flow_rate"]) == (45, pytest.approx(25, rel=0.01))
+
+
 def test_points_that_make_no_sense_and_crowded_nodes_leave_costs_to_be_assumed() -> None:
     upside_down = {
         "single_copy": [{"bytes": 1024, "way": "cells", "us": 9.0}, {"bytes": 16384, "way": "cells", "us": 1.0}]

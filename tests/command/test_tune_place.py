@@ -6,7 +6,7 @@ import pytest
 
 from espalier.core import load_core
 from espalier.errors import UserError
-from espalier.tuning.place import learn_messages, shape_of, survey
+from espalier.tuning.place import learn_groups, learn_messages, shape_of, survey
 from espalier.tuning.worker import Hello
 from tuning_bench import a_machine
 
@@ -37,6 +37,25 @@ def test_the_cost_of_messages_between_nodes_is_learnt_from_the_latency_curve() -
     assert learnt.link_rate == pytest.approx(25)
     assert 25 < learnt.latency <= 31
     assert learnt.cores == 2
+
+
+def _groups(*points: tuple[int, str, float]) -> list[dict[str, object]]:
+    return [{"groups": g, "way": way, "bytes": 1 << 20, "us": 1.0, "mb_per_s": rate} for g, way, rate in points]
+
+
+def test_where_connections_together_carry_more_than_one_the_link_has_their_rate_and_one_its_own() -> None:
+    pings = [{"between": "nodes", "bytes": size, "us": 30 + size / 14} for size in (8, 1 << 20, 4 << 20)]
+    machine = learn_messages(a_machine(2, 2), pings)
+    learnt = learn_groups(machine, _groups((1, "ring", 13.0), (2, "direct", 24.0))).parameters
+    assert (learnt.link_rate, learnt.flow_rate) == (pytest.approx(24), pytest.approx(14))
+    assert machine.parameters.flow_rate > 1e9, "the machine that it came from stays as it is"
+
+
+def test_where_one_connection_fills_the_link_it_has_no_bound_of_its_own() -> None:
+    pings = [{"between": "nodes", "bytes": size, "us": 30 + size / 25} for size in (8, 1 << 20, 4 << 20)]
+    learnt = learn_groups(learn_messages(a_machine(2, 2), pings), _groups((1, "ring", 24.0), (4, "ring", 25.5)))
+    assert learnt.parameters.flow_rate > 1e9
+    assert learnt.parameters.link_rate == pytest.approx(25)
 
 
 def test_without_messages_between_nodes_nothing_is_learnt() -> None:

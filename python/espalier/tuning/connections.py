@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 # Below this, two measurements of the same thing differ as much.
-_NOISE = 1.1
+NOISE = 1.1
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,11 @@ class Scaling:
         """The kind of least effort that nothing beats by more than noise."""
         kinds = sorted(self.kinds(), key=lambda it: (it.groups, it.way != "ring"))
         most = max(self.rate(kind, size) for kind in kinds)
-        return next(kind for kind in kinds if self.rate(kind, size) * _NOISE >= most)
+        return next(kind for kind in kinds if self.rate(kind, size) * NOISE >= most)
+
+    def most(self) -> float:
+        """MB/s that any of them reached at any size: what a node's link carries at least. 0 without points."""
+        return max(self._rate.values(), default=0.0)
 
     def useful_groups(self) -> int:
         """More groups than this gain nothing at any size. 1 without points."""
@@ -87,7 +91,7 @@ class Scaling:
         ring, direct = Groups(groups, "ring"), Groups(groups, "direct")
         if not {ring, direct} <= set(self.kinds()):
             return True
-        return any(self.rate(direct, size) > _NOISE * self.rate(ring, size) for size in self.sizes())
+        return any(self.rate(direct, size) > NOISE * self.rate(ring, size) for size in self.sizes())
 
     def findings(self) -> list[str]:
         """In sentences: which kind from which size on."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from espalier.tuning.candidates import Machine
-from espalier.tuning.place import learn_messages
+from espalier.tuning.place import learn_groups, learn_messages
 
 Curves = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -24,7 +25,10 @@ def model_of(machine: Machine, curves: Curves) -> dict[str, Any]:
         model |= _on_node(curves, assumed)
     learned = learn_messages(machine, curves.get("latency", [])).parameters
     if learned.link_rate != machine.parameters.link_rate:
+        learned = learn_groups(replace(machine, parameters=learned), curves.get("groups", [])).parameters
         model |= {"latency": round(learned.latency, 3), "link_rate": round(learned.link_rate, 1)}
+    if learned.flow_rate < learned.link_rate:
+        model["flow_rate"] = round(learned.flow_rate, 1)
     return model
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 from espalier.core import user_errors
 from espalier.machine import probe_single_copy
 from espalier.tuning.candidates import Machine
-from espalier.tuning.connections import Scaling, parse_points
+from espalier.tuning.connections import NOISE, Scaling, parse_points
 from espalier.tuning.problems import Shape
 from espalier.tuning.worker import Hello
 from espalier.units import parse_bytes
@@ -42,14 +43,24 @@ def shape_of(core: Any, hello: Hello, virtual_nodes: str | None) -> Shape:
 
 
 def learn_groups(machine: Machine, points: Sequence[Mapping[str, Any]]) -> Machine:
-    """The machine with the number of groups that the curve "groups" finds useful; the same without points."""
-    return replace(machine, most_groups=Scaling(parse_points(points)).useful_groups()) if points else machine
+    """The machine with what the curve "groups" says: the number of groups that are useful and, where connections
+    together carry more than the one that learn_messages has seen, the link's rate, of which that is one's share. The
+    same without points.
+    """
+    if not points:
+        return machine
+    scaling = Scaling(parse_points(points))
+    parameters = copy(machine.parameters)
+    if machine.shape.nodes > 1 and scaling.most() > NOISE * parameters.link_rate:
+        parameters.flow_rate, parameters.link_rate = parameters.link_rate, scaling.most()
+    return replace(machine, most_groups=scaling.useful_groups(), parameters=parameters)
 
 
 def learn_messages(machine: Machine, points: Sequence[Mapping[str, Any]]) -> Machine:
     """The machine with the cost of its messages between nodes as the latency curve shows it; the same without one.
 
-    Latency from the smallest message, the link's rate from what the largest takes longer than the one before.
+    Latency from the smallest message, the link's rate from what the largest takes longer than the one before: a pair of
+    ranks has one connection, so that on some networks the link carries more (learn_groups).
     """
     times = sorted((int(it["bytes"]), float(it["us"])) for it in points if it.get("between") == "nodes")
     if len(times) < 3 or times[-1][1] <= times[-2][1]:

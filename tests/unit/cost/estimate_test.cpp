@@ -62,6 +62,28 @@ TEST(Estimate, MessagesOfANodeShareItsLink) {
   EXPECT_NEAR(two - one, (1 << 20) / is.link_rate, 2 * is.overhead + 10 * is.step);
 }
 
+TEST(Estimate, AConnectionCarriesNoMoreThanItsRateHoweverIdleTheLink) {
+  Parameters is;
+  is.flow_rate = is.link_rate / 4;
+  const double delay = 2 * is.overhead + is.latency, flow = 100000 / is.flow_rate;
+  const auto chain = [&](const std::string& segment) {
+    return time_of({0, 1}, Operation::broadcast, 100000, "chain" + segment, {}, is);
+  };
+  EXPECT_NEAR(chain(""), delay + flow, 10 * is.step);
+  EXPECT_NEAR(chain(",segment=1K"), delay + flow, 110 * (is.step + is.overhead)) << "segments share the connection";
+}
+
+TEST(Estimate, ConnectionsSideBySideFillTheLinkThatOneDoesNot) {
+  Parameters is;
+  is.flow_rate = is.link_rate / 1.8;
+  const auto take = [&](const std::string& groups) {
+    return time_of({0, 0, 0, 0, 1, 1, 1, 1}, Operation::broadcast, 4 << 20, "multi_group,segment=64K,groups=" + groups, {}, is);
+  };
+  EXPECT_NEAR(take("1"), (4 << 20) / is.flow_rate, 0.25 * take("1"));
+  EXPECT_LT(take("2"), 0.75 * take("1"));
+  EXPECT_LT(take("4"), 1.1 * take("2"));
+}
+
 TEST(Estimate, LargeMessagesOnANodeWantSingleCopyOrAPipeline) {
   const std::vector<int> node(4, 0);
   const double one_cell = time_of(node, Operation::broadcast, 256 << 10, "knomial,cell=32K,cells=1");

@@ -122,6 +122,8 @@ TEST(Table, brings_the_costs_that_were_measured_and_assumes_the_others) {
   const auto is =
       Table::parse(with(R"({"link_rate":25.0,"single_copy":[0.7,9000],"colour":"red"})"), "it").parameters();
   EXPECT_EQ(is.link_rate, 25);
+  EXPECT_EQ(is.connection_rate(), 25) << "nobody has seen that a connection carries less";
+  EXPECT_EQ(Table::parse(with(R"({"link_rate":25.0,"flow_rate":14})"), "it").parameters().connection_rate(), 14);
   EXPECT_EQ(is.single_copy.fixed, 0.7);
   EXPECT_EQ(is.single_copy.rate, 9000);
   EXPECT_EQ(is.latency, assumed.latency);
