@@ -69,6 +69,24 @@ def test_points_and_conditions_are_read_back_as_they_were_written(tmp_path: Path
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_a_run_under_one_more_mpi_can_be_added_to_what_others_gave(tmp_path: Path) -> None:
+    def give(mpi: str, times: list[float], add: bool = True) -> Result:
+        points = [Point.exact(f"{mpi}, 4 × 4", "native", 4.0, us) for us in times]
+        way = Way(Where.EMULATED, lambda task: Data(Where.EMULATED, points, ["links", f"under {mpi}"]),
+                  a_way([]).judge, Axes("bytes", "µs"), "made up", "1 s", uses_mpi=True)  # fmt: skip
+        figure = Figure("smp/3", "Figure 3", "Made up", "it is so.", [way])
+        return run.run(figure, way, Task(quick=True, mpis=[mpi]), tmp_path, add)  # type: ignore[list-item]
+
+    give("one", [1.0], add=False)
+    both = give("two", [2.0])
+    assert both.data.panels == ["one, 4 × 4", "two, 4 × 4"]
+    again = give("one", [3.0])
+    assert [point.value for point in again.data.points] == [2.0, 3.0]
+    assert again.conditions.mpis == ("two", "one")
+    assert again.data.notes == ("links", "under two", "under one")
+    assert give("one", [4.0], add=False).data.panels == ["one, 4 × 4"]
+
+
 def test_a_run_leaves_data_conditions_and_two_pictures(tmp_path: Path) -> None:
     figure = a_figure(POINTS)
     result = run.run(figure, figure.ways[0], Task(quick=True), tmp_path)

@@ -145,6 +145,16 @@ def test_the_family_holds_when_each_is_best_in_its_range() -> None:
     assert groups_judges.judge_family(data({"p": swapped})).kind is Kind.FAILS  # type: ignore[arg-type]
 
 
+def test_the_family_meets_the_best_native_of_all_mpis_and_the_one_beside_it() -> None:
+    panels = {
+        "a": {**FAMILY, "native": {16 * K: 140.0}, "Espalier": {16 * K: 100.0}},
+        "b": {"1 group": {16 * K: 100.0}, "native": {16 * K: 95.0}, "Espalier": {16 * K: 100.0}},
+    }
+    told = groups_judges.judge_family(data(panels)).because  # type: ignore[arg-type]
+    assert "the best member is 1.36 to 1.36× as fast as the best native of all MPIs" in told
+    assert "the best member is at least 0.95×, Espalier's pick at least 0.95×" in told
+
+
 def test_lean_forms_do_not_count_as_the_papers() -> None:
     lean = {**FAMILY, "2 groups, lean": {4: 0.5, K: 0.5, 16 * K: 0.5}}
     verdict = groups_judges.judge_family(data({"p": lean}))  # type: ignore[arg-type]

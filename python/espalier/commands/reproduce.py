@@ -40,6 +40,9 @@ def reproduce(
     from_data: Annotated[
         bool, typer.Option("--from-data", help="Judge and draw what is in the folder again; measure nothing.")
     ] = False,
+    add: Annotated[
+        bool, typer.Option("--add", help="Keep what the folder has of the same figures under other MPIs.")
+    ] = False,
     page: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also a page of all that is in the folder (Markdown).")
     ] = None,
@@ -58,7 +61,7 @@ def reproduce(
         if not results:
             raise UserError(f"{output} has no data of {figure}", "name the folder with --output")
     else:
-        results = _run(wanted, where, _mpis(mpi, wanted, where), ppn, quick, output)
+        results = _run(wanted, where, _mpis(mpi, wanted, where), ppn, quick, output, add)
     if page is None and figure == "all":
         page = output / "results.md"
     if page is not None:
@@ -80,7 +83,13 @@ def _mpis(names: str | None, figures: Sequence[Figure], where: Where | None) -> 
 
 
 def _run(
-    figures: Sequence[Figure], where: Where | None, mpis: Sequence[Mpi], ppn: int, quick: bool, output: Path
+    figures: Sequence[Figure],
+    where: Where | None,
+    mpis: Sequence[Mpi],
+    ppn: int,
+    quick: bool,
+    output: Path,
+    add: bool,
 ) -> list[Result]:
     """All ways of all figures. A single one that cannot run is an error; of several, it is skipped with the reason."""
     if len(figures) == 1:
@@ -94,7 +103,7 @@ def _run(
     for figure, way in pairs:
         console.note(f"{figure.id}, {way.where} (about {way.takes})")
         try:
-            results.append(run.run(figure, way, Task(quick, mpis, ppn), output))
+            results.append(run.run(figure, way, Task(quick, mpis, ppn), output, add))
         except UserError as error:
             failure = error
             console.note(f"{figure.id}, {way.where}: skipped: {error.message}")

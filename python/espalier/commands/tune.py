@@ -13,7 +13,6 @@ from espalier.commands.tune_request import (
     TRANSPORT,
     Request,
     check_place,
-    default_path,
     emulated,
     parse_duration,
     parse_operations,
@@ -24,6 +23,7 @@ from espalier.commands.tune_told import tell
 from espalier.core import load_core
 from espalier.mpis import find_default_mpi, select_mpi
 from espalier.settings import parse_settings
+from espalier.tuning.places import lab_table, own_table
 from espalier.tuning.table import MPI
 
 _INTERRUPTED = 130  # as shells report it
@@ -35,7 +35,8 @@ def tune(
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
     budget: Annotated[str, typer.Option(help="Most time to spend: 90s, 10m, 1h.")] = "10m",
     output: Annotated[
-        Path | None, typer.Option("-o", help="The table. Default: your own, in ~/.config (with --lab: table-lab.json).")
+        Path | None,
+        typer.Option("-o", help="The table. Default: your own, in ~/.config (with --lab: table-lab-MPI.json)."),
     ] = None,
     mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
     virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
@@ -68,7 +69,7 @@ def tune(
     if virtual_nodes is not None:
         variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
     hosts, network = emulated(ppn) if lab else (None, "")
-    path = output or default_path(core, lab)
+    path = output or (lab_table(core, chosen) if lab else own_table(core))
     check_place(path)
     request = Request(
         chosen, hosts.ranks if hosts else ranks, variables, hosts, network, operations, wanted_sizes, margin, cold,

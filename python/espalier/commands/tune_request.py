@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -90,12 +89,6 @@ def emulated(ppn: int) -> tuple[Hosts, str]:
     """How to reach the emulated cluster, and what it is. Raises UserError when none is up."""
     spec = cluster.load()
     return cluster.hosts(spec, ppn), str(spec)
-
-
-def default_path(core: Any, lab: bool) -> Path:
-    """What an emulated network teaches must not steer real jobs: its table has a name that no job looks for."""
-    usual = Path(core.table_places(os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("HOME", ""))[0])
-    return usual.with_name("table-lab.json") if lab else usual
 
 
 def check_place(path: Path) -> None:

@@ -2,12 +2,18 @@
 
 Their network gave one connection 1/1.8 of what three carried together. `espalier lab up --flow-cap 0.55` stands in for
 that on the emulated cluster, a bound per connection in the simulation.
+
+The curve "Espalier" of figure 5 is what a user's program would get: what `espalier tune --lab --ppn 4 --ops allgather`
+has found under that MPI, if it has been run, else the built-in choice. A note says which, and where it switches.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from espalier.core import load_core
@@ -19,6 +25,9 @@ from espalier.reproduce.figure import Axes, Data, Figure, Point, Task, Way, Wher
 from espalier.reproduce.measuring import Effort, Part, Place, choice_job, time_choices, under_each_mpi
 from espalier.simulation.simulator import Request, simulate_all
 from espalier.tuning.connections import Scaling, parse_points
+from espalier.tuning.places import lab_table
+from espalier.tuning.table import read_table
+from espalier.units import format_bytes
 
 _NODES, _PER_NODE = 4, 4  # the paper's cluster
 _CELLS = "within=cells,cell=32K,cells=8"
@@ -120,7 +129,10 @@ def measure_family(task: Task) -> Data:
 
 def _family(mpi: Mpi, place: Place, sizes: list[int], effort: Effort) -> Part:
     panel, points, notes = f"{mpi}, {place}", [], set()
-    with choice_job(mpi, place, {}) as worker:
+    table = _tuned(mpi)
+    with choice_job(mpi, place, {"ESPALIER_TABLE": str(table)} if table else {}) as worker:
+        picked = _switches(table, place, worker.hello.library) if table else "the built-in choice"
+        notes.add(f"Espalier under {mpi}: {picked}.")
         for size in sizes:
             forms = {
                 member.name: [f"{member.choice},{way}" for way in (_CELLS, "within=single_copy")]
@@ -136,6 +148,35 @@ def _family(mpi: Mpi, place: Place, sizes: list[int], effort: Effort) -> Part:
                 else:
                     notes.add(f"{panel}, {name}: {times[choices[0]].refused}")
     return Part(points, sorted(notes))
+
+
+def _tuned(mpi: Mpi) -> Path | None:
+    """The table that is named, or the one that `espalier tune --lab` has written under this MPI."""
+    named = os.environ.get("ESPALIER_TABLE", "")
+    path = Path(named) if named else lab_table(load_core(), mpi)
+    return path if path.exists() else None
+
+
+def _switches(path: Path, place: Place, library: str) -> str:
+    """From which block on which selection holds by a table, if it was made here and under this MPI. Raises UserError
+    for one that cannot be read."""
+    core = load_core()
+    table = read_table(core, path)
+    if reason := core.why_foreign(table.core.signature, core.probe_signature(library)):
+        return f"the built-in choice, since {path} is {reason}"
+    rows = sorted(
+        (row["measured"]["bytes"], str(row["selection"]))
+        for row in table.raw["rows"]
+        if (row["operation"], row["nodes"][0], row["ppn"][0]) == ("allgather", place.nodes, place.per_node)
+    )
+    runs = [(choice, [size for size, _ in same]) for choice, same in itertools.groupby(rows, key=lambda it: it[1])]
+    told = [f"{choice} {_span(sizes)}" for choice, sizes in runs]
+    return f"tuned, {'; '.join(told)}" if told else "the built-in choice: its table has no row for this shape"
+
+
+def _span(sizes: list[int]) -> str:
+    first, last = format_bytes(sizes[0]), format_bytes(sizes[-1])
+    return f"at {first}" if first == last else f"from {first} to {last}"
 
 
 def _lab_notes() -> list[str]:

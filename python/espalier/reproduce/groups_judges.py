@@ -82,6 +82,7 @@ def judge_family(data: Data) -> Verdict:
             claims.append(_native_wins(data, panel, best))
     verdict = weigh(claims)
     because = f"{verdict.because}; our lean forms, not the paper's, beat all at {leaner} points"
+    because += _against_natives(data)
     return _with_caveat(data, Verdict(verdict.kind, because, verdict.parts))
 
 
@@ -95,6 +96,32 @@ def _winners(data: Data, panel: str, curves: Sequence[str]) -> dict[int, str]:
             size = int(x)
             best[size] = min(best.get(size, (point.value, curve)), (point.value, curve))
     return {size: curve for size, (_, curve) in sorted(best.items())}
+
+
+def _against_natives(data: Data) -> str:
+    """The best member against the best native of all MPIs, from 64 KB to 1 MB of result; and each MPI's own race."""
+    ratios, own, picks = [], [], []
+    for size in (4 << 10, 16 << 10, 64 << 10):
+        x = float(size)
+        natives = [curve[x].value for panel in data.panels if x in (curve := data.curve(panel, "native"))]
+        best = [_winners(data, panel, data.curves(panel)).get(size, "") for panel in data.panels]
+        times = [data.curve(panel, name)[x].value for panel, name in zip(data.panels, best, strict=True) if name]
+        if not natives or len(times) != len(natives):
+            continue
+        ratios.append(min(natives) / min(times))
+        own += [native / time for native, time in zip(natives, times, strict=True)]
+        picks += [
+            native / data.curve(panel, "Espalier")[x].value
+            for panel, native in zip(data.panels, natives, strict=True)
+            if x in data.curve(panel, "Espalier")
+        ]
+    if not ratios:
+        return ""
+    picked = f", Espalier's pick at least {min(picks):.2f}×" if picks else ""
+    return (
+        f"; with blocks of 4K to 64K the best member is {min(ratios):.2f} to {max(ratios):.2f}× as fast as the best "
+        f"native of all MPIs; against the native beside it the best member is at least {min(own):.2f}×{picked}"
+    )
 
 
 def _native_wins(data: Data, panel: str, best: dict[int, str]) -> tuple[str, bool | None]:

@@ -35,15 +35,31 @@ def choose_ways(figure: Figure, where: Where | None) -> list[Way]:
     return [way]
 
 
-def run(figure: Figure, way: Way, task: Task, folder: Path) -> Result:
-    """Makes the data, keeps and draws them. Raises UserError when something it needs is missing."""
+def run(figure: Figure, way: Way, task: Task, folder: Path, add: bool = False) -> Result:
+    """Makes the data, keeps and draws them; with `add` beside what the folder has under other MPIs. Raises UserError
+    when something it needs is missing."""
     begun = conditions.begin(task.mpis if way.uses_mpi else (), task.quick)
     start = time.monotonic()
     data = way.produce(task)
     result = Result(figure, way, data, replace(begun, seconds=round(time.monotonic() - start, 1)))
+    if add and (kept := store.load_one(figure, way, folder)):
+        result = _join(kept, result)
     store.save(result, folder)
     plot.draw(result, folder)
     return result
+
+
+def _join(old: Result, new: Result) -> Result:
+    """The old panels and notes that the new data do not have, then the new ones. What else there is to know is the
+    later run's, but for the MPIs and the time."""
+    mpis = [mpi for mpi in old.conditions.mpis if mpi not in new.conditions.mpis]
+    points = [point for point in old.data.points if point.panel not in new.data.panels]
+    notes = [note for note in old.data.notes if not any(mpi in note for mpi in new.conditions.mpis)]
+    data = replace(new.data, points=[*points, *new.data.points], notes=tuple(dict.fromkeys([*notes, *new.data.notes])))
+    seconds = round(old.conditions.seconds + new.conditions.seconds, 1)
+    return replace(
+        new, data=data, conditions=replace(new.conditions, mpis=(*mpis, *new.conditions.mpis), seconds=seconds)
+    )
 
 
 def redraw(figures: Sequence[Figure], folder: Path) -> list[Result]:

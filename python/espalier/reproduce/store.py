@@ -66,13 +66,18 @@ def load(figures: Sequence[Figure], folder: Path) -> list[Result]:
     found = []
     for figure in figures:
         for way in figure.ways:
-            path = folder / f"{figure.id.replace('/', '-')}-{way.where}.json"
-            if path.exists():
-                found.append(_load_one(figure, way, path))
+            if result := load_one(figure, way, folder):
+                found.append(result)
     return found
 
 
-def _load_one(figure: Figure, way: Way, path: Path) -> Result:
+def load_one(figure: Figure, way: Way, folder: Path) -> Result | None:
+    """None when the folder has no data of it. Raises UserError for a damaged file."""
+    path = folder / f"{figure.id.replace('/', '-')}-{way.where}.json"
+    return _read(figure, way, path) if path.exists() else None
+
+
+def _read(figure: Figure, way: Way, path: Path) -> Result:
     table = path.with_suffix(".csv")
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
