@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#1f7a4d", "#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8", "#b8336a", "#8c7a1f", "#4d4d4d", "#d18fb0")
 _NATIVE = "#8a8f98"
 _COLUMNS = 3
+_MOST_INSIDE = 6  # curves whose legend leaves room for the curves
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: small files, and one can search them
     "svg.hashsalt": "espalier",  # the same picture is the same file
@@ -93,7 +94,10 @@ def _draw_panel(diagram: Diagram, data: Data, panel: str, axes: Axes) -> None:
     diagram.set_xlabel(axes.x)
     diagram.set_ylabel(axes.y)
     diagram.grid(alpha=0.25, linewidth=0.5)
-    diagram.legend(fontsize=6, frameon=False)
+    if len(data.curves(panel)) <= _MOST_INSIDE:
+        diagram.legend(fontsize=6, frameon=False)
+    else:  # it would hide lines
+        diagram.legend(fontsize=6, frameon=False, ncol=3, loc="upper center", bbox_to_anchor=(0.5, -0.22))
 
 
 def _draw_lines(diagram: Diagram, data: Data, panel: str, axes: Axes) -> None:
