@@ -52,8 +52,9 @@ class Candidates {
     Choice choice;
     choice.between = algorithm.between;
     if (topology_.nodes() == 1) return vary_within(choice);
-    if (algorithm.between == Between::multi_group) return vary_groups(choice);
     const std::string_view knobs = algorithm.knobs;
+    if (knobs.find("groups=") != knobs.npos)
+      return problem_.operation == Operation::allreduce ? vary_slices(choice) : vary_groups(choice, knobs);
     const bool has_radix = knobs.find("radix") != knobs.npos, has_segment = knobs.find("segment") != knobs.npos;
     for (const int radix : {2, 4}) {
       choice.radix = radix;
@@ -73,9 +74,9 @@ class Candidates {
 
   /// Every rank folds and exchanges a slice for its node, or four ranks do; where ranks have cores, and a node has more
   /// than one. Long cells, since each holds slots of all groups. Dividing by four takes half as many rounds as halving.
-  void vary_groups(Choice choice) {
+  void vary_slices(Choice choice) {
     const int most = std::min(topology_.largest_node(), 64);
-    if (problem_.operation != Operation::allreduce || topology_.capabilities().oversubscribed || most == 1) return;
+    if (topology_.capabilities().oversubscribed || most == 1) return;
     choice.radix = problem_.is_commutative ? 4 : 2;
     for (const int groups : {most, 4}) {
       choice.groups = groups;
@@ -85,6 +86,28 @@ class Candidates {
       }
       if (groups == 4) break;  // once is enough
     }
+  }
+
+  /// One group, two, and as many as ranks, up to eight; what lies between is for those who tune. Round a ring segments
+  /// go on as they come; elsewhere they only make more messages.
+  void vary_groups(Choice choice, std::string_view knobs) {
+    using plan::Exchange;
+    const int most = std::min(8, topology_.largest_node());
+    const bool has_segment = knobs.find("segment") != knobs.npos, has_exchange = knobs.find("exchange") != knobs.npos;
+    const bool doubles = problem_.operation == Operation::broadcast;  // an allgather has forms that do, for less
+    choice.groups = 0;
+    for (const int groups : {1, 2, most}) {
+      if (groups > most || choice.groups == groups) continue;
+      choice.groups = groups;
+      vary_exchange(choice, Exchange::direct, false);
+      if (has_exchange && doubles) vary_exchange(choice, Exchange::recursive_doubling, false);
+      if (has_exchange) vary_exchange(choice, Exchange::ring, has_segment);
+    }
+  }
+
+  void vary_exchange(Choice choice, plan::Exchange exchange, bool has_segment) {
+    choice.exchange = exchange;
+    vary_segment(choice, has_segment);
   }
 
   void vary_long_cells(Choice choice) {
@@ -97,8 +120,9 @@ class Candidates {
 
   /// What there is to cut: a node's blocks or a vector.
   Bytes longest_message() const {
-    const bool is_rooted = problem_.operation == Operation::scatter || problem_.operation == Operation::gather;
-    return problem_.bytes * static_cast<Bytes>(is_rooted ? topology_.largest_node() : 1);
+    const bool is_of_node = problem_.operation == Operation::scatter || problem_.operation == Operation::gather ||
+                            problem_.operation == Operation::allgather;
+    return problem_.bytes * static_cast<Bytes>(is_of_node ? topology_.largest_node() : 1);
   }
 
   void vary_within(Choice choice) {
@@ -133,7 +157,7 @@ class Candidates {
   }
   /// Leaders of an all-to-all lay out whole rounds in their cells.
   bool fills_window(const Choice& choice) const {
-    return problem_.operation == Operation::alltoall && choice.between == Between::flat;
+    return problem_.operation == Operation::alltoall && choice.between != Between::pairwise;
   }
 
   const Topology& topology_;
@@ -151,6 +175,13 @@ bool is_new_on_one_node(const Algorithm& algorithm, const Algorithm* before) {
   return algorithm.operation == Operation::scan || algorithm.operation == Operation::exscan;
 }
 
+/// The paper's groups move what its Table 1 says; multi_group_lean does the same exchange with less.
+bool has_leaner_form(const Algorithm& algorithm) {
+  return algorithm.operation == Operation::allgather &&
+         (algorithm.between == Between::single_group_ring || algorithm.between == Between::single_group_direct ||
+          algorithm.between == Between::multi_group);
+}
+
 }  // namespace
 
 std::vector<Choice> derive_candidates(const Topology& topology, const Problem& problem) {
@@ -158,7 +189,9 @@ std::vector<Choice> derive_candidates(const Topology& topology, const Problem& p
   const Algorithm* before = nullptr;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.operation != problem.operation) continue;
-    if (topology.nodes() > 1 || is_new_on_one_node(algorithm, before)) candidates.add(algorithm);
+    const bool is_candidate =
+        topology.nodes() > 1 ? !has_leaner_form(algorithm) : is_new_on_one_node(algorithm, before);
+    if (is_candidate) candidates.add(algorithm);
     before = &algorithm;
   }
   return std::move(candidates).take();

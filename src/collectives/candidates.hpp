@@ -7,12 +7,12 @@
 
 namespace espalier::collectives {
 
-/// Every algorithm of the operation that has a closed form (estimate.hpp), with a few values of each knob that it has:
-/// radix 2 and 4; as many groups as a node has ranks, and four; whole messages and segments of 16K, 64K and 256K; one
-/// stage of cells, pipelines of 8K and 32K cells, and single copy where the system allows it and every rank has a core
-/// (without one it loses: the kernel copies in somebody else's turn). Of algorithms that are the same on one node the
-/// first. In a fixed order, the simplest first; not all of them are valid (registry.hpp: why_invalid). At most about
-/// 100, whatever the number of ranks.
+/// Every algorithm of the operation (of the groups of an allgather the leaner form), with a few values of its knobs:
+/// radix 2 and 4; one, two and as many groups as a node has ranks (of an allreduce these and four); whole messages and
+/// segments of 16K, 64K and 256K; one stage of cells, pipelines of 8K and 32K cells, and single copy where the system
+/// allows it and every rank has a core (without one it loses: the kernel copies in somebody else's turn). Of algorithms
+/// that are the same on one node the first. In a fixed order, the simplest first; not all of them are valid
+/// (registry.hpp: why_invalid). At most about 100, whatever the number of ranks.
 std::vector<plan::Choice> derive_candidates(const topology::Topology& topology, const plan::Problem& problem);
 
 }  // namespace espalier::collectives

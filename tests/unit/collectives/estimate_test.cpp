@@ -189,7 +189,7 @@ TEST(ClosedForm, KnowsWhatOverlapsWhenAllRanksOfANodeExchange) {
       problem.element = 8;
       const Choice choice = parse_choice(Operation::allreduce, std::string("multi_group,groups=8,") + knobs);
       const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
-      EXPECT_NEAR(estimate_choice(topology, problem, choice).value_or(0) / played, 1, 0.15) << bytes << " " << knobs;
+      EXPECT_NEAR(estimate_choice(topology, problem, choice) / played, 1, 0.15) << bytes << " " << knobs;
     }
 }
 
