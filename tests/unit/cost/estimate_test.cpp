@@ -77,7 +77,8 @@ TEST(Estimate, ConnectionsSideBySideFillTheLinkThatOneDoesNot) {
   Parameters is;
   is.flow_rate = is.link_rate / 1.8;
   const auto take = [&](const std::string& groups) {
-    return time_of({0, 0, 0, 0, 1, 1, 1, 1}, Operation::broadcast, 4 << 20, "multi_group,segment=64K,groups=" + groups, {}, is);
+    return time_of({0, 0, 0, 0, 1, 1, 1, 1}, Operation::broadcast, 4 << 20, "multi_group,segment=64K,groups=" + groups,
+                   {}, is);
   };
   EXPECT_NEAR(take("1"), (4 << 20) / is.flow_rate, 0.25 * take("1"));
   EXPECT_LT(take("2"), 0.75 * take("1"));
