@@ -145,7 +145,7 @@ void NodeReduction::fold(const Piece& piece) {
     target = is_single_copy_ ? Range{Buffer::scratch, scratch_, own.bytes} : Range{Buffer::window, cell, own.bytes};
   fold_.run(builder_.node_size() - 1, piece.offset + own.offset, cell, target);
   if (is_leader()) return;
-  if (!wants(me) && is_single_copy_) builder_.push(leader_, result_, at, Buffer::scratch, scratch_, own.bytes);
+  if (is_single_copy_) push_result(target, at);
   if (wants(me) && !is_single_copy_) builder_.put(result_, at, own.bytes, cell);
   builder_.post(Flag::release, tick(piece.number));
 }
@@ -165,8 +165,15 @@ void NodeReduction::take(int rank, const Piece& piece) {
   builder_.await(LocalRank(rank), Flag::release, tick(piece.number));
   if (!is_single_copy_)
     builder_.get(LocalRank(rank), cells_.offset(piece.number) + slice.offset, result_, at, slice.bytes);
-  else if (leader_ == everyone)
-    builder_.pull(LocalRank(rank), result_, at, result_, at, slice.bytes);
+}
+
+/// To whoever wants it. Not pulled: what a core has just written is slow to fetch from where it is (allreduce of two
+/// ranks, pulled / pushed, in us: PLACEHOLDER).
+void NodeReduction::push_result(const Range& from, Bytes to) {
+  const int count = builder_.node_size();
+  for (int distance = 1; distance < count; ++distance)
+    if (const int rank = (builder_.local().value + distance) % count; wants(rank))
+      builder_.push(LocalRank(rank), result_, to, from.buffer, from.offset, from.bytes);
 }
 
 void NodeReduction::gather(Bytes offset, Bytes to, Bytes bytes) {

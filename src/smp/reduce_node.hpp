@@ -64,6 +64,7 @@ class NodeReduction {
   void fold(const Piece& piece);
   void collect(const Piece& piece);
   void take(int rank, const Piece& piece);
+  void push_result(const Range& from, Bytes to);
   void gather_through_cells(Bytes offset, Bytes to, Bytes bytes);
   void offer(const Range& from);
   void accept(const Range& from, Bytes to);
