@@ -42,9 +42,10 @@ Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * 
 /// Collects choices; each function below varies one thing.
 class Candidates {
  public:
-  Candidates(const Topology& topology, const Problem& problem)
+  Candidates(const Topology& topology, const Problem& problem, const cost::Parameters& parameters)
       : topology_(topology),
         problem_(problem),
+        are_flows_held_(parameters.flow_rate < parameters.link_rate),
         passed_(passed_bytes(topology, problem)),
         window_(topology.capabilities().window_bytes) {}
 
@@ -88,14 +89,16 @@ class Candidates {
     }
   }
 
-  /// One group, two, and as many as ranks, up to eight; what lies between is for those who tune. Round a ring segments
-  /// go on as they come; elsewhere they only make more messages.
+  /// One group, two, and as many as ranks, up to eight; what lies between is for those who tune. One group of other
+  /// operations than allgather has simpler forms. Round a ring segments go on as they come; elsewhere they only make
+  /// more messages.
   void vary_groups(Choice choice, std::string_view knobs) {
     using plan::Exchange;
+    if (!are_groups_worth_it()) return;
     const int most = std::min(8, topology_.largest_node());
     const bool has_segment = knobs.find("segment") != knobs.npos, has_exchange = knobs.find("exchange") != knobs.npos;
     const bool doubles = problem_.operation == Operation::broadcast;  // an allgather has forms that do, for less
-    choice.groups = 0;
+    choice.groups = problem_.operation == Operation::allgather ? 0 : 1;
     for (const int groups : {1, 2, most}) {
       if (groups > most || choice.groups == groups) continue;
       choice.groups = groups;
@@ -103,6 +106,14 @@ class Candidates {
       if (has_exchange && doubles) vary_exchange(choice, Exchange::recursive_doubling, false);
       if (has_exchange) vary_exchange(choice, Exchange::ring, has_segment);
     }
+  }
+
+  /// Where one connection does not fill the link. Elsewhere they only share out work, of which an allgather and a
+  /// broadcast have little, to cores that ranks must have (4 x 4 ranks on 2 cores: an allgather of 4K takes 1.2 times
+  /// as long).
+  bool are_groups_worth_it() const {
+    const bool has_work = problem_.operation == Operation::alltoall || problem_.operation == Operation::reduce_scatter;
+    return are_flows_held_ || (has_work && !topology_.capabilities().oversubscribed);
   }
 
   void vary_exchange(Choice choice, plan::Exchange exchange, bool has_segment) {
@@ -162,6 +173,7 @@ class Candidates {
 
   const Topology& topology_;
   const Problem& problem_;
+  bool are_flows_held_;  ///< one connection does not fill a link
   Bytes passed_;
   Bytes window_;
   std::vector<Choice> all_;
@@ -184,8 +196,9 @@ bool has_leaner_form(const Algorithm& algorithm) {
 
 }  // namespace
 
-std::vector<Choice> derive_candidates(const Topology& topology, const Problem& problem) {
-  Candidates candidates(topology, problem);
+std::vector<Choice> derive_candidates(const Topology& topology, const Problem& problem,
+                                      const cost::Parameters& parameters) {
+  Candidates candidates(topology, problem, parameters);
   const Algorithm* before = nullptr;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.operation != problem.operation) continue;

@@ -23,7 +23,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 std::vector<Estimated> estimate_candidates(const Topology& topology, const Problem& problem,
                                            const cost::Parameters& parameters) {
   std::vector<Estimated> all;
-  for (const Choice& choice : derive_candidates(topology, problem))
+  for (const Choice& choice : derive_candidates(topology, problem, parameters))
     all.push_back({choice, estimate_choice(topology, problem, choice, parameters)});
   return all;
 }

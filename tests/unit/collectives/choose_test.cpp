@@ -141,6 +141,21 @@ TEST(Choose, OnASlowNetworkPipelinesSooner) {
       << "a tree's inner leaders receive the vector once per child";
 }
 
+// The emulated cluster: links of 200 Mbit/s of which one connection gets 0.55, two cores for each node's four ranks.
+TEST(Choose, WantsGroupsWhereOneConnectionDoesNotFillTheLink) {
+  cost::Parameters slow;
+  slow.latency = 60;
+  slow.link_rate = 25;
+  const Topology nodes = make_blocks(4, 4, {.single_copy = true, .oversubscribed = true});
+  const Problem problem = make_problem(static_cast<int>(Operation::allgather), 64 << 10);
+  EXPECT_EQ(choose(nodes, problem, slow).between, Between::recursive_doubling) << "one connection fills the link";
+  slow.flow_rate = 0.55 * slow.link_rate;
+  const plan::Choice choice = choose(nodes, problem, slow);
+  EXPECT_TRUE(choice.between == Between::multi_group_lean || choice.between == Between::gather_based)
+      << to_string(choice);
+  EXPECT_GT(choice.groups * (choice.exchange == plan::Exchange::direct ? 3 : 1), 1) << to_string(choice);
+}
+
 TEST(Choose, TakesMicrosecondsAtAnySize) {
   const Topology topology = make_blocks(4096, 16);
   for (int operation = 0; operation < plan::operation_count; ++operation) {
