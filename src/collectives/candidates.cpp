@@ -25,6 +25,9 @@ constexpr Bytes most_in_one_stage = 16 << 10;
 /// 2K, 2.8 us of 4K, 3.5 us of 8K).
 Bytes short_piece(Operation operation) { return operation == Operation::reduce ? 4 << 10 : 8 << 10; }
 
+/// From here on a ring has many more rounds than Bruck's exchange. Fewer nodes have been measured, and do without.
+constexpr int many_nodes = 8;
+
 /// What the busiest writer of a node passes to its neighbours.
 Bytes passed_bytes(const Topology& topology, const Problem& problem) {
   const auto on_node = static_cast<Bytes>(topology.largest_node()), ranks = static_cast<Bytes>(topology.ranks());
@@ -59,13 +62,21 @@ class Candidates {
     const bool has_radix = knobs.find("radix") != knobs.npos, has_segment = knobs.find("segment") != knobs.npos;
     for (const int radix : {2, 4}) {
       choice.radix = radix;
-      if (radix == 2 || (has_radix && radix <= topology_.nodes())) vary_segment(choice, has_segment);
+      if (radix > 2 && (!has_radix || radix > topology_.nodes())) continue;
+      vary_segment(choice, has_segment);
+      if (algorithm.between == Between::scatter_allgather && radix == 4 && topology_.nodes() >= many_nodes)
+        vary_within(gathered_by_bruck(choice));
     }
   }
 
   std::vector<Choice> take() && { return std::move(all_); }
 
  private:
+  static Choice gathered_by_bruck(Choice choice) {
+    choice.exchange = plan::Exchange::bruck;
+    return choice;
+  }
+
   void vary_segment(Choice choice, bool has_segment) {
     for (const Bytes segment : {Bytes{0}, Bytes{16} << 10, Bytes{64} << 10, Bytes{256} << 10}) {
       choice.segment = segment;

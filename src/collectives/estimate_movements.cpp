@@ -20,12 +20,30 @@ double tree_time(const Scene& s, double way, double degree) {
   return way + (s.segments() - 1) * pace + s.node.spread(s.segment());
 }
 
+/// Rounds in each of which a leader gets up to radix - 1 times as many chunks as it has; what has come is spread while
+/// the next is on its way.
+double bruck_time(const Scene& s, double chunk) {
+  double time = 0, last = 0;
+  for (int distance = 1; distance < s.nodes; distance *= s.choice.radix) {
+    const int messages = std::min(s.choice.radix, (s.nodes + distance - 1) / distance) - 1;
+    const int chunks = std::min(messages * distance, s.nodes - distance);
+    const double wait = 2 - 1.0 / messages;  // for senders that are late, and that hold up others
+    const double link = wait * s.network.at_once(messages, chunks * chunk / messages);
+    const double run = std::min(distance, s.nodes - distance) * chunk;
+    const double passing = (messages - 1) * std::max(s.node.spread_writer(run), s.node.spread_reader(run));
+    time += std::max(s.network.delay() + link + 2 * (messages - 1) * s.is.overhead, last + passing);
+    last = s.node.spread(run);
+  }
+  return time + last;
+}
+
 /// Chunks go down a tree, halved (more) at each hop, then round a ring; every chunk is spread while the next is on its
 /// way.
 double scatter_allgather_time(const Scene& s) {
   const double chunk = s.bytes / s.nodes;
   const double rounds = cost::rounds_of(s.nodes, s.choice.radix);
   const double scatter = rounds * s.network.delay() + (s.nodes - 1) * chunk / s.is.connection_rate();
+  if (s.choice.exchange == plan::Exchange::bruck) return scatter + bruck_time(s, chunk);
   const double speaker = s.is.overhead + s.node.spread_writer(chunk);
   const double round = std::max({s.network.message(chunk), speaker, s.node.spread_reader(chunk)});
   return scatter + (s.nodes - 1) * round + s.node.spread(chunk);

@@ -43,6 +43,7 @@ constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN LEVELS
 constexpr const char* spread_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
 constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
 constexpr const char* knomial_knobs = "radix=2..64 " WITHIN STORES LEADERS ORDER;
+constexpr const char* scatter_allgather_knobs = "radix=2..64 exchange=ring|bruck " WITHIN STORES LEADERS ORDER;
 constexpr const char* ring_knobs = WITHIN STORES LEADERS ORDER;
 constexpr const char* exchange_knobs = WITHIN STORES LEADERS;
 constexpr const char* rooted_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
@@ -89,9 +90,10 @@ constexpr Algorithm table[] = {
      segment_knobs, build_broadcast},
     {"broadcast_scatter_allgather", Operation::broadcast, Between::scatter_allgather,
      "Barnett et al. 1994 (van de Geijn); Wu, Kendall, Aluru 2005, section 8.4: leaders only",
-     "a k-nomial tree of N nodes scatters N chunks, a ring gathers them, ceil(log_k N) + N - 1 rounds; no leader sends "
-     "the message more than about twice",
-     knomial_knobs, build_scatter_allgather},
+     "a k-nomial tree of N nodes scatters N chunks, a ring gathers them, ceil(log_k N) + N - 1 rounds, or (Bruck et "
+     "al. "
+     "1997) as many again as the tree has; no leader sends the message more than about twice",
+     scatter_allgather_knobs, build_scatter_allgather},
     {"broadcast_multi_group", Operation::broadcast, Between::multi_group,
      "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8",
      "g masters per node each carry every g-th segment over connections of their own, along a chain of nodes (ring), a "

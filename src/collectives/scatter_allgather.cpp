@@ -5,10 +5,16 @@
 //     scatter       0: abcd ──cd──► 2: cd ──d──► 3: d          ring      each round, every node hands on to the right
 //                   0: abcd ──b───► 1: b                                 what came from the left, unless it is there:
 //                                                                        nobody sends what the tree has left behind
+//
+// Or, for messages that are too short for N - 1 rounds, the second stage is Bruck's with a radix: in a round every
+// position has `distance` chunks from its own on, or more, and gets as many again from each of radix - 1 positions to
+// the right. What the tree left is where Bruck begins, so that there, too, nothing comes twice.
 
 #include "collectives/scatter_allgather.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "collectives/in_flight.hpp"
 #include "collectives/node_tree.hpp"
@@ -49,27 +55,86 @@ class TwoStages {
         tree_(tree),
         chunks_(chunks),
         spread_(spread),
-        receives_(builder, 1),
+        nodes_(builder.topology().nodes()),
+        speaks_(builder.local() == tree.speaker()),
+        receives_(builder),
         sends_(builder, sends_ahead) {}
 
   // What a position sends in a round is what came in the round before, or what the tree has left: passing it on to the
   // node meanwhile, and the last one in the end, gives the node every chunk once.
-  void run() {
-    const bool speaks = builder_.local() == tree_.speaker();
-    if (speaks) scatter();
+  void run_ring() {
+    if (speaks_) scatter();
     int latest = tree_.position();
-    for (const Round& round : groups::derive_ring(tree_.position(), builder_.topology().nodes())) {
-      if (speaks) start(round);
-      pass(round.outgoing[0].first);
-      if (speaks) receives_.finish_all();
+    for (const Round& round : groups::derive_ring(tree_.position(), nodes_)) {
+      if (speaks_) start(round);
+      pass({0, round.outgoing[0].first, 1});
+      if (speaks_) receives_.finish_all();
       latest = round.incoming[0].first;
+    }
+    pass({0, latest, 1});
+    sends_.finish_all();
+  }
+
+  /// Each run is passed on to the node while the next one is on its way.
+  void run_bruck(int radix) {
+    if (speaks_) scatter();
+    Run latest{tree_.position(), tree_.position(), left_at(tree_.position())};  // of the round before
+    for (int distance = 1; distance < nodes_; distance *= radix) {
+      const std::vector<Run> incoming = incoming_of(tree_.position(), distance, radix);
+      if (speaks_) start(incoming, distance, radix);
+      pass(std::exchange(latest, {}));
+      for (const Run& run : incoming) {
+        pass(std::exchange(latest, run));
+        if (speaks_) for_each_stretch(run, [&](Bytes, Bytes) { receives_.finish_oldest(); });
+      }
     }
     pass(latest);
     sends_.finish_all();
   }
 
  private:
+  /// Chunks that follow each other, around the last one, from another position.
+  struct Run {
+    int from = 0;
+    int first = 0;
+    int count = 0;
+  };
+
   Bytes bytes_of(int chunk) const { return chunks_.bytes(chunk, chunk + 1); }
+  /// How many chunks the tree leaves at a position.
+  int left_at(int position) const { return tree_.end_of(position) - position; }
+
+  /// What a position gets in a round of Bruck's: from each of the positions behind, what it has not from the tree.
+  std::vector<Run> incoming_of(int position, int distance, int radix) const {
+    std::vector<Run> runs;
+    for (int j = 1; j < radix && j * distance < nodes_; ++j) {
+      const int begin = std::max(j * distance, left_at(position)), end = std::min((j + 1) * distance, nodes_);
+      if (begin < end) runs.push_back({(position + j * distance) % nodes_, (position + begin) % nodes_, end - begin});
+    }
+    return runs;
+  }
+
+  /// Receives before sends; to the nearest position first, and each time what that one gets from here.
+  void start(const std::vector<Run>& incoming, int distance, int radix) {
+    for (const Run& run : incoming)
+      for_each_stretch(run, [&](Bytes begin, Bytes bytes) {
+        receives_.add(builder_.recv(tree_.speaker_at(run.from), Buffer::output, begin, bytes));
+      });
+    for (int j = 1; j < radix && j * distance < nodes_; ++j) {
+      const int to = (tree_.position() - j * distance + nodes_) % nodes_;
+      for (const Run& run : incoming_of(to, distance, radix))
+        if (run.from == tree_.position())
+          for_each_stretch(run, [&](Bytes begin, Bytes bytes) { send(to, begin, bytes); });
+    }
+  }
+
+  /// A run is one stretch of the message, or two around its end.
+  template <class Do>
+  void for_each_stretch(const Run& run, Do act) const {
+    const int behind = std::min(run.first + run.count, nodes_), around = run.first + run.count - behind;
+    if (const Bytes bytes = chunks_.bytes(run.first, behind); bytes > 0) act(chunks_.begin(run.first), bytes);
+    if (const Bytes bytes = chunks_.bytes(0, around); bytes > 0) act(Bytes{0}, bytes);
+  }
 
   /// Whether the ring has to bring a chunk to a position: the tree has not.
   bool is_wanted(int position, int chunk) const {
@@ -81,7 +146,7 @@ class TwoStages {
     if (!tree_.is_root() && below > 0)
       builder_.finish(builder_.recv(tree_.speaker_at(tree_.branch().parent), Buffer::output,
                                     chunks_.begin(tree_.position()), below));
-    for (const int child : tree_.branch().children) send(child, child, tree_.end_of(child));
+    for (const int child : tree_.branch().children) send_chunks(child, child, tree_.end_of(child));
   }
 
   void start(const Round& round) {
@@ -89,23 +154,28 @@ class TwoStages {
     if (is_wanted(tree_.position(), received))
       receives_.add(
           builder_.recv(tree_.speaker_at(round.from), Buffer::output, chunks_.begin(received), bytes_of(received)));
-    if (is_wanted(round.to, sent)) send(round.to, sent, sent + 1);
+    if (is_wanted(round.to, sent)) send_chunks(round.to, sent, sent + 1);
   }
 
-  void pass(int chunk) {
-    if (bytes_of(chunk) > 0) spread_.pass(chunks_.begin(chunk), bytes_of(chunk));
+  void pass(const Run& run) {
+    for_each_stretch(run, [&](Bytes begin, Bytes bytes) { spread_.pass(begin, bytes); });
   }
 
-  void send(int to, int first, int last) {
-    if (chunks_.bytes(first, last) == 0) return;
+  void send_chunks(int to, int first, int last) {
+    if (const Bytes bytes = chunks_.bytes(first, last); bytes > 0) send(to, chunks_.begin(first), bytes);
+  }
+
+  void send(int to, Bytes begin, Bytes bytes) {
     sends_.make_room();
-    sends_.add(builder_.send(tree_.speaker_at(to), Buffer::output, chunks_.begin(first), chunks_.bytes(first, last)));
+    sends_.add(builder_.send(tree_.speaker_at(to), Buffer::output, begin, bytes));
   }
 
   Builder& builder_;
   const NodeTree& tree_;
   const Chunks& chunks_;
   smp::Spread& spread_;
+  int nodes_;
+  bool speaks_;
   InFlight receives_;
   InFlight sends_;
 };
@@ -117,7 +187,8 @@ void build_scatter_allgather(Builder& builder, const Problem& problem, const Cho
   const NodeTree tree(builder.topology(), problem, choice, builder.node());
   const Chunks chunks(problem.bytes, builder.topology().nodes());
   smp::Spread spread(builder, choice, tree.speaker(), Buffer::output, smp::Placement{});
-  TwoStages(builder, tree, chunks, spread).run();
+  TwoStages stages(builder, tree, chunks, spread);
+  choice.exchange == plan::Exchange::bruck ? stages.run_bruck(choice.radix) : stages.run_ring();
   spread.end();
 }
 

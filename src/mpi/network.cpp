@@ -3,11 +3,6 @@
 #include "mpi/library.hpp"
 
 namespace espalier::mpi {
-namespace {
-
-constexpr int tag = 0;
-
-}  // namespace
 
 MpiNetwork::~MpiNetwork() {
   if (!Library::get().is_ending()) native().Comm_free(&comm_);
@@ -19,11 +14,13 @@ void MpiNetwork::reserve(std::uint32_t slots) {
 
 bool MpiNetwork::start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept {
   const Native& mpi = native();
+  const int tag = tag_of(bytes);
   return mpi.Isend(data, static_cast<int>(bytes), mpi.byte, to.value, tag, comm_, &requests_[slot]) == MPI_SUCCESS;
 }
 
 bool MpiNetwork::start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept {
   const Native& mpi = native();
+  const int tag = tag_of(bytes);
   return mpi.Irecv(data, static_cast<int>(bytes), mpi.byte, from.value, tag, comm_, &requests_[slot]) == MPI_SUCCESS;
 }
 

@@ -8,8 +8,7 @@
 
 namespace espalier::mpi {
 
-/// Owns the private communicator, whose ranks are those of the communicator it serves. One tag is enough: MPI keeps
-/// messages between two ranks in order, and nobody else sends here.
+/// Owns the private communicator, whose ranks are those of the communicator it serves.
 class MpiNetwork : public execute::Network {
  public:
   explicit MpiNetwork(MPI_Comm comm) : comm_(comm) {}
@@ -24,6 +23,10 @@ class MpiNetwork : public execute::Network {
   Progress test(std::uint32_t slot) noexcept override;
 
  protected:
+  /// Of a message, equal on both sides. One is enough: MPI keeps messages between two ranks in order, and nobody else
+  /// sends here.
+  virtual int tag_of(Bytes) const noexcept { return 0; }
+
   std::vector<MPI_Request> requests_;  ///< by slot
 
  private:

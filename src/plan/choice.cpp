@@ -26,6 +26,8 @@ std::string to_string(const Choice& choice) {
   std::string text = name(choice.between);
   if (choice.between == Between::knomial || choice.between == Between::scatter_allgather)
     text += ",radix=" + std::to_string(choice.radix);
+  if (choice.between == Between::scatter_allgather && choice.exchange == Exchange::bruck)
+    text += std::string(",exchange=") + name(choice.exchange);
   if (choice.order != Order::best) text += std::string(",order=") + name(choice.order);
   text += group_knobs(choice);
   if (choice.segment > 0) text += ",segment=" + format_bytes(choice.segment);

@@ -69,6 +69,12 @@ def test_a_plan_executed_takes_as_long_as_the_same_plan_played_through(
     assert executed.microseconds == pytest.approx(played.microseconds, rel=0.005)
 
 
+def test_a_short_and_a_long_message_between_the_same_ranks_may_be_under_way_at_once() -> None:
+    choice = {"broadcast": "scatter_allgather,exchange=bruck"}  # 96K and 32K, around the end of the message
+    timing = execute(Job(_STAR, _nodes(8, 2), choice), OURS, [Case("broadcast", 256 << 10)], timeout=60)[0]
+    assert timing.wrong == 0
+
+
 # What a topology service would tell the job decides who sends to whom, executed as played.
 @pytest.mark.parametrize("metric", ["none", "latency", "combined"])
 def test_a_job_that_knows_its_network_lays_the_tree_onto_it(metric: str) -> None:

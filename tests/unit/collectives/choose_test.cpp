@@ -114,6 +114,12 @@ TEST(Choose, BetweenNodesWantsFewRoundsForShortAndNoByteTwiceForLongMessages) {
   EXPECT_NE(between(Operation::allreduce, 1 << 20), Between::recursive_doubling);
 }
 
+TEST(Choose, DealsAMiddlingMessageOutAndGathersItInFewRounds) {
+  const plan::Choice choice = choose(make_blocks(16, 8), make_problem(0, 64 << 10));
+  EXPECT_EQ(choice.between, Between::scatter_allgather);
+  EXPECT_EQ(choice.exchange, plan::Exchange::bruck);
+}
+
 TEST(Choose, KeepsAllRanksOfANodeBusyWithALongAllreduceBetweenNodes) {
   for (const Bytes bytes : {Bytes{64} << 10, Bytes{1} << 20}) {
     Problem problem = make_problem(static_cast<int>(Operation::allreduce), bytes);

@@ -177,6 +177,22 @@ TEST(ClosedForm, KnowsThatCopyingSegmentsOnANodeMayTakeLongerThanSendingThem) {
   }
 }
 
+TEST(ClosedForm, KnowsHowQuicklyFewRoundsGatherWhatATreeHasDealtOut) {
+  for (const int nodes : {8, 13, 16})
+    for (const Bytes bytes : {Bytes{16} << 10, Bytes{64} << 10})
+      for (const char* knobs : {"radix=2,cell=32K,cells=8", "radix=4,cell=32K,cells=8", "radix=4,cell=8K,cells=8"}) {
+        std::vector<int> node_of;
+        for (int r = 0; r < nodes * 8; ++r) node_of.push_back(r / 8);
+        const Topology topology = Topology::from_nodes(node_of, {.single_copy = true});
+        const Problem problem{Operation::broadcast, bytes};
+        const std::string text = std::string("scatter_allgather,exchange=bruck,") + knobs;
+        const Choice choice = parse_choice(Operation::broadcast, text);
+        const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
+        EXPECT_NEAR(estimate_choice(topology, problem, choice) / played, 1, 0.25)
+            << bytes << " over " << nodes << " nodes by " << knobs;
+      }
+}
+
 // Segments that are folded, exchanged and handed out at the same time, and masters that share their node's link.
 TEST(ClosedForm, KnowsWhatOverlapsWhenAllRanksOfANodeExchange) {
   std::vector<int> node_of;

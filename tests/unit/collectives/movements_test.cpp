@@ -126,14 +126,27 @@ TEST(AllToAll, OfLeadersSaysWhenItsCellsAreTooFew) {
 
 TEST(ScatterAllgather, NeverSendsALeaderWhatItHas) {
   const Topology topology = Topology::from_nodes(std::vector{0, 1, 2, 3, 4, 5, 6});
-  const plan::Plan plan = build_plan(topology, {Operation::broadcast, 7000}, {Between::scatter_allgather});
-  for (std::size_t rank = 1; rank < 7; ++rank) {
-    Bytes received = 0;
-    for (const plan::Step& step : plan.programs[rank].steps)
-      if (step.op() == Op::recv) received += step.bytes();
-    EXPECT_EQ(received, 7000u) << rank;
+  for (const char* choice : {"scatter_allgather", "scatter_allgather,exchange=bruck",
+                             "scatter_allgather,exchange=bruck,radix=4", "scatter_allgather,exchange=bruck,radix=7"}) {
+    const Problem problem{Operation::broadcast, 7000};
+    const plan::Plan plan = build_plan(topology, problem, parse_choice(problem.operation, choice));
+    for (std::size_t rank = 1; rank < 7; ++rank) {
+      Bytes received = 0;
+      for (const plan::Step& step : plan.programs[rank].steps)
+        if (step.op() == Op::recv) received += step.bytes();
+      EXPECT_EQ(received, 7000u) << rank << " by " << choice;
+    }
+    EXPECT_EQ(count(plan.programs[0], Op::recv), 0) << choice;
   }
-  EXPECT_EQ(count(plan.programs[0], Op::recv), 0);
+}
+
+TEST(ScatterAllgather, ByBruckTakesAsManyRoundsAsTheTree) {
+  std::vector<int> node_of;
+  for (int node = 0; node < 16; ++node) node_of.push_back(node);
+  const Problem problem{Operation::broadcast, 64 << 10};
+  const plan::Plan plan = build_plan(Topology::from_nodes(node_of), problem,
+                                     parse_choice(problem.operation, "scatter_allgather,exchange=bruck,radix=4"));
+  for (std::size_t rank = 1; rank < 16; ++rank) EXPECT_LE(count(plan.programs[rank], Op::recv), 1 + 2 * 3 + 1) << rank;
 }
 
 }  // namespace
