@@ -140,11 +140,14 @@ class Topology:
         turn: int = 0,
         class_of: Sequence[int] = ...,
         ways: Sequence[tuple[float, float]] = ...,
+        leaf_of: Sequence[int] = ...,
+        trunks: Sequence[float] = ...,
     ) -> None:
         """`node_of[r]` is any label of rank r's node; `facts[r]`, if anybody knows, where it sits there.
 
         What is known of the network: the class of each node, and a way (latency in µs, µs per byte) from each class to
-        each, row by row; on the diagonal between two nodes of one class."""
+        each, row by row; on the diagonal between two nodes of one class. And what nodes share: the leaf switch of each
+        node, and of each leaf what its cables to others carry together (µs per byte; 0: not known)."""
     @property
     def ranks(self) -> int: ...
     @property
@@ -280,8 +283,10 @@ class Decision:
     @property
     def reason(self) -> str: ...
 
-def derive_distances(delays: FabricDelays) -> tuple[list[int], list[tuple[float, float]]]:
-    """A Topology's `class_of` and `ways`, out of latencies and slowest links."""
+def derive_distances(
+    delays: FabricDelays,
+) -> tuple[list[int], list[tuple[float, float]], list[int], list[float]]:
+    """A Topology's `class_of`, `ways`, `leaf_of` and `trunks`, out of latencies, slowest links and leaves' cables."""
 
 class LaidTree:
     """A choice's tree or ring between nodes as it lies on the network."""

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <utility>
@@ -27,10 +28,11 @@ std::vector<int> for_each_rank(const Topology& topology, Of of) {
 }
 
 /// Each way as (latency in µs, µs per byte).
-topology::Distances make_distances(const std::vector<int>& class_of, const std::vector<std::pair<float, float>>& ways) {
+topology::Distances make_distances(const std::vector<int>& class_of, const std::vector<std::pair<float, float>>& ways,
+                                   const std::vector<int>& leaf_of, const std::vector<float>& trunks) {
   std::vector<topology::Way> all;
   for (const auto& [latency, per_byte] : ways) all.push_back({latency, per_byte});
-  return topology::Distances::from_classes(class_of, std::move(all));
+  return topology::Distances::from_classes(class_of, std::move(all)).with_trunks({leaf_of, trunks});
 }
 
 int virtual_node_of(std::string_view spec, int index, int count) {
@@ -47,14 +49,16 @@ void bind_topology(nb::module_& module) {
           "__init__",
           [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed, Bytes window_bytes,
              const std::vector<machine::RankFacts>& facts, int turn, const std::vector<int>& class_of,
-             const std::vector<std::pair<float, float>>& ways) {
+             const std::vector<std::pair<float, float>>& ways, const std::vector<int>& leaf_of,
+             const std::vector<float>& trunks) {
             new (self) Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes, turn}, facts)
-                                    .with_distances(make_distances(class_of, ways)));
+                                    .with_distances(make_distances(class_of, ways, leaf_of, trunks)));
           },
           nb::arg("node_of"), nb::arg("single_copy") = false, nb::arg("oversubscribed") = false,
           nb::arg("window_bytes") = topology::Capabilities{}.window_bytes,
           nb::arg("facts") = std::vector<machine::RankFacts>(), nb::arg("turn") = 0,
-          nb::arg("class_of") = std::vector<int>(), nb::arg("ways") = std::vector<std::pair<float, float>>())
+          nb::arg("class_of") = std::vector<int>(), nb::arg("ways") = std::vector<std::pair<float, float>>(),
+          nb::arg("leaf_of") = std::vector<int>(), nb::arg("trunks") = std::vector<float>())
       .def_prop_ro("ranks", &Topology::ranks)
       .def_prop_ro("nodes", &Topology::nodes)
       .def_prop_ro("largest_node", &Topology::largest_node)
@@ -71,7 +75,7 @@ void bind_topology(nb::module_& module) {
         const topology::Distances found = topology::derive_distances(delays);
         std::vector<std::pair<float, float>> ways;
         for (const topology::Way& way : found.ways()) ways.emplace_back(way.latency, way.per_byte);
-        return std::pair(found.class_of(), ways);
+        return std::tuple(found.class_of(), ways, found.trunks().leaf_of, found.trunks().per_byte);
       },
       nb::arg("delays"));
   module.def("virtual_node_of", &virtual_node_of, nb::arg("spec"), nb::arg("index"), nb::arg("count"));

@@ -48,7 +48,8 @@ Traversal traversal_of(plan::Order order) {
 
 topology::OrderMemo::Key key_of(const Layout& layout, plan::Order wanted) {
   const auto bits = [](auto value, int shift) { return static_cast<std::uint64_t>(value) << shift; };
-  return {bits(layout.root, 32) | bits(layout.radix, 16) | bits(layout.shape, 8) | bits(wanted, 4) | layout.is_split,
+  return {bits(layout.root, 32) | bits(layout.radix, 16) | bits(layout.shape, 8) | bits(wanted, 4) |
+              bits(layout.goes_up, 1) | layout.is_split,
           layout.bytes, layout.segment};
 }
 
@@ -57,6 +58,7 @@ topology::OrderMemo::Key key_of(const Layout& layout, plan::Order wanted) {
 Layout derive_layout(const Topology& topology, const Problem& problem, const Choice& choice) {
   Layout layout{shape_of(choice.between), choice.radix};
   layout.is_split = problem.operation == Operation::scatter || problem.operation == Operation::gather;
+  layout.goes_up = problem.operation == Operation::gather || problem.operation == Operation::reduce;
   if (layout.shape != Shape::ring) layout.root = topology.node_of(problem.root).value;
   const bool is_parted = layout.is_split || layout.shape == Shape::ring || layout.shape == Shape::scatter_ring;
   constexpr Bytes most = Bytes{1} << 62;  // what has no next power of two is refused elsewhere

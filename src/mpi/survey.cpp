@@ -61,19 +61,24 @@ Distances find_out(const Hosts& hosts) {
 
 // Rank 0's distances to all.
 Distances share(MPI_Comm comm, Rank me, const Topology& topology, const Distances& found) {
-  std::vector<int> classes = {found.classes()};
-  broadcast_quietly(comm, classes);
-  const auto count = static_cast<std::size_t>(classes.front());
+  std::vector<int> sizes = {found.classes(), static_cast<int>(found.trunks().per_byte.size())};
+  broadcast_quietly(comm, sizes);
+  const auto count = static_cast<std::size_t>(sizes[0]);
   if (count == 0) return {};
   std::vector<int> class_of = found.class_of();
   std::vector<Way> ways = found.ways();
+  topology::Trunks trunks = found.trunks();
   if (me != Rank(0)) {
     class_of.resize(static_cast<std::size_t>(topology.nodes()));
     ways.resize(count * count);
+    trunks.per_byte.resize(static_cast<std::size_t>(sizes[1]));
+    trunks.leaf_of.resize(sizes[1] > 0 ? class_of.size() : 0);
   }
   broadcast_quietly(comm, class_of);
   broadcast_quietly(comm, ways);
-  return Distances::from_classes(std::move(class_of), std::move(ways));
+  broadcast_quietly(comm, trunks.leaf_of);
+  broadcast_quietly(comm, trunks.per_byte);
+  return Distances::from_classes(std::move(class_of), std::move(ways)).with_trunks(std::move(trunks));
 }
 
 Distances judge_by_nics(const Topology& topology) {

@@ -38,6 +38,14 @@ class Dragonfly final : public Network {
   }
 
   int rack_of(int host) const override { return host / down_; }
+  /// Those to all routers of the group, and to those groups whose gate this router is.
+  double trunk_rate(int rack) const override {
+    const int group = rack / routers_, router = rack % routers_;
+    double sum = (routers_ - 1) * rate_of(local_);
+    for (int other = 0; other < groups_; ++other)
+      if (other != group && gate(group, other) == router) sum += rate_of(global_);
+    return sum;
+  }
 
   std::string describe() const override {
     return "dragonfly: " + std::to_string(groups_) + " groups of " + std::to_string(routers_) + " routers x " +

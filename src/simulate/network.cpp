@@ -65,7 +65,19 @@ topology::Distances Network::distances(std::span<const int> hosts) const {
       }
       way.latency = static_cast<float>(latency);
     }
-  return topology::Distances::from_matrix(static_cast<int>(hosts.size()), ways);
+  return topology::Distances::from_matrix(static_cast<int>(hosts.size()), ways).with_trunks(trunks_of(hosts));
+}
+
+topology::Trunks Network::trunks_of(std::span<const int> hosts) const {
+  topology::Trunks trunks;
+  for (const int host : hosts) {
+    const int rack = rack_of(host);
+    const double rate = trunk_rate(rack);
+    trunks.leaf_of.push_back(rack);
+    trunks.per_byte.resize(std::max(trunks.per_byte.size(), static_cast<std::size_t>(rack) + 1));
+    trunks.per_byte[static_cast<std::size_t>(rack)] = rate > 0 ? static_cast<float>(1 / rate) : 0;
+  }
+  return trunks;
 }
 
 std::unique_ptr<Network> make_star(int hosts, const Wiring& wiring) {

@@ -52,10 +52,14 @@ class Network {
   /// The host of this name: "host17", or as the dumps call it. Throws Error when there is none.
   virtual int find_host(std::string_view name) const;
   /// What a topology service that knows this network says about some of its hosts, in this order: of each pair the
-  /// latency and the slowest link of its route. O(hosts^2).
+  /// latency and the slowest link of its route, and what hosts of one switch share. O(hosts^2).
   virtual topology::Distances distances(std::span<const int> hosts) const;
 
  protected:
+  /// What the cables of a rack's switch to other switches carry together in each direction, in bytes per microsecond;
+  /// 0: there are none. For `distances`.
+  virtual double trunk_rate(int /*rack*/) const { return 0; }
+
   explicit Network(int hosts);
   Network(int hosts, const Wiring& wiring);
 
@@ -63,11 +67,14 @@ class Network {
   /// A link up and one down between each of `lowers` switches called `lower` and each of `uppers`: lower 0's to upper
   /// 0, back, to upper 1, …
   void add_cables(const std::string& lower, int lowers, int uppers, double rate, double latency);
+  double rate_of(int link) const { return links_[static_cast<std::size_t>(link)].rate; }
   /// From a host to its switch, and back.
   int up_from(int host) const { return 2 * host; }
   int down_to(int host) const { return 2 * host + 1; }
 
  private:
+  topology::Trunks trunks_of(std::span<const int> hosts) const;
+
   int hosts_;
   std::vector<Link> links_;
 };

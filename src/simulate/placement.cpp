@@ -92,7 +92,8 @@ Distances derive_distances(const Network& network, std::span<const int> host_of_
   const Distances all = network.distances(host_of_node);
   std::vector<Way> ways = all.ways();
   for (Way& way : ways) way = {has_latency ? way.latency : 0, has_speed ? way.per_byte : 0};
-  return Distances::from_classes(all.class_of(), std::move(ways));
+  const Distances known = Distances::from_classes(all.class_of(), std::move(ways));
+  return has_speed ? known.with_trunks(all.trunks()) : known;
 }
 
 }  // namespace espalier::simulate

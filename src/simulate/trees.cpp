@@ -34,6 +34,7 @@ class FatTree final : public Network {
   }
 
   int rack_of(int host) const override { return host / down_; }
+  double trunk_rate(int rack) const override { return spines_ * rate_of(mesh_.up(rack, 0)); }
 
   std::string describe() const override {
     return "two-level fat tree: " + std::to_string(leaves_) + " leaves x " + std::to_string(down_) + " hosts, " +
@@ -77,6 +78,9 @@ class ThreeLevelTree final : public Network {
   }
 
   int rack_of(int host) const override { return host / down_; }
+  double trunk_rate(int rack) const override {
+    return spines_ * rate_of(to_spines_[at(rack / leaves_)].up(rack % leaves_, 0));
+  }
 
   std::string describe() const override {
     return "three-level fat tree: " + std::to_string(pods_) + " pods of " + std::to_string(leaves_) + " leaves x " +

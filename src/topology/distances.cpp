@@ -92,6 +92,50 @@ Distances Distances::from_classes(std::vector<int> class_of, std::vector<Way> wa
       throw Error("a node is in class " + std::to_string(c) + " of " + std::to_string(classes));
   distances.class_of_ = std::move(class_of);
   distances.ways_ = std::move(ways);
+  distances.derive_facts();
+  return distances;
+}
+
+void Distances::derive_facts() {
+  std::vector<double> members(static_cast<std::size_t>(classes_));
+  for (const int c : class_of_) ++members[static_cast<std::size_t>(c)];
+  facts_.resize(members.size());
+  double pairs = 0, latencies = 0, per_bytes = 0;
+  for (int from = 0; from < classes_; ++from) {
+    Facts& known = facts_[static_cast<std::size_t>(from)];
+    const double senders = members[static_cast<std::size_t>(from)];
+    for (int to = 0; to < classes_; ++to) {
+      const Way& way = between_classes(from, to);
+      const double receivers = members[static_cast<std::size_t>(to)];
+      known.latencies += receivers * way.latency;
+      known.per_bytes += receivers * way.per_byte;
+      if (way.per_byte > 0 && (known.own_per_byte == 0 || way.per_byte < known.own_per_byte))
+        known.own_per_byte = way.per_byte;
+      const double count = senders * (from == to ? receivers - 1 : receivers);
+      if (count <= 0) continue;
+      pairs += count;
+      latencies += count * way.latency;
+      per_bytes += count * way.per_byte;
+      worst_ = {std::max(worst_.latency, way.latency), std::max(worst_.per_byte, way.per_byte)};
+    }
+  }
+  if (pairs > 0) typical_ = {static_cast<float>(latencies / pairs), static_cast<float>(per_bytes / pairs)};
+}
+
+Distances Distances::with_trunks(Trunks trunks) const {
+  const int leaves = static_cast<int>(trunks.per_byte.size());
+  const bool is_complete = trunks.leaf_of.size() == (leaves == 0 ? 0 : class_of_.size());
+  const auto is_leaf = [leaves](int leaf) { return leaf >= 0 && leaf < leaves; };
+  if (!is_complete || !std::all_of(trunks.leaf_of.begin(), trunks.leaf_of.end(), is_leaf))
+    throw Error("a node has none of " + std::to_string(leaves) + " leaves");
+  std::vector<int> members(trunks.per_byte.size());
+  for (const int leaf : trunks.leaf_of) ++members[static_cast<std::size_t>(leaf)];
+  Distances distances = *this;
+  distances.crowded_ = 0;
+  for (std::size_t leaf = 0; leaf < members.size(); ++leaf)
+    if (members[leaf] < nodes())
+      distances.crowded_ = std::max(distances.crowded_, static_cast<float>(members[leaf]) * trunks.per_byte[leaf]);
+  distances.trunks_ = std::move(trunks);
   return distances;
 }
 
@@ -115,19 +159,37 @@ Distances Distances::from_rates(std::span<const std::uint64_t> mbits) {
   return from_classes(std::move(class_of), std::move(ways));
 }
 
+namespace {
+
+/// Numbers what occurs in the order in which it does.
+class Renumbering {
+ public:
+  int operator()(int old) {
+    const auto known = std::find(kept.begin(), kept.end(), old);
+    if (known != kept.end()) return static_cast<int>(known - kept.begin());
+    kept.push_back(old);
+    return static_cast<int>(kept.size()) - 1;
+  }
+
+  std::vector<int> kept;  ///< old numbers by new ones
+};
+
+}  // namespace
+
 Distances Distances::between(std::span<const int> nodes) const {
   if (classes_ == 0) return {};
-  std::vector<int> kept, class_of;
+  Renumbering classes, leaves;
+  std::vector<int> class_of;
+  Trunks trunks;
   for (const int node : nodes) {
-    const int c = this->class_of(NodeId(node));
-    const auto known = std::find(kept.begin(), kept.end(), c);
-    class_of.push_back(static_cast<int>(known - kept.begin()));
-    if (known == kept.end()) kept.push_back(c);
+    class_of.push_back(classes(this->class_of(NodeId(node))));
+    if (!trunks_.leaf_of.empty()) trunks.leaf_of.push_back(leaves(trunks_.leaf_of[static_cast<std::size_t>(node)]));
   }
+  for (const int leaf : leaves.kept) trunks.per_byte.push_back(trunks_.per_byte[static_cast<std::size_t>(leaf)]);
   std::vector<Way> ways;
-  for (const int from : kept)
-    for (const int to : kept) ways.push_back(between_classes(from, to));
-  return from_classes(std::move(class_of), std::move(ways));
+  for (const int from : classes.kept)
+    for (const int to : classes.kept) ways.push_back(between_classes(from, to));
+  return from_classes(std::move(class_of), std::move(ways)).with_trunks(std::move(trunks));
 }
 
 }  // namespace espalier::topology

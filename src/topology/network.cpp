@@ -62,6 +62,18 @@ Distances ask_service(const std::string& address, const std::vector<std::string>
   return derive_distances(delays);
 }
 
+// Hosts of one switch share its cables, whatever their classes.
+Trunks derive_trunks(const fabric::ClassDelays& delays) {
+  Trunks trunks;
+  for (std::size_t c = 0; c < delays.classes; ++c) {
+    const auto leaf = static_cast<std::size_t>(delays.switch_of[c]);
+    trunks.per_byte.resize(std::max(trunks.per_byte.size(), leaf + 1));
+    trunks.per_byte[leaf] = static_cast<float>(delays.trunk[c]);
+  }
+  for (const int c : delays.class_of) trunks.leaf_of.push_back(delays.switch_of[static_cast<std::size_t>(c)]);
+  return trunks;
+}
+
 }  // namespace
 
 Distances derive_distances(const fabric::ClassDelays& delays) {
@@ -73,7 +85,7 @@ Distances derive_distances(const fabric::ClassDelays& delays) {
     const bool is_routed = std::isfinite(way.latency) && std::isfinite(way.per_byte);
     ways.push_back(is_routed ? Way{static_cast<float>(way.latency), static_cast<float>(way.per_byte)} : farthest);
   }
-  return merge_classes(Distances::from_classes(delays.class_of, std::move(ways)));
+  return merge_classes(Distances::from_classes(delays.class_of, std::move(ways))).with_trunks(derive_trunks(delays));
 }
 
 Distances derive_distances(const fabric::Delays& delays) {

@@ -10,8 +10,9 @@
 
 namespace espalier::topology {
 
-/// Of each pair its latency and its slowest link's rate. Where there is no route
-/// the network's map is wrong, since MPI runs there: such a pair is as far apart as the farthest one.
+/// Of each pair its latency and its slowest link's rate, and what the cables of each host's first switch carry
+/// together. Where there is no route the network's map is wrong, since MPI runs there: such a pair is as far apart as
+/// the farthest one.
 Distances derive_distances(const fabric::ClassDelays& delays);
 /// The same with the latencies of Subramoni et al. (fabric::LatencyTable::ranger).
 Distances derive_distances(const fabric::Delays& delays);

@@ -27,6 +27,7 @@ struct Layout {
   Bytes bytes = 0;
   Bytes segment = 0;      ///< unit of pipelining; 0: each message whole
   bool is_split = false;  ///< a scatter or gather: an edge carries the parts of the subtree behind it
+  bool goes_up = false;   ///< a gather or reduce: messages travel towards the root
 
   bool operator==(const Layout&) const = default;
 };

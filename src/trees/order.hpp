@@ -23,10 +23,9 @@ struct Order {
 };
 
 /// Pure and deterministic: equal inputs give equal orders on every rank. `best` tries all, improves each in a tree of
-/// few nodes by letting pairs of nodes change places while that helps, and keeps the natural order unless another is
-/// quicker. When nothing is known of the
-/// network every order but `bine` is the natural one, and so is any of a flat tree, whose root serves all alike.
-/// 1024 nodes on 64 switches: under 1 ms.
+/// few nodes by letting pairs of nodes change places while that helps, and keeps the natural order unless another takes
+/// at least 2 % less, upwards 7 %. When nothing is known of the network every order but `bine` is the natural one, and
+/// so is any of a flat tree, whose root serves all alike. 1024 nodes on 64 switches: under 1 ms.
 Order derive_order(const topology::Distances& distances, const Layout& layout, int count, Traversal wanted);
 
 }  // namespace espalier::trees

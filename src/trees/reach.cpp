@@ -1,12 +1,14 @@
 #include "trees/reach.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
 #include <vector>
 
 namespace espalier::trees {
 
 using topology::Distances;
-using topology::Way;
 
 namespace {
 
@@ -15,34 +17,69 @@ constexpr double overhead = 0.4;
 /// What packing costs, µs per byte: a copy that does not stay in the second-level cache (cost::Parameters::caches).
 constexpr double packing_per_byte = 1.0 / 11000;
 
-NodeId node_at(std::span<const int> order, int position) { return NodeId(order[static_cast<std::size_t>(position)]); }
+NodeId node_at(std::span<const int> order, std::size_t position) { return NodeId(order[position]); }
 
-/// The best rate of each class, as µs per byte; 0 where none is known.
-std::vector<double> derive_own_rates(const Distances& distances) {
-  std::vector<double> own;
-  for (int c = 0; c < distances.classes(); ++c) {
-    double best = 0;
-    for (int other = 0; other < distances.classes(); ++other) {
-      const double known = distances.between_classes(c, other).per_byte;
-      if (known > 0) best = best == 0 ? known : std::min(best, known);
-    }
-    own.push_back(best);
+/// The trunks of all leaves in one direction, and the work that is left for each.
+class Trunks {
+ public:
+  explicit Trunks(const topology::Trunks& facts) : facts_(facts), busy_until_(facts.per_byte.size()) {}
+
+  /// How long what has come before keeps the leaf's trunk busy after `now`, µs.
+  double backlog(std::size_t leaf, double now) const { return std::max(0.0, busy_until_[leaf] - now); }
+  double time_of(std::size_t leaf, double bytes) const { return bytes * facts_.per_byte[leaf]; }
+  /// Takes `bytes` on; gives when the trunk is through with all.
+  double add(std::size_t leaf, double now, double bytes) {
+    busy_until_[leaf] = std::max(busy_until_[leaf], now) + time_of(leaf, bytes);
+    return busy_until_[leaf];
   }
-  return own;
+
+ private:
+  const topology::Trunks& facts_;
+  std::vector<double> busy_until_;  ///< by leaf
+};
+
+bool has_known(const topology::Trunks& trunks) {
+  return std::any_of(trunks.per_byte.begin(), trunks.per_byte.end(), [](float per_byte) { return per_byte > 0; });
+}
+
+std::size_t leaf_of(const Distances& distances, NodeId node) {
+  return static_cast<std::size_t>(distances.trunks().leaf_of[static_cast<std::size_t>(node.value)]);
+}
+
+/// One of the messages that a node starts together.
+struct Flow {
+  std::size_t child;
+  double bytes;
+  double alone;     ///< µs that it would take behind the node's own link, if that carried nothing else
+  bool crosses;     ///< leaves the leaf
+  double sets_out;  ///< when its sender has started it
+  double latency;   ///< µs
+
+  double weight() const { return latency > 0 ? 1 / latency : 1; }
+};
+
+/// What of all of them has gone through something that they share equally when `flow` is through.
+double shared_bytes(std::span<const Flow> flows, const Flow& flow) {
+  double bytes = 0;
+  for (const Flow& other : flows) bytes += std::min(other.bytes, flow.bytes * other.weight() / flow.weight());
+  return bytes;
 }
 
 }  // namespace
 
-Reach::Reach(const Distances& distances, const Layout& layout, int count)
-    : distances_(distances), layout_(layout), segments_(1), own_per_byte_(derive_own_rates(distances)) {
+Reach::Reach(const Distances& distances, const Layout& layout, std::span<const Branch> branches)
+    : distances_(distances), layout_(layout), segments_(1), has_trunks_(has_known(distances.trunks())) {
   if (layout.segment > 0 && layout.bytes > layout.segment)
     segments_ = static_cast<double>((layout.bytes + layout.segment - 1) / layout.segment);
-  const std::vector<Branch> branches = derive_branches(layout, count);
-  for (int position = 0; position < count; ++position)
-    for (const int child : branches[static_cast<std::size_t>(position)].children) {
+  edges_.reserve(branches.size());
+  for (const Branch& branch : branches) {
+    first_edge_.push_back(edges_.size());
+    for (const int child : branch.children) {
       const Bytes bytes = edge_bytes(layout, child, branches[static_cast<std::size_t>(child)].end);
-      edges_.push_back({position, child, static_cast<double>(bytes)});
+      edges_.push_back({static_cast<std::size_t>(child), static_cast<double>(bytes)});
     }
+  }
+  first_edge_.push_back(edges_.size());
 }
 
 Reach::Price Reach::of(std::span<const int> order) const {
@@ -53,42 +90,164 @@ Reach::Price Reach::of(std::span<const int> order) const {
   return price;
 }
 
-double Reach::own_link(int node, double bytes) const {
-  return overhead + bytes * own_per_byte_[static_cast<std::size_t>(distances_.class_of(NodeId(node)))];
-}
+/// One segment's way down the tree, vertex by vertex.
+class Reach::Walk {
+ public:
+  Walk(const Reach& reach, std::span<const int> order)
+      : reach_(reach),
+        distances_(reach.distances_),
+        order_(order),
+        has_(order.size()),
+        up_(distances_.trunks()),
+        down_(distances_.trunks()),
+        up_load_(distances_.trunks()),
+        down_load_(distances_.trunks()) {}
+
+  /// Parents before their children: right where messages of different vertices do not meet.
+  void take_all() {
+    for (std::size_t position = 0; position < order_.size(); ++position) take(position);
+  }
+
+  /// In the order in which they have the message, so that trunks fill as time goes on.
+  void take_all_in_time() {
+    using Due = std::pair<double, std::size_t>;
+    std::priority_queue<Due, std::vector<Due>, std::greater<>> due;
+    for (due.emplace(0, 0); !due.empty();) {
+      const std::size_t position = due.top().second;
+      due.pop();
+      take(position);
+      for (const Edge& edge : children_of(position))
+        if (!children_of(edge.child).empty()) due.emplace(has_[edge.child], edge.child);
+    }
+  }
+
+  Price price(double segments) const { return {last_ + (segments - 1) * period_, sum_}; }
+
+ private:
+  std::span<const Edge> children_of(std::size_t position) const {
+    const std::size_t first = reach_.first_edge_[position];
+    return std::span(reach_.edges_).subspan(first, reach_.first_edge_[position + 1] - first);
+  }
+
+  void take(std::size_t position) {
+    const NodeId from = node_at(order_, position);
+    const double own = distances_.own_per_byte(distances_.class_of(from)), now = has_[position];
+    start(position, from, own, now);
+    if (reach_.layout_.goes_up) return finish_in_turn(from);
+    if (reach_.has_trunks_) cross(from, now);
+    share_link(own);
+  }
+
+  /// The messages to all children set out one after the other: downwards at once, upwards when the link is free again.
+  void start(std::size_t position, NodeId from, double own, double now) {
+    flows_.clear();
+    double sets_out = now, busy = 0;
+    for (const Edge& edge : children_of(position)) {
+      const NodeId to = node_at(order_, edge.child);
+      const topology::Way way = distances_.way(from, to);
+      const bool crosses = reach_.has_trunks_ && leaf_of(distances_, from) != leaf_of(distances_, to);
+      sets_out += overhead;
+      flows_.push_back({edge.child, edge.bytes, edge.bytes * way.per_byte, crosses, sets_out, way.latency});
+      if (reach_.layout_.goes_up) sets_out += edge.bytes * own;
+      busy += overhead + edge.bytes * own;
+      period_ = std::max({period_, busy, overhead + edge.bytes * way.per_byte});
+    }
+  }
+
+  /// What goes up is priced as what goes down in reversed time: a vertex hears from its children one after the other,
+  /// the larger its subtree the later, so that they hardly meet at its link.
+  void finish_in_turn(NodeId from) {
+    for (Flow& flow : flows_) {
+      if (flow.crosses)
+        wait_for_trunks(leaf_of(distances_, from), leaf_of(distances_, node_at(order_, flow.child)), flow);
+      arrive(flow, flow.alone);
+    }
+  }
+
+  void wait_for_trunks(std::size_t here, std::size_t there, Flow& flow) {
+    flow.alone += std::max(up_.backlog(here, flow.sets_out), down_.backlog(there, flow.sets_out));
+    load(here, there, flow.sets_out, flow.bytes);
+  }
+
+  void load(std::size_t here, std::size_t there, double now, double bytes) {
+    up_.add(here, now, bytes);
+    down_.add(there, now, bytes);
+    period_ = std::max({period_, up_load_.add(here, 0, bytes), down_load_.add(there, 0, bytes)});
+  }
+
+  /// Lets messages wait for others that share a trunk with them, going up or coming down: then they still take their
+  /// own way's time. Which cable of a trunk a message takes is not known; among x of them that share m cables evenly by
+  /// chance, each meets (x - 1) / m others.
+  void cross(NodeId from, double now) {
+    const std::size_t here = leaf_of(distances_, from);
+    const auto inside = std::stable_partition(flows_.begin(), flows_.end(), [](const Flow& it) { return it.crosses; });
+    const std::span<Flow> climbing(flows_.begin(), inside);
+    const double before = up_.backlog(here, now);
+    for (Flow& flow : climbing) {
+      const std::size_t there = leaf_of(distances_, node_at(order_, flow.child));
+      const double up = before + up_.time_of(here, shared_bytes(climbing, flow) - flow.bytes);
+      flow.alone += std::max(up, down_.backlog(there, now));
+      load(here, there, now, flow.bytes);
+    }
+  }
+
+  /// The node's link is shared equally among its messages, but for those that are held up elsewhere: what these leave
+  /// of it the others have (max-min fairness).
+  void share_link(double own) {
+    const auto rate = [](const Flow& it) { return it.bytes / it.alone; };
+    std::stable_sort(flows_.begin(), flows_.end(),
+                     [&](const Flow& a, const Flow& b) { return rate(a) / a.weight() < rate(b) / b.weight(); });
+    double left = own > 0 ? 1 / own : 0;
+    std::size_t held = 0;
+    for (; held < flows_.size() && own > 0; ++held) {
+      double weights = 0;
+      for (std::size_t i = held; i < flows_.size(); ++i) weights += flows_[i].weight();
+      if (rate(flows_[held]) * weights > left * flows_[held].weight() * (1 + 1e-9)) break;
+      left -= rate(flows_[held]);
+    }
+    const std::span<const Flow> rest = std::span(flows_).subspan(held);
+    for (std::size_t i = 0; i < flows_.size(); ++i)
+      arrive(flows_[i], i < held || own == 0 ? flows_[i].alone : shared_bytes(rest, flows_[i]) / left);
+  }
+
+  void arrive(const Flow& flow, double took) {
+    const double when = flow.sets_out + flow.latency + took;
+    has_[flow.child] = when;
+    last_ = std::max(last_, when);
+    sum_ += when;
+  }
+
+  const Reach& reach_;
+  const Distances& distances_;
+  std::span<const int> order_;
+  std::vector<double> has_;     ///< by position: when it has the message
+  std::vector<Flow> flows_;     ///< of the vertex at hand
+  Trunks up_, down_;            ///< as time goes on
+  Trunks up_load_, down_load_;  ///< by one segment altogether
+  double period_ = 0, last_ = 0, sum_ = 0;
+};
 
 Reach::Price Reach::tree(std::span<const int> order) const {
-  // By position: when it has the message, and when its link is free again. Edges come after the one to their parent.
-  std::vector<double> free(order.size());
-  Price price;
-  double period = 0, busy = 0;
-  int sender = -1;
-  for (const Edge& edge : edges_) {
-    const Way way = distances_.way(node_at(order, edge.parent), node_at(order, edge.child));
-    double& leaves = free[static_cast<std::size_t>(edge.parent)];
-    const double arrives = leaves + overhead + way.latency + edge.bytes * way.per_byte;
-    const double own = own_link(node_at(order, edge.parent).value, edge.bytes);
-    leaves += own;
-    free[static_cast<std::size_t>(edge.child)] = arrives;
-    price.last = std::max(price.last, arrives);
-    price.sum += arrives;
-    busy = edge.parent == sender ? busy + own : own;
-    sender = edge.parent;
-    period = std::max({period, busy, overhead + edge.bytes * way.per_byte});
-  }
-  price.last += (segments_ - 1) * period;
-  return price;
+  Walk walk(*this, order);
+  has_trunks_ ? walk.take_all_in_time() : walk.take_all();
+  return walk.price(segments_);
 }
 
 double Reach::ring(std::span<const int> order) const {
-  const int count = static_cast<int>(order.size());
+  const auto bytes = static_cast<double>(layout_.bytes);
+  Trunks up(distances_.trunks()), down(distances_.trunks());
   double latencies = 0, slowest = 0;
-  for (int position = 0; position < count; ++position) {
-    const Way way = distances_.way(node_at(order, position), node_at(order, (position + 1) % count));
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    const NodeId from = node_at(order, position), to = node_at(order, (position + 1) % order.size());
+    const topology::Way way = distances_.way(from, to);
     latencies += way.latency;
-    slowest = std::max(slowest, overhead + static_cast<double>(layout_.bytes) * way.per_byte);
+    slowest = std::max(slowest, overhead + bytes * way.per_byte);
+    if (!has_trunks_ || leaf_of(distances_, from) == leaf_of(distances_, to)) continue;
+    const double both =
+        std::max(up.add(leaf_of(distances_, from), 0, bytes), down.add(leaf_of(distances_, to), 0, bytes));
+    slowest = std::max(slowest, overhead + both);
   }
-  return latencies + (count - 1) * slowest;
+  return latencies + static_cast<double>(order.size() - 1) * slowest;
 }
 
 double Reach::packing(std::span<const int> order) const {

@@ -11,14 +11,18 @@
 
 namespace espalier::trees {
 
-/// Prices orders of one layout. A node sends to its children one after the other; each message takes the node's own
-/// link for bytes / (its best rate) and arrives after latency + bytes / (the way's rate). A pipeline takes what one
-/// segment takes through the tree, then for each further segment what the busiest node needs for one. A ring of N takes
-/// the sum of its latencies and N - 1 times the slowest of its messages. Not modelled: links that several ways share,
-/// and memory. `distances` outlives it.
+/// Prices orders of one layout. A node starts the messages to all its children one after the other; from then on they
+/// share its own link equally (network cards take turns between connections). A message arrives after latency + bytes /
+/// (the way's rate), or when the link is through with it, whichever is later. Messages between leaf switches share the
+/// cables that lead up from the one leaf and down to the other (topology::Trunks): each waits for what is on its way
+/// there already, and for those that its own node sends over them. A pipeline takes what one segment takes through the
+/// tree, then for each further segment what the busiest node or trunk needs for one. A ring of N takes the sum of its
+/// latencies and N - 1 times the slowest of its messages or trunks. Not modelled: which cable of a trunk a route takes,
+/// cables above the leaves' own, and memory. `distances` outlives it.
 class Reach {
  public:
-  Reach(const topology::Distances& distances, const Layout& layout, int count);
+  /// `branches` are the layout's, by position.
+  Reach(const topology::Distances& distances, const Layout& layout, std::span<const Branch> branches);
 
   /// Microseconds until the last node has everything, and as a second opinion the sum over all nodes: of two orders
   /// that end together the one that serves most nodes earlier has more room for improvement.
@@ -27,7 +31,8 @@ class Reach {
     double sum = 0;
     auto operator<=>(const Price&) const = default;
   };
-  /// `order[p]` is the node at position p, all nodes once. Zeros when nothing is known of the network. O(nodes).
+  /// `order[p]` is the node at position p, all nodes once. Zeros when nothing is known of the network. O(nodes), with
+  /// trunks O(nodes log nodes).
   Price of(std::span<const int> order) const;
   /// What comes on top where the root of a scatter or gather packs: in any other than the natural order. Apart, because
   /// it is a step that no search by small changes climbs. O(nodes).
@@ -35,20 +40,20 @@ class Reach {
 
  private:
   struct Edge {
-    int parent;
-    int child;
+    std::size_t child;
     double bytes;
   };
+  class Walk;
 
   Price tree(std::span<const int> order) const;
   double ring(std::span<const int> order) const;
-  double own_link(int node, double bytes) const;
 
   const topology::Distances& distances_;
   Layout layout_;
   double segments_;
-  std::vector<Edge> edges_;           ///< parents' own first, then in the order in which they are served
-  std::vector<double> own_per_byte_;  ///< by class: at its best rate to anybody
+  bool has_trunks_;              ///< some are known, so that messages meet on them
+  std::vector<Edge> edges_;      ///< parents' own first, then in the order in which they are served
+  std::vector<int> first_edge_;  ///< by position, and one more: where the edges to its children begin
 };
 
 }  // namespace espalier::trees

@@ -47,6 +47,17 @@ std::vector<int> draw_placement(Random& random, int ranks) {
   return node_of;
 }
 
+/// On some of those networks nodes share the cables of leaf switches.
+topology::Trunks draw_trunks(Random& random, int nodes) {
+  if (random.one_in(2)) return {};
+  topology::Trunks trunks;
+  for (int leaf = random.between(1, std::min(nodes, 4)); leaf > 0; --leaf)
+    trunks.per_byte.push_back(static_cast<float>(random.between(0, 3)) * 1e-3F);
+  const auto leaves = static_cast<int>(trunks.per_byte.size());
+  for (int node = 0; node < nodes; ++node) trunks.leaf_of.push_back(random.between(0, leaves - 1));
+  return trunks;
+}
+
 /// Half of the machines are on a network that is known: nodes on a few switches, some slow, some way round quite
 /// irregular. Every algorithm takes it that these change nothing but the order of nodes.
 topology::Distances draw_distances(Random& random, int nodes) {
@@ -59,7 +70,8 @@ topology::Distances draw_distances(Random& random, int nodes) {
   std::vector<topology::Way> ways(static_cast<std::size_t>(classes * classes));
   for (topology::Way& way : ways)
     way = {static_cast<float>(random.between(1, 8)), static_cast<float>(random.between(0, 3)) * 1e-3F};
-  return topology::Distances::from_classes(std::move(class_of), std::move(ways));
+  return topology::Distances::from_classes(std::move(class_of), std::move(ways))
+      .with_trunks(draw_trunks(random, nodes));
 }
 
 Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool can_single_copy) {

@@ -6,6 +6,15 @@ namespace espalier::verify {
 
 namespace {
 
+// ", leaf_of=[0, 1, 1], trunks=[0.0005, 0.0005]"; nothing where no node shares anything.
+std::string trunks_text(const topology::Trunks& trunks) {
+  if (trunks.leaf_of.empty()) return "";
+  std::string text = ", leaf_of=[", rates = "], trunks=[";
+  for (const int leaf : trunks.leaf_of) text += (text.back() == '[' ? "" : ", ") + std::to_string(leaf);
+  for (const float per_byte : trunks.per_byte) rates += (rates.back() == '[' ? "" : ", ") + std::to_string(per_byte);
+  return text + rates + "]";
+}
+
 // ", class_of=[0, 1, 0], ways=[(1.5, 0.001), …]"; nothing where nothing is known of the network.
 std::string distances_text(const topology::Distances& distances) {
   if (distances.classes() == 0) return "";
@@ -14,7 +23,7 @@ std::string distances_text(const topology::Distances& distances) {
   for (const topology::Way& way : distances.ways())
     ways +=
         (ways.back() == '[' ? "(" : ", (") + std::to_string(way.latency) + ", " + std::to_string(way.per_byte) + ")";
-  return text + ways + "]";
+  return text + ways + "]" + trunks_text(distances.trunks());
 }
 
 }  // namespace

@@ -80,6 +80,22 @@ def test_the_automatic_order_is_never_much_slower_than_that_of_numbers(network: 
             assert gain(network, placement, choice, size, operation) >= 0.86, (operation, size)
 
 
+@pytest.mark.parametrize("oversubscription", [1, 2, 4])
+@pytest.mark.parametrize("radix", [2, 4])
+@pytest.mark.parametrize("placement", ["random:1", "scattered:2"])
+def test_where_leaves_share_trunks_the_automatic_order_costs_at_most_3_percent(
+    oversubscription: int, radix: int, placement: str
+) -> None:
+    network = f"fat_tree:leaves=8,down=8,spines={8 if oversubscription == 1 else 4},oversubscription={oversubscription}"
+    for size in (1 << 10, 64 << 10, 1 << 20):
+        assert gain(network, placement, f"knomial,radix={radix}", size) >= 1 / 1.03, size
+
+
+def test_where_trunks_are_thin_the_automatic_order_is_the_one_that_spares_them() -> None:
+    for radix in (2, 4):
+        assert gain(THIN, "random:1", f"knomial,radix={radix}", 64 << 10) >= 1.12
+
+
 def test_a_job_that_knows_nothing_keeps_the_order_of_numbers() -> None:
     natural, automatic = times(
         [

@@ -36,8 +36,8 @@ class Site:
 
     def distances(self) -> dict[str, Any]:
         """What a Topology takes of it."""
-        class_of, ways = load_core().derive_distances(self.delays)
-        return {"class_of": class_of, "ways": ways}
+        class_of, ways, leaf_of, trunks = load_core().derive_distances(self.delays)
+        return {"class_of": class_of, "ways": ways, "leaf_of": leaf_of, "trunks": trunks}
 
 
 def find_site(folder: Path, hosts: Sequence[str], nodes: int) -> Site:

@@ -83,6 +83,39 @@ TEST(Distances, BetweenSomeNodesAreTheSame) {
   EXPECT_TRUE(all.between(std::vector<int>{1, 4}).is_neutral());
 }
 
+TEST(Distances, TellWhatIsTypicalAndWhatIsWorst) {
+  // Of six ordered pairs two are on one switch; node 2 is slow.
+  const Distances found = Distances::from_matrix(3, matrix_of({0, 0, 1}, {1, 1, 3}));
+  EXPECT_FLOAT_EQ(found.typical().latency, (2 * 1.0F + 4 * 2.5F) / 6);
+  EXPECT_FLOAT_EQ(found.typical().per_byte, (2 * 1.0F + 4 * 3.0F) / 6);
+  EXPECT_EQ(found.worst(), (Way{2.5F, 3}));
+  EXPECT_EQ(Distances().typical(), Way{});
+}
+
+TEST(Distances, CallAClassAsRemoteAsItIsFromAllNodes) {
+  const Distances found = Distances::from_matrix(5, matrix_of({0, 0, 0, 1, 1}, {1, 1, 1, 1, 1}));
+  EXPECT_FLOAT_EQ(found.remoteness(0, 0), 3 * 1.0F + 2 * 2.5F);
+  EXPECT_FLOAT_EQ(found.remoteness(1, 0), 2 * 1.0F + 3 * 2.5F);
+  EXPECT_FLOAT_EQ(found.remoteness(1, 100) - found.remoteness(1, 0), 500);
+  EXPECT_FLOAT_EQ(found.own_per_byte(0), 1);
+}
+
+TEST(Distances, CarryTheTrunksOfLeaves) {
+  const auto plain = Distances::from_matrix(4, matrix_of({0, 0, 1, 2}, {1, 1, 1, 1}));
+  const Trunks trunks{{0, 0, 1, 2}, {0.5F, 0.25F, 0.125F}};
+  const Distances all = plain.with_trunks(trunks);
+  EXPECT_EQ(all.trunks(), trunks);
+  EXPECT_EQ(all.ways(), plain.ways());
+  EXPECT_FLOAT_EQ(all.crowded_per_byte(), 1) << "two nodes on the leaf whose cables carry least";
+  EXPECT_EQ(all.between(std::vector<int>{0, 1}).crowded_per_byte(), 0) << "what stays on a leaf crosses no trunk";
+  EXPECT_NE(all, plain);
+  EXPECT_EQ(all.between(std::vector<int>{3, 1}).trunks(), (Trunks{{0, 1}, {0.125F, 0.5F}}));
+  EXPECT_THROW(plain.with_trunks({{0, 0, 1}, {1, 1}}), Error) << "a node has no leaf";
+  EXPECT_THROW(plain.with_trunks({{0, 0, 1, 2}, {1, 1}}), Error) << "a leaf has no trunk";
+  EXPECT_THROW(plain.with_trunks({{0, 0, 1, 0}, {}}), Error);
+  EXPECT_EQ(plain.with_trunks({}), plain);
+}
+
 TEST(Distances, RefuseWhatDoesNotFit) {
   EXPECT_THROW(Distances::from_classes({0, 1}, {Way{}}), Error);
   EXPECT_THROW(Distances::from_classes({0}, {Way{}, Way{}}), Error);
