@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -55,10 +56,13 @@ struct Flow {
   double sets_out;  ///< when its sender has started it
   double latency;   ///< µs
 
+  /// Its part of what it shares with others: a connection's window returns the sooner the shorter its way.
   double weight() const { return latency > 0 ? 1 / latency : 1; }
+  /// The most that it takes of its node's link.
+  double rate() const { return alone > 0 ? bytes / alone : std::numeric_limits<double>::infinity(); }
 };
 
-/// What of all of them has gone through something that they share equally when `flow` is through.
+/// What of all of them has gone through something that they share, by weight, when `flow` is through.
 double shared_bytes(std::span<const Flow> flows, const Flow& flow) {
   double bytes = 0;
   for (const Flow& other : flows) bytes += std::min(other.bytes, flow.bytes * other.weight() / flow.weight());
@@ -191,19 +195,18 @@ class Reach::Walk {
     }
   }
 
-  /// The node's link is shared equally among its messages, but for those that are held up elsewhere: what these leave
+  /// The node's link is shared among its messages by weight, but for those that are held up elsewhere: what these leave
   /// of it the others have (max-min fairness).
   void share_link(double own) {
-    const auto rate = [](const Flow& it) { return it.bytes / it.alone; };
     std::stable_sort(flows_.begin(), flows_.end(),
-                     [&](const Flow& a, const Flow& b) { return rate(a) / a.weight() < rate(b) / b.weight(); });
+                     [](const Flow& a, const Flow& b) { return a.rate() / a.weight() < b.rate() / b.weight(); });
     double left = own > 0 ? 1 / own : 0;
     std::size_t held = 0;
     for (; held < flows_.size() && own > 0; ++held) {
       double weights = 0;
       for (std::size_t i = held; i < flows_.size(); ++i) weights += flows_[i].weight();
-      if (rate(flows_[held]) * weights > left * flows_[held].weight() * (1 + 1e-9)) break;
-      left -= rate(flows_[held]);
+      if (flows_[held].rate() * weights > left * flows_[held].weight() * (1 + 1e-9)) break;
+      left -= flows_[held].rate();
     }
     const std::span<const Flow> rest = std::span(flows_).subspan(held);
     for (std::size_t i = 0; i < flows_.size(); ++i)

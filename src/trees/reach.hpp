@@ -12,13 +12,14 @@
 namespace espalier::trees {
 
 /// Prices orders of one layout. A node starts the messages to all its children one after the other; from then on they
-/// share its own link equally (network cards take turns between connections). A message arrives after latency + bytes /
-/// (the way's rate), or when the link is through with it, whichever is later. Messages between leaf switches share the
-/// cables that lead up from the one leaf and down to the other (topology::Trunks): each waits for what is on its way
-/// there already, and for those that its own node sends over them. A pipeline takes what one segment takes through the
-/// tree, then for each further segment what the busiest node or trunk needs for one. A ring of N takes the sum of its
-/// latencies and N - 1 times the slowest of its messages or trunks. Not modelled: which cable of a trunk a route takes,
-/// cables above the leaves' own, and memory. `distances` outlives it.
+/// share its own link, near ones with the larger parts (as connections with windows do). A message arrives after
+/// latency + bytes / (the way's rate), or when the link is through with it, whichever is later. Messages between leaf
+/// switches share the cables that lead up from the one leaf and down to the other (topology::Trunks): each waits for
+/// what is on its way there already, and for those that its own node sends over them. What goes up (gather, reduce) is
+/// priced in reversed time: a node hears from its children one after the other. A pipeline takes what one segment takes
+/// through the tree, then for each further segment what the busiest node or trunk needs for one. A ring of N takes the
+/// sum of its latencies and N - 1 times the slowest of its messages or trunks. Not modelled: which cable of a trunk a
+/// route takes, cables above the leaves' own, and memory. `distances` outlives it.
 class Reach {
  public:
   /// `branches` are the layout's, by position.
