@@ -19,6 +19,12 @@ std::uint32_t lines_per_block(Operation operation, int ranks) {
   return operation == Operation::gather ? tiny_lines : tiny_lines / static_cast<std::uint32_t>(ranks);
 }
 
+/// What the root of a gather writes: a word, and maybe sizes.
+std::uint32_t lines_of_root(int ranks) {
+  const Bytes sizes = tells_sizes(Operation::gather, ranks) ? static_cast<Bytes>(ranks) * sizeof(Bytes) : 0;
+  return count_lines(sizeof(Word) + sizes);
+}
+
 void copy(const Block& from, const Block& into) noexcept {
   if (from.bytes > 0 && from.data != into.data) std::memcpy(into.data, from.data, from.bytes);
 }
@@ -45,11 +51,11 @@ class ShortCall : public LineCall {
     std::memcpy(line->payload, &word, sizeof word);
     publish(*line);
   }
-  void write_block(Line* line, const Block& block) noexcept {
-    const Bytes first = std::min(block.bytes, first_bytes);
-    if (first > 0) copy_tiny(line->payload + sizeof(Word), block.data, first);
-    write_word(line, block.bytes);
-    if (block.bytes > first) write(line + 1, block.data + first, block.bytes - first);
+  void write_block(Line* line, const Block& block) noexcept { write_behind(line, block.bytes, block); }
+  /// That not all blocks are short, and how long they are.
+  void write_sizes(Line* line, std::span<Bytes> sizes) noexcept { write_behind(line, not_short, as_block(sizes)); }
+  void read_sizes(LocalRank owner, const Line* line, std::span<Bytes> sizes) noexcept {
+    read_behind(owner, line, as_block(sizes));
   }
 
   /// For the next call's block `b`, of a message of so many lines: as long as this one.
@@ -71,20 +77,37 @@ class ShortCall : public LineCall {
   /// False, and nothing is written, where another size came.
   bool read_block(LocalRank owner, const Line* line, const Block& into) noexcept {
     if (read_word(owner, line) != into.bytes) return false;
-    const Bytes first = std::min(into.bytes, first_bytes);
-    if (first > 0) copy_tiny(into.data, line->payload + sizeof(Word), first);
-    if (into.bytes > first) read(owner, line + 1, into.data + first, into.bytes - first);
+    read_behind(owner, line, into);
     return true;
   }
 
  private:
+  static Block as_block(std::span<Bytes> sizes) noexcept {
+    return {reinterpret_cast<std::byte*>(sizes.data()), sizes.size_bytes()};
+  }
+
+  /// A word and what follows it, in its line and the next ones.
+  void write_behind(Line* line, Word word, const Block& block) noexcept {
+    const Bytes first = std::min(block.bytes, first_bytes);
+    if (first > 0) copy_tiny(line->payload + sizeof(Word), block.data, first);
+    write_word(line, word);
+    if (block.bytes > first) write(line + 1, block.data + first, block.bytes - first);
+  }
+  /// The same back, once the word has been read.
+  void read_behind(LocalRank owner, const Line* line, const Block& into) noexcept {
+    const Bytes first = std::min(into.bytes, first_bytes);
+    if (first > 0) copy_tiny(into.data, line->payload + sizeof(Word), first);
+    if (into.bytes > first) read(owner, line + 1, into.data + first, into.bytes - first);
+  }
+
   std::uint32_t lines_;
   Bytes longest_;
 };
 
 ShortOutcome outcome_of(bool fits) { return fits ? ShortOutcome::done : ShortOutcome::mismatched; }
 
-ShortOutcome scatter_from(ShortCall& call, LocalRank root, const MaybeBlocks& input, const MaybeBlocks& output) {
+ShortOutcome scatter_from(ShortCall& call, LocalRank root, const MaybeBlocks& input, const MaybeBlocks& output,
+                          std::span<Bytes> sizes) {
   const bool is_short = call.are_short(input);
   const Message mine = call.open(call.all_lines());
   for (int r = 0; r < call.ranks(); ++r) {
@@ -92,7 +115,7 @@ ShortOutcome scatter_from(ShortCall& call, LocalRank root, const MaybeBlocks& in
     if (is_short)
       call.write_block(call.line_of(mine, r), (*input)[static_cast<std::size_t>(r)]);
     else
-      call.write_word(call.line_of(mine, r), not_short);
+      call.write_sizes(call.line_of(mine, r), sizes);
   }
   if (!is_short) return ShortOutcome::too_long;
   const Block& own = (*input)[static_cast<std::size_t>(root.value)];
@@ -102,14 +125,20 @@ ShortOutcome scatter_from(ShortCall& call, LocalRank root, const MaybeBlocks& in
   return ShortOutcome::done;
 }
 
-ShortOutcome scatter_to(ShortCall& call, LocalRank root, const MaybeBlocks& output) {
+/// What the root told instead of short blocks.
+ShortOutcome take_sizes(ShortCall& call, LocalRank root, const Line* line, std::span<Bytes> sizes) {
+  call.read_sizes(root, line, sizes);
+  return ShortOutcome::too_long;
+}
+
+ShortOutcome scatter_to(ShortCall& call, LocalRank root, const MaybeBlocks& output, std::span<Bytes> sizes) {
   const Line* const line = call.line_of(call.place(root, call.all_lines()), call.me().value);
-  if (call.read_word(root, line) == not_short) return ShortOutcome::too_long;
+  if (call.read_word(root, line) == not_short) return take_sizes(call, root, line, sizes);
   return outcome_of(output && call.read_block(root, line, output->front()));
 }
 
 /// A leaf does not know whether all blocks are short when it sends its own; the root says so, likely before it asks.
-ShortOutcome gather_to(ShortCall& call, LocalRank root, const MaybeBlocks& input) {
+ShortOutcome gather_to(ShortCall& call, LocalRank root, const MaybeBlocks& input, std::span<Bytes> sizes) {
   const bool is_short = call.are_short(input);
   const Message mine = call.open(call.lines());
   if (is_short)
@@ -118,14 +147,20 @@ ShortOutcome gather_to(ShortCall& call, LocalRank root, const MaybeBlocks& input
     call.write_word(mine.lines, not_short);
   for (int r = 0; r < call.ranks(); ++r)
     if (LocalRank(r) != root && LocalRank(r) != call.me()) call.place(LocalRank(r), call.lines());
-  if (call.read_word(root, call.place(root, 1).lines) == not_short) return ShortOutcome::too_long;
+  const Line* const line = call.place(root, lines_of_root(call.ranks())).lines;
+  if (call.read_word(root, line) == not_short) return take_sizes(call, root, line, sizes);
   if (is_short) call.prefetch_block(call.lines(), 0, input->front());
   return outcome_of(is_short);
 }
 
-ShortOutcome gather_from(ShortCall& call, LocalRank root, const MaybeBlocks& input, const MaybeBlocks& output) {
+ShortOutcome gather_from(ShortCall& call, LocalRank root, const MaybeBlocks& input, const MaybeBlocks& output,
+                         std::span<Bytes> sizes) {
   const bool is_short = call.are_short(output);
-  call.write_word(call.open(1).lines, is_short ? 0 : not_short);
+  Line* const line = call.open(lines_of_root(call.ranks())).lines;
+  if (is_short)
+    call.write_word(line, 0);
+  else
+    call.write_sizes(line, sizes);
   bool fits = true;
   for (int r = 0; r < call.ranks(); ++r) {
     if (LocalRank(r) == root) continue;
@@ -186,13 +221,19 @@ Bytes longest_short_block(Operation operation, int ranks) {
   return lines * Line::payload_bytes - sizeof(Word);
 }
 
+bool tells_sizes(Operation operation, int ranks) {
+  return operation != Operation::alltoall && ranks <= most_told_ranks;
+}
+
 ShortOutcome run_short_blocks(Seat& seat, const ShortKind& kind, LocalRank root, MaybeBlocks input, MaybeBlocks output,
-                              Waiter& waiter) noexcept {
+                              std::span<Bytes> sizes, Waiter& waiter) noexcept {
   ShortCall call(seat, kind, waiter);
   const bool is_root = call.me() == root;
   switch (kind.operation) {
-    case Operation::scatter: return is_root ? scatter_from(call, root, input, output) : scatter_to(call, root, output);
-    case Operation::gather: return is_root ? gather_from(call, root, input, output) : gather_to(call, root, input);
+    case Operation::scatter:
+      return is_root ? scatter_from(call, root, input, output, sizes) : scatter_to(call, root, output, sizes);
+    case Operation::gather:
+      return is_root ? gather_from(call, root, input, output, sizes) : gather_to(call, root, input, sizes);
     default: return exchange(call, input, output);
   }
 }

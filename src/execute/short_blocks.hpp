@@ -43,10 +43,16 @@ struct ShortKind {
   Bytes longest;
 };
 
+/// Whether the root of a scatter or gather can tell all sizes where they are too long: they have room in its lines.
+bool tells_sizes(plan::Operation operation, int ranks);
+inline constexpr int most_told_ranks = 20;
+
 /// One call, made by all ranks of the seat's communicator, which all sit on this node; begins the call itself.
-/// `root` is read for scatter and gather. `input`: a block for each rank (alltoall; scatter at the root), one block
-/// (gather), or ignored (scatter elsewhere). `output` in mirror image. Inputs and outputs are the same or apart.
+/// `sizes`: one per rank if tells_sizes(), else none. The root's are everybody's when the outcome is `too_long`, so
+/// that they need not be exchanged; otherwise they are left alone. `root` is read for scatter and gather. `input`: a
+/// block for each rank (alltoall; scatter at the root), one block (gather), or ignored (scatter elsewhere). `output` in
+/// mirror image. Inputs and outputs are the same or apart.
 ShortOutcome run_short_blocks(Seat& seat, const ShortKind& kind, LocalRank root, MaybeBlocks input, MaybeBlocks output,
-                              Waiter& waiter) noexcept;
+                              std::span<Bytes> sizes, Waiter& waiter) noexcept;
 
 }  // namespace espalier::execute

@@ -218,10 +218,10 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
 }
 
 execute::ShortOutcome Engine::run_short_blocks(plan::Operation operation, Rank root, execute::MaybeBlocks input,
-                                               execute::MaybeBlocks output) {
+                                               execute::MaybeBlocks output, std::span<Bytes> sizes) {
   Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
   const auto outcome = execute::run_short_blocks(seat_, {operation, unknown.longest_short}, LocalRank(root.value),
-                                                 input, output, *means_.waiter);
+                                                 input, output, sizes, *means_.waiter);
   if (outcome != execute::ShortOutcome::too_long) ++unknown.short_calls;
   return outcome;
 }

@@ -96,7 +96,7 @@ class Engine {
   Bytes longest_short_block(plan::Operation operation) const { return unknown_of(operation).longest_short; }
   /// Such a call; all ranks make it (execute/short_blocks.hpp).
   execute::ShortOutcome run_short_blocks(plan::Operation operation, Rank root, execute::MaybeBlocks input,
-                                         execute::MaybeBlocks output);
+                                         execute::MaybeBlocks output, std::span<Bytes> sizes);
 
   /// Hands the counts so far to the statistics.
   void report();

@@ -60,12 +60,12 @@ std::optional<int> try_call(const Alltoallv& call) {
   if (communicator->engine()->leaves_uneven(Operation::alltoall))
     return leave_uneven(*communicator, Operation::alltoall);
   const UnevenSides sides(call, ranks);
+  std::vector<Bytes> matrix;
   if (const auto code =
-          try_short_blocks(*communicator, call.comm, {Operation::alltoall}, sides.send(), sides.receive()))
+          try_short_blocks(*communicator, call.comm, {Operation::alltoall}, sides.send(), sides.receive(), matrix))
     return code;
   if (communicator->engine()->leaves_long_blocks(Operation::alltoall))
     return leave_uneven(*communicator, Operation::alltoall);
-  std::vector<Bytes> matrix;
   if (const int code = share_rows(*communicator, call.comm, sizes_of(sides.send(), ranks), matrix); code != MPI_SUCCESS)
     return code;
   if (!are_known(matrix)) return refuse_arguments(Operation::alltoall);

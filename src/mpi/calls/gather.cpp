@@ -89,11 +89,15 @@ std::optional<int> try_call(const Gatherv& call) {
   if (communicator->engine()->leaves_uneven(Operation::gather)) return leave_uneven(*communicator, Operation::gather);
   const UnevenSides sides(call, ranks, communicator->rank());
   const Problem problem{Operation::gather, 0, Rank(call.root)};
-  if (const auto code = try_short_blocks(*communicator, call.comm, problem, sides.send(), sides.receive())) return code;
+  std::vector<Bytes> sizes;
+  if (const auto code = try_short_blocks(*communicator, call.comm, problem, sides.send(), sides.receive(), sizes))
+    return code;
   if (communicator->engine()->leaves_long_blocks(Operation::gather))
     return leave_uneven(*communicator, Operation::gather);
-  std::vector<Bytes> sizes = sizes_of(sides.receive(), ranks);
-  if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
+  if (sizes.empty()) {
+    sizes = sizes_of(sides.receive(), ranks);
+    if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
+  }
   if (!are_known(sizes)) return refuse_arguments(Operation::gather);
   return collect_uneven(*communicator, call.comm, Operation::gather, call.root, call.send, sides.receive(),
                         std::move(sizes));

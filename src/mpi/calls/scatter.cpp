@@ -71,11 +71,15 @@ std::optional<int> try_call(const Scatterv& call) {
   if (communicator->engine()->leaves_uneven(Operation::scatter)) return leave_uneven(*communicator, Operation::scatter);
   const UnevenSides sides(call, ranks, me);
   const plan::Problem problem{Operation::scatter, 0, Rank(call.root)};
-  if (const auto code = try_short_blocks(*communicator, call.comm, problem, sides.send(), sides.receive())) return code;
+  std::vector<Bytes> sizes;
+  if (const auto code = try_short_blocks(*communicator, call.comm, problem, sides.send(), sides.receive(), sizes))
+    return code;
   if (communicator->engine()->leaves_long_blocks(Operation::scatter))
     return leave_uneven(*communicator, Operation::scatter);
-  std::vector<Bytes> sizes = sizes_of(sides.send(), ranks);
-  if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
+  if (sizes.empty()) {
+    sizes = sizes_of(sides.send(), ranks);
+    if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
+  }
   if (!are_known(sizes) || sides.receive() == nullptr) return refuse_arguments(Operation::scatter);
   const bool is_mismatched = sides.receive()->bytes() != sizes[static_cast<std::size_t>(me)];
   return serve(*communicator, call.comm, make_uneven(Operation::scatter, call.root, std::move(sizes)),

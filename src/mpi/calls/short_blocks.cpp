@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "mpi/calls/counts.hpp"
 #include "mpi/calls/serve.hpp"
 
 namespace espalier::mpi {
@@ -22,6 +23,7 @@ class PlainBlocks {
     }
   }
 
+  bool has_blocks() const { return side_ != nullptr; }
   bool is_packed() const { return side_ != nullptr && !side_->has_plain_blocks(); }
   Bytes packed_bytes() const { return is_packed() ? side_->bytes() : 0; }
 
@@ -39,10 +41,29 @@ class PlainBlocks {
   std::array<Block, execute::most_short_ranks> blocks_;
 };
 
+/// Room for what the root tells when blocks are not short; there, what it tells: the sizes on its side.
+class Told {
+ public:
+  Told(const Communicator& communicator, const plan::Problem& problem)
+      : count_(execute::tells_sizes(problem.operation, communicator.ranks())
+                   ? static_cast<std::size_t>(communicator.ranks())
+                   : 0) {}
+
+  void tell(const Side* side) {
+    for (std::size_t r = 0; r < count_; ++r)
+      all_[r] = side == nullptr ? unknown_size : side->block_bytes(static_cast<int>(r));
+  }
+  std::span<Bytes> sizes() { return {all_.data(), count_}; }
+
+ private:
+  std::size_t count_;
+  std::array<Bytes, execute::most_told_ranks> all_;
+};
+
 }  // namespace
 
 std::optional<int> try_short_blocks(Communicator& communicator, MPI_Comm comm, const plan::Problem& problem,
-                                    const Side* send, const Side* receive) {
+                                    const Side* send, const Side* receive, std::vector<Bytes>& sizes) {
   Engine& engine = *communicator.engine();
   const Bytes longest = engine.longest_short_block(problem.operation);
   if (longest == 0) return std::nullopt;
@@ -52,9 +73,16 @@ std::optional<int> try_short_blocks(Communicator& communicator, MPI_Comm comm, c
   std::byte* const memory = communicator.packed().take(input.packed_bytes() + output.packed_bytes());
   if (input.is_packed())
     if (const int code = send->pack(memory, comm); code != MPI_SUCCESS) return code;
+  Told told(communicator, problem);
+  const bool is_scatter = problem.operation == plan::Operation::scatter;
+  const bool is_root = problem.root == Rank(communicator.rank());
+  if (is_root && !(is_scatter ? input : output).has_blocks()) told.tell(is_scatter ? send : receive);
   const ShortOutcome outcome = engine.run_short_blocks(problem.operation, problem.root, input.place(memory),
-                                                       output.place(memory + input.packed_bytes()));
-  if (outcome == ShortOutcome::too_long) return std::nullopt;
+                                                       output.place(memory + input.packed_bytes()), told.sizes());
+  if (outcome == ShortOutcome::too_long) {
+    sizes.assign(told.sizes().begin(), told.sizes().end());
+    return std::nullopt;
+  }
   if (outcome == ShortOutcome::mismatched) return report_mismatch(comm);
   return output.is_packed() ? receive->unpack(memory + input.packed_bytes(), comm) : MPI_SUCCESS;
 }

@@ -133,7 +133,7 @@ TEST_P(ShortBlocks, ComeInOneGoOrAllRanksKnowThatSomeAreTooLong) {
     for (int number = 0; number < 400; ++number) {
       const Call call{operation(), ranks(), number};
       const Sides sides(call, me);
-      const ShortOutcome outcome = run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), waiter);
+      const ShortOutcome outcome = run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), {}, waiter);
       if (number % 9 == 8) {
         ASSERT_EQ(outcome, ShortOutcome::too_long) << "call " << number;
         ASSERT_TRUE(sides.is_untouched()) << "call " << number;
@@ -150,7 +150,7 @@ TEST_P(ShortBlocks, ShareTheRingWithShortMessagesOfOtherKinds) {
     for (int number = 0; number < 200; ++number) {
       const Call call{operation(), ranks(), number / 9 * 9};  // never too long
       const Sides sides(call, me);
-      ASSERT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), waiter), ShortOutcome::done);
+      ASSERT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), {}, waiter), ShortOutcome::done);
       ASSERT_TRUE(sides.is_right());
       std::uint64_t word = me == 0 ? static_cast<std::uint64_t>(number) : 0;
       auto* const data = reinterpret_cast<std::byte*>(&word);
@@ -158,6 +158,28 @@ TEST_P(ShortBlocks, ShareTheRingWithShortMessagesOfOtherKinds) {
       ASSERT_EQ(word, number);
     }
   });
+}
+
+TEST_P(ShortBlocks, ThatAreNotShortComeWithTheRootsSizes) {
+  if (!tells_sizes(operation(), ranks())) GTEST_SKIP() << "nobody knows all sizes of an all-to-all";
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    for (int number = 8; number < 200; number += 9) {
+      const Call call{operation(), ranks(), number};
+      const Sides sides(call, me);
+      std::vector<Bytes> told(static_cast<std::size_t>(ranks()), 0), expected = told;
+      for (int r = 0; r < ranks(); ++r) expected[static_cast<std::size_t>(r)] = static_cast<Bytes>(number * 1000 + r);
+      if (me == call.root().value) told = expected;
+      ASSERT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), told, waiter),
+                ShortOutcome::too_long);
+      ASSERT_EQ(told, expected) << "rank " << me;
+    }
+  });
+}
+
+TEST(ShortBlocksTest, HaveRoomForTheSizesOfAsManyRanksAsTheySay) {
+  for (int ranks = 2; ranks <= most_told_ranks; ++ranks)
+    EXPECT_GE(longest_short_block(Operation::scatter, ranks), static_cast<Bytes>(ranks) * sizeof(Bytes)) << ranks;
+  EXPECT_FALSE(tells_sizes(Operation::scatter, most_told_ranks + 1));
 }
 
 TEST_P(ShortBlocks, MayBeHeldShorterThanTheyCouldBe) {
@@ -173,8 +195,9 @@ TEST_P(ShortBlocks, MayBeHeldShorterThanTheyCouldBe) {
           if (is_sent) longest = std::max(longest, call.bytes(from, to));
         }
       const bool is_held = number % 2 == 1;
-      ASSERT_EQ(run_short_blocks(seat, {operation(), longest - is_held}, call.root(), sides.in(), sides.out(), waiter),
-                is_held ? ShortOutcome::too_long : ShortOutcome::done);
+      ASSERT_EQ(
+          run_short_blocks(seat, {operation(), longest - is_held}, call.root(), sides.in(), sides.out(), {}, waiter),
+          is_held ? ShortOutcome::too_long : ShortOutcome::done);
     }
   });
 }
@@ -186,7 +209,7 @@ TEST_P(ShortBlocks, OfARankThatDoesNotKnowThemAreTooLongForAll) {
     const bool knows = me != call.root().value;
     const bool is_gather = operation() == Operation::gather;
     EXPECT_EQ(run_short_blocks(seat, kind(), call.root(), knows || is_gather ? sides.in() : std::nullopt,
-                               knows || !is_gather ? sides.out() : std::nullopt, waiter),
+                               knows || !is_gather ? sides.out() : std::nullopt, {}, waiter),
               ShortOutcome::too_long);
   });
 }
@@ -199,7 +222,7 @@ TEST_P(ShortBlocks, OfOtherSizesThanExpectedAreReportedWhereTheyCome) {
     const bool is_wrong = sides.takes && me == (operation() == Operation::gather ? call.root().value : 1);
     if (is_wrong) expected[expected.size() > 1 ? 1 - static_cast<std::size_t>(me != 0) : 0].bytes += 1;
     const MaybeBlocks output = sides.takes ? MaybeBlocks(expected) : std::nullopt;
-    EXPECT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), output, waiter),
+    EXPECT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), output, {}, waiter),
               is_wrong ? ShortOutcome::mismatched : ShortOutcome::done);
   });
 }
@@ -222,8 +245,9 @@ TEST(ShortBlocksTest, AnAllToAllInPlaceReadsEverythingBeforeItWrites) {
       Blocks blocks(ranks, [](int) { return Bytes{100}; });
       const Call call{Operation::alltoall, ranks, number};
       for (int to = 0; to < ranks; ++to) fill(blocks[to], call, me.value, to);
-      ASSERT_EQ(run_short_blocks(world.seat(me), {Operation::alltoall, 100}, {}, blocks.all(), blocks.all(), waiter),
-                ShortOutcome::done);
+      ASSERT_EQ(
+          run_short_blocks(world.seat(me), {Operation::alltoall, 100}, {}, blocks.all(), blocks.all(), {}, waiter),
+          ShortOutcome::done);
       for (int from = 0; from < ranks; ++from) ASSERT_TRUE(holds(blocks[from], call, from, me.value));
     }
   });
