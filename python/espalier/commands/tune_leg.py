@@ -147,7 +147,8 @@ def _nothing_decided(result: Result, path: Path, how: str) -> None:
         "out of time": "the budget was spent before anything was decided",
         "interrupted": "interrupted before anything was decided",
     }.get(how, "no operation has a measured entry")
-    raise UserError(f"{why}: no table is written", f"give more time with --budget; {path} is as it was")
+    kept = f"; {path} stays as it was" if path.exists() else ""
+    raise UserError(f"{why}: no table is written", f"give more time with --budget{kept}")
 
 
 def _made(
