@@ -1,6 +1,7 @@
 // Closed forms of the operations that only move data.
 
 #include <algorithm>
+#include <limits>
 
 #include "collectives/scene.hpp"
 
@@ -35,6 +36,23 @@ double bruck_time(const Scene& s, double chunk) {
     last = s.node.spread(run);
   }
   return time + last;
+}
+
+/// When the last vertex of a binary tree has the first segment: of trees of `count` vertices and of one more. A child's
+/// subtree has half of the vertices below its parent, the first child's the larger half.
+struct BinaryWays {
+  double count, one_more;
+};
+
+BinaryWays binary_ways(int count, double message, double serial) {
+  constexpr double none = -std::numeric_limits<double>::infinity();
+  if (count == 0) return {none, 0};
+  const BinaryWays half = binary_ways((count - 1) / 2, message, serial);
+  const auto from = [&](double first, double second) {
+    return std::max({0.0, message + first, message + serial + second});
+  };
+  return count % 2 == 1 ? BinaryWays{from(half.count, half.count), from(half.one_more, half.count)}
+                        : BinaryWays{from(half.one_more, half.count), from(half.one_more, half.one_more)};
 }
 
 /// Chunks go down a tree, halved (more) at each hop, then round a ring; every chunk is spread while the next is on its
@@ -101,6 +119,9 @@ double estimate_broadcast(const Scene& s) {
   switch (s.choice.between) {
     case Between::scatter_allgather: return scatter_allgather_time(s);
     case Between::chain: return tree_time(s, (s.nodes - 1) * message, 1);
+    case Between::binary:
+      return tree_time(s, binary_ways(s.nodes, message, s.network.several(1, s.segment())).count,
+                       std::min(2, s.nodes - 1));
     case Between::flat:
       return tree_time(s, s.network.delay() + s.network.several(s.nodes - 1, s.segment()), s.nodes - 1);
     default: break;

@@ -23,6 +23,7 @@ Shape shape_of(Between between) {
   switch (between) {
     case Between::knomial: return Shape::knomial;
     case Between::chain: return Shape::chain;
+    case Between::binary: return Shape::binary;
     case Between::scatter_allgather: return Shape::scatter_ring;
     case Between::ring: return Shape::ring;
     default: return Shape::flat;

@@ -85,6 +85,12 @@ constexpr Algorithm table[] = {
      "each of N nodes hands segments to the next, N - 1 + segments rounds; every leader but the last sends the message "
      "once",
      chain_knobs, build_broadcast},
+    {"broadcast_binary", Operation::broadcast, Between::binary,
+     "Subramoni et al.; Sanders, Speck, Traff 2009, section 2",
+     "each of N nodes hands segments to two others, about 2 log2 N + 2 segments rounds; no leader sends the message "
+     "more "
+     "than twice",
+     chain_knobs, build_broadcast},
     {"broadcast_flat", Operation::broadcast, Between::flat, "Wu, Kendall, Aluru 2005, section 4 (flat tree)",
      "the root sends every segment to each of N - 1 leaders itself: one hop, and the message N - 1 times over its link",
      segment_knobs, build_broadcast},

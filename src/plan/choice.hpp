@@ -20,6 +20,7 @@ enum class Within : std::uint8_t {
 enum class Between : std::uint8_t {
   knomial,
   chain,
+  binary,
   flat,
   scatter_allgather,
   pairwise,

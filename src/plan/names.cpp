@@ -38,6 +38,7 @@ const char* name(Within within) {
 const char* name(Between between) {
   static constexpr const char* names[] = {"knomial",
                                           "chain",
+                                          "binary",
                                           "flat",
                                           "scatter_allgather",
                                           "pairwise",

@@ -209,6 +209,21 @@ TEST(ClosedForm, KnowsWhatOverlapsWhenAllRanksOfANodeExchange) {
     }
 }
 
+TEST(ClosedForm, OfABinaryTreeIsThatOfThePlayedPlan) {
+  Choice choice{plan::Between::binary};
+  choice.segment = 32 << 10;
+  for (const int nodes : {2, 3, 4, 7, 8, 13, 16, 33, 64}) {
+    std::vector<int> node_of;
+    for (int node = 0; node < nodes; ++node) node_of.push_back(node);
+    const Topology topology = Topology::from_nodes(node_of);
+    for (const Bytes bytes : {Bytes{16} << 10, Bytes{128} << 10, Bytes{1} << 20}) {
+      const Problem problem{Operation::broadcast, bytes};
+      const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
+      EXPECT_NEAR(*estimate_choice(topology, problem, choice) / played, 1, 0.15) << nodes << " nodes, " << bytes;
+    }
+  }
+}
+
 TEST(ClosedForm, TakesMicrosecondsAtAnySize) {
   std::vector<int> node_of;
   for (int r = 0; r < 65536; ++r) node_of.push_back(r / 16);

@@ -52,6 +52,11 @@ TEST(NodeOrder, OfATreeCrossesBetweenSwitchesLess) {
   EXPECT_LE(crossings(Operation::reduce, 64, 5, "knomial,order=depth"), 3);
 }
 
+TEST(NodeOrder, OfABinaryTreeCrossesBetweenSwitchesLess) {
+  EXPECT_LT(crossings(Operation::broadcast, 64 << 10, 5, "binary,segment=16K"),
+            crossings(Operation::broadcast, 64 << 10, 5, "binary,segment=16K,order=natural"));
+}
+
 TEST(NodeOrder, OfARingCrossesTwicePerRound) {
   EXPECT_EQ(crossings(Operation::allgather, 100, 0, "ring,order=natural"), 8 * 7);
   EXPECT_EQ(crossings(Operation::allgather, 100, 0, "ring"), 2 * 7);
