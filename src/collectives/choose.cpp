@@ -56,6 +56,17 @@ std::string reason_of(const Topology& topology, plan::Operation operation, const
   return reason + "; there is no other way";
 }
 
+/// What a job would do here that knows nothing of its network, where that is something else; else nothing.
+std::string told_by_network(const Topology& topology, const Problem& problem, const cost::Parameters& parameters,
+                            const Choice& choice) {
+  if (topology.distances().is_neutral()) return "";
+  const Choice blind = choose(topology.with_distances({}), problem, parameters);
+  const std::string what = describe(topology, problem.operation, blind);
+  if (what == describe(topology, problem.operation, choice)) return "";
+  const double time = estimate_choice(topology, problem, blind, parameters);
+  return "; a job that does not know this network would take " + what + ", " + time_text(time);
+}
+
 }  // namespace
 
 std::vector<Estimated> rank_choices(const Topology& topology, const Problem& problem,
@@ -79,7 +90,9 @@ Choice choose(const Topology& topology, const Problem& problem, const cost::Para
 Decision decide(const Topology& topology, const Problem& problem, const cost::Parameters& parameters) {
   const std::vector<Estimated> ranked = rank_choices(topology, problem, parameters);
   if (ranked.empty()) return {choose(topology, problem, parameters), "nothing fits; this comes closest"};
-  Decision decision{ranked.front().choice, reason_of(topology, problem.operation, ranked)};
+  const Choice& best = ranked.front().choice;
+  Decision decision{
+      best, reason_of(topology, problem.operation, ranked) + told_by_network(topology, problem, parameters, best)};
   if (topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks()))
     decision.reason =
         "one node, short: an MPI job takes the dedicated path, payload and sequence number in one line; when that is "

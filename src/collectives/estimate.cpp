@@ -1,9 +1,37 @@
 #include "collectives/estimate.hpp"
 
+#include <algorithm>
+
 #include "collectives/scene.hpp"
 
 namespace espalier::collectives {
 namespace {
+
+/// Leaders hand on along the edges of a tree or ring, or one rank sends to all or hears from all.
+bool follows_edges(const plan::Problem& problem, const plan::Choice& choice) {
+  using plan::Between;
+  switch (choice.between) {
+    case Between::knomial:
+    case Between::chain:
+    case Between::binary:
+    case Between::ring:
+    case Between::scatter_allgather: return true;
+    case Between::flat:
+    case Between::pairwise: return has_root(problem.operation);
+    default: return false;
+  }
+}
+
+/// What a message of the plan finds on its way. Trees and rings are laid onto the network: a whole message meets what
+/// is typical, but a pipeline and a ring run at the pace of their slowest way. In an exchange all wait for the farthest
+/// in every round, and all are on the trunks at once.
+topology::Way way_of(const topology::Distances& distances, const plan::Problem& problem, const plan::Choice& choice) {
+  const topology::Way &typical = distances.typical(), &worst = distances.worst();
+  if (!follows_edges(problem, choice)) return {worst.latency, std::max(worst.per_byte, distances.crowded_per_byte())};
+  const bool is_paced =
+      choice.segment > 0 || choice.between == plan::Between::ring || choice.between == plan::Between::scatter_allgather;
+  return {typical.latency, is_paced ? worst.per_byte : typical.per_byte};
+}
 
 double estimate(const Scene& scene) {
   using plan::Operation;
@@ -28,7 +56,8 @@ double estimate(const Scene& scene) {
 double estimate_choice(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
                        const cost::Parameters& parameters) {
   if (problem.bytes == 0 && problem.operation != plan::Operation::barrier) return 0;
-  const cost::Parameters here = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()));
+  const cost::Parameters here = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()))
+                                    .with_way(way_of(topology.distances(), problem, choice));
   return estimate(Scene(topology, problem, choice, here));
 }
 

@@ -10,6 +10,8 @@ namespace espalier::collectives {
 /// composed of (cost/node_time.hpp, cost/network_time.hpp), by the rules of cost::estimate_time, which plays the whole
 /// plan through and which this approximates: within 15 % for half of all plans, and in
 /// nine of ten cases the same order (tests/unit/collectives/estimate_test.cpp).
+/// Where the network between nodes is known, messages are no sooner and no faster than its ways: typical ones along
+/// trees, the slowest for pipelines and rings, and in exchanges the farthest and the trunks that all share.
 /// Unequal nodes are taken for as large as the largest. `choice` must be valid for the problem. O(log ranks), no
 /// allocation. Simple arithmetic in a fixed order: equal on all ranks that
 /// run one build.

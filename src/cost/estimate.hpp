@@ -16,8 +16,9 @@ struct Estimate {
 };
 
 /// Plays the plan through (play.hpp) over a LogGP network: messages of a node leave and enter through one link each,
-/// one behind the other; a connection carries no more than `flow_rate`; the network between the links is not modelled.
-/// The plan must be correct (verify). O(steps log ranks).
+/// one behind the other, no faster than the ways of the topology's distances where they are known; a connection carries
+/// no more than `flow_rate`; what messages share between the links is not modelled. The plan must be correct (verify).
+/// O(steps log ranks).
 Estimate estimate_time(const plan::Plan& plan, const Parameters& parameters = {});
 
 }  // namespace espalier::cost

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "plan/problem.hpp"
+#include "topology/distances.hpp"
 
 namespace espalier::cost {
 
@@ -65,6 +66,9 @@ struct Parameters {
   double connection_rate() const { return std::min(link_rate, flow_rate); }
   /// The same where a rank's buffers have so many bytes together: no rate above that of the level that holds them.
   Parameters with_data_of(double bytes) const;
+
+  /// The same for messages that go this way: no sooner and no faster than it lets them.
+  Parameters with_way(const topology::Way& way) const;
 };
 
 /// Both buffers of the rank that has most, when all blocks are of `problem.bytes`.

@@ -219,9 +219,43 @@ TEST(ClosedForm, OfABinaryTreeIsThatOfThePlayedPlan) {
     for (const Bytes bytes : {Bytes{16} << 10, Bytes{128} << 10, Bytes{1} << 20}) {
       const Problem problem{Operation::broadcast, bytes};
       const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
-      EXPECT_NEAR(*estimate_choice(topology, problem, choice) / played, 1, 0.15) << nodes << " nodes, " << bytes;
+      EXPECT_NEAR(estimate_choice(topology, problem, choice) / played, 1, 0.15) << nodes << " nodes, " << bytes;
     }
   }
+}
+
+/// One rank on each of 16 nodes, all as far apart as `way` says.
+Topology make_distant(const topology::Way& way) {
+  std::vector<int> node_of;
+  for (int node = 0; node < 16; ++node) node_of.push_back(node);
+  return Topology::from_nodes(node_of).with_distances(
+      topology::Distances::from_classes(std::vector<int>(16), std::vector<topology::Way>{way}));
+}
+
+TEST(ClosedForm, KnowsHowFarAndHowFastTheNetworkIs) {
+  const Topology near = make_distant({1.5F, 1e-4F}), far = make_distant({6, 1e-4F}), slow = make_distant({1.5F, 1e-3F});
+  for (const char* text :
+       {"knomial", "knomial,segment=16K", "chain,segment=16K", "binary,segment=16K", "scatter_allgather"}) {
+    const Choice choice = parse_choice(Operation::broadcast, text);
+    const Problem problem{Operation::broadcast, 256 << 10};
+    const double base = estimate_choice(near, problem, choice);
+    EXPECT_GT(estimate_choice(far, problem, choice), base + 4) << text;
+    EXPECT_GT(estimate_choice(slow, problem, choice), 4 * base) << text;
+    for (const Topology* topology : {&near, &far, &slow}) {
+      const double played = cost::estimate_time(build_plan(*topology, problem, choice)).total;
+      EXPECT_NEAR(estimate_choice(*topology, problem, choice) / played, 1, 0.2) << text;
+    }
+  }
+}
+
+TEST(ClosedForm, OfAnExchangeCountsTheTrunksThatAllShare) {
+  const Problem problem{Operation::allreduce, 64 << 10, Rank(0), 8};
+  const Choice choice = parse_choice(Operation::allreduce, "recursive_doubling");
+  const Topology wide = make_distant({1.5F, 1e-4F});
+  std::vector<int> leaf_of(8);
+  leaf_of.resize(16, 1);
+  const Topology thin = wide.with_distances(wide.distances().with_trunks({leaf_of, {1e-4F, 1e-4F}}));
+  EXPECT_GT(estimate_choice(thin, problem, choice), 4 * estimate_choice(wide, problem, choice));
 }
 
 TEST(ClosedForm, TakesMicrosecondsAtAnySize) {
