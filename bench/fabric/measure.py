@@ -25,6 +25,7 @@ from espalier.fabric.generated import FatTree, write
 
 ROOT = Path(__file__).parents[2]
 ASK = ROOT / "build" / "release" / "bench" / "bench_ask"
+SETUP = ROOT / "build" / "release" / "bench" / "bench_setup"
 
 
 def ask(service: int, *words: object) -> dict[str, Any]:
@@ -36,6 +37,15 @@ def ask(service: int, *words: object) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(done.stdout)
     used = round(processor_s(service) - before[0], 3), round(children_s() - before[1], 3)
     return facts | {"service_cpu_s": used[0], "client_cpu_s": used[1]}
+
+
+def set_up(port: str, hosts: str) -> dict[str, dict[str, str]]:
+    """What a job's first use of the service costs: the table of bench_setup, a row for each number of leaders."""
+    words = [str(SETUP), f"127.0.0.1:{port}", hosts, "32", "32", "256", "1024"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=600)
+    head, *rows = done.stdout.splitlines()
+    names = re.split(r"\s{2,}", head.strip())[1:-1]
+    return {row.split()[0]: dict(zip(names, row.split()[1:], strict=True)) for row in rows}
 
 
 def processor_s(process: int) -> float:
@@ -74,6 +84,8 @@ def measure(folder: Path, seconds: float, connections: int) -> dict[str, Any]:
         }
         facts["one request on the way"] = ask(service.pid, "queries", port, connections, 1, seconds)
         facts["16 requests on the way"] = ask(service.pid, "queries", port, connections, 16, seconds)
+        for leaders, cost in set_up(port, "node[00000-04095]").items():
+            facts[f"first use, {leaders} leaders"] = cost
         for metric in ("hops", "combined:65536"):
             facts[f"matrix {metric}"] = ask(service.pid, "matrix", port, metric, 1024, 9)
         facts["10000 connections"] = ask(service.pid, "hold", port, 10000, 3)

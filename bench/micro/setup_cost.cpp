@@ -1,11 +1,13 @@
 // What it costs a job to learn its network and to lay trees onto it: Table III of Subramoni et al., without the
-// broadcast, which ESPALIER_VERBOSE=2 tells of a real job.
+// broadcast, which ESPALIER_VERBOSE=2 tells of a real job, and `espalier simulate bcast --bytes` of one that is too
+// large for this machine. bench/fabric/measure.py starts a service and asks it.
 //
 //   bench_setup ADDRESS HOSTS [COUNT...]     ADDRESS: host:port or socket of espalier serve, or a directory of dumps
 //                                            HOSTS: node[0000-1023]; COUNT: how many of them, at even distances
 //
-// Prints for each COUNT: classes of nodes, ms to ask (switches and delays of all pairs, sorted into classes), ms for a
-// broadcast tree's order the first time, again (same root), and of another root (the median of 9).
+// Prints for each COUNT: classes of nodes, how many KB rank 0 broadcasts, ms to ask (connect, switches and delays of
+// all pairs, sorted into classes), ms for a broadcast tree's order the first time, again (same root), and of another
+// root (the median of 9).
 
 #include <algorithm>
 #include <chrono>
@@ -37,6 +39,12 @@ std::vector<std::string> pick(const std::vector<std::string>& hosts, std::size_t
   return some;
 }
 
+double kilobytes(const topology::Distances& known) {
+  const topology::Trunks& trunks = known.trunks();
+  const std::size_t words = known.class_of().size() + trunks.leaf_of.size() + trunks.per_byte.size();
+  return static_cast<double>(words * sizeof(int) + known.ways().size() * sizeof(topology::Way)) / 1024;
+}
+
 void measure(const std::string& address, const std::vector<std::string>& hosts) {
   topology::Distances distances;
   const double ask =
@@ -53,8 +61,8 @@ void measure(const std::string& address, const std::vector<std::string>& hosts) 
   std::vector<double> others;
   for (int i = 1; i <= 9; ++i) others.push_back(order(i * topology.nodes() / 10));
   std::sort(others.begin(), others.end());
-  std::printf("%8zu %8d %10.2f %10.3f %10.4f %10.3f\n", hosts.size(), distances.classes(), ask, first, again,
-              others[4]);
+  std::printf("%8zu %8d %10.1f %10.2f %10.3f %10.4f %10.3f\n", hosts.size(), distances.classes(), kilobytes(distances),
+              ask, first, again, others[4]);
 }
 
 }  // namespace
@@ -66,7 +74,7 @@ int main(int argc, char** argv) {
   }
   try {
     const auto hosts = fabric::expand_host_list(argv[2], 1 << 16);
-    std::printf("%8s %8s %10s %10s %10s %10s   (ms)\n", "leaders", "classes", "ask", "order", "same root",
+    std::printf("%8s %8s %10s %10s %10s %10s %10s   (ms)\n", "leaders", "classes", "KB", "ask", "order", "same root",
                 "other root");
     for (int i = 3; i < argc; ++i)
       measure(argv[1], pick(hosts, std::min<std::size_t>(std::strtoul(argv[i], nullptr, 10), hosts.size())));
