@@ -14,8 +14,8 @@ bool follows_edges(const plan::Problem& problem, const plan::Choice& choice) {
     case Between::knomial:
     case Between::chain:
     case Between::binary:
-    case Between::ring:
-    case Between::scatter_allgather: return true;
+    case Between::ring: return true;
+    case Between::scatter_allgather: return choice.exchange != plan::Exchange::bruck;
     case Between::flat:
     case Between::pairwise: return has_root(problem.operation);
     default: return false;
