@@ -205,6 +205,10 @@ bool has_leaner_form(const Algorithm& algorithm) {
           algorithm.between == Between::multi_group);
 }
 
+/// A binary tree's closed form lets the messages to its two children queue. Where they share the link instead, as in
+/// simulation, 64K on 16 nodes takes 39 us instead of 30, and a broadcast gathered by Bruck's algorithm 34. For tuners.
+bool is_priced_too_low(const Algorithm& algorithm) { return algorithm.between == plan::Between::binary; }
+
 }  // namespace
 
 std::vector<Choice> derive_candidates(const Topology& topology, const Problem& problem,
@@ -213,8 +217,8 @@ std::vector<Choice> derive_candidates(const Topology& topology, const Problem& p
   const Algorithm* before = nullptr;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.operation != problem.operation) continue;
-    const bool is_candidate =
-        topology.nodes() > 1 ? !has_leaner_form(algorithm) : is_new_on_one_node(algorithm, before);
+    const bool is_candidate = topology.nodes() > 1 ? !has_leaner_form(algorithm) && !is_priced_too_low(algorithm)
+                                                   : is_new_on_one_node(algorithm, before);
     if (is_candidate) candidates.add(algorithm);
     before = &algorithm;
   }
