@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from espalier.commands.tune_request import check_place
 from espalier.core import load_core
+from espalier.errors import UserError
+from espalier.report.chart import Series, draw_lines
 from espalier.report.tuning import write_report
 from espalier.tuning.journal import Journal
 from espalier.tuning.problems import Problem
@@ -46,3 +52,22 @@ def test_the_page_says_the_same_and_names_what_would_have_been_faster(tmp_path: 
     text = page.read_text()
     assert "saved" in text
     assert "cells=2 is the fastest, 25% faster than the pick" in text
+
+
+def test_where_nothing_was_faster_than_the_pick_the_summary_says_so(tmp_path: Path) -> None:
+    best = replace(summarize(tuned(tmp_path), 1, 2, 1.0), worst_distance=0.0)
+    assert "where everything was tried, nothing was faster than the pick" in best.lines()
+
+
+def test_labels_of_sizes_that_lie_close_together_do_not_touch() -> None:
+    sizes = [4, 16 << 10, 32 << 10, 64 << 10, 1 << 20]
+    picture = draw_lines("", sizes, [Series("native", "native", [1.0] * 5)], ["1.2×"] * 5, str)
+    assert ">16K<" in picture
+    assert ">32K<" not in picture
+    assert picture.count("1.2×") == 4
+
+
+def test_a_table_below_a_file_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="file is no folder"):
+        check_place(tmp_path / "file" / "table.json")

@@ -101,4 +101,6 @@ def check_place(path: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}", "name another place with -o FILE") from error
+        is_below_a_file = isinstance(error, FileExistsError | NotADirectoryError)
+        why = f"{path.parent} is no folder" if is_below_a_file else error.strerror
+        raise UserError(f"cannot write {path}: {why}", "name another place with -o FILE") from error

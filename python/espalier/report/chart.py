@@ -97,11 +97,16 @@ def _time(us: float) -> str:
 
 
 def _size_labels(x: Axis, sizes: Sequence[int], marks: Sequence[str]) -> list[str]:
-    parts = []
+    """One below each size, but for those that would touch the one before, as sizes half-way do."""
+    parts: list[str] = []
+    free = 0.0
     for size, mark in zip(sizes, marks, strict=True):
-        parts.append(
-            f'<text class="label" x="{x(size):.1f}" y="{_HEIGHT - 32}" text-anchor="middle">{format_bytes(size)}</text>'
-        )
+        name = format_bytes(size)
+        half = max(len(name), len(mark)) * _LETTER / 2
+        if x(size) - half < free:
+            continue
+        free = x(size) + half
+        parts.append(f'<text class="label" x="{x(size):.1f}" y="{_HEIGHT - 32}" text-anchor="middle">{name}</text>')
         parts.append(f'<text class="mark" x="{x(size):.1f}" y="{_HEIGHT - 14}" text-anchor="middle">{mark}</text>')
     return parts
 

@@ -41,9 +41,8 @@ class Summary:
                 f"races took {self.rounds_run} runs of {self.rounds_exhaustive} on the grid: {saved:.0%} saved"
             )
         if self.worst_distance is not None:
-            lines.append(
-                f"where everything was tried, the best was at most {self.worst_distance:.0%} faster than the pick"
-            )
+            best = f"the best was at most {self.worst_distance:.0%}" if self.worst_distance >= 0.005 else "nothing was"
+            lines.append(f"where everything was tried, {best} faster than the pick")
         if self.violations or self.repaired or self.apparent:
             lines.append(
                 f"guidelines: {self.repaired} violations repaired by deciding again, {self.apparent} that only the "
