@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.tuning.decisions import Decision
-from espalier.tuning.forms import find_challenger, list_shorts, settle_exchanged, settle_shorts
+from espalier.tuning.forms import find_challenger, list_shorts, needs_a_look, settle_exchanged, settle_shorts
 from espalier.tuning.problems import Problem, list_forms
 from tuning_bench import a_machine
 
@@ -60,13 +60,23 @@ def test_short_blocks_keep_the_dedicated_path_where_a_first_look_costs_native_li
     after_a_look: float, is_settled: bool
 ) -> None:
     duels = short_then_long(1.5, 1.2, 0.8)
-    *shorts, long = duels
+    long = list(duels)[-1]
     look = replace(duelled("gatherv", long.bytes, after_a_look), best="tiny")
-    settled = settle_shorts(duels, shorts, {long: look})
+    settled = settle_shorts(duels, {long: look})
     assert (settled is not None) == is_settled
     if settled is not None:
         assert [it.selection for it in settled.values()] == ["tiny", "tiny", "native"]
         assert settled[long].chosen_us == look.best_us, "the table says what native takes with the look"
+
+
+def test_a_look_that_brings_sizes_along_leaves_to_native_only_where_ours_has_not_won() -> None:
+    duels = short_then_long(1.5, 1.2, 1.6) | {(it := duelled("gatherv", 1 << 20, 0.8)).problem: it}
+    shorts, middle, long = list(duels)[:2], list(duels)[2], list(duels)[3]
+    assert needs_a_look(a_machine(2), duels, shorts) == [long]
+    assert needs_a_look(a_machine(21), duels, shorts) == [middle, long], "sizes of so many ranks have no room"
+    settled = settle_shorts(duels, {long: replace(duelled("gatherv", long.bytes, 0.99), best="tiny")})
+    assert settled is not None
+    assert [it.selection for it in settled.values()] == ["tiny", "tiny", FLAT, "native"]
 
 
 def test_what_was_best_for_equal_blocks_meets_native() -> None:

@@ -158,3 +158,9 @@ def test_short_blocks_before_native_ones_leave_no_gap_that_would_need_sizes() ->
     assert [(row["selection"], row["bytes"][0]) for row in rows] == [("tiny", 0), ("tiny", 16), ("native", 256)]
     assert (rows[1]["bytes"][1], rows[2]["bytes"][1]) == (255, 1 << 40)
     assert rows[2]["measured"]["bytes"] == 1024
+
+
+def test_where_the_look_brings_sizes_along_every_size_has_its_row() -> None:
+    sizes = {4: "tiny", 64: "tiny", 16384: KNOMIAL, 1 << 20: "native"}
+    rows = rows_of([decided("gatherv", size, selection) for size, selection in sizes.items()], a_machine(2))
+    assert [row["selection"] for row in rows] == list(sizes.values())

@@ -18,6 +18,8 @@ _LARGEST_OF_MEAN = 1.5
 _SIZE_BYTES = 8
 # What native may lose by a look that finds blocks too long: no more than what counts as no harm done.
 _LEAST_AFTER_A_LOOK = 0.95
+# Up to so many ranks the look brings the root's sizes along (tells_sizes in src/execute/short_blocks.hpp).
+_MOST_TOLD_RANKS = 20
 
 
 def find_challenger(machine: Machine, problem: Problem, even: Decision) -> str:
@@ -61,19 +63,33 @@ def list_shorts(duels: Mapping[Problem, Decision], margin: float) -> list[Proble
     return shorts if _is_won([_ratio(duels[problem]) for problem in shorts], margin) else []
 
 
-def settle_shorts(
-    duels: Mapping[Problem, Decision], shorts: Collection[Problem], looks: Mapping[Problem, Decision]
-) -> dict[Problem, Decision] | None:
-    """The dedicated path at these sizes and native at all others; None where that costs too much at the others.
+def needs_a_look(machine: Machine, duels: Mapping[Problem, Decision], shorts: Collection[Problem]) -> list[Problem]:
+    """The sizes that native would do after a look whether blocks are short, when these short ones are not native.
 
-    `looks` are decisions about the others with the dedicated path for challenger: it looks whether blocks are short,
-    and when they are not, native does the call. That look is all that the others pay.
+    All others; but where the look brings the sizes along, only those at which ours has not won.
+    """
+    is_told = machine.shape.nodes == 1 and machine.shape.ranks <= _MOST_TOLD_RANKS
+    is_rooted = all(problem.operation != "alltoallv" for problem in duels)
+    all_shorts_win = all(problem in shorts for problem, it in duels.items() if it.best == "tiny")
+    others = [problem for problem in duels if problem not in shorts]
+    if is_told and is_rooted and all_shorts_win:
+        return [problem for problem in others if duels[problem].selection == NATIVE]
+    return others
+
+
+def settle_shorts(
+    duels: Mapping[Problem, Decision], looks: Mapping[Problem, Decision]
+) -> dict[Problem, Decision] | None:
+    """Native at the sizes of `looks`, ours at all others; None where that costs too much.
+
+    `looks` are decisions with the dedicated path for challenger: it looks whether blocks are short, and when they are
+    not, native does the call. That look is all that these sizes pay.
     """
     if any(not it.calls or _ratio(it) < _LEAST_AFTER_A_LOOK for it in looks.values()):
         return None
     settled = {}
     for problem, it in duels.items():
-        if problem in shorts:
+        if problem not in looks:
             settled[problem] = replace(it, selection=it.best, chosen_us=it.best_us, note="")
         else:
             look = looks[problem]

@@ -11,7 +11,7 @@ from espalier.tuning import candidates
 from espalier.tuning.candidates import Machine
 from espalier.tuning.curves import draw_curve
 from espalier.tuning.decisions import Decision, decide, native_stays
-from espalier.tuning.forms import find_challenger, list_shorts, settle_exchanged, settle_shorts
+from espalier.tuning.forms import find_challenger, list_shorts, needs_a_look, settle_exchanged, settle_shorts
 from espalier.tuning.guidelines import Violation, check_guidelines, is_real
 from espalier.tuning.journal import Journal
 from espalier.tuning.place import learn_groups, learn_messages
@@ -210,8 +210,8 @@ class Session:
         shorts = list_shorts(duels, self._options.margin)
         if not shorts or all(it.selection != NATIVE for it in settled.values()):
             return settled
-        looks = {problem: self._duel_form(problem, "tiny") for problem in duels if problem not in shorts}
-        return settle_shorts(duels, shorts, looks) or settled
+        looks = {it: self._duel_form(it, "tiny") for it in needs_a_look(self._machine, duels, shorts)}
+        return settle_shorts(duels, looks) or settled
 
     def _decide_form(self, problem: Problem) -> Decision:
         return self._duel_form(problem, find_challenger(self._machine, problem, self.result.decisions[problem.even]))

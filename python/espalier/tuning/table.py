@@ -59,7 +59,7 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
     """The table's rows: operations in order, sizes ascending, ranges of bytes that do not overlap.
 
     An uneven form whose ranks must tell each other sizes first, and that is native at some of them, is native at all
-    but the short blocks, which need no telling.
+    but the short blocks, which need no telling; unless a plan is among what was settled (forms.settle_shorts).
     """
     rows = []
     by_operation: dict[str, list[Decision]] = {}
@@ -67,11 +67,17 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
         if decision.selection != NATIVE or decision.calls:  # without a measurement there is nothing to say
             by_operation.setdefault(decision.problem.operation, []).append(decision)
     for operation, group in by_operation.items():
-        if operation in EXCHANGED and any(decision.selection == NATIVE for decision in group):
+        if operation in EXCHANGED and _is_settled_before_sizes(group):
             rows += _rows_of_exchanged(group, machine)
             continue
         rows += [_row(decision, span, machine) for decision, span in zip(group, _ranges(group, machine), strict=True)]
     return rows
+
+
+def _is_settled_before_sizes(group: Sequence[Decision]) -> bool:
+    """Whether short blocks are all that is not native: what no size has to be known for."""
+    ways = [decision.selection for decision in group]
+    return NATIVE in ways and (ways[0] == NATIVE or set(ways) == {"tiny", NATIVE})
 
 
 def _rows_of_exchanged(group: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
