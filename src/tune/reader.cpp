@@ -141,8 +141,9 @@ Json parse_json(std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
-    throw Error("truncated or corrupt: no JSON from byte " + std::to_string(error.byte) + " of " +
-                std::to_string(text.size()) + " on");
+    const std::string size = std::to_string(text.size());
+    if (error.byte > text.size()) throw Error("truncated: its JSON breaks off at its end, after " + size + " bytes");
+    throw Error("corrupt: no JSON from byte " + std::to_string(error.byte) + " of " + size + " on");
   }
 }
 

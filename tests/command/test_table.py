@@ -78,8 +78,9 @@ def test_rows_over_two_transports_stand_side_by_side(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "truncated or corrupt"),
-        ('{"espalier_table": 1, "rows": [', "truncated or corrupt"),
+        ("", "truncated: its JSON breaks off at its end, after 0 bytes"),
+        ('{"espalier_table": 1, "rows": [', "truncated: its JSON breaks off"),
+        ('{"espalier_table": 1, rows: []}', "corrupt: no JSON from byte 23 of 31 on"),
         ("[]", "not a table of Espalier"),
         ('{"espalier_table": 99}', "newer than this Espalier reads"),
     ],

@@ -149,7 +149,7 @@ def test_a_corrupt_file_is_not_overwritten(command: Command, job) -> None:
     path.write_text("{")
     outcome = command("tune", "--ops", "barrier", "-o", str(path))
     assert outcome.code == 2
-    assert "truncated or corrupt" in outcome.err
+    assert "truncated" in outcome.err
     assert path.read_text() == "{"
 
 
