@@ -28,9 +28,6 @@ _MODEL = {
     "network/crosstraffic": "0",
     "network/TCP-gamma": "0",
     "network/weight-S": "0",
-    # A link works on so many messages at a time. Without a limit each message of an all-to-all makes the model look at
-    # all others: ranks to the fourth power.
-    "maxmin/concurrency-limit": "32",
     "smpi/simulate-computation": "no",
     "smpi/wtime": "0",
     "smpi/test": "0",
