@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from espalier.report.connections import write_page
+from espalier.tuning.candidates import neighbours
 from espalier.tuning.connections import Groups, Point, Scaling, parse_points
 from espalier.tuning.place import learn_groups
+from espalier.tuning.problems import Problem
 from tuning_bench import a_machine
 
 
@@ -46,6 +48,7 @@ def test_the_fewest_groups_that_nothing_beats_by_more_than_noise_are_best() -> N
     assert scaling.best(1) == Groups(2, "direct")
     assert scaling.best(1 << 20) == Groups(1, "ring")
     assert scaling.useful_groups() == 2
+    assert scaling.useful_connections(nodes=4) == 6
     assert scaling.findings() == ["from 1 B on: 2 groups, direct", "from 1048576 B on: 1 group, ring"]
 
 
@@ -53,6 +56,21 @@ def test_the_tuner_tries_no_more_groups_than_are_useful() -> None:
     machine = a_machine(4, 4)
     assert learn_groups(machine, []) is machine
     assert learn_groups(machine, points(PAPER)).most_groups == 2
+
+
+def test_the_tuner_tries_each_masters_part_of_the_useful_connections_as_a_cap() -> None:
+    once = [1.0, 100.0, 1000.0]
+    seven_fill_the_card = points({
+        (1, "ring"): once,
+        (1, "direct"): [2 * rate for rate in once],
+        (2, "ring"): once,
+        (2, "direct"): [2 * rate for rate in once],
+    })  # fmt: skip
+    machine = learn_groups(a_machine(*[2] * 8), seven_fill_the_card)
+    assert machine.most_connections == 7
+    problem, uncapped = Problem("allgather", 4096), "multi_group,groups=2,exchange=direct,within=cells,cell=32K,cells=4"
+    assert any("connections=4" in text for text in neighbours(machine, problem, uncapped))
+    assert not any("connections=4" in text for text in neighbours(a_machine(*[2] * 8), problem, uncapped))
 
 
 def test_the_page_has_both_panels_of_the_figure(tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ class Machine:
     topology: Any
     parameters: Any  # espalier._core.CostParameters
     most_groups: int = 0  # more leaders per node than this gain nothing on this network; 0: nobody has looked
+    most_connections: int = 0  # the same of a node's messages under way at once
     transport: str = "mpi"  # what carries messages between nodes
 
 
@@ -84,12 +85,12 @@ def seeds(machine: Machine, problem: Problem) -> list[str]:
 
 def exhaustive(machine: Machine, problem: Problem) -> list[str]:
     """Everything on the grid."""
-    return _distinct(machine, problem, _texts(machine, problem, _fit(_GRID, problem)))
+    return _distinct(machine, problem, _texts(machine, problem, _fit(_GRID, machine, problem)))
 
 
 def count_exhaustive(machine: Machine, problem: Problem) -> int:
     """How many selections the grid has that apply; no plans are built, so some of them may be the same."""
-    grid = _fit(_ONE_NODE if machine.shape.nodes == 1 else _GRID, problem)
+    grid = _fit(_ONE_NODE if machine.shape.nodes == 1 else _GRID, machine, problem)
     texts = _texts(machine, problem, grid)
     return len({normal_form(machine, problem, text) for text in texts if is_valid(machine, problem, text)})
 
@@ -104,7 +105,7 @@ def neighbours(machine: Machine, problem: Problem, winner: str) -> list[str]:
     texts = [
         ",".join([name, *(f"{knob}={value}" for knob, value in {**now, turned: value}.items())])
         for turned, values in options.items()
-        for value in _values(turned, values, _fit(_GRID, problem))
+        for value in _values(turned, values, _fit(_GRID, machine, problem))
     ]
     return _prune(machine, problem, [text for text in _distinct(machine, problem, texts) if text != winner])
 
@@ -128,8 +129,18 @@ def is_valid(machine: Machine, problem: Problem, selection: str) -> bool:
     return not reason
 
 
-def _fit(grid: Mapping[str, Sequence[str]], problem: Problem) -> Mapping[str, Sequence[str]]:
-    return grid if problem.bytes >= _LEAST_STREAMED else {**grid, "stores": ("cached",)}
+def _fit(grid: Mapping[str, Sequence[str]], machine: Machine, problem: Problem) -> Mapping[str, Sequence[str]]:
+    """The grid with the machine's own caps, and without what gains nothing at this size."""
+    fitted = {**grid, "connections": list(dict.fromkeys([*grid["connections"], *_caps(machine)]))}
+    return fitted if problem.bytes >= _LEAST_STREAMED else {**fitted, "stores": ("cached",)}
+
+
+def _caps(machine: Machine) -> list[str]:
+    """What is one master's part of the connections that the curve "groups" calls useful, by the number of groups, where
+    it is fewer than a master would use."""
+    tried = [int(groups) for groups in _GRID["groups"] if int(groups) <= max(2, machine.most_groups)]
+    shares = [-(-machine.most_connections // groups) for groups in tried]
+    return [str(share) for share in shares if 0 < share < machine.shape.nodes - 1]
 
 
 def _texts(machine: Machine, problem: Problem, grid: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -3,7 +3,7 @@ follows for the number of groups and of connections worth trying."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -74,7 +74,10 @@ class Scaling:
 
     def best(self, size: int) -> Groups:
         """The kind of least effort that nothing beats by more than noise."""
-        kinds = sorted(self.kinds(), key=lambda it: (it.groups, it.way != "ring"))
+        return self._thriftiest(size, lambda kind: kind.groups)
+
+    def _thriftiest(self, size: int, cost: Callable[[Groups], int]) -> Groups:
+        kinds = sorted(self.kinds(), key=lambda it: (cost(it), it.way != "ring"))
         most = max(self.rate(kind, size) for kind in kinds)
         return next(kind for kind in kinds if self.rate(kind, size) * NOISE >= most)
 
@@ -86,12 +89,13 @@ class Scaling:
         """More groups than this gain nothing at any size. 1 without points."""
         return max((self.best(size).groups for size in self.sizes()), default=1)
 
-    def direct_pays(self, groups: int) -> bool:
-        """At some size all connections at once beat a ring, each with so many groups."""
-        ring, direct = Groups(groups, "ring"), Groups(groups, "direct")
-        if not {ring, direct} <= set(self.kinds()):
-            return True
-        return any(self.rate(direct, size) > NOISE * self.rate(ring, size) for size in self.sizes())
+    def useful_connections(self, nodes: int) -> int:
+        """More messages of one node under way at once than this gain nothing at any size. 0 without points."""
+
+        def under_way(kind: Groups) -> int:
+            return kind.groups * (nodes - 1 if kind.way == "direct" else 1)
+
+        return max((under_way(self._thriftiest(size, under_way)) for size in self.sizes()), default=0)
 
     def findings(self) -> list[str]:
         """In sentences: which kind from which size on."""

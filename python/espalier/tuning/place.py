@@ -43,7 +43,7 @@ def shape_of(core: Any, hello: Hello, virtual_nodes: str | None) -> Shape:
 
 
 def learn_groups(machine: Machine, points: Sequence[Mapping[str, Any]]) -> Machine:
-    """The machine with what the curve "groups" says: the number of groups that are useful and, where connections
+    """The machine with what the curve "groups" says: how many groups and connections are useful and, where connections
     together carry more than the one that learn_messages has seen, the link's rate, of which that is one's share. The
     same without points.
     """
@@ -53,7 +53,12 @@ def learn_groups(machine: Machine, points: Sequence[Mapping[str, Any]]) -> Machi
     parameters = copy(machine.parameters)
     if machine.shape.nodes > 1 and scaling.most() > NOISE * parameters.link_rate:
         parameters.flow_rate, parameters.link_rate = parameters.link_rate, scaling.most()
-    return replace(machine, most_groups=scaling.useful_groups(), parameters=parameters)
+    return replace(
+        machine,
+        most_groups=scaling.useful_groups(),
+        most_connections=scaling.useful_connections(machine.shape.nodes),
+        parameters=parameters,
+    )
 
 
 def learn_messages(machine: Machine, points: Sequence[Mapping[str, Any]]) -> Machine:
