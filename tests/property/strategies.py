@@ -65,6 +65,9 @@ def choices(draw: st.DrawFn, algorithm: _core.Algorithm, single_copy: bool) -> s
         "within": draw(st.sampled_from(["cells", "single_copy"] if single_copy else ["cells"])),
         "cell": draw(st.sampled_from([64, 65, 127, 128, 512, 4096])),
         "cells": draw(st.integers(1, 6)),
+        "groups": draw(st.integers(1, 6)),
+        "exchange": draw(st.sampled_from(["direct", "ring", "bruck", "recursive_doubling"])),
+        "connections": draw(st.integers(0, 4)),
         "staging": draw(st.sampled_from(["auto", "copy", "zero_copy"])),
         "stores": draw(st.sampled_from(["cached", "streaming"])),
     }
@@ -84,11 +87,11 @@ def sizes(operation: str, choice: _core.Choice) -> st.SearchStrategy[int]:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
-    """Any plan that is not too long to be proved quickly."""
+def cases(draw: st.DrawFn, name: str = "") -> Case:
+    """Any plan that is not too long to be proved quickly; by this algorithm, if one is named."""
     node_of = draw(placements())
     single_copy = draw(st.booleans())
-    algorithm = draw(st.sampled_from(_core.algorithms()))
+    algorithm = draw(st.sampled_from([it for it in _core.algorithms() if name in ("", it.name)]))
     text = draw(choices(algorithm, single_copy))
     choice = _core.parse_choice(algorithm.operation, text)
     size = draw(sizes(algorithm.operation, choice))
