@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -103,6 +104,26 @@ def test_up_status_and_down_leave_nothing(no_cluster: None) -> None:
     assert network.PREFIX not in listed
     assert not cluster.STATE.exists()
     assert "nothing is left" in lab("down").stderr
+
+
+def test_up_that_is_killed_halfway_takes_down_what_it_has_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[network.Command] = []
+    taken_down: list[int] = []
+
+    def run(command: network.Command, script: str | None = None) -> str:
+        built.append(command)
+        if len(built) == 5:
+            signal.raise_signal(signal.SIGTERM)
+        return ""
+
+    monkeypatch.setattr(cluster, "_check_means", lambda: None)
+    monkeypatch.setattr(cluster, "_namespaces", list)
+    monkeypatch.setattr(cluster, "_run", run)
+    monkeypatch.setattr(cluster, "down", lambda: taken_down.append(len(built)))
+    with pytest.raises(SystemExit) as ended:
+        cluster.up(network.Spec(("100mbit",) * 2))
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert taken_down == [5]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -36,17 +38,12 @@ def up(spec: Spec) -> None:
     _check_means()
     if _namespaces():
         raise UserError("a cluster is up already", "see it with `espalier lab status`, end it with `espalier lab down`")
-    try:
-        for command in network.up_commands(spec):
-            _run(command)
-        for node in range(spec.nodes if spec.flow_cap < 1 else 0):
-            _run(["tc", "-n", network.node_name(node), "-batch", "-"], network.flow_script(spec, node))
-        _name_hosts(spec)
-        _write_agent(spec)
-        (STATE / "spec.json").write_text(json.dumps(asdict(spec)))
-    except BaseException:
-        down()
-        raise
+    with _unwound_by_sigterm():
+        try:
+            _build(spec)
+        except BaseException:
+            down()
+            raise
 
 
 def down() -> int:
@@ -88,6 +85,30 @@ def counters(spec: Spec) -> list[Counter]:
             stats = json.loads(text)[0]["stats64"]
             found.append(Counter(node, rate, stats["tx"]["bytes"], stats["rx"]["bytes"], rail))
     return found
+
+
+def _build(spec: Spec) -> None:
+    for command in network.up_commands(spec):
+        _run(command)
+    for node in range(spec.nodes if spec.flow_cap < 1 else 0):
+        _run(["tc", "-n", network.node_name(node), "-batch", "-"], network.flow_script(spec, node))
+    _name_hosts(spec)
+    _write_agent(spec)
+    (STATE / "spec.json").write_text(json.dumps(asdict(spec)))
+
+
+@contextmanager
+def _unwound_by_sigterm() -> Iterator[None]:
+    """SIGTERM, which would end us on the spot and leave half a cluster, cleans up like Ctrl-C."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _check_means() -> None:
