@@ -49,7 +49,7 @@ def test_the_fewest_groups_that_nothing_beats_by_more_than_noise_are_best() -> N
     assert scaling.best(1 << 20) == Groups(1, "ring")
     assert scaling.useful_groups() == 2
     assert scaling.useful_connections(nodes=4) == 6
-    assert scaling.findings() == ["from 1 B on: 2 groups, direct", "from 1048576 B on: 1 group, ring"]
+    assert scaling.findings() == ["from 1 B on: 2 groups, direct", "from 1 MiB on: 1 group, ring"]
 
 
 def test_the_tuner_tries_no_more_groups_than_are_useful() -> None:

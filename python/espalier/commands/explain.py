@@ -238,7 +238,8 @@ def _account_text(core: Any, plan: Any, node: int) -> list[str]:
     lines = [f"active connections: {account.connections_in} in, {account.connections_out} out"]
     for stream in account.network:
         steps = f" in each of {stream.steps} steps" if stream.steps > 1 else ""
-        lines.append(f"network: {approximate_bytes(stream.bytes)} on each of {stream.connections} connections{steps}")
+        over = "1 connection" if stream.connections == 1 else f"each of {stream.connections} connections"
+        lines.append(f"network: {approximate_bytes(stream.bytes)} on {over}{steps}")
     for phase in account.phases:
         writes = [f"{share.count} × {approximate_bytes(share.bytes)} written" for share in phase.writes]
         reads = [f"{share.count} × {approximate_bytes(share.bytes)} read" for share in phase.reads]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from espalier.units import approximate_bytes
+
 # Below this, two measurements of the same thing differ as much.
 NOISE = 1.1
 
@@ -105,6 +107,8 @@ class Scaling:
         for size in self.sizes():
             best = self.best(size)
             if best != last:
-                lines.append(f"from {size} B on: {best.groups} group{'s' * (best.groups > 1)}, {best.way}")
+                lines.append(
+                    f"from {approximate_bytes(size)} on: {best.groups} group{'s' * (best.groups > 1)}, {best.way}"
+                )
             last = best
         return lines
