@@ -2,12 +2,14 @@
  *
  *   espalier_nuioa_<abi> --near 2-3 --far 4-5 --sizes 32768,1048576 --rounds 5 --budget-ms 100
  *
- * One rank per node. The lists are this host's processors near to and far from its card; they may differ from host to
- * host. In every round all four placements take turns: the root's rank and the others', each near or far. A rank binds
- * itself, makes new buffers and touches them, so that its memory lies where it runs. Rank 0 prints one JSON object per
- * operation, size, placement and round, as Goglin and Moreaud measured them: half the round trip of a ping-pong between
- * ranks 0 and 1, a broadcast and a gather from and to rank 0 (figures 4 to 6). A call of a collective lasts as long as
- * the rank that stays longest, because hosts' clocks differ. Only the MPI's own calls are used. */
+ * One rank per node; ranks that share a host are refused, for their messages pass no card, unless --may-share 1 says
+ * that only the machinery is tried out. The lists are this host's processors near to and far from its card; they may
+ * differ from host to host. In every round all four placements take turns: the root's rank and the others', each near
+ * or far. A rank binds itself, makes new buffers and touches them, so that its memory lies where it runs. Rank 0 prints
+ * one JSON object per operation, size, placement and round, as Goglin and Moreaud measured them: half the round trip of
+ * a ping-pong between ranks 0 and 1, a broadcast and a gather from and to rank 0 (figures 4 to 6). A call of a
+ * collective lasts as long as the rank that stays longest, because hosts' clocks differ. Only the MPI's own calls are
+ * used. */
 
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -25,9 +27,9 @@ static const char* const names[] = {"pingpong", "bcast", "gather"};
 static struct {
   const char* seats[2]; /* processors: near, far */
   long sizes[MOST_SIZES];
-  int size_count, rounds;
+  int size_count, rounds, may_share;
   double budget_us; /* for one operation, size and placement in one round */
-} options = {{NULL, NULL}, {0}, 0, 5, 100e3};
+} options = {{NULL, NULL}, {0}, 0, 5, 0, 100e3};
 
 static int rank, ranks;
 
@@ -147,11 +149,24 @@ static void read_options(int argc, char** argv) {
       options.rounds = atoi(value);
     else if (strcmp(name, "--budget-ms") == 0)
       options.budget_us = atof(value) * 1e3;
+    else if (strcmp(name, "--may-share") == 0)
+      options.may_share = atoi(value);
     else
       fail("no such option: ", name);
   }
   if (options.seats[0] == NULL || options.seats[1] == NULL || options.size_count == 0)
     fail("--near, --far and --sizes (ascending) are needed", "");
+}
+
+/* How many ranks there are on the fullest host. */
+static int most_on_a_host(void) {
+  MPI_Comm host;
+  int here, most;
+  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  PMPI_Comm_size(host, &here);
+  PMPI_Comm_free(&host);
+  PMPI_Allreduce(&here, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return most;
 }
 
 int main(int argc, char** argv) {
@@ -160,6 +175,12 @@ int main(int argc, char** argv) {
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   read_options(argc, argv);
   if (ranks < 2) fail("two ranks are needed, on two nodes", "");
+  if (most_on_a_host() > 1) {
+    static const char remark[] = "ranks share a host, so their messages pass no network card";
+    if (rank == 0 && !options.may_share) fail(remark, "");
+    if (rank == 0) fprintf(stderr, "espalier_nuioa: %s\n", remark);
+    PMPI_Barrier(MPI_COMM_WORLD); /* where rank 0 ends the job the others wait for that */
+  }
   for (int round = 0; round < options.rounds; ++round)
     for (int placement = 0; placement < 4; ++placement) run_placement(round, placement / 2, placement % 2);
   PMPI_Finalize();

@@ -108,7 +108,7 @@ def _job(mpi: Mpi, plan: Plan) -> Job:
     worker = [str(find_nuioa_worker(mpi.abi)), "--sizes", ",".join(map(str, sorted(plan.sizes)))]
     worker += ["--rounds", str(plan.rounds), "--budget-ms", str(plan.budget_ms)]
     if plan.seats is not None:
-        command = [*worker, "--near", plan.seats.near, "--far", plan.seats.far]
+        command = [*worker, "--may-share", "1", "--near", plan.seats.near, "--far", plan.seats.far]
     else:
         command = [sys.executable, "-m", "espalier.nuioa", *worker]
     spread = ["--map-by", "ppr:1:node"] if mpi.family is Family.OPENMPI else ["-ppn", "1"]
@@ -128,7 +128,10 @@ def _run(command: tuple[list[str], dict[str, str]]) -> Iterator[Sample]:
             process.terminate()
             raise
     if process.returncode != 0:
-        raise UserError(f"the worker ended with exit code {process.returncode}", f"run it by hand: {' '.join(argv)}")
+        raise UserError(
+            f"the worker ended with exit code {process.returncode}, see above",
+            f"start it where mpiexec reaches all nodes, as in a batch job; by hand: {' '.join(argv)}",
+        )
 
 
 def _parse(line: str) -> Sample:

@@ -32,12 +32,13 @@ def nuioa(
     As in Goglin and Moreaud's figures 4 to 6: one rank per node, the MPI's own calls, no Espalier in front. Start it
     where `mpiexec` reaches the nodes, as in a batch job. Only the receiver's place should matter.
     """
+    wanted = DEFAULT_SIZES if sizes is None else [parse_bytes(size) for size in sizes.split(",")]
+    chosen = select_mpi(mpi) if mpi is not None else None  # mistakes are named even where there is nothing to measure
     seats = _seats(near, far)
     if isinstance(seats, str):
         _print_nothing(seats, json)
         return
-    wanted = DEFAULT_SIZES if sizes is None else [parse_bytes(size) for size in sizes.split(",")]
-    chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
+    chosen = chosen or find_default_mpi()
     rows = measure(chosen, Plan(ranks, wanted, rounds, budget_ms, seats if near else None))
     if json:
         console.print_json(
