@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from types import SimpleNamespace
@@ -57,6 +58,17 @@ def test_the_text_shows_where_ranks_sit(command: Command) -> None:
     assert "all ranks are equally far" in out
 
 
+def test_a_numa_node_across_packages_is_drawn_with_its_packages_inside(command: Command, tmp_path: Path) -> None:
+    """Memory interleaved between sockets: one NUMA node, several packages."""
+    picture = tmp_path / "node.svg"
+    out = command("node", "numa:1 package:2 l3:1 core:2 pu:1", "--svg", str(picture)).out
+    assert "NUMA node 0 0-3" in out
+    assert out.index("NUMA node 0") < out.index("package 0-1") < out.index("L3 0-1  ranks 0-1")
+    assert "L3 2-3  ranks 2-3" in out
+    texts = [it.text for it in ElementTree.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}text")]
+    assert texts == ["across 2 packages", "NUMA node 0", "0", "1", "2", "3"]
+
+
 def test_unbound_ranks_are_said_to_be_so(command: Command) -> None:
     out = command("node", str(_MACHINES / "xeon-2s-1nic.xml"), "-n", "4", "--mapping", "unbound").out
     assert "ranks 0-3: not bound to one NUMA node" in out
@@ -79,6 +91,21 @@ def test_every_machine_can_be_drawn(command: Command, tmp_path: Path, machine: s
     assert any(text.startswith("NUMA node 0") for text in texts)
 
 
+@pytest.mark.skipif("HWLOC_MACHINES" not in os.environ, reason="no sources of hwloc: set HWLOC_MACHINES")
+def test_hwlocs_own_machines_can_be_drawn(command: Command, tmp_path: Path) -> None:
+    machines = sorted(Path(os.environ["HWLOC_MACHINES"]).glob("*.xml"))
+    assert machines
+    for machine in machines:
+        picture = tmp_path / "node.svg"
+        done = command("node", str(machine), "--mapping", "scattered", "--leaders", "2", "--svg", str(picture))
+        if done.code != 0:  # of another version of hwloc
+            assert f"hwloc cannot read {machine}" in done.err
+            continue
+        texts = [it.text or "" for it in ElementTree.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}text")]
+        assert any(text.startswith("NUMA node") for text in texts), machine
+        assert "NUMA node" in done.out, machine
+
+
 def test_topo_draws_a_node_as_a_page_or_a_picture(command: Command, tmp_path: Path) -> None:
     page, picture = tmp_path / "node.html", tmp_path / "node.svg"
     for output in (page, picture):
@@ -87,6 +114,7 @@ def test_topo_draws_a_node_as_a_page_or_a_picture(command: Command, tmp_path: Pa
     assert "<svg" in text
     assert "mlx4_0: the fastest that is up" in text
     assert '<td class="left">2 mlx4_0</td><td class="left">near their NIC</td>' in text
+    assert '<td class="left">broadcast, scatter</td>' in text
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 
@@ -111,6 +139,12 @@ def test_topo_wants_a_fabric_or_a_node(command: Command) -> None:
     assert "there is a fabric or a node to draw" in done.err
 
 
+def test_topo_says_that_only_a_fabric_has_hosts(command: Command) -> None:
+    done = command("topo", "--node", "--hosts", "node000")
+    assert done.code == 2
+    assert "--hosts and --highlight are about a fabric" in done.err
+
+
 def test_topo_says_that_only_a_node_is_a_machine(command: Command) -> None:
     done = command("topo", "opteron.xml", "--fabric", ".")
     assert done.code == 2
@@ -126,12 +160,23 @@ def test_topo_says_that_only_a_node_is_a_machine(command: Command) -> None:
         (["package:2 core:2 pu:1", "--policy", "nearest"], '"nearest" is no policy'),
         (["package:2 core:2 pu:1", "--root", "4"], "there are only ranks 0 to 3"),
         (["package:2 core:2 pu:1", "--hwloc"], "--hwloc is about this machine"),
+        (["package:2 core:2 pu:1", "--svg", "/dev/null/node.svg"], "cannot write /dev/null/node.svg"),
     ],
 )
 def test_mistakes_are_named(command: Command, arguments: list[str], message: str) -> None:
     done = command("node", *arguments)
     assert done.code == 2
     assert message in done.err
+
+
+def test_a_card_that_is_not_there_is_said_to_be_missing(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = str(_MACHINES / "opteron-4s.xml")
+    done = command("node", machine, "--nic", "mlx5_7")
+    assert done.code == 0
+    assert f"mlx5_7 names no network device of {machine}; mlx4_0: the fastest that is up" in done.err
+    monkeypatch.setenv("ESPALIER_NIC", "mlx5_7")
+    findings = json.loads(command("doctor", "--json").out)["findings"]
+    assert any(it["level"] == "warning" and "ESPALIER_NIC=mlx5_7 names no" in it["text"] for it in findings)
 
 
 def _parse(text: str) -> list[int]:

@@ -20,6 +20,7 @@ from espalier.core import load_core
 from espalier.errors import UserError
 from espalier.libraries import Abi, find_preload_library
 from espalier.mpis import find_mpis
+from espalier.report.node import overlooked
 from espalier.settings import Setting, known_settings, unknown_variables
 from espalier.units import approximate_bytes
 
@@ -185,7 +186,10 @@ def _examine_nic() -> Iterator[Finding]:
         node = core.probe_node()
     except (UserError, ValueError):
         return  # a finding about the core says so; without processors in /sys there is nothing to say
-    nics, reason = core.nics_in_use(node, os.environ.get("ESPALIER_NIC", ""))
+    setting = os.environ.get("ESPALIER_NIC", "")
+    nics, reason = core.nics_in_use(node, setting)
+    if remark := overlooked(node, reason, setting):
+        yield Finding("NIC", Level.WARNING, f"ESPALIER_NIC={remark}", "`espalier node` lists them")
     yield judge_binding(node, nics, reason, core.parse_cpus(core.probe_cpus()), core.parse_cpus)
 
 

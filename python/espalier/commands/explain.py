@@ -20,6 +20,7 @@ from espalier.fabric.view import split_hosts
 from espalier.report.plan_svg import draw_plan
 from espalier.tuning.lookup import Verdict, consult_table
 from espalier.units import approximate_bytes, format_bytes, parse_bytes
+from espalier.writing import write_text
 
 # So many of the cost model's candidates are shown, the fastest first.
 _MOST_ESTIMATES = 5
@@ -112,7 +113,7 @@ def explain(
         operation, size, root, node_of, shown_choice, reason, plan, verdict, node, estimates, laid
     )
     if svg is not None:
-        svg.write_text(draw_plan(plan, node_of, _title(explanation)), encoding="utf-8")
+        write_text(svg, draw_plan(plan, node_of, _title(explanation)))
         console.note(f"wrote {svg}")
     if json:
         console.print_json(_as_json(core, explanation, shown))

@@ -18,6 +18,7 @@ from espalier.fabric.export import EXPORTS
 from espalier.fabric.loading import core_faults
 from espalier.fabric.view import View, split_hosts
 from espalier.units import parse_bytes
+from espalier.writing import write_text
 
 app = typer.Typer(no_args_is_help=True, help="Dumps of an InfiniBand fabric: check, export, delays.")
 
@@ -117,7 +118,7 @@ def export(
     if output is None:
         sys.stdout.write(text)
     else:
-        output.write_text(text, encoding="utf-8")
+        write_text(output, text)
 
 
 @app.command()

@@ -11,8 +11,9 @@ import typer
 from espalier import console
 from espalier.core import load_core, user_errors
 from espalier.errors import UserError
-from espalier.report.node import as_json, render_node, view_node
+from espalier.report.node import as_json, overlooked, render_node, view_node
 from espalier.report.node_svg import draw_node
+from espalier.writing import write_text
 
 
 def node(
@@ -43,8 +44,10 @@ def node(
         seats = [core.binding_of(facts, mapping, index) for index in range(count)]
         setting = nic or os.environ.get("ESPALIER_NIC", "")
         view = view_node(core, facts, seats, policy=policy, count=leaders, root=root, nic=setting)
+    if remark := overlooked(facts, view.why_nics, setting):
+        console.note(remark)
     if svg is not None:
-        svg.write_text(draw_node(core, view), encoding="utf-8")
+        write_text(svg, draw_node(core, view))
     if json:
         console.print_json(as_json(view))
     else:

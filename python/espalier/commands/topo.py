@@ -15,9 +15,10 @@ from espalier.fabric import load
 from espalier.fabric.drawing import draw_page, draw_svg
 from espalier.fabric.loading import core_faults
 from espalier.fabric.view import View, split_hosts
-from espalier.report.node import view_node
+from espalier.report.node import overlooked, view_node
 from espalier.report.node_page import draw_node_page
 from espalier.report.node_svg import draw_node
+from espalier.writing import write_text
 
 
 def topo(
@@ -52,6 +53,8 @@ def topo(
         raise UserError("there is a fabric or a node to draw", "write --fabric DIR, or --node [MACHINE]")
     if machine != "this" and not node:
         raise UserError(f"{machine}: only a node has a machine", f"write --node {machine}")
+    if node and (hosts or highlight):
+        raise UserError("--hosts and --highlight are about a fabric", "leave them out, or write --fabric DIR")
     if fabric is not None:
         _draw_fabric(fabric, hosts or [], highlight or [], output or Path("fabric.html"))
     if node:
@@ -79,14 +82,13 @@ def _draw_node(machine: str, output: Path) -> None:
         seats = [core.binding_of(facts, "packed", index) for index in range(len(core.parse_cpus(facts.cpus)))]
         nic = os.environ.get("ESPALIER_NIC", "")
         view = view_node(core, facts, seats, policy="near", count=1, root=0, nic=nic)
+    if remark := overlooked(facts, view.why_nics, nic):
+        console.note(remark)
     _write(output, draw_node(core, view) if output.suffix == ".svg" else draw_node_page(core, view))
 
 
 def _write(output: Path, text: str) -> None:
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror}", "name another file with --output") from error
+    write_text(output, text)
     console.note(f"drawn in {output}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-# One of each kind: the root sends, the root receives, all do both.
-OPERATIONS = ("broadcast", "gather", "allgather")
+# One of each kind, and who else is of that kind: the root sends, the root receives, all do both.
+OPERATIONS = {"broadcast": "broadcast, scatter", "gather": "gather, reduce", "allgather": "all others"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,13 @@ def view_node(core: Any, node: Any, seats: list[str], *, policy: str, count: int
             leaderships.append(Leadership(operation, home, local, reason))
     unbound = [rank for rank, it in enumerate(facts) if it.binding != "bound"]
     return NodeView(node, nics, why, seats, unbound, leaderships)
+
+
+def overlooked(node: Any, why_nics: str, nic: str) -> str:
+    """What to say when `nic`, as a user named cards, names none of this node's; empty otherwise."""
+    if not nic or "ESPALIER_NIC=" in why_nics:
+        return ""
+    return f"{nic} names no network device of {node.source}; {why_nics}"
 
 
 def as_json(view: NodeView) -> dict[str, Any]:
@@ -102,28 +109,52 @@ def _draw_machine(core: Any, view: NodeView) -> Tree:
     node = view.node
     tree = Tree(f"[bold]{escape(node.source)}[/]: {_count(len(core.parse_cpus(node.cpus)), 'processor')}")
     everywhere = [index for index, nic in enumerate(node.nics) if not nic.near]
-    for package in node.packages or [node.cpus]:
-        inside = set(core.parse_cpus(package))
+    packages, across = share_out(core, node)
+    for package, inside in packages:
         branch = tree.add(f"package [dim]{package}[/]")
-        for index, numa in enumerate(node.numa_nodes):
-            if set(core.parse_cpus(numa.cpus)) <= inside:
-                _draw_numa(core, view, index, branch.add(_numa_label(view, index)))
+        for index in inside:
+            _draw_numa(core, view, index, branch.add(_numa_label(view, index)), ())
+    for index in across:
+        _draw_numa(core, view, index, tree.add(_numa_label(view, index)), node.packages)
     for index in everywhere:
         tree.add(_nic_label(view, index) + " [yellow]where it sits is not known[/]")
     return tree
 
 
-def _draw_numa(core: Any, view: NodeView, index: int, branch: Tree) -> None:
-    own = set(core.parse_cpus(view.node.numa_nodes[index].cpus))
+def share_out(core: Any, node: Any) -> tuple[list[tuple[str, list[int]]], list[int]]:
+    """Packages with the NUMA nodes in each; and NUMA nodes that reach across packages, as where memory is interleaved:
+    packages that have none of their own are left out then."""
+    sets = [set(core.parse_cpus(it.cpus)) for it in node.numa_nodes]
+    packages = []
+    for package in node.packages or [node.cpus]:
+        inside = set(core.parse_cpus(package))
+        packages.append((package, [index for index, own in enumerate(sets) if own <= inside]))
+    across = sorted(set(range(len(sets))) - {index for _, indices in packages for index in indices})
+    return [it for it in packages if it[1] or not across], across
+
+
+def _draw_numa(core: Any, view: NodeView, index: int, branch: Tree, packages: Sequence[str]) -> None:
+    """`packages`: those that the NUMA node may reach across."""
+    cpus = view.node.numa_nodes[index].cpus
+    own = set(core.parse_cpus(cpus))
+    parts = [package for package in packages if set(core.parse_cpus(package)) <= own]
+    for part in parts:
+        _draw_caches(core, view, part, branch.add(f"package [dim]{part}[/]"))
+    if not parts:
+        _draw_caches(core, view, cpus, branch)
+    for number, nic in enumerate(view.node.nics):
+        if nic.near and own & set(core.parse_cpus(nic.near)):
+            branch.add(_nic_label(view, number))
+
+
+def _draw_caches(core: Any, view: NodeView, cpus: str, branch: Tree) -> None:
+    own = set(core.parse_cpus(cpus))
     groups = [it for it in view.node.l3_groups if set(core.parse_cpus(it)) <= own]
-    for group in groups or [view.node.numa_nodes[index].cpus]:
+    for group in groups or [cpus]:
         inside = set(core.parse_cpus(group))
         ranks = [rank for rank, cpus in enumerate(view.seats) if _sits_in(core, cpus, inside)]
         shown = _rank_list(ranks) if ranks else "[dim]no rank[/]"
         branch.add(f"{'L3' if groups else 'processors'} [dim]{group}[/]  {shown}")
-    for number, nic in enumerate(view.node.nics):
-        if nic.near and own & set(core.parse_cpus(nic.near)):
-            branch.add(_nic_label(view, number))
 
 
 def _sits_in(core: Any, cpus: str, inside: set[int]) -> bool:
@@ -168,7 +199,7 @@ def _leader_table(view: NodeView) -> Table:
     for it in view.leaderships:
         leaders = ", ".join(f"[bold]{rank}[/] {nic_name(view, nic)}".rstrip() for rank, nic in it.leaders)
         where = "the root" if it.has_root else "all" if it.operation == "allgather" else "others"
-        table.add_row(it.operation, where, leaders, escape(it.reason))
+        table.add_row(OPERATIONS[it.operation], where, leaders, escape(it.reason))
     return table
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from espalier.report import node_svg
-from espalier.report.node import NodeView, nic_name
+from espalier.report.node import OPERATIONS, NodeView, nic_name
 
 _STYLE = Path(node_svg.__file__).with_name("style.css")
 
@@ -34,7 +34,7 @@ def _leader_table(view: NodeView) -> str:
     for it in view.leaderships:
         where = "the root" if it.has_root else "all" if it.operation == "allgather" else "others"
         leaders = ", ".join(f"{rank} {nic_name(view, nic)}".rstrip() for rank, nic in it.leaders)
-        cells = (it.operation, where, leaders, it.reason)
+        cells = (OPERATIONS[it.operation], where, leaders, it.reason)
         rows.append("<tr>" + "".join(f'<td class="left">{escape(cell)}</td>' for cell in cells) + "</tr>")
     head = "".join(f'<th class="left">{name}</th>' for name in ("operation", "node of", "leaders", "why"))
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"

@@ -16,7 +16,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from espalier.report.node import NodeView
+from espalier.report.node import NodeView, share_out
 
 _CELL, _GAP, _HEAD, _NIC = 26, 8, 18, 24
 _PER_ROW = 8  # processors of a row
@@ -52,9 +52,10 @@ class _Numa:
 def draw_node(core: Any, view: NodeView) -> str:
     """A whole SVG file. Processors carry the ranks bound to them alone; those that lead an allgather are filled in;
     bars join those that share a last-level cache."""
+    packages = [set(core.parse_cpus(package)) for package in view.node.packages]
     numas = [
         _Numa(index, cpus, [n for n, nic in enumerate(view.node.nics) if set(core.parse_cpus(nic.near)) & set(cpus)])
-        for index, cpus in enumerate(core.parse_cpus(it.cpus) for it in view.node.numa_nodes)
+        for index, cpus in enumerate(_by_package(core.parse_cpus(it.cpus), packages) for it in view.node.numa_nodes)
     ]
     rank_at = {cpus[0]: rank for rank, cpus in enumerate(map(core.parse_cpus, view.seats)) if len(cpus) == 1}
     leaders = {rank for it in view.leaderships if it.operation == "allgather" for rank, _ in it.leaders}
@@ -62,13 +63,12 @@ def draw_node(core: Any, view: NodeView) -> str:
     most_nics = max((len(numa.nics) for numa in numas), default=0)
     row = _HEAD + numa_height + 4 * _GAP + most_nics * (_NIC + 4)
     body, x, y, right = [], _GAP, 0, 0
-    for number, package in enumerate(view.node.packages or [view.node.cpus]):
-        inside = [numa for numa in numas if set(numa.cpus) <= set(core.parse_cpus(package))]
+    for title, inside in _frames(core, view.node, numas):
         width = sum(numa.width + _GAP for numa in inside) + _GAP
         if x > _GAP and x + width > _WIDEST:
             x, y = _GAP, y + row
         body += [_box("package", x, y + _GAP, width, _HEAD + numa_height + _GAP)]
-        body += [f'<text x="{x + _GAP}" y="{y + _GAP + 14}">package {number}</text>']
+        body += [f'<text x="{x + _GAP}" y="{y + _GAP + 14}">{title}</text>']
         x += _GAP
         for numa in inside:
             body += _draw_numa(core, view, numa, x, y + _HEAD + _GAP, numa_height, rank_at, leaders)
@@ -80,6 +80,23 @@ def draw_node(core: Any, view: NodeView) -> str:
         f' style="max-width: {2 * right}px">\n'  # pages stretch pictures: not a small node's
         f"<title>{escape(view.node.source)}</title><style>{_STYLE}</style>\n" + "\n".join(body) + "\n</svg>\n"
     )
+
+
+def _by_package(cpus: list[int], packages: list[set[int]]) -> list[int]:
+    """Neighbours in the picture are neighbours in the machine, also where the system numbers packages in turn."""
+    return sorted(cpus, key=lambda cpu: next((at for at, package in enumerate(packages) if cpu in package), 0))
+
+
+def _frames(core: Any, node: Any, numas: list[_Numa]) -> list[tuple[str, list[_Numa]]]:
+    """Packages with their NUMA nodes; one frame for all NUMA nodes that reach across packages."""
+    packages, across = share_out(core, node)
+    frames = [
+        (f"package {node.packages.index(package) if node.packages else 0}", [numas[index] for index in inside])
+        for package, inside in packages
+    ]
+    if across:
+        frames.append((f"across {len(node.packages)} packages", [numas[index] for index in across]))
+    return frames
 
 
 def _draw_numa(
