@@ -148,7 +148,8 @@ void Draft::connect() {
     const auto where = [&] { return format_guid(at(link.from).guid) + " port " + std::to_string(link.port); };
     if (link.rate.lanes != 0 && link.rate.lane_gbps == 0)
       note(FindingKind::unknown_speed, where() + ": '" + link.rate.text() + "' is of no known rate");
-    if (mine.peer == kNoNode) note(FindingKind::undescribed_node, where() + " leads to a node that is not described");
+    // Aggregation nodes that say nothing of themselves are there by now: this dump has been cut.
+    if (mine.peer == kNoNode) note(FindingKind::asymmetric_link, where() + " leads to a node that is not described");
   }
   report_asymmetry();
 }
@@ -160,7 +161,7 @@ void Draft::report_asymmetry() {
       if (mine.peer == kNoNode) continue;
       const auto& peer = at(mine.peer);
       // An aggregation node that its neighbour alone knows has no side of its own to disagree with.
-      if (peer.ports.empty() && !peer.is_switch()) continue;
+      if (peer.ports.empty() && peer.kind == NodeKind::aggregation) continue;
       const auto* back = fabric_.cable(mine.peer, mine.peer_port);
       if (back != nullptr && at(back->peer).guid == node.guid && back->peer_port == number) continue;
       note(FindingKind::asymmetric_link, format_guid(node.guid) + " port " + std::to_string(number) +

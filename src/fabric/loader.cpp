@@ -29,6 +29,11 @@ std::unique_ptr<Reader> make_reader(Format format, Draft& draft, const std::stri
 
 bool is_slurm(Format format) { return format == Format::slurm_yaml || format == Format::slurm_conf; }
 bool is_table(Format format) { return format >= Format::tables; }
+bool is_wiring(Format format) { return format >= Format::ibnetdiscover && !is_table(format); }
+
+bool has_any(const std::vector<Format>& formats, bool (*is_wanted)(Format)) {
+  return std::any_of(formats.begin(), formats.end(), is_wanted);
+}
 
 }  // namespace
 
@@ -83,10 +88,11 @@ Fabric Loader::finish() {
 
 Fabric load_folder(const std::string& folder) {
   namespace fs = std::filesystem;
-  std::error_code error;
+  std::error_code error, of_file;
   std::vector<std::string> files;
+  // Links that lead nowhere, and files that are gone again, are no reason to read nothing.
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.is_regular_file(error)) files.push_back(entry.path().string());
+    if (entry.is_regular_file(of_file)) files.push_back(entry.path().string());
   if (error) throw FabricError(Fault::unreadable, error.message(), folder);
   std::sort(files.begin(), files.end());
 
@@ -103,6 +109,11 @@ Fabric load_folder(const std::string& folder) {
     formats.push_back(detect_format(read_some(in).substr(0, kHeadBytes)));
     if (formats.back() == Format::empty) loader.note_empty(file);
   }
+  // A packed file may be the wiring or the tables that are missing beside it: half would give other routes.
+  const auto packed = std::find(formats.begin(), formats.end(), Format::compressed);
+  if (packed != formats.end() && !(has_any(formats, is_wiring) && has_any(formats, is_table)))
+    throw FabricError(Fault::unreadable, "packed files are not read here: unpack it, or ask espalier serve",
+                      files[static_cast<std::size_t>(packed - formats.begin())]);
   for (const auto index : choose_files(formats)) {
     std::ifstream in(files[index], std::ios::binary);
     loader.open(files[index], formats[index]);

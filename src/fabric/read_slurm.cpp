@@ -51,9 +51,19 @@ class TreeBuilder {
     for (const auto& group : topology.groups) node(group.name, NodeKind::switch_);
     for (const auto& group : topology.groups) {
       const auto parent = node(group.name, NodeKind::switch_);
-      for (const auto& child : expand(group.switches)) connect(parent, node(child, NodeKind::switch_));
+      for (const auto& child : expand(group.switches)) {
+        // Slurm refuses it too. Its hosts would be missing.
+        if (!switches_.contains(child))
+          throw FabricError(
+              Fault::truncated,
+              "switch '" + group.name + "' has a child that is not described: '" + child.substr(0, kLongestName) + "'",
+              place_.file);
+        connect(parent, node(child, NodeKind::switch_));
+      }
       for (const auto& host : expand(group.nodes)) connect(parent, node(host, NodeKind::adapter));
     }
+    if (!topology.groups.empty() && hosts_.empty())
+      throw FabricError(Fault::empty, "no switch or block with nodes", place_.file);
     if (!topology.block_sizes.empty()) join_blocks(topology);
   }
 
@@ -166,7 +176,8 @@ class SlurmConfReader final : public Reader {
   SlurmTopology topology_;
 };
 
-// The part of YAML that topology.yaml uses: "key: value" and "- key: value" by lines, and lists of numbers.
+// The part of YAML that topology.yaml uses: "key: value" and "- key: value" by lines, and lists of numbers. The rest
+// of YAML is refused, lest what it says be left out.
 class SlurmYamlReader final : public Reader {
  public:
   using Reader::Reader;
@@ -177,13 +188,17 @@ class SlurmYamlReader final : public Reader {
     line = strip(without_comment(line));
     const bool is_item = line.starts_with("- ");
     if (is_item) line = strip(line.substr(2));
+    if (is_flow(line)) fail_record(line);
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) {
       if (is_item && in_sizes_ && !topologies_.empty())
         for (const auto size : read_sizes(line)) topologies_.back().block_sizes.push_back(size);
       return;
     }
-    take(lower(line.substr(0, colon)), unquote(strip(line.substr(colon + 1))));
+    const auto key = lower(line.substr(0, colon));
+    const auto value = strip(line.substr(colon + 1));
+    if (key != "block_sizes" && is_flow(value)) fail_record(line);
+    take(key, unquote(value));
   }
 
   // Slurm takes the first topology that calls itself the default, or the first.
@@ -211,6 +226,10 @@ class SlurmYamlReader final : public Reader {
     if (key == "nodes") it.groups.back().nodes = value;
   }
 
+  // Maps and lists in one line, texts of several lines, references.
+  static bool is_flow(std::string_view text) {
+    return !text.empty() && std::string_view("{[|>&*").find(text.front()) != std::string_view::npos;
+  }
   static std::string_view without_comment(std::string_view line) {
     for (std::size_t i = 0; i < line.size(); ++i)
       if (line[i] == '#' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t')) return line.substr(0, i);

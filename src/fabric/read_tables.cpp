@@ -10,6 +10,8 @@
 //   dump_ucast_routes: Switch 0x0002c90200400010
 //   0x0002 : 006  : 03   : yes
 
+#include <algorithm>
+
 #include "fabric/reader.hpp"
 
 namespace espalier::fabric {
@@ -94,18 +96,26 @@ class OpensmRoutesReader final : public TablesBase {
     if (at.take("dump_ucast_routes: Switch ")) {
       // This format has no last lines; the next table is the only sign that one is whole.
       finish(read_);
+      if (last_ > 0) least_last_ = std::min(least_last_, last_);
+      last_ = 0;
       begin(read_guid(at));
     } else if (table_ != nullptr && at.take("0x")) {
       const auto lid = at.number(16);
       at.skip_blanks();
       if (!lid || !at.take(":")) fail_record(line);
       const auto port = at.skip_blanks().number();
+      last_ = std::max(last_, *lid);
       // "UNREACHABLE" stands in the place of the port.
       if (port) set(*lid, *port);
     }
   }
 
-  void end() override { finish(read_); }
+  // All tables go up to the same LID: the last one was cut if it ends before every other.
+  void end() override { finish(last_ < least_last_ && least_last_ != kNone ? -1 : read_); }
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  std::uint64_t last_ = 0, least_last_ = kNone;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from espalier.errors import UserError
+from espalier.fabric import load
 from espalier.fabric.generated import FatTree, write
 from fabrics import DAMAGES, DATA, Damage, damaged, expected_routes, read
 from workshop import Command
@@ -139,7 +141,17 @@ def test_packed_files_are_known_by_their_content(command: Command, tmp_path: Pat
     (tmp_path / "dump_fts.txt").write_bytes(packed[: len(packed) // 2])
     outcome = command("routes", "--fabric", str(tmp_path), "--all")
     assert outcome.code == 2
-    assert "unreadable" in outcome.err
+    assert f"{tmp_path / 'dump_fts.txt'}: unreadable" in outcome.err, "of several files one wants to know which"
+
+
+def test_a_folder_that_may_not_be_read_is_no_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    (tmp_path / "ibnetdiscover.txt").touch()
+    with pytest.raises(UserError, match="unreadable: Permission denied"):
+        load(tmp_path)
 
 
 def test_the_check_calls_a_good_set_good_and_a_bad_one_bad(command: Command, tmp_path: Path) -> None:

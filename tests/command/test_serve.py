@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from espalier.core import load_core
 from espalier.fabric import load
+from espalier.service.keeper import INCONSISTENT
 from fabrics import DAMAGES, DATA, Damage, damaged, expected_routes, read
 from services import Service, serving
 from workshop import Command
@@ -161,7 +162,7 @@ def test_new_dumps_are_taken_whole(dumps: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [it for it in DAMAGES if it.fault or it.finding in ("truncated-table", "stale-table")],
+    [it for it in DAMAGES if it.fault or it.finding in INCONSISTENT],
     ids=lambda damage: damage.name,
 )
 def test_bad_dumps_are_not_taken_and_the_operator_is_told(damage: Damage, dumps: Path, tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ class Snapshot:
 def load(folder: Path) -> Snapshot:
     """Reads the dumps in a folder, or a single file. Raises UserError naming file, line and fault; never half."""
     core = load_core()
-    paths = _files_of(folder)
-    with _faults(core):
+    with _faults(core, folder):
+        paths = _files_of(folder)
         formats = [_detect(core, path) for path in paths]
         loader = core.FabricLoader()
         for path, format in zip(paths, formats, strict=True):
@@ -46,7 +46,7 @@ def load(folder: Path) -> Snapshot:
                 loader.note_empty(str(path))
         chosen = core.choose_fabric_files(formats)
         for index in chosen:
-            _feed(loader, paths[index], formats[index])
+            _feed(core, loader, paths[index], formats[index])
         fabric = loader.finish()
     return Snapshot(
         core=fabric,
@@ -73,25 +73,27 @@ def core_faults(remedy: str) -> Iterator[None]:
 
 
 @contextmanager
-def _faults(core: Any) -> Iterator[None]:
-    """The core's errors, and those of unpacking, as what a user is to see."""
+def _faults(core: Any, path: Path) -> Iterator[None]:
+    """The core's errors, and those of reading and unpacking this path, as what a user is to see."""
     try:
         yield
     except core.FabricError as error:
         raise UserError(str(error), _REMEDY) from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise UserError(f"unreadable: {error}", _REMEDY) from error
+        # Unpacking does not say which file it was at; the system's errors have a text without its number.
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise UserError(f"{path}: unreadable: {why}", _REMEDY) from error
 
 
 def _detect(core: Any, path: Path) -> Any:
-    with _open(path) as file:
+    with _faults(core, path), _open(path) as file:
         return core.detect_fabric_format(file.read(core.fabric_head_bytes))
 
 
-def _feed(loader: Any, path: Path, format: Any) -> None:
+def _feed(core: Any, loader: Any, path: Path, format: Any) -> None:
     loader.open(str(path), format)
     total = 0
-    with _open(path) as file:
+    with _faults(core, path), _open(path) as file:
         while chunk := file.read(_CHUNK):
             total += len(chunk)
             if total > _MOST_BYTES:

@@ -17,7 +17,7 @@ log = logging.getLogger("espalier.serve")
 
 # Dumps with these are cut, or of different times: good ones will follow, and until then the last good ones are better.
 # What else is found (a switch without table, say) may well be how the network is.
-INCONSISTENT = ("truncated-table", "stale-table")
+INCONSISTENT = ("truncated-table", "stale-table", "asymmetric-link")
 
 Fingerprint = tuple[tuple[str, int, int, int], ...]
 
