@@ -51,7 +51,8 @@ def draw_svg(view: View, routes: Iterable[Any] = ()) -> str:
     colours = _colours(view)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
-        f'aria-label="the fabric"><style>{_STYLE}</style>',
+        # Pages stretch pictures: not those of a few hosts.
+        f'aria-label="the fabric" style="max-width: {2 * width:.0f}px"><style>{_STYLE}</style>',
         *_draw_cables(view, spots, colours),
         *_draw_routes(view, spots, routes),
         *_draw_switches(view, spots),
@@ -208,7 +209,8 @@ def _draw_switches(view: View, spots: dict[int, Spot]) -> list[str]:
 
 def _draw_hosts(view: View, spots: dict[int, Spot]) -> list[str]:
     return [
-        f'<text x="{spot.x + 1:.1f}" y="{spot.y + 4:.1f}">{escape(_short(host.name, 14))}</text>'
+        f'<text x="{spot.x + 1:.1f}" y="{spot.y + 4:.1f}"><title>{escape(host.name)}</title>'
+        f"{escape(_short(_without_domain(host.name), 14))}</text>"
         for host in view.hosts
         if (spot := spots.get(host.endpoints[0].node))
     ]
@@ -225,6 +227,12 @@ def _draw_legend(colours: dict[str, str], height: float) -> list[str]:
         )
         x += 45 + 7 * len(text)
     return lines
+
+
+def _without_domain(name: str) -> str:
+    """c011-007.cluster is c011-007; addresses stay."""
+    first = name.split(".")[0]
+    return name if not first or first.isdecimal() else first
 
 
 def _short(text: str, most: int) -> str:
