@@ -3,8 +3,10 @@
 #include <cctype>
 #include <cmath>
 #include <istream>
+#include <new>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 
 namespace {
 
@@ -17,8 +19,15 @@ Distances read_phylip(std::istream& input) {
   const int taxa = std::atoi(line.c_str());
   if (taxa < 3) throw std::runtime_error("the first line of a PHYLIP matrix is the number of taxa, three or more");
   Distances distances;
-  distances.values.assign(static_cast<std::size_t>(taxa) * static_cast<std::size_t>(taxa), 0.0);
-  const auto at = [&](int a, int b) -> double& { return distances.values[static_cast<std::size_t>(a * taxa + b)]; };
+  const auto width = static_cast<std::size_t>(taxa);
+  try {
+    distances.values.assign(width * width, 0.0);
+  } catch (const std::bad_alloc&) {
+    throw std::runtime_error("there is no memory for " + std::to_string(taxa) + " taxa");
+  }
+  const auto at = [&](int a, int b) -> double& {
+    return distances.values[static_cast<std::size_t>(a) * width + static_cast<std::size_t>(b)];
+  };
   for (int row = 0; row < taxa; ++row) {
     if (!std::getline(input, line)) throw std::runtime_error("the matrix ends before its last row");
     std::istringstream words(line);
