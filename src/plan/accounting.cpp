@@ -42,6 +42,7 @@ std::vector<Share> fold(const std::map<Rank, Bytes>& bytes_of) {
 class Accountant {
  public:
   void add(const Program& program, Rank me) {
+    learn_names(program);
     ActiveConnections in, out;
     auto phase = program.phases.begin();
     std::string name;
@@ -60,11 +61,24 @@ class Accountant {
     for (const auto& [stream, connections] : streams)
       accounting_.network.push_back({stream.first, connections, stream.second});
     for (const std::string& name : names_)
-      accounting_.phases.push_back({name, fold(writes_[name]), fold(reads_[name])});
+      if (writes_.contains(name) || reads_.contains(name))
+        accounting_.phases.push_back({name, fold(writes_[name]), fold(reads_[name])});
     return std::move(accounting_);
   }
 
  private:
+  /// A rank may lack phases that later ones have: those go before what follows them in the later one's program.
+  void learn_names(const Program& program) {
+    auto next = names_.size();
+    for (auto phase = program.phases.rbegin(); phase != program.phases.rend(); ++phase) {
+      const auto known = std::find(names_.begin(), names_.end(), phase->name);
+      if (known != names_.end())
+        next = static_cast<std::size_t>(known - names_.begin());
+      else
+        names_.insert(names_.begin() + static_cast<std::ptrdiff_t>(next), phase->name);
+    }
+  }
+
   void add(const Step& step, Rank me, const std::string& phase, ActiveConnections& in, ActiveConnections& out) {
     switch (step.op()) {
       case Op::send:
@@ -83,12 +97,12 @@ class Accountant {
 
   using Amounts = std::map<std::string, std::map<Rank, Bytes>>;
   void note(Amounts& amounts, const std::string& phase, Rank me, Bytes bytes) {
-    if (std::find(names_.begin(), names_.end(), phase) == names_.end()) names_.push_back(phase);
+    if (std::find(names_.begin(), names_.end(), phase) == names_.end()) names_.insert(names_.begin(), phase);
     amounts[phase][me] += bytes;
   }
 
   Accounting accounting_;
-  std::vector<std::string> names_;  ///< in order of appearance
+  std::vector<std::string> names_;  ///< in the order in which the programs pass through them
   Amounts writes_, reads_;
   std::map<std::pair<Rank, Rank>, std::map<Bytes, int>> messages_;  ///< by connection: message sizes and their number
 };

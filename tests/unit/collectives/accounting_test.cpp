@@ -93,6 +93,13 @@ TEST(Accounting, ACapBoundsWhatIsActive) {
   expect_connections(account("multi_group,groups=4,connections=1"), 12, 4);
 }
 
+TEST(Accounting, PhasesAreInOrderThoughTheFirstRankHasNothingToGather) {
+  const Accounting is = account("multi_group,groups=3");
+  ASSERT_EQ(is.phases.size(), 2u);
+  EXPECT_EQ(is.phases[0].name, "phase 1");
+  EXPECT_EQ(is.phases[1].name, "phase 3");
+}
+
 TEST(Accounting, NodesThatDoNotExist) {
   const plan::Plan plan = build_plan(topology::Topology::from_nodes(std::vector{0, 1}), {plan::Operation::allgather, M},
                                      parse_choice(plan::Operation::allgather, "ring"));
