@@ -96,3 +96,8 @@ def main() -> None:
         # The reader (head, less) has gone; there is nobody left to tell. Keep the interpreter's last flush quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        console.print_error(UserError(f"{error.filename}: {error.strerror}", "is the path right, and may you use it?"))
+        sys.exit(2)

@@ -65,3 +65,11 @@ def test_explain_writes_the_file(tmp_path: Path) -> None:
     done = subprocess.run([*command, "--svg", str(file)], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "node 1" in file.read_text()
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "nowhere" / "plan.svg"
+    command = [sys.executable, "-m", "espalier", "explain", "allgather", "--svg", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"espalier: {file}: No such file")
