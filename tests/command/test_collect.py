@@ -80,6 +80,14 @@ def test_a_network_that_changed_between_the_dumps_is_dumped_again(
     assert (tmp_path / "dumps" / "dump_fts.txt").read_text() == read(LATER / "dump_fts.txt")
 
 
+def test_a_folder_that_takes_nothing_is_named(command: Command, tools: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", Path("/proc/nowhere")):
+        outcome = command("fabric", "collect", str(folder))
+        assert outcome.code == 2
+        assert f"cannot write into {folder}" in outcome.err
+
+
 def test_missing_tools_are_named(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     outcome = command("fabric", "collect", str(tmp_path / "dumps"))

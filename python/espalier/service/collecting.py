@@ -34,11 +34,14 @@ def collect(folder: Path, limit_s: float) -> Snapshot:
 
     `limit_s` is for each tool. The two renames are no single step; the service reads files that are at rest only.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder), tempfile.TemporaryDirectory(prefix=".collecting-", dir=folder) as beside:
-        snapshot = _dump_until_consistent(Path(beside), limit_s)
-        for name in TOOLS:
-            (Path(beside) / name).replace(folder / name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder), tempfile.TemporaryDirectory(prefix=".collecting-", dir=folder) as beside:
+            snapshot = _dump_until_consistent(Path(beside), limit_s)
+            for name in TOOLS:
+                (Path(beside) / name).replace(folder / name)
+    except OSError as error:  # who stays tries again: a full disk may have been cleared
+        raise UserError(f"cannot write into {folder}: {error.strerror}", "name a folder with enough room") from error
     return snapshot
 
 
