@@ -5,7 +5,8 @@
 //   0x0003 011 : (path #2 out of 2: portguid 0x0002c90300010101)
 //   22 valid lids dumped
 //
-// opensm-lfts.dump the same with '#' in place of ':' and without "valid"; opensm.fdbs
+// opensm-lfts.dump the same with '#' in place of ':'; its last line tells the highest LID ("22 lids dumped"), whatever
+// is missing below it. opensm.fdbs
 //
 //   dump_ucast_routes: Switch 0x0002c90200400010
 //   0x0002 : 006  : 03   : yes
@@ -61,13 +62,14 @@ class TablesReader final : public TablesBase {
     if (at.take("0x")) {
       if (table_ != nullptr) read_entry(at, line);
     } else if (at.take("Unicast lids [")) {
+      counts_entries_ = at.rest().starts_with("0x");
       if (!at.find("] of switch ") || !at.find("guid ")) fail_record(line);
       begin(read_guid(at));
     } else if (at.take("Multicast")) {
       finish(-1);
     } else if (line.find("lids dumped") != std::string_view::npos) {
       const auto promised = at.skip_blanks().number();
-      if (promised) finish(static_cast<std::int64_t>(*promised));
+      if (promised) finish(counts_entries_ ? static_cast<std::int64_t>(*promised) : read_);
     }
   }
 
@@ -84,6 +86,8 @@ class TablesReader final : public TablesBase {
     if (owners.size() <= *lid) owners.resize(*lid + 1);
     owners[*lid] = Guid{*owner};
   }
+
+  bool counts_entries_ = true;
 };
 
 class OpensmRoutesReader final : public TablesBase {

@@ -179,6 +179,15 @@ TEST(Readers, WhatIsOddIsFoundAndTheRestStillAnswers) {
                   FindingKind::conflicting_table));
 }
 
+TEST(Readers, TablesOfOpensmMayLeaveLidsOut) {
+  const std::string table =
+      "Unicast lids [0-6] of switch Lid 1 guid 0x00000000000000a1 ('l1'):\n"
+      "0x0005 001 # Channel Adapter portguid 0x00000000000000d1: 'a HCA-1'\n"
+      "0x0006 003 # Channel Adapter portguid 0x00000000000000d2: 'b HCA-1'\n";
+  EXPECT_FALSE(has(load_texts({kSquare, table + "6 lids dumped\n"}), FindingKind::truncated_table));
+  EXPECT_TRUE(has(load_texts({kSquare, table}), FindingKind::truncated_table));
+}
+
 TEST(Readers, HostsOfOneNameAreAllThere) {
   const auto fabric = load_texts({replaced(kSquare, "\"b HCA-1\"", "\"a HCA-1\"")});
   ASSERT_EQ(fabric.hosts.size(), 2U);
