@@ -114,6 +114,18 @@ TEST(Choose, BetweenNodesWantsFewRoundsForShortAndNoByteTwiceForLongMessages) {
   EXPECT_NE(between(Operation::allreduce, 1 << 20), Between::recursive_doubling);
 }
 
+TEST(Choose, TakesARingForALongAllgatherThatDoublingBringsNoFurther) {
+  const auto between = [](int nodes, Bytes bytes) {
+    const Problem problem = make_problem(static_cast<int>(Operation::allgather), bytes);
+    const Topology topology = make_blocks(nodes, 1);
+    const std::vector<Estimated> ranked = rank_choices(topology, problem);
+    EXPECT_EQ(ranked.front().choice.between, choose(topology, problem).between);
+    return ranked.front().choice.between;
+  };
+  EXPECT_EQ(between(4, 1 << 20), Between::ring) << "0.98 of MPICH's own, doubling 0.93";
+  EXPECT_EQ(between(4, 4 << 10), Between::recursive_doubling) << "fewer rounds";
+}
+
 TEST(Choose, DealsAMiddlingMessageOutAndGathersItInFewRounds) {
   const plan::Choice choice = choose(make_blocks(16, 8), make_problem(0, 64 << 10));
   EXPECT_EQ(choice.between, Between::scatter_allgather);
