@@ -76,10 +76,4 @@ std::vector<Rank> derive_chain(const Topology& topology, const Call& call) {
   return chain;
 }
 
-int home_of_cells(const Topology& topology, NodeId node, const NodeLeaders::Leader& leader) {
-  const auto facts = topology.facts_on(node);
-  if (facts.empty() || leader.nic < 0 || leader.nic >= machine::most_nics) return -1;
-  return facts.front().nic_numa[static_cast<std::size_t>(leader.nic)];
-}
-
 }  // namespace espalier::leaders

@@ -60,8 +60,4 @@ std::vector<Rank> derive_thread(const topology::Topology& topology, NodeId node,
 /// order around the last one, each as derive_thread() visits it. O(ranks).
 std::vector<Rank> derive_chain(const topology::Topology& topology, const Call& call);
 
-/// The system's number of the NUMA node where leader k's network buffers belong: the one its NIC writes to at the
-/// shortest way; -1 when not known.
-int home_of_cells(const topology::Topology& topology, NodeId node, const NodeLeaders::Leader& leader);
-
 }  // namespace espalier::leaders

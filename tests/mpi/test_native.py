@@ -30,12 +30,16 @@ FAULTS = {
     "openmpi-5": {"datatypes"},
 }
 
+# Intel MPI's second gather, which it takes by itself on AMD's processors, writes beyond its memory when the root's type
+# is derived, and crashes (2021.18). The others are sound.
+WAYS_AROUND = {"intel": {"I_MPI_ADJUST_GATHER": "1"}, "intel-abi": {"I_MPI_ADJUST_GATHER": "1"}}
+
 
 @pytest.mark.parametrize("name", ALL_MPIS)
 def test_the_conformance_program_passes_on_the_bare_mpi(name: str, get_mpi: Callable[[str], TestMpi]) -> None:
     mpi = get_mpi(name)
     themes = [theme for theme in THEMES if theme not in FAULTS.get(name, set())]
-    outcome = mpi.run([mpi.program("conformance"), *themes], 2, native=True)
+    outcome = mpi.run([mpi.program("conformance"), *themes], 2, native=True, settings=WAYS_AROUND.get(name))
     assert outcome.code == 0, str(outcome)
     assert outcome.out.splitlines()[-1].endswith(" passed, 0 failed")
     for theme in themes:
