@@ -58,7 +58,7 @@ def placements(draw: st.DrawFn, most_ranks: int = 24) -> tuple[int, ...]:
 
 @st.composite
 def choices(draw: st.DrawFn, algorithm: _core.Algorithm, single_copy: bool) -> str:
-    """Any value of any knob, small ones first."""
+    """Any value of any knob, small ones first. Knobs of groups only for those that have them: others print none."""
     knobs = {
         "radix": draw(st.integers(2, 9)),
         "segment": draw(st.just(0) | st.integers(1024, 9000)),
@@ -71,7 +71,9 @@ def choices(draw: st.DrawFn, algorithm: _core.Algorithm, single_copy: bool) -> s
         "staging": draw(st.sampled_from(["auto", "copy", "zero_copy"])),
         "stores": draw(st.sampled_from(["cached", "streaming"])),
     }
-    return ",".join([algorithm.name, *(f"{name}={value}" for name, value in knobs.items())])
+    of_groups = {"groups", "exchange", "connections", "staging"}
+    own = {name: value for name, value in knobs.items() if name not in of_groups or f"{name}=" in algorithm.knobs}
+    return ",".join([algorithm.name, *(f"{name}={value}" for name, value in own.items())])
 
 
 def sizes(operation: str, choice: _core.Choice) -> st.SearchStrategy[int]:
