@@ -97,10 +97,10 @@ def test_an_applications_gain_takes_a_share_of_broadcasts() -> None:
     )
 
 
-PRINTED = """ leaders  classes        ask      order  same root other root   (ms)
-       8        8       0.40      0.014     0.0001      0.012
-      32       16       1.00      0.100     0.0001      0.050
-     256       16     300.00      0.090     0.0003      0.070
+PRINTED = """ leaders  classes         KB        ask      order  same root other root   (ms)
+       8        8        0.9       0.40      0.014     0.0001      0.012
+      32       16        3.2       1.00      0.100     0.0001      0.050
+     256       16        4.1     300.00      0.090     0.0003      0.070
 """
 
 

@@ -50,11 +50,11 @@ def measure_setup(task: Task) -> Data:
 
 
 def parse_times(text: str) -> list[Point]:
-    """From what bench_setup prints: leaders, classes, then ms to ask, for an order, again, and of another root. Of
+    """From what bench_setup prints: leaders, classes, KB, then ms to ask, for an order, again, and of another root. Of
     several lines for as many leaders the last one counts."""
     rows = [[float(word) for word in line.split()] for line in text.splitlines()[1:]]
     points = []
-    for leaders, _, ask, order, same, other in {row[0]: row for row in rows}.values():
+    for leaders, _, _, ask, order, same, other in {row[0]: row for row in rows}.values():
         ours = (ask + order, other, same)
         stated = _STATED.get(int(leaders), (None,) * 3)
         for panel, own, paper in zip(_PANELS, ours, stated, strict=True):
