@@ -168,7 +168,7 @@ void NodeReduction::take(int rank, const Piece& piece) {
 }
 
 /// To whoever wants it. Not pulled: what a core has just written is slow to fetch from where it is (allreduce of two
-/// ranks, pulled / pushed, in us: PLACEHOLDER).
+/// ranks, pulled / pushed: 64K 13.5 / 6.0 us, 256K 40 / 14.9, 1M 180 / 62).
 void NodeReduction::push_result(const Range& from, Bytes to) {
   const int count = builder_.node_size();
   for (int distance = 1; distance < count; ++distance)
