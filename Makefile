@@ -64,6 +64,7 @@ sim:                   ## plans on simulated networks (SimGrid): exact times, an
 	scripts/system-packages.sh sim
 	$(MAKE) --no-print-directory setup
 	cmake -S . -B build/release >/dev/null && scripts/build.sh
+	$(BIN)/espalier simulate barrier --bytes 0 --nodes 2 --ppn 1 --execute >/dev/null  # without SimGrid: says so, stops
 	$(BIN)/python -m pytest tests/simulation tests/command/test_simulate.py
 
 .PHONY: scaling
