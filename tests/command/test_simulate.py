@@ -93,3 +93,43 @@ def test_a_job_is_placed_on_the_hosts_of_dumps(command: Command) -> None:
     outcome = command(*ask, "--hosts", "node[000-001],nobody")
     assert outcome.code == 2
     assert "nobody" in outcome.err
+
+
+def test_several_sizes_and_numbers_of_ranks_make_one_table_and_one_drawing(command: Command, tmp_path: Path) -> None:
+    picture = tmp_path / "curves.svg"
+    outcome = command(
+        "simulate", "allreduce", "--bytes", "1K,64K", "--ranks", "8,15", "--ppn", "4", "--platform", "star:hosts=4",
+        "--plot", str(picture), "--json",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    points = json.loads(outcome.out)["points"]
+    assert [(it["ranks"], it["bytes"]) for it in points] == [(8, 1024), (8, 65536), (15, 1024), (15, 65536)]
+    assert all(it["times"]["espalier"] > 0 for it in points)
+    ElementTree.fromstring(picture.read_text(encoding="utf-8"))
+    assert picture.read_text(encoding="utf-8").count("<polyline") == 2, "a chart for each number of ranks"
+
+
+def test_each_point_is_executed_beside_the_others_where_they_are_asked_for(command: Command) -> None:
+    outcome = command(
+        "simulate", "bcast", "--bytes", "1K", "--ranks", "6,8", "--ppn", "4", "--platform", "star:hosts=2", "--against",
+        "mpich", "--json",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    assert [set(it["times"]) for it in json.loads(outcome.out)["points"]] == [{"espalier", "mpich"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--ranks", "8", "--nodes", "2"], "--ranks and --nodes say the same"),
+        (["--ranks", "8,x"], "'8,x' is no list of counts"),
+        (["--bytes", "1K,x"], "'x' is no number of bytes"),
+        (["--bytes", "1K,2K", "--all"], "are for one size and one number of ranks"),
+        (["--bytes", "1K", "--plot", "x.svg"], "--plot draws times over several sizes"),
+        (["--ranks", "4,8", "--root", "5"], "there are only ranks 0 to 3"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(command: Command, options: list[str], complaint: str) -> None:
+    outcome = command("simulate", "bcast", "--platform", "star:hosts=4", *options)
+    assert outcome.code == 2
+    assert complaint in outcome.err

@@ -12,6 +12,8 @@ from rich.table import Table
 
 from espalier import console
 from espalier.commands.simulate_executed import parse_arms, report, run_arms
+from espalier.commands.simulate_sweep import draw, execute_points, play_points, spread_ranks
+from espalier.commands.simulate_sweep import report as report_points
 from espalier.core import load_core, user_errors
 from espalier.errors import UserError
 from espalier.fabric.view import split_hosts
@@ -20,7 +22,7 @@ from espalier.simulation.gantt import MOST_RANKS, draw_gantt
 from espalier.simulation.links import draw_links
 from espalier.simulation.simulator import Answer, Request, simulate_all
 from espalier.simulation.simulator import simulate as run_simulator
-from espalier.units import approximate_bytes, format_bytes, format_time, parse_bytes
+from espalier.units import approximate_bytes, format_bytes, format_time, parse_bytes, parse_counts
 
 _LINKS_SHOWN = 8
 
@@ -37,7 +39,7 @@ class Arm:
 def simulate(
     operation: Annotated[str, typer.Argument(metavar="OP", help="Any collective: broadcast, allreduce …")],
     bytes_: Annotated[
-        str, typer.Option("--bytes", help="Size of the message or vector, or of one rank's block.")
+        str, typer.Option("--bytes", help="Size of the message or vector, or of one rank's block. 1K,64K: one by one.")
     ] = "1M",
     platform: Annotated[
         str,
@@ -53,6 +55,13 @@ def simulate(
         int | None, typer.Option(min=1, help="Number of nodes, each a host. Default: 64, or as many as --hosts.")
     ] = None,
     ppn: Annotated[int, typer.Option(min=1, help="Ranks per node.")] = 4,
+    ranks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COUNT",
+            help="Ranks in all, instead of --nodes; the last node has what is left. 64,256: one by one.",
+        ),
+    ] = None,
     root: Annotated[int, typer.Option(min=0, help="Who has the message.")] = 0,
     algorithm: Annotated[
         str | None, typer.Option(help="This one instead of the built-in choice; with knobs: chain,segment=64K.")
@@ -92,6 +101,9 @@ def simulate(
         Path | None,
         typer.Option(metavar="FILE", help="Draw how busy the network's links are and what crosses them (SVG)."),
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the times of several --bytes or --ranks (SVG).")
+    ] = None,
     execute: Annotated[
         bool, typer.Option("--execute", help="Run the library itself on simulated ranks, instead of playing the plan.")
     ] = False,
@@ -104,56 +116,110 @@ def simulate(
     """Play the plan for OP on a simulated network: messages share links, copies and flags take their time."""
     core = load_core()
     names = split_hosts(hosts) if hosts else []
-    nodes = nodes or len(names) or 64
-    if names and len(names) < nodes:
-        raise UserError(f"{nodes} nodes, but only {len(names)} hosts", "name more, or ask for fewer --nodes")
-    node_of = [node for node in range(nodes) for _ in range(ppn)]
-    if root >= len(node_of):
-        raise UserError(f"--root {root}: there are only ranks 0 to {len(node_of) - 1}", "choose one of those")
-    if gantt is not None and len(node_of) > MOST_RANKS:
-        raise UserError(f"--gantt draws up to {MOST_RANKS} ranks, not {len(node_of)}", "give fewer --nodes or --ppn")
+    sizes = [parse_bytes(size) for size in bytes_.split(",")]
+    jobs = _spread(nodes, ppn, ranks, names)
+    for node_of in jobs:
+        if root >= len(node_of):
+            raise UserError(f"--root {root}: there are only ranks 0 to {len(node_of) - 1}", "choose one of those")
     with user_errors("see espalier simulate --help"):
-        name = core.choose(core.Topology(node_of, True, False), operation, 1, root) and _full_name(core, operation)
-        request = Request(
+        name = core.choose(core.Topology(jobs[0], True, False), operation, 1, root) and _full_name(core, operation)
+    requests = [
+        Request(
             network=platform,
             operation=name,
-            bytes=parse_bytes(bytes_),
+            bytes=size,
             node_of=node_of,
             choice=algorithm or "",
             root=root,
-            hosts=names[:nodes],
+            hosts=names[: max(node_of) + 1],
             placement=placement or "",
             metric="combined" if orders and metric == "none" else metric,
             connection_rate=connection_rate,
             loads=True,
         )
-    if execute or against is not None:
-        if gantt is not None or links is not None:
-            raise UserError("--gantt and --links draw plans that are played", "leave out --execute and --against")
-        _execute(request, against, json)
-        return
+        for node_of in jobs
+        for size in sizes
+    ]
+    executes = execute or against is not None
+    drawn = {"--gantt": gantt, "--links": links}
+    _refuse(executes, len(requests) > 1, plot, [option for option, path in drawn.items() if path is not None],
+            all_ or orders)  # fmt: skip
+    if len(requests) > 1:
+        _sweep(requests, parse_arms(against) if executes else [], plot, json)
+    elif executes:
+        _execute(requests[0], against, json)
+    else:
+        _play(core, requests[0], all_, orders, gantt, links, json)
+
+
+def _spread(nodes: int | None, ppn: int, ranks: str | None, names: list[str]) -> list[list[int]]:
+    """The node of every rank, for each number of ranks that is asked for."""
+    if ranks is not None and nodes is not None:
+        raise UserError("--ranks and --nodes say the same", "give one of them")
+    jobs = [
+        spread_ranks(count, ppn)
+        for count in ([(nodes or len(names) or 64) * ppn] if ranks is None else parse_counts(ranks))
+    ]
+    most = max(node_of[-1] for node_of in jobs) + 1
+    if names and len(names) < most:
+        raise UserError(f"{most} nodes, but only {len(names)} hosts", "name more, or ask for fewer nodes or ranks")
+    return jobs
+
+
+def _refuse(executes: bool, is_sweep: bool, plot: Path | None, drawings: list[str], compares: bool) -> None:
+    """What does not go together."""
+    if drawings and executes:
+        raise UserError("--gantt and --links draw plans that are played", "leave out --execute and --against")
+    if is_sweep and (drawings or compares):
+        raise UserError(
+            "--gantt, --links, --all and --orders are for one size and one number of ranks", "give one of each"
+        )
+    if plot is not None and not is_sweep:
+        raise UserError("--plot draws times over several sizes or numbers of ranks", "give some: --bytes 1K,64K,1M")
+
+
+def _sweep(requests: list[Request], arms: list[str], plot: Path | None, as_json: bool) -> None:
+    points = execute_points([_as_job(it) for it in requests], arms) if arms else play_points(requests)
+    if plot is not None:
+        _write(plot, draw(requests[0].operation, points))
+    report_points(requests[0].operation, requests[0].network, points, as_json)
+    if plot is not None and not as_json:
+        console.out.print(f"\ndrawn in {escape(str(plot))}")
+
+
+def _play(
+    core: Any, request: Request, all_: bool, orders: bool, gantt: Path | None, links: Path | None, as_json: bool
+) -> None:
+    ranks = len(request.node_of)
+    if gantt is not None and ranks > MOST_RANKS:
+        raise UserError(f"--gantt draws up to {MOST_RANKS} ranks, not {ranks}", "give fewer --nodes or --ppn")
     first = run_simulator(replace(request, spans=gantt is not None, flights=gantt is not None))
-    arms = [Arm(algorithm or "built-in choice", first)]
+    arms = [Arm(request.choice or "built-in choice", first)]
     if orders:
         arms += _orders(request, first.choice)
     if all_:
         arms += _others(core, request)
+    what = f"{request.operation} of {format_bytes(request.bytes)}"
     if gantt is not None:
-        _write(gantt, draw_gantt(f"{operation} of {bytes_}: {first.choice}", first, len(node_of)))
+        _write(gantt, draw_gantt(f"{what}: {first.choice}", first, ranks))
     if links is not None:
-        _write(links, draw_links(f"{operation} of {bytes_}, {len(node_of)} ranks: {first.choice}", first))
-    if json:
+        _write(links, draw_links(f"{what}, {ranks} ranks: {first.choice}", first))
+    if as_json:
         console.print_json(_as_json(request, arms))
     else:
         _print(request, arms, [path for path in (gantt, links) if path is not None])
 
 
-def _execute(request: Request, against: str | None, as_json: bool) -> None:
+def _as_job(request: Request) -> tuple[Job, Case]:
     if request.hosts or request.connection_rate:
         raise UserError("--execute has no bound on connections and knows no hosts by name", "leave the option out")
     choices = {request.operation: request.choice} if request.choice else {}
     job = Job(request.network, request.node_of, choices, request.placement or "block", request.metric)
-    case = Case(request.operation, request.bytes, request.root)
+    return job, Case(request.operation, request.bytes, request.root)
+
+
+def _execute(request: Request, against: str | None, as_json: bool) -> None:
+    job, case = _as_job(request)
     report(job, case, run_arms(job, case, parse_arms(against)), as_json)
 
 
