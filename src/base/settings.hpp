@@ -44,7 +44,7 @@ struct Settings {
   int fabric_timeout = 2000;
   bool strict = false;
   CopyMeans single_copy = CopyMeans::automatic;
-  Waiting waiting = Waiting::yield;
+  Waiting waiting = Waiting::automatic;
   int wait_spin = 2000;
   Bytes cache_limit = Bytes{16} << 20;
   bool assume_host_buffers = false;

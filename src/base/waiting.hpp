@@ -7,12 +7,13 @@
 namespace espalier {
 
 enum class Waiting : std::uint8_t {
-  spin,   ///< look, and keep the core
-  yield,  ///< look for a while, then give the core away between looks
-  futex,  ///< look for a while, then sleep until the neighbour wakes us
+  automatic,  ///< what is fastest where the ranks are
+  spin,       ///< look, and keep the core
+  yield,      ///< look for a while, then give the core away between looks
+  futex,      ///< look for a while, then sleep until the neighbour wakes us
 };
 
-/// "spin", "yield" or "futex"; "auto" is what was fastest wherever we measured, which is yield. Throws Error.
+/// "auto", "spin", "yield" or "futex". Throws Error.
 Waiting parse_waiting(std::string_view text);
 
 }  // namespace espalier

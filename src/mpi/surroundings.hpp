@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/waiting.hpp"
 #include "execute/seams.hpp"
 #include "mpi/native.hpp"
 #include "mpi/network_map.hpp"
@@ -33,7 +34,8 @@ std::string probe_own_host(const Library& library);
 topology::Distances ask_for_distances(Library& library, const Hosts& hosts);
 
 /// How this rank waits, as the settings say. `library`, and `network` (null on one node), outlive it.
-std::unique_ptr<execute::Waiter> make_waiter(Library& library, bool is_oversubscribed, execute::Network* network);
+std::unique_ptr<execute::Waiter> make_waiter(Library& library, Waiting scheme, bool is_oversubscribed,
+                                             execute::Network* network);
 
 /// Messages through MPI, on a communicator that it takes over.
 std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm);

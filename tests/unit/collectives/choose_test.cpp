@@ -96,10 +96,14 @@ TEST(Choose, LetsANodesBlocksFlowToTheRootWhileItStillGathers) {
       << "one rank per node gathers nothing";
 }
 
-TEST(Choose, TakesNoSingleCopyWhereRanksOutnumberCores) {
+TEST(Choose, TakesSingleCopyWhereRanksOutnumberCoresOnlyToDealOutAndCollectLongBlocks) {
   const Topology crowded = make_blocks(1, 8, {.single_copy = true, .oversubscribed = true});
-  for (int operation = 0; operation < plan::operation_count; ++operation)
-    EXPECT_EQ(choose(crowded, make_problem(operation, 1 << 20)).within, Within::cells);
+  for (int operation = 0; operation < plan::operation_count; ++operation) {
+    const auto it = static_cast<Operation>(operation);
+    const bool is_dealt = it == Operation::scatter || it == Operation::gather;
+    EXPECT_EQ(choose(crowded, make_problem(operation, 1 << 20)).within, is_dealt ? Within::single_copy : Within::cells);
+    EXPECT_EQ(choose(crowded, make_problem(operation, 16 << 10)).within, Within::cells);
+  }
 }
 
 TEST(Choose, BetweenNodesWantsFewRoundsForShortAndNoByteTwiceForLongMessages) {

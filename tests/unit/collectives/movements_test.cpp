@@ -80,12 +80,6 @@ TEST(Choose, IsAlwaysValidAndRight) {
       }
 }
 
-TEST(Choose, KeepsOutOfTheKernelWhenCoresAreFew) {
-  const Topology topology = Topology::from_nodes(std::vector(8, 0), {.single_copy = true, .oversubscribed = true});
-  for (const Operation operation : movements)
-    EXPECT_EQ(choose(topology, {operation, 1 << 20}).within, Within::cells) << name(operation);
-}
-
 int count(const plan::Program& program, Op op) {
   return static_cast<int>(std::count_if(program.steps.begin(), program.steps.end(),
                                         [&](const plan::Step& step) { return step.op() == op; }));
