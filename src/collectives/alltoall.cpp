@@ -1,10 +1,14 @@
 // All-to-all. On one node: smp::swap_blocks. Between nodes, pairwise: every rank exchanges with every rank of the other
-// nodes itself, the one at distance 1 first, some of them under way at once; while the first are on the wire it swaps
-// with its neighbours through shared memory (Wu, Kendall and Aluru, section 8.3).
+// nodes itself, in an order that spreads partners over the network (groups::spread_distances), some of them under way
+// at once; while the first are on the wire it swaps with its neighbours through shared memory (Wu, Kendall and Aluru,
+// section 8.3).
 
 #include "collectives/alltoall.hpp"
 
+#include <algorithm>
+
 #include "collectives/in_flight.hpp"
+#include "groups/distances.hpp"
 #include "smp/swap.hpp"
 
 namespace espalier::collectives {
@@ -61,11 +65,12 @@ void build_alltoall(Builder& builder, const plan::Problem& problem, const plan::
   const int ranks = builder.topology().ranks();
   const PairBlocks blocks(problem, ranks);
   Pairwise pairwise(builder, blocks);
-  int distance = 1;
+  const std::vector<int> distances = groups::spread_distances(ranks);
   // None of the first waits for room.
-  for (; distance < ranks && distance <= exchanges_ahead; ++distance) pairwise.exchange(distance);
+  const std::size_t first = std::min<std::size_t>(exchanges_ahead, distances.size());
+  for (std::size_t i = 0; i < first; ++i) pairwise.exchange(distances[i]);
   smp::swap_blocks(builder, choice, blocks);
-  for (; distance < ranks; ++distance) pairwise.exchange(distance);
+  for (std::size_t i = first; i < distances.size(); ++i) pairwise.exchange(distances[i]);
   pairwise.finish();
 }
 

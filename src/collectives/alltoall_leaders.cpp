@@ -19,6 +19,7 @@
 #include "base/bytes.hpp"
 #include "collectives/in_flight.hpp"
 #include "collectives/masters.hpp"
+#include "groups/distances.hpp"
 #include "smp/operations.hpp"
 
 namespace espalier::collectives {
@@ -117,6 +118,7 @@ class LeaderSwap {
         cells_(choice),
         nodes_(builder.topology().nodes()),
         node_(builder.node().value),
+        distances_(groups::spread_distances(nodes_)),
         receives_(builder, static_cast<std::size_t>(nodes_)),
         sends_(builder, sends_ahead) {}
 
@@ -126,17 +128,18 @@ class LeaderSwap {
     put_blocks();
     send_messages();
     get_from_neighbours();
-    for (int distance = 1; distance < nodes_; ++distance) get_from_node((node_ - distance + nodes_) % nodes_, distance);
+    for (std::size_t i = 0; i < distances_.size(); ++i) get_from_node(left(distances_[i]), static_cast<int>(i) + 1);
     sends_.finish_all();
   }
 
  private:
   bool leads(int peer) const { return layout_.leads(builder_.me(), peer); }
+  int left(int distance) const { return (node_ - distance + nodes_) % nodes_; }
   Bytes output_begin(Rank from) const { return layout_.blocks().output_begin(from, builder_.me()); }
 
   void start_receives() {
-    for (int distance = 1; distance < nodes_; ++distance) {
-      const int from = (node_ - distance + nodes_) % nodes_;
+    for (const int distance : distances_) {
+      const int from = left(distance);
       if (leads(from))
         receives_.add(builder_.recv(layout_.leader_of(from, node_), Buffer::window,
                                     layout_.incoming_begin(builder_.me(), from), layout_.message(from, node_)));
@@ -165,7 +168,7 @@ class LeaderSwap {
     for (int node = 0; node < nodes_; ++node)
       if (leads(node)) total += layout_.message(node_, node);
     builder_.need_scratch(total);
-    for (int distance = 1; distance < nodes_; ++distance) {
+    for (const int distance : distances_) {
       const int to = (node_ + distance) % nodes_;
       if (!leads(to)) continue;
       const Bytes bytes = layout_.message(node_, to);
@@ -234,6 +237,7 @@ class LeaderSwap {
   smp::Cells cells_;
   int nodes_;
   int node_;
+  std::vector<int> distances_;  ///< of the nodes on the right that it sends to, and on the left, in turn
   InFlight receives_;
   InFlight sends_;
   bool have_neighbours_put_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "groups/distances.hpp"
 #include "leaders/speakers.hpp"
 #include "plan/blocks.hpp"
 #include "smp/reduce_grain.hpp"
@@ -77,7 +78,7 @@ class GatherReduce {
 
   template <class Visit>
   void for_each_other_node(Visit visit) const {
-    for (int distance = 1; distance < topology_.nodes(); ++distance)
+    for (const int distance : groups::spread_distances(topology_.nodes()))
       visit((builder_.node().value + distance) % topology_.nodes());
   }
 

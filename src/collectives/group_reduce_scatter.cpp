@@ -15,6 +15,7 @@
 #include "collectives/in_flight.hpp"
 #include "collectives/leader_sum.hpp"
 #include "collectives/masters_fold.hpp"
+#include "groups/distances.hpp"
 
 namespace espalier::collectives {
 
@@ -74,14 +75,16 @@ class GroupReduceScatter {
   void run() {
     builder_.begin_phase("phase 2");
     for (const int group : mine_) expect(group);
-    for (int distance = 1; distance <= topology_.nodes(); ++distance) {
-      const int to = (node() + distance) % topology_.nodes();  // the own part last
+    for (const int distance : groups::spread_distances(topology_.nodes())) {
+      const int to = (node() + distance) % topology_.nodes();
       builder_.begin_phase("phase 1");
       fold(to);
       builder_.begin_phase("phase 2");
-      if (to != node())
-        for (const int group : mine_) send(group, to);
+      for (const int group : mine_) send(group, to);
     }
+    builder_.begin_phase("phase 1");
+    fold(node());  // while the others are under way
+    builder_.begin_phase("phase 2");
     receives_.finish_all();
     for (const int group : mine_) add(layout(group));
     builder_.begin_phase("phase 3");

@@ -10,6 +10,7 @@
 #include "collectives/gather_reduce.hpp"
 
 #include "collectives/leader_sum.hpp"
+#include "groups/distances.hpp"
 #include "leaders/speakers.hpp"
 #include "plan/blocks.hpp"
 #include "smp/reduce_apart.hpp"
@@ -68,12 +69,13 @@ class Pairwise {
 
   void build() {
     if (is_leader()) expect_parts();
-    for (int distance = 1; distance <= topology_.nodes(); ++distance) {
-      const int node = (builder_.node().value + distance) % topology_.nodes();  // the own part last
+    for (const int distance : groups::spread_distances(topology_.nodes())) {
+      const int node = (builder_.node().value + distance) % topology_.nodes();
       combine_part(node);
-      if (is_leader() && node != builder_.node().value && layout_.bytes(node) > 0)
+      if (is_leader() && layout_.bytes(node) > 0)
         sends_.push_back(builder_.send(leader_of(node), Buffer::scratch, layout_.begin(node), layout_.bytes(node)));
     }
+    combine_part(builder_.node().value);  // while the others are under way
     const Bytes result = layout_.operand(topology_.nodes() - 1);
     if (is_leader()) add_parts(result);
     hand_out(result);

@@ -161,8 +161,8 @@ constexpr Algorithm table[] = {
      "master there that gathers everything; it hands all data to its node",
      gather_knobs, build_gather_based_allgather},
     {"alltoall_pairwise", Operation::alltoall, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.3",
-     "every rank exchanges with each rank of other nodes itself, at distances 1, 2, 3, …, eight exchanges at a time; "
-     "shared memory serves neighbours meanwhile",
+     "every rank exchanges with each rank of other nodes itself, in an order that spreads partners over the network, "
+     "eight exchanges at a time; shared memory serves neighbours meanwhile",
      pairwise_knobs, build_alltoall},
     {"alltoall_flat", Operation::alltoall, Between::flat,
      "Wu, Kendall, Aluru 2005, section 8.3 (gather, exchange between leaders, scatter)",

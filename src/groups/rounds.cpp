@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "groups/distances.hpp"
+
 namespace espalier::groups {
 namespace {
 
@@ -51,7 +53,7 @@ std::vector<Round> derive_leaning(const Doubling& doubling, int node) {
 
 std::vector<Round> derive_direct(int node, int count) {
   std::vector<Round> rounds;
-  for (int distance = 1; distance < count; ++distance) {
+  for (const int distance : spread_distances(count)) {
     Round& round = rounds.emplace_back();
     round.to = wrap(node + distance, count);
     round.from = wrap(node - distance, count);

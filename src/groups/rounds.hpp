@@ -26,8 +26,9 @@ struct Round {
 /// All of these leave every node with the data of all `count` nodes; any count >= 1. What is sent in a round was there
 /// at its beginning; what arrives has not been there before.
 
-/// count - 1 rounds that need nothing of each other, so that all may be under way at once: round k goes k + 1 nodes to
-/// the right. In each, and while any number of consecutive ones are under way, every node is as many others' target.
+/// count - 1 rounds that need nothing of each other, so that all may be under way at once: each goes one of
+/// `spread_distances` (distances.hpp) to the right. In each, and while any number of consecutive ones are under way,
+/// every node is as many others' target.
 std::vector<Round> derive_direct(int node, int count);
 
 /// count - 1 rounds; one node's data to the right-hand neighbour per round.
