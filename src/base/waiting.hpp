@@ -7,7 +7,7 @@
 namespace espalier {
 
 enum class Waiting : std::uint8_t {
-  automatic,  ///< what is fastest where the ranks are
+  automatic,  ///< yield, and where ranks share cores sleep once that has not helped for a while
   spin,       ///< look, and keep the core
   yield,      ///< look for a while, then give the core away between looks
   futex,      ///< look for a while, then sleep until the neighbour wakes us

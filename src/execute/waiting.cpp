@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace espalier::execute {
 namespace {
@@ -16,6 +17,16 @@ constexpr std::uint32_t yields_per_poke = 8;
 constexpr std::chrono::microseconds first_sleep{100};
 constexpr std::chrono::microseconds longest_sleep{1000};
 
+// The eight ranks of two cores hand a core round in a few yields. If it has not come after so many, somebody else has
+// it (20 and 500 did as well, idle and beside another process).
+constexpr std::uint32_t patient_yields = 100;
+
+std::uint32_t first_sleep_after(Waiting scheme, std::uint32_t spin) noexcept {
+  if (scheme == Waiting::futex) return spin;
+  if (scheme == Waiting::automatic) return spin + patient_yields;
+  return std::numeric_limits<std::uint32_t>::max();
+}
+
 inline void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -26,13 +37,16 @@ inline void relax() noexcept {
 
 }  // namespace
 
+PatientWaiter::PatientWaiter(Waiting scheme, std::uint32_t spin) noexcept
+    : scheme_(scheme), spin_(spin), sleeps_from_(first_sleep_after(scheme, spin)) {}
+
 void PatientWaiter::pause(std::uint32_t attempt, Bell* bell) noexcept {
   if (scheme_ == Waiting::spin || attempt < spin_) {
     relax();
     if (attempt % looks_per_poke == looks_per_poke - 1) poke();
     return;
   }
-  if (scheme_ == Waiting::futex && bell != nullptr) return doze(attempt == spin_, *bell);
+  if (attempt >= sleeps_from_ && bell != nullptr) return doze(attempt == sleeps_from_, *bell);
   sched_yield();
   if (attempt % yields_per_poke == yields_per_poke - 1) poke();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The schemes of waiting: spin, spin and yield, spin and sleep.
+// The schemes of waiting: spin, spin and yield, spin and sleep, and yield first and sleep then.
 
 #include <chrono>
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace espalier::execute {
 
 /// Waits by one scheme. Measured with `bench_node` (docs/ideas/smp.md): yielding is fastest where ranks share cores,
-/// sleeping leaves the cores to others and lets them save energy.
+/// sleeping leaves the cores to others and lets them save energy. `automatic` sleeps where yielding does not help.
 class PatientWaiter : public Waiter {
  public:
   /// `spin` looks come before the first yield or sleep: 0 where ranks outnumber cores.
-  PatientWaiter(Waiting scheme, std::uint32_t spin) noexcept : scheme_(scheme), spin_(spin) {}
+  PatientWaiter(Waiting scheme, std::uint32_t spin) noexcept;
 
   void pause(std::uint32_t attempt, Bell* bell) noexcept final;
 
@@ -28,6 +28,7 @@ class PatientWaiter : public Waiter {
 
   Waiting scheme_;
   std::uint32_t spin_;
+  std::uint32_t sleeps_from_;     ///< looks before the first sleep
   Bell* announced_at_ = nullptr;  ///< where the caller's last look came after an announcement
   Bell::Ticket ticket_ = 0;
   std::chrono::microseconds patience_{};

@@ -59,13 +59,6 @@ bool is_oversubscribed(std::span<const Facts> facts) {
   return std::any_of(hosts.begin(), hosts.end(), [](const auto& entry) { return entry.second.is_oversubscribed(); });
 }
 
-bool is_scheduled_apart(std::span<const Facts> facts) {
-  std::map<std::uint64_t, std::uint64_t> group_of;
-  return std::any_of(facts.begin(), facts.end(), [&](const Facts& rank) {
-    return group_of.try_emplace(rank.host, rank.scheduling_group).first->second != rank.scheduling_group;
-  });
-}
-
 }  // namespace
 
 Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffers) {
@@ -81,7 +74,6 @@ Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffer
     if (rank.table != facts[0].table) agreement.has_different_tables = true;
   agreement.has_table = facts[0].table != 0 && !agreement.has_different_tables;
   agreement.oversubscribed = is_oversubscribed(facts);
-  agreement.scheduled_apart = is_scheduled_apart(facts);
   for (const Facts& rank : facts) {
     agreement.places.push_back(rank.place);
     agreement.turn = std::max(agreement.turn, static_cast<int>(rank.communicators & 0xffff));
@@ -91,11 +83,8 @@ Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffer
   return agreement;
 }
 
-// Eight ranks on two cores, an all-to-all of 1M: 4 ms by yielding where that hands the core over, 60 ms where it does
-// not, 13 ms asleep, and then nothing else is faster by sleeping (allreduce of 16K: 45 us by yielding, 75 us asleep).
-Waiting derive_waiting(Waiting wanted, const Agreement& agreement) {
-  if (wanted != Waiting::automatic) return wanted;
-  return agreement.oversubscribed && agreement.scheduled_apart ? Waiting::futex : Waiting::yield;
+Waiting derive_waiting(Waiting wanted, bool is_oversubscribed) {
+  return wanted == Waiting::automatic && !is_oversubscribed ? Waiting::yield : wanted;
 }
 
 SingleCopyMeans derive_means(CopyMeans wanted, const SingleCopyMeans& works_everywhere) {

@@ -17,9 +17,6 @@ struct Agreement {
   std::vector<int> node_of;
   /// On some host more ranks run than cores they may use.
   bool oversubscribed = false;
-  /// On some host the kernel schedules ranks in different groups, so that one's yield does not hand the core to
-  /// another.
-  bool scheduled_apart = false;
   /// All ranks hold the same tuned table, so that it may decide.
   bool has_table = false;
   /// Some hold one, but not all the same.
@@ -34,8 +31,8 @@ struct Agreement {
 /// disagree about it the settings differ, and that is what is reported.
 Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffers);
 
-/// How ranks wait: as set, else by what was measured to be fastest for ranks like these. Never `automatic`.
-Waiting derive_waiting(Waiting wanted, const Agreement& agreement);
+/// How ranks wait: as set; with a core for each, the automatic scheme comes to yielding, which needs no bells.
+Waiting derive_waiting(Waiting wanted, bool is_oversubscribed);
 
 /// What neighbours copy with, straight between their memories.
 struct SingleCopyMeans {

@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 
-#include "machine/scheduling_group.hpp"
 #include "mpi/device.hpp"
 #include "transports/xpmem.hpp"
 
@@ -111,7 +110,6 @@ Facts probe_facts(const Settings& settings) {
   facts.host = host;
   facts.settings = hash_text(settings.collective_text, 0);
   probe_cores(facts);
-  facts.scheduling_group = hash_text(machine::probe_scheduling_group(), 0);
   facts.processes_on_host = probe_processes_on_host();
   facts.pid = static_cast<std::int32_t>(getpid());
   facts.may_use_devices = may_use_devices();

@@ -11,7 +11,7 @@ namespace espalier::mpi {
 
 /// Sent as bytes between processes of one job, which run the same build: `format` catches those that do not.
 struct Facts {
-  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0005;  // "ESPAL", version 5
+  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0004;  // "ESPAL", version 4
 
   std::uint64_t format = current_format;
   /// Equal exactly for processes that may share memory: same boot of the same host, same process, network and host-name
@@ -26,8 +26,6 @@ struct Facts {
   std::uint64_t core_set = 0;
   std::int32_t cores = 1;
   std::int32_t host_cores = 1;
-  /// Hash of the group in which the kernel schedules this process (machine/scheduling_group.hpp).
-  std::uint64_t scheduling_group = 0;
   /// Processes of the job on this host, as far as the launcher told; 0 when it did not.
   std::int32_t processes_on_host = 0;
   std::int32_t pid = 0;

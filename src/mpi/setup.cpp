@@ -188,10 +188,10 @@ class SetUp {
     means.board = execute::Board(memory_->base(), shape_);
     if (means.topology.nodes() > 1) std::tie(means.network, means.transport) = make_network();
     means.single_copy = make_single_copy();
-    const Waiting waiting = derive_waiting(library_.settings().waiting, agreement_);
+    const Waiting waiting = derive_waiting(library_.settings().waiting, capabilities_.oversubscribed);
     means.waiter = make_waiter(library_, waiting, capabilities_.oversubscribed, means.network.get());
     means.meter = make_meter(means.topology, means.me);
-    means.rings = means.meter != nullptr || waiting == Waiting::futex;
+    means.rings = means.meter != nullptr || (waiting != Waiting::spin && waiting != Waiting::yield);
     if (agreement_.has_table) means.table = library_.table();
     report(means.topology);
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
@@ -233,9 +233,8 @@ class SetUp {
     library_.say("a communicator of " + std::to_string(size_) + " ranks on " + std::to_string(topology_->nodes()) +
                  " nodes, at most " + std::to_string(topology_->largest_node()) + " ranks on one; single copy " +
                  to_string(means_) + ", " +
-                 (capabilities_.oversubscribed ? "more ranks than cores" : "a core for every rank") +
-                 (capabilities_.oversubscribed && agreement_.scheduled_apart ? ", scheduled apart" : "") +
-                 ", windows of " + format_bytes(capabilities_.window_bytes));
+                 (capabilities_.oversubscribed ? "more ranks than cores" : "a core for every rank") + ", windows of " +
+                 format_bytes(capabilities_.window_bytes));
     if (topology.nodes() == 1) return;
     const leaders::Call call{plan::Operation::allgather, Rank(0),
                              library_.policy().leaders.value_or(plan::Leaders::near)};

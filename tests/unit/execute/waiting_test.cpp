@@ -177,6 +177,16 @@ TEST(PatientWaiter, LooksAgainBetweenTheAnnouncementAndTheSleep) {
   EXPECT_EQ(waiter.pokes, 1);
 }
 
+TEST(PatientWaiter, SleepsOnceYieldingHasNotHelped) {
+  Bell bell, untouched;
+  CountingWaiter waiter(Waiting::automatic, 0);
+  waiter.pause(0, &bell);
+  EXPECT_EQ(bell.announce(), untouched.announce()) << "it has yielded, and announced nothing";
+  const auto begin = steady_clock::now();
+  for (std::uint32_t attempt = 0; attempt < 150; ++attempt) waiter.pause(attempt, &bell);
+  EXPECT_GT(seconds_since(begin), 1e-3) << "sleeps of 100 us and more";
+}
+
 TEST(PatientWaiter, AnnouncesAgainForEachNewWaitAndEachNewBell) {
   Bell first, second, untouched;
   const Bell::Ticket fresh = untouched.announce();
@@ -190,7 +200,7 @@ TEST(PatientWaiter, AnnouncesAgainForEachNewWaitAndEachNewBell) {
 }
 
 TEST(PatientWaiter, PokesWhateverTheScheme) {
-  for (const Waiting scheme : {Waiting::spin, Waiting::yield, Waiting::futex}) {
+  for (const Waiting scheme : {Waiting::automatic, Waiting::spin, Waiting::yield, Waiting::futex}) {
     Bell bell;
     CountingWaiter waiter(scheme, 10);
     for (std::uint32_t attempt = 0; attempt < 600; ++attempt) waiter.pause(attempt, attempt < 50 ? &bell : nullptr);

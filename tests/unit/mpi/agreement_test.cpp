@@ -41,28 +41,10 @@ TEST(Agreement, TakesTurnsByTheProcessWithMostCommunicators) {
   EXPECT_EQ(derive_agreement(facts, false).turn, 5);
 }
 
-TEST(Agreement, RanksOfOneHostInDifferentGroupsAreScheduledApart) {
-  auto facts = alike(3);
-  EXPECT_FALSE(derive_agreement(facts, false).scheduled_apart);
-  facts[2].scheduling_group = 9;
-  EXPECT_TRUE(derive_agreement(facts, false).scheduled_apart);
-}
-
-TEST(Agreement, GroupsOfDifferentHostsSayNothing) {
-  auto facts = alike(2);
-  facts[1].host = 2;
-  facts[1].scheduling_group = 9;
-  EXPECT_FALSE(derive_agreement(facts, false).scheduled_apart);
-}
-
-TEST(Agreement, RanksSleepOnlyWhereSharedCoresAreNotHandedOver) {
-  Agreement agreement;
-  EXPECT_EQ(derive_waiting(Waiting::automatic, agreement), Waiting::yield);
-  agreement.scheduled_apart = true;
-  EXPECT_EQ(derive_waiting(Waiting::automatic, agreement), Waiting::yield);
-  agreement.oversubscribed = true;
-  EXPECT_EQ(derive_waiting(Waiting::automatic, agreement), Waiting::futex);
-  EXPECT_EQ(derive_waiting(Waiting::spin, agreement), Waiting::spin);
+TEST(Waiting, NeedsBellsOnlyWhereRanksShareCores) {
+  EXPECT_EQ(derive_waiting(Waiting::automatic, false), Waiting::yield);
+  EXPECT_EQ(derive_waiting(Waiting::automatic, true), Waiting::automatic);
+  EXPECT_EQ(derive_waiting(Waiting::spin, true), Waiting::spin);
 }
 
 TEST(Agreement, RefusesRanksWithDifferentSettings) {
