@@ -39,7 +39,7 @@ lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	$(BIN)/ruff check --quiet python tests bench
 	$(BIN)/ruff format --check python tests bench || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
-	$(BIN)/mypy bench/measures.py
+	MYPYPATH=bench $(BIN)/mypy bench/measures.py bench/measures_page.py
 	$(BIN)/mypy bench/scaling.py
 
 format: .venv/.complete  ## put sources into the form that lint wants

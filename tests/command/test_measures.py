@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from espalier.errors import UserError
 from espalier.measure import Row
 
-FILE = Path(__file__).resolve().parents[2] / "bench" / "measures.py"
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+
+
+def load(name: str) -> ModuleType:
+    """A module of bench, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
 def measures() -> Iterator[ModuleType]:
-    """bench/measures.py, which is no package."""
-    spec = importlib.util.spec_from_file_location("measures", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["measures"] = module
-    spec.loader.exec_module(module)
-    yield module
+    yield load("measures")
     del sys.modules["measures"]
+
+
+@pytest.fixture
+def measures_page(measures: ModuleType) -> Iterator[ModuleType]:
+    yield load("measures_page")
+    del sys.modules["measures_page"]
 
 
 def row(mpi: str, native: float, own: float, op: str = "bcast", size: int = 64) -> Row:
@@ -64,3 +77,31 @@ def test_a_barrier_has_one_size(measures: ModuleType) -> None:
 def test_the_wires_floor_is_the_slowest_links(measures: ModuleType) -> None:
     assert measures.floor_us(1 << 20, ["200mbit", "100mbit"]) == pytest.approx(83886.08)
     assert measures.floor_us(1000, ["1gbit"]) == pytest.approx(8)
+
+
+def test_the_page_shows_each_mpi_against_its_own_native_and_marks_harm(measures_page: ModuleType) -> None:
+    rows = [row("intel 2021", 3.0, 1.0), row("mpich 5", 0.8, 1.0), row("mpich 5", 2.0, 1.0, op="barrier", size=0)]
+    text = measures_page.page({"2-ranks": rows}, "Measured somewhere.")
+    assert "## 2 ranks" in text
+    assert "| bcast | 3.0 / **0.80** |" in text
+    assert "Barriers: 2.0." in text
+    assert "1 of 2 operations reach the mean, 1 reach both" in text
+
+
+def test_the_page_puts_the_emulated_cluster_last_and_compares_with_the_wire(
+    measures_page: ModuleType, tmp_path
+) -> None:
+    for place in ("lab-4-per-node", "16-ranks", "2-ranks"):
+        write_rows(tmp_path / f"mpich-5.0.2-{place}.rows.json", [row("mpich 5.0.2", 90e3, 50e3, size=1 << 20)])
+    places = measures_page.load(tmp_path)
+    assert list(places) == ["2-ranks", "16-ranks", "lab-4-per-node"]
+    assert "1.19 times the wire's floor of 41.9 ms" in measures_page.page(places, "")
+
+
+def test_a_page_of_nothing_says_how_to_measure(measures_page: ModuleType, tmp_path) -> None:
+    with pytest.raises(UserError, match="holds no results"):
+        measures_page.load(tmp_path)
+
+
+def write_rows(file: Path, rows: list[Row]) -> None:
+    file.write_text(json.dumps([asdict(it) for it in rows]))

@@ -1,0 +1,164 @@
+"""docs/measured.md from what bench/measures.py left: a verdict per operation, and every ratio to each MPI's own native.
+
+python bench/measures.py                              # build/measures: tables and rows, per MPI and place
+python bench/measures_page.py build/measures docs     # docs/measured.md and its data, docs/measured.csv
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from measures import FLOORS, NOWHERE_BELOW, Place, Verdict, floor_us, judge
+
+from espalier import console, machine
+from espalier.errors import UserError
+from espalier.measure import Row
+from espalier.tuning.summary import geometric_mean
+from espalier.units import format_bytes
+
+RATES = ("200mbit",)  # of the emulated cluster, as bench/measures.py names it
+
+HEAD = """# What was measured
+
+Written by `bench/measures_page.py` from [measured.csv](measured.csv). `make measures` measures on yours: it tunes
+every MPI (`espalier tune`), then runs native and Espalier side by side ([method](../bench/METHOD.md)). Ratios are native ÷
+Espalier, medians of five rounds: above 1 Espalier is faster; at 1.0 native mostly won the tuning and was kept.
+
+*Mean* and *lowest* compare ours, on the MPI where it does best, with the fastest native of **all** MPIs for each size.
+*Harm* is the lowest ratio to the same MPI's own native, at any size on any MPI; in brackets, what native measured
+against native in the same rounds: what falls within that is noise.
+"""
+
+
+def load(folder: Path) -> dict[str, list[Row]]:
+    """The rows by place, of all MPIs. Raises UserError when there are none."""
+    places: dict[str, list[Row]] = {}
+    for file in sorted(folder.glob("*.rows.json")):
+        place = file.name.removesuffix(".rows.json").split("-", 2)[2]
+        places.setdefault(place, []).extend(Row(**fields_) for fields_ in json.loads(file.read_text()))
+    if not places:
+        raise UserError(f"{folder} holds no results", "measure first: python bench/measures.py")
+    return dict(sorted(places.items(), key=lambda entry: _order(entry[0])))
+
+
+def _order(place: str) -> tuple[bool, int]:
+    return place.startswith("lab-"), int("".join(letter for letter in place if letter.isdigit()))
+
+
+def _place(name: str) -> Place:
+    return Place(_order(name)[1], name.startswith("lab-"))
+
+
+def _title(name: str) -> str:
+    place = _place(name)
+    nodes = f"Four emulated nodes, {RATES[0]}, {place.ranks} rank{'s' if place.ranks > 1 else ''} on each"
+    return nodes if place.is_lab else f"{place.ranks} ranks"
+
+
+def page(places: Mapping[str, Sequence[Row]], where: str) -> str:
+    """The whole page. `where` says on what machine and when."""
+    parts = [HEAD, where]
+    for name, rows in places.items():
+        parts += [f"\n## {_title(name)}\n", *_verdict_table(name, rows), *_floor(name, rows), *_ratio_table(rows)]
+    return "\n".join(parts) + "\n"
+
+
+def _verdict_table(name: str, rows: Sequence[Row]) -> Iterator[str]:
+    first, last, least = _place(name).goal
+    verdicts = judge(rows, (first, last, least))
+    means, whole = sum(it.mean >= it.goal for it in verdicts), sum(it.is_reached for it in verdicts)
+    all_means = geometric_mean(row.ratio_median for row in rows)
+    yield (
+        f"Goal: a mean of {least:g} from {format_bytes(first)} to {format_bytes(last)}, nowhere below {NOWHERE_BELOW}: "
+        f"{means} of {len(verdicts)} operations reach the mean, {whole} reach both. "
+        f"Over all operations, sizes and MPIs, each against its own native: {all_means:.2f}.\n"
+    )
+    yield "| operation | on | mean | lowest | at | harm | at | |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for it in verdicts:
+        yield "| " + " | ".join(_verdict_cells(it, rows)) + " |"
+    yield ""
+
+
+def _verdict_cells(it: Verdict, rows: Sequence[Row]) -> list[str]:
+    worst = min((row for row in rows if row.op == it.operation), key=lambda row: row.ratio_median)
+    harm = f"{it.harm:.2f}"
+    if it.harm < 1:
+        harm += f" ({worst.control_min:.2f}–{worst.control_max:.2f})"
+    lowest_at = format_bytes(it.lowest_at)
+    verdict = "reached" if it.is_reached else "missed"
+    return [it.operation, it.mpi, f"{it.mean:.2f}", f"{it.lowest:.2f}", lowest_at, harm, it.harm_at, verdict]
+
+
+def _floor(name: str, rows: Sequence[Row]) -> Iterator[str]:
+    place = _place(name)
+    largest = [row for row in rows if (row.op, row.bytes) == ("bcast", 1 << 20)]
+    if not place.is_lab or not largest or place.ranks not in FLOORS:
+        return
+    floor, best = floor_us(1 << 20, RATES), min(largest, key=lambda row: row.espalier_p50_us)
+    native = min(row.native_p50_us for row in largest) / floor
+    yield (
+        f"Broadcast of 1 MB: {best.espalier_p50_us / floor:.2f} times the wire's floor of {floor / 1e3:.1f} ms on "
+        f"{best.mpi}, the best native {native:.2f} times; the goal is {FLOORS[place.ranks]}.\n"
+    )
+
+
+def _ratio_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Per operation and size the ratios to own native, one for each MPI."""
+    mpis = list(dict.fromkeys(row.mpi for row in rows))
+    sizes = sorted({row.bytes for row in rows if row.op == "bcast"})
+    yield f"Each against its own native: {' / '.join(mpis)}.\n"
+    yield "| | " + " | ".join(format_bytes(size) for size in sizes) + " |"
+    yield "|---" * (len(sizes) + 1) + "|"
+    for op in dict.fromkeys(row.op for row in rows if row.op != "barrier"):
+        own = {(row.mpi, row.bytes): row for row in rows if row.op == op}
+        yield f"| {op} | " + " | ".join(_cell(own, mpis, size) for size in sizes) + " |"
+    barriers = {row.mpi: row.ratio_median for row in rows if row.op == "barrier"}
+    yield f"\nBarriers: {' / '.join(f'{barriers[mpi]:.1f}' for mpi in mpis if mpi in barriers)}."
+
+
+def _cell(rows: Mapping[tuple[str, int], Row], mpis: Iterable[str], size: int) -> str:
+    """A reduction's vector of 4 bytes is one element of 8: it stands under 4."""
+    texts = []
+    for mpi in mpis:
+        row = rows.get((mpi, size)) or (rows.get((mpi, 8)) if size == 4 else None)
+        ratio = row.ratio_median if row else None
+        text = "–" if ratio is None else f"{ratio:.1f}" if ratio >= NOWHERE_BELOW else f"**{ratio:.2f}**"
+        texts.append(text)
+    return " / ".join(texts)
+
+
+def _write_data(places: Mapping[str, Sequence[Row]], file: Path) -> None:
+    with file.open("w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["place", *(field.name for field in fields(Row))])
+        for name, rows in places.items():
+            writer.writerows((name, *astuple(row)) for row in rows)
+
+
+def main(
+    results: Annotated[Path, typer.Argument(help="What bench/measures.py wrote.")],
+    output: Annotated[Path, typer.Argument(help="Where measured.md and measured.csv go.")],
+    date: Annotated[str, typer.Option(help="When it was measured.")] = datetime.date.today().isoformat(),
+) -> None:
+    """Write the page and its data."""
+    places = load(results)
+    where = f"Measured on {machine.processor_name()}, {machine.count_cores()} cores (a virtual machine's), {date}."
+    _write_data(places, output / "measured.csv")
+    (output / "measured.md").write_text(page(places, where))
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except UserError as error:
+        console.print_error(error)
+        sys.exit(2)
