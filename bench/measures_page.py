@@ -28,9 +28,9 @@ RATES = ("200mbit",)  # of the emulated cluster, as bench/measures.py names it
 
 HEAD = """# What was measured
 
-Written by `bench/measures_page.py` from [measured.csv](measured.csv). `make measures` measures on yours: it tunes
-every MPI (`espalier tune`), then runs native and Espalier side by side ([method](../bench/METHOD.md)). Ratios are native ÷
-Espalier, medians of five rounds: above 1 Espalier is faster; at 1.0 native mostly won the tuning and was kept.
+Written by `bench/measures_page.py` from [measured.csv](measured.csv). `make measures` measures on your machine: it
+tunes every MPI (`espalier tune`), then runs native and Espalier side by side ([method](../bench/METHOD.md)). Ratios are
+native ÷ Espalier, medians of five rounds: above 1 Espalier is faster; at 1.0 native mostly won the tuning and was kept.
 
 *Mean* and *lowest* compare ours, on the MPI where it does best, with the fastest native of **all** MPIs for each size.
 *Harm* is the lowest ratio to the same MPI's own native, at any size on any MPI; in brackets, what native measured
