@@ -236,19 +236,52 @@ Reach::Price Reach::tree(std::span<const int> order) const {
   return walk.price(segments_);
 }
 
+/// What one round of a ring has on the trunks: every node's message to its successor.
+class Reach::Round {
+ public:
+  Round(const Reach& reach, std::span<const int> order)
+      : distances_(reach.distances_),
+        has_trunks_(reach.has_trunks_),
+        bytes_(static_cast<double>(reach.layout_.bytes)),
+        up_(distances_.trunks()),
+        down_(distances_.trunks()) {
+    for (std::size_t position = 0; position < order.size(); ++position) {
+      const NodeId from = node_at(order, position), to = node_at(order, (position + 1) % order.size());
+      if (!crosses(from, to)) continue;
+      up_.add(leaf_of(distances_, from), 0, bytes_);
+      down_.add(leaf_of(distances_, to), 0, bytes_);
+    }
+  }
+
+  /// How long one message takes, its latency aside: its own way, and on a trunk for the others there, of which it meets
+  /// as many by chance as there are for each cable (Walk::cross).
+  double time(NodeId from, NodeId to) const {
+    const double alone = overhead + bytes_ * distances_.way(from, to).per_byte;
+    if (!crosses(from, to)) return alone;
+    return alone + std::max(others(up_, leaf_of(distances_, from)), others(down_, leaf_of(distances_, to)));
+  }
+
+ private:
+  bool crosses(NodeId from, NodeId to) const {
+    return has_trunks_ && leaf_of(distances_, from) != leaf_of(distances_, to);
+  }
+  double others(const Trunks& trunks, std::size_t leaf) const {
+    return trunks.backlog(leaf, 0) - trunks.time_of(leaf, bytes_);
+  }
+
+  const Distances& distances_;
+  bool has_trunks_;
+  double bytes_;
+  Trunks up_, down_;
+};
+
 double Reach::ring(std::span<const int> order) const {
-  const auto bytes = static_cast<double>(layout_.bytes);
-  Trunks up(distances_.trunks()), down(distances_.trunks());
+  const Round round(*this, order);
   double latencies = 0, slowest = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
     const NodeId from = node_at(order, position), to = node_at(order, (position + 1) % order.size());
-    const topology::Way way = distances_.way(from, to);
-    latencies += way.latency;
-    slowest = std::max(slowest, overhead + bytes * way.per_byte);
-    if (!has_trunks_ || leaf_of(distances_, from) == leaf_of(distances_, to)) continue;
-    const double both =
-        std::max(up.add(leaf_of(distances_, from), 0, bytes), down.add(leaf_of(distances_, to), 0, bytes));
-    slowest = std::max(slowest, overhead + both);
+    latencies += distances_.way(from, to).latency;
+    slowest = std::max(slowest, round.time(from, to));
   }
   return latencies + static_cast<double>(order.size() - 1) * slowest;
 }

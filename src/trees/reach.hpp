@@ -18,8 +18,8 @@ namespace espalier::trees {
 /// what is on its way there already, and for those that its own node sends over them. What goes up (gather, reduce) is
 /// priced in reversed time: a node hears from its children one after the other. A pipeline takes what one segment takes
 /// through the tree, then for each further segment what the busiest node or trunk needs for one. A ring of N takes the
-/// sum of its latencies and N - 1 times the slowest of its messages or trunks. Not modelled: which cable of a trunk a
-/// route takes, cables above the leaves' own, and memory. `distances` outlives it.
+/// sum of its latencies and N - 1 times its slowest message, which meets others on trunks as those of a tree do. Not
+/// modelled: which cable of a trunk a route takes, cables above the leaves' own, and memory. `distances` outlives it.
 class Reach {
  public:
   /// `branches` are the layout's, by position.
@@ -45,6 +45,7 @@ class Reach {
     double bytes;
   };
   class Walk;
+  class Round;
 
   Price tree(std::span<const int> order) const;
   double ring(std::span<const int> order) const;

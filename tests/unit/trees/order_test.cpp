@@ -202,6 +202,14 @@ TEST(Reach, LetsARingRunAtThePaceOfItsBusiestTrunk) {
   EXPECT_NEAR(price_of(network, layout, {0, 1, 2, 3, 4, 5}) / price_of(network, layout, {0, 2, 4, 1, 3, 5}), 3, 0.6);
 }
 
+// Of three messages on eight cables each meets a quarter of another by chance; a single one meets none.
+TEST(Reach, LetsTheMessagesOfARingMeetOnCablesThoughTheTrunkIsNeverFull) {
+  const Layout layout{Shape::ring, 2, 0, 1000000};
+  const std::vector<int> leaf_of = {0, 1, 0, 1, 0, 1}, to_and_fro = {0, 1, 2, 3, 4, 5}, over_once = {0, 2, 4, 1, 3, 5};
+  const Distances network = with_trunks(leaf_of, 1e-3F / 8);
+  EXPECT_NEAR(price_of(network, layout, to_and_fro) / price_of(network, layout, over_once), 1.25, 0.01);
+}
+
 double exhaustive_best(const Distances& network, const Layout& layout, int count) {
   const Reach reach(network, layout, derive_branches(layout, count));
   std::vector<int> order = derive_natural_order(layout.root, count);
