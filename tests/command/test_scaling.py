@@ -1,0 +1,100 @@
+"""The scaling page's arithmetic: which points there are, who is ahead at them, and what is kept of a run cut short."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+NAMES = ("scaling_points", "scaling_page", "scaling")
+TREE = ("fat tree", 128, "broadcast", 65536)
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
+    """The modules of bench/, which is no package."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    yield {name: importlib.import_module(name) for name in NAMES}
+    for name in NAMES:
+        del sys.modules[name]
+
+
+def test_ours_is_compared_with_the_quickest_other_that_delivered_the_right_data(bench: dict[str, ModuleType]) -> None:
+    row = bench["scaling_points"].Row
+    rows = [
+        row(*TREE, "espalier", 10.0, 0, "chain"),
+        row(*TREE, "mpich", 30.0, 0, ""),
+        row(*TREE, "ompi", 20.0, 0, ""),
+        row(*TREE, "mvapich2", 5.0, 3, ""),
+    ]
+    (compared,) = bench["scaling_points"].compare(rows)
+    assert compared.other == (20.0, "ompi")
+    assert compared.ratio == 2.0
+
+
+def test_a_played_time_is_ours_only_where_nothing_was_executed(bench: dict[str, ModuleType]) -> None:
+    row = bench["scaling_points"].Row
+    executed, played = row(*TREE, "espalier", 10.0, 0, "chain"), row(*TREE, "played", 11.0, 0, "chain")
+    compare = bench["scaling_points"].compare
+    assert [it.ours for it in compare([executed, played])] == [10.0]
+    assert [it.ours for it in compare([played])] == [11.0]
+    assert compare([played])[0].ratio is None
+
+
+def test_what_was_run_again_takes_the_place_of_what_was_there(bench: dict[str, ModuleType], tmp_path: Path) -> None:
+    points = bench["scaling_points"]
+    file = tmp_path / "points.csv"
+    for microseconds in (12.0, 10.0):
+        points.append(file, [points.Row(*TREE, "espalier", microseconds, 0, "chain,segment=16K")])
+    assert points.read(file, points.Row) == [points.Row(*TREE, "espalier", 10.0, 0, "chain,segment=16K")]
+    points.rewrite(file, points.read(file, points.Row))
+    assert len(file.read_text().splitlines()) == 2
+
+
+def test_points_whose_buffers_do_not_fit_are_played_but_not_executed(bench: dict[str, ModuleType]) -> None:
+    places = bench["scaling"].places
+    block = [it.bytes for it in places(4096, "espalier") if (it.network, it.operation) == ("fat tree", "allgather")]
+    assert block == [256]
+    played = [it.bytes for it in places(4096, "played") if (it.network, it.operation) == ("fat tree", "allgather")]
+    assert played == [256, 1 << 10, 16 << 10]
+
+
+def test_the_registry_is_searched_through_every_exchange_but_no_segment_longer_than_the_message(
+    bench: dict[str, ModuleType],
+) -> None:
+    variants = bench["scaling"].variants(bench["scaling"].Case("broadcast", 64 << 10))
+    assert variants[0] == ""
+    assert any("exchange=bruck" in it for it in variants)
+    assert any("segment=16K" in it for it in variants)
+    assert not any("segment=64K" in it for it in variants)
+    assert len(variants) == len(set(variants))
+
+
+def test_the_page_says_who_is_ahead_and_where_not(bench: dict[str, ModuleType]) -> None:
+    row, cost = bench["scaling_points"].Row, bench["scaling_points"].Cost
+    behind = ("dragonfly", 128, "alltoall", 4096)
+    rows = [
+        row(*TREE, "espalier", 10.0, 0, "chain"),
+        row(*TREE, "mpich", 20.0, 0, ""),
+        row(*behind, "espalier", 40.0, 0, "pairwise"),
+        row(*behind, "ompi", 20.0, 0, ""),
+    ]
+    text = bench["scaling_page"].summarise(rows, [cost(*TREE, "impi", 601.2, 300, "did not end within 600 s")])
+    assert "| all | 1 of 2 | **1.00** | 0.50 | 2.00 |" in text
+    assert "| 64 KB or more for each rank | 1 of 2 |" in text  # 512 KB of an all-to-all
+    assert "| alltoall | 128 | dragonfly | 4K | 40.0 | 20.0 (ompi) | 0.50 |" in text
+    assert "impi: did not end within 600 s (601 s, 300 MB)" in text
+
+
+def test_only_what_stands_between_the_marks_is_written_again(bench: dict[str, ModuleType], tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- written by bench/scaling.py -->\nold\n<!-- end of what is written -->\nafter\n")
+    bench["scaling_page"].write_page(page, "new\n")
+    assert page.read_text() == (
+        "before\n<!-- written by bench/scaling.py -->\nnew\n<!-- end of what is written -->\nafter\n"
+    )
