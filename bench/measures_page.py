@@ -13,10 +13,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
-from measures import FLOORS, NOWHERE_BELOW, Place, Verdict, floor_us, judge
+from measures import FLOORS, NOWHERE_BELOW, Place, Verdict, drift, floor_us, judge
 
 from espalier import console, machine
 from espalier.errors import UserError
@@ -25,6 +26,8 @@ from espalier.tuning.summary import geometric_mean
 from espalier.units import format_bytes
 
 RATES = ("200mbit",)  # of the emulated cluster, as bench/measures.py names it
+
+BEGIN, END = "<!-- measured: written by bench/measures_page.py -->\n", "<!-- end of measured -->"
 
 HEAD = """# What was measured
 
@@ -63,12 +66,41 @@ def _title(name: str) -> str:
     return nodes if place.is_lab else f"{place.ranks} ranks"
 
 
-def page(places: Mapping[str, Sequence[Row]], where: str) -> str:
-    """The whole page. `where` says on what machine and when."""
-    parts = [HEAD, where]
+def describe_drift(folder: Path, name: str) -> str:
+    """How much native's times had changed from tuning to measuring, for each MPI of a place."""
+    found = []
+    for table in sorted(folder.glob(f"*-{name}.table.json")):
+        result = table.with_name(table.name.replace(".table.", ".rows."))
+        rows = [Row(**fields_) for fields_ in json.loads(result.read_text())] if result.exists() else []
+        found.append(f"{drift(table, rows):.2f}")
+    return f"Native while measuring ÷ native while tuning, medians: {' / '.join(found)}.\n" if found else ""
+
+
+def page(places: Mapping[str, Sequence[Row]], where: str, drifts: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The whole page. `where` says on what machine and when, `drifts` how steady it was at each place."""
+    parts = [HEAD, where, "\n## All places\n", summary(places)]
     for name, rows in places.items():
         parts += [f"\n## {_title(name)}\n", *_verdict_table(name, rows), *_floor(name, rows), *_ratio_table(rows)]
+        parts.append(f"\n{drifts.get(name, '')}")
     return "\n".join(parts) + "\n"
+
+
+def summary(places: Mapping[str, Sequence[Row]]) -> str:
+    """One line per operation, one column per place: geometric means over all sizes, each MPI against its own native."""
+    mpis = list(dict.fromkeys(row.mpi for rows in places.values() for row in rows))
+    lines = [
+        f"Geometric means over all sizes, native ÷ Espalier, {' / '.join(mpis)}:\n",
+        "| | " + " | ".join(_title(name) for name in places) + " |",
+        "|---" * (len(places) + 1) + "|",
+    ]
+    for op in dict.fromkeys(row.op for rows in places.values() for row in rows):
+        lines.append(f"| {op} | " + " | ".join(_means(rows, op, mpis) for rows in places.values()) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _means(rows: Sequence[Row], op: str, mpis: Sequence[str]) -> str:
+    ratios = {mpi: [row.ratio_median for row in rows if (row.op, row.mpi) == (op, mpi)] for mpi in mpis}
+    return " / ".join(f"{geometric_mean(ratios[mpi]):.2f}" if ratios[mpi] else "–" for mpi in mpis)
 
 
 def _verdict_table(name: str, rows: Sequence[Row]) -> Iterator[str]:
@@ -136,6 +168,15 @@ def _cell(rows: Mapping[tuple[str, int], Row], mpis: Iterable[str], size: int) -
     return " / ".join(texts)
 
 
+def embed(text: str, file: Path) -> None:
+    """Puts the text between the two marks of a file. Raises UserError when they are not there."""
+    before, begin, rest = file.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise UserError(f"{file} has no place for the summary", f"put {BEGIN.strip()} and {END} where it belongs")
+    file.write_text(before + begin + text + end + after)
+
+
 def _write_data(places: Mapping[str, Sequence[Row]], file: Path) -> None:
     with file.open("w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
@@ -147,13 +188,16 @@ def _write_data(places: Mapping[str, Sequence[Row]], file: Path) -> None:
 def main(
     results: Annotated[Path, typer.Argument(help="What bench/measures.py wrote.")],
     output: Annotated[Path, typer.Argument(help="Where measured.md and measured.csv go.")],
+    readme: Annotated[Path | None, typer.Option(help="A file that gets the summary between its marks.")] = None,
     date: Annotated[str, typer.Option(help="When it was measured.")] = datetime.date.today().isoformat(),
 ) -> None:
     """Write the page and its data."""
     places = load(results)
     where = f"Measured on {machine.processor_name()}, {machine.count_cores()} cores (a virtual machine's), {date}."
     _write_data(places, output / "measured.csv")
-    (output / "measured.md").write_text(page(places, where))
+    (output / "measured.md").write_text(page(places, where, {name: describe_drift(results, name) for name in places}))
+    if readme is not None:
+        embed(f"{where} {summary(places)}", readme)
 
 
 if __name__ == "__main__":

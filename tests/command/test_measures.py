@@ -79,6 +79,16 @@ def test_the_wires_floor_is_the_slowest_links(measures: ModuleType) -> None:
     assert measures.floor_us(1000, ["1gbit"]) == pytest.approx(8)
 
 
+def test_drift_is_how_native_changed_from_tuning_to_measuring(measures: ModuleType, tmp_path) -> None:
+    table = tmp_path / "t.json"
+    tuned = [("broadcast", 64, 2.0), ("broadcast", 256, 4.0), ("reduce", 64, 1.0), ("scan", 64, 1.0)]
+    rows = [{"operation": op, "measured": {"bytes": size, "native_us": us}} for op, size, us in tuned]
+    table.write_text(json.dumps({"rows": [*rows, {**rows[0], "form": "uneven"}]}))
+    measured = [row("m", 3.0, 1.0), row("m", 8.0, 1.0, size=256), row("m", 1.0, 1.0, op="reduce")]
+    assert measures.drift(table, measured) == 1.5
+    assert measures.drift(table, []) == 1.0
+
+
 def test_the_page_shows_each_mpi_against_its_own_native_and_marks_harm(measures_page: ModuleType) -> None:
     rows = [row("intel 2021", 3.0, 1.0), row("mpich 5", 0.8, 1.0), row("mpich 5", 2.0, 1.0, op="barrier", size=0)]
     text = measures_page.page({"2-ranks": rows}, "Measured somewhere.")
@@ -101,6 +111,20 @@ def test_the_page_puts_the_emulated_cluster_last_and_compares_with_the_wire(
 def test_a_page_of_nothing_says_how_to_measure(measures_page: ModuleType, tmp_path) -> None:
     with pytest.raises(UserError, match="holds no results"):
         measures_page.load(tmp_path)
+
+
+def test_the_summary_goes_between_its_marks_only(measures_page: ModuleType, tmp_path) -> None:
+    file = tmp_path / "README.md"
+    file.write_text(f"above\n{measures_page.BEGIN}old\n{measures_page.END}\nbelow\n")
+    measures_page.embed(measures_page.summary({"2-ranks": [row("mpich 5", 3.0, 1.0), row("mpich 5", 12.0, 1.0)]}), file)
+    text = file.read_text()
+    assert "| bcast | 6.00 |" in text
+    assert "old" not in text
+    assert text.startswith("above\n")
+    assert text.endswith("\nbelow\n")
+    file.write_text("no marks")
+    with pytest.raises(UserError, match="no place for the summary"):
+        measures_page.embed("", file)
 
 
 def write_rows(file: Path, rows: list[Row]) -> None:
