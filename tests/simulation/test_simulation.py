@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import statistics
+from dataclasses import replace
 
 import pytest
 
@@ -78,3 +79,12 @@ def test_a_shared_uplink_costs_what_the_oversubscription_says() -> None:
     )
     seven_rounds_of_four = 7 * 4 * request.bytes / 10000
     assert simulate(request).microseconds == pytest.approx(seven_rounds_of_four, rel=0.05)
+
+
+def test_a_hundred_thousand_ranks_are_played_in_seconds() -> None:
+    ranks, per_node = 128 << 10, 8
+    network = f"fat_tree:leaves={ranks // per_node // 8},down=8,spines=8"
+    request = Request(network, "broadcast", 1024, [rank // per_node for rank in range(ranks)])
+    answer = simulate(request, timeout=120)
+    assert answer.messages == ranks // per_node - 1
+    assert answer.microseconds < 2 * simulate(replace(request, node_of=request.node_of[: ranks // 16])).microseconds
