@@ -6,6 +6,8 @@
 
 #include "collectives/allgather.hpp"
 
+#include <algorithm>
+
 #include "collectives/in_flight.hpp"
 #include "collectives/node_order.hpp"
 #include "groups/rounds.hpp"
@@ -31,10 +33,12 @@ constexpr std::size_t sends_ahead = 16;
 /// A message each way, its end, and two pieces for the node: what a round of a ring mostly emits.
 constexpr std::size_t steps_per_round = 10;
 
-/// A ring in the order in which nodes are close to each other: its positions, then the nodes that sit there.
+/// Both ways round a ring in the order in which nodes are close to each other: its positions, then the nodes that sit
+/// there.
 std::vector<Round> derive_ring(const Builder& builder, const Problem& problem, const Choice& choice) {
   const NodeOrder order(builder.topology(), problem, choice);
-  std::vector<Round> rounds = groups::derive_ring(order.position_of(builder.node().value), builder.topology().nodes());
+  std::vector<Round> rounds =
+      groups::derive_two_way_ring(order.position_of(builder.node().value), builder.topology().nodes());
   for (Round& round : rounds) {
     round.to = order.node_at(round.to);
     round.from = order.node_at(round.from);
@@ -61,11 +65,12 @@ struct LeaderData {
   }
 };
 
-/// One leader's messages. Receives of a round are waited for at its end, sends as late as possible.
+/// One leader's messages, rounds finished in the order in which they were started. Receives of a round are waited for
+/// at its end, sends as late as possible.
 class LeaderExchange {
  public:
   LeaderExchange(Builder& builder, const LeaderData& data, const leaders::Speakers& speakers)
-      : builder_(builder), data_(data), speakers_(speakers), receives_(builder, 2), sends_(builder, sends_ahead) {}
+      : builder_(builder), data_(data), speakers_(speakers), receives_(builder), sends_(builder, sends_ahead) {}
 
   void start(const Round& round) {
     for (const Nodes& nodes : round.incoming)
@@ -75,7 +80,10 @@ class LeaderExchange {
       if (data_.bytes(nodes) > 0) send(leader_of(round.to), nodes);
   }
 
-  void finish_receives() { receives_.finish_all(); }
+  void finish_receives(const Round& round) {
+    for (const Nodes& nodes : round.incoming)
+      if (data_.bytes(nodes) > 0) receives_.finish_oldest();
+  }
   void finish_sends() { sends_.finish_all(); }
 
  private:
@@ -117,17 +125,24 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   const auto pass = [&](const Nodes& nodes) {
     if (data.bytes(nodes) > 0) spread.pass(data.begin(nodes), data.bytes(nodes));
   };
-  // What a round brought is spread while the next one is under way.
-  Nodes arrived[2] = {{node, 1}, {}};
   const std::vector<Round> rounds = derive_rounds(builder, problem, choice);
   builder.expect_steps(rounds.size() * steps_per_round);
-  for (const Round& round : rounds) {
-    if (is_leader) exchange.start(round);
-    for (const Nodes& nodes : arrived) pass(nodes);
-    if (is_leader) exchange.finish_receives();
-    std::copy(std::begin(round.incoming), std::end(round.incoming), std::begin(arrived));
+  std::size_t started = 0;
+  const auto start_up_to = [&](std::size_t count) {
+    for (; started < std::min(count, rounds.size()); ++started)
+      if (is_leader) exchange.start(rounds[started]);
+  };
+  // What a round brought is spread while the next one is under way. The other way round a ring begins behind the first:
+  // if both shared the link in step, what they bring would come at once, and the node be idle before.
+  const std::size_t at_once = choice.between == Between::ring ? 2 : 1;
+  start_up_to(1);
+  pass({node, 1});
+  start_up_to(at_once);
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    if (is_leader) exchange.finish_receives(rounds[i]);
+    start_up_to(i + 1 + at_once);
+    for (const Nodes& nodes : rounds[i].incoming) pass(nodes);
   }
-  for (const Nodes& nodes : arrived) pass(nodes);
   if (is_leader) exchange.finish_sends();
   if (is_leader) copy_to_rank_order(builder, data);
   spread.end();

@@ -37,7 +37,7 @@ class Relay {
         bytes_(bytes),
         segment_(segment),
         receives_(builder, receives_ahead),
-        sends_(builder, sends_ahead * tree.branch().children.size()) {}
+        sends_(builder, sends_ahead * tree.branch().children.size(), tree.most_under_way()) {}
 
   /// Segment `offset` is in `output`, and on its way to the children, when this has run.
   void relay(Bytes offset) {
@@ -60,8 +60,8 @@ class Relay {
   }
 
   void send(Rank child, Bytes offset) {
-    sends_.make_room();
-    sends_.add(builder_.send(child, Buffer::output, offset, length(offset)));
+    sends_.make_room(length(offset));
+    sends_.add(builder_.send(child, Buffer::output, offset, length(offset)), length(offset));
   }
 
   Builder& builder_;

@@ -67,6 +67,17 @@ double scatter_allgather_time(const Scene& s) {
   return scatter + (s.nodes - 1) * round + s.node.spread(chunk);
 }
 
+/// Round a ring both ways: two messages, one each way, share a leader's links, and the next two need them. What has
+/// come is spread meanwhile.
+double two_way_ring_time(const Scene& s) {
+  const int rounds = s.nodes - 1;
+  const double both = s.network.delay() + s.network.at_once(2, s.of_node()) + 2 * s.is.overhead;
+  const double last = s.network.message(s.of_node());
+  const double speaker = s.is.overhead + s.node.spread_writer(s.of_node());
+  const double pace = std::max(speaker, s.node.spread_reader(s.of_node()));
+  return std::max(rounds / 2 * both + rounds % 2 * last, last + (rounds - 1) * pace) + s.node.spread(s.of_node());
+}
+
 /// Data that lie node by node must be put into rank order, or taken out of it, rank by rank.
 double reorder_time(const Scene& s, double blocks) { return s.is_blocked ? 0 : blocks * s.node.copy(s.bytes); }
 
@@ -159,7 +170,7 @@ double estimate_allgather(const Scene& s) {
     const double speaker = s.is.overhead + s.node.spread_writer(passed * s.of_node());
     return std::max({s.network.message(sent * s.of_node()), speaker, s.node.spread_reader(passed * s.of_node())});
   };
-  if (s.choice.between == Between::ring) return begin + (s.nodes - 1) * round(1, 1) + s.node.spread(s.of_node()) + end;
+  if (s.choice.between == Between::ring) return begin + two_way_ring_time(s) + end;
   const bool is_doubling = s.choice.between == Between::recursive_doubling;
   const int rest = s.nodes - (1 << (cost::rounds_of(s.nodes + 1) - 1));  // beyond the last power of two
   const int reached = is_doubling ? s.nodes - rest : s.nodes;

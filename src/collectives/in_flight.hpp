@@ -1,6 +1,7 @@
 #pragma once
 // Messages that a program has started and not finished yet.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -11,34 +12,48 @@
 
 namespace espalier::collectives {
 
-/// At most `limit` messages under way: one more waits for the oldest. Bounds slots, and what a network has to juggle.
+/// At most `limit` messages of `most` bytes together under way: one more waits for the oldest. Bounds slots, and what a
+/// network has to juggle.
 class InFlight {
  public:
-  explicit InFlight(plan::Builder& builder, std::size_t limit = std::numeric_limits<std::size_t>::max())
-      : builder_(builder), limit_(limit) {}
+  explicit InFlight(plan::Builder& builder, std::size_t limit = std::numeric_limits<std::size_t>::max(),
+                    Bytes most = std::numeric_limits<Bytes>::max())
+      : builder_(builder), limit_(limit), most_(most) {}
   /// The limit is the choice's `connections`.
   InFlight(plan::Builder& builder, const plan::Choice& choice) : InFlight(builder) {
     if (choice.connections > 0) limit_ = static_cast<std::size_t>(choice.connections);
   }
 
-  /// Call before starting a message.
-  void make_room() {
-    if (slots_.size() >= limit_) finish_oldest();
+  /// Call before starting a message of so many bytes.
+  void make_room(Bytes bytes = 0) {
+    while (!messages_.empty() && (messages_.size() >= limit_ || bytes > most_ - std::min(most_, under_way_)))
+      finish_oldest();
   }
-  void add(std::uint32_t slot) { slots_.push_back(slot); }
+  void add(std::uint32_t slot, Bytes bytes = 0) {
+    messages_.push_back({slot, bytes});
+    under_way_ += bytes;
+  }
   void finish_oldest() {
-    builder_.finish(slots_.front());
-    slots_.pop_front();
+    builder_.finish(messages_.front().slot);
+    under_way_ -= messages_.front().bytes;
+    messages_.pop_front();
   }
   void finish_all() {
-    while (!slots_.empty()) finish_oldest();
+    while (!messages_.empty()) finish_oldest();
   }
-  std::size_t size() const { return slots_.size(); }
+  std::size_t size() const { return messages_.size(); }
 
  private:
+  struct Message {
+    std::uint32_t slot;
+    Bytes bytes;
+  };
+
   plan::Builder& builder_;
   std::size_t limit_;
-  std::deque<std::uint32_t> slots_;
+  Bytes most_ = std::numeric_limits<Bytes>::max();
+  Bytes under_way_ = 0;
+  std::deque<Message> messages_;
 };
 
 }  // namespace espalier::collectives

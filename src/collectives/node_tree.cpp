@@ -1,5 +1,7 @@
 #include "collectives/node_tree.hpp"
 
+#include <limits>
+
 namespace espalier::collectives {
 
 NodeTree::NodeTree(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
@@ -15,6 +17,12 @@ NodeTree::NodeTree(const topology::Topology& topology, const plan::Problem& prob
 Rank NodeTree::speaker_at(int position) const {
   const bool relays = goes_up_ && !(position == position_ ? branch_ : derive(position)).children.empty();
   return speakers_.of(NodeId(node_at(position)), relays);
+}
+
+Bytes NodeTree::most_under_way() const {
+  const int below = branch_.end - position_ - 1;
+  const bool does_child_hand_on = below > static_cast<int>(branch_.children.size());
+  return does_child_hand_on ? trees::most_to_children : std::numeric_limits<Bytes>::max();
 }
 
 Bytes NodeTree::bytes(const smp::NodeMajor& order, int first, int last) const {

@@ -34,6 +34,10 @@ class NodeTree {
   /// This node's own speaker.
   LocalRank speaker() const { return topology_.local_rank(speaker_at(position_)); }
 
+  /// What this vertex should have on its way to its children at most: trees::most_to_children, or all that there is
+  /// when no child hands on.
+  Bytes most_under_way() const;
+
   /// Positions are the nodes from the root's on: then a subtree is one or two stretches of nodes.
   bool is_natural() const { return order_.is_natural(); }
   /// Calls `part(stretch)` for the stretches of consecutive nodes, in order of positions, that the positions first …

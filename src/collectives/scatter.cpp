@@ -54,9 +54,10 @@ void send_from_root(Builder& builder, const NodeTree& tree, const NodeMajor& ord
         order.for_each_part(it.node_major, it.bytes, [&](Bytes to, Bytes from, Bytes part) {
           builder.copy(Buffer::input, from, Buffer::scratch, to, part);
         });
-      sends.make_room();
+      sends.make_room(it.bytes);
       sends.add(builder.send(tree.speaker_at(child), is_packed ? Buffer::scratch : Buffer::input,
-                             is_natural ? it.node_major : begin + it.offset, it.bytes));
+                             is_natural ? it.node_major : begin + it.offset, it.bytes),
+                it.bytes);
     });
   }
 }
@@ -83,8 +84,8 @@ void pass_to_children(Builder& builder, const NodeTree& tree, const NodeMajor& o
     const Bytes begin = tree.bytes(order, tree.position(), child);
     tree.for_each_message(order, child, [&](const NodeTree::Message& it) {
       arrivals.finish(begin + it.offset, begin + it.offset + it.bytes);
-      sends.make_room();
-      sends.add(builder.send(tree.speaker_at(child), from, begin + it.offset, it.bytes));
+      sends.make_room(it.bytes);
+      sends.add(builder.send(tree.speaker_at(child), from, begin + it.offset, it.bytes), it.bytes);
     });
   }
 }
@@ -108,7 +109,7 @@ void build_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& o
   const Bytes bytes = tree.bytes(order, tree.position(), tree.branch().end);
   if (bytes == 0) return;
   const Buffer buffer = choose_buffer(builder, tree, choice, bytes);
-  InFlight sends(builder, sends_ahead);
+  InFlight sends(builder, sends_ahead, tree.most_under_way());
   Arrivals arrivals(builder);
   if (builder.local() == tree.speaker()) {
     if (buffer == Buffer::scratch) builder.need_scratch(bytes);
@@ -135,7 +136,7 @@ void build_scatter(Builder& builder, const Problem& problem, const Choice& choic
   if (!tree.is_root() && is_pairwise)
     return receive_from_root(builder, problem.root, order.in_rank_order().bytes(builder.me()));
   if (!tree.is_root()) return build_below_root(builder, tree, order, choice);
-  InFlight sends(builder, sends_ahead);
+  InFlight sends(builder, sends_ahead, tree.most_under_way());
   if (builder.me() == problem.root && is_pairwise) send_to_ranks(builder, order.in_rank_order(), sends);
   if (builder.me() == problem.root && !is_pairwise) send_from_root(builder, tree, order, sends);
   smp::deal_blocks(builder, choice, tree.speaker(), Buffer::input,

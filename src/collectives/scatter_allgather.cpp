@@ -58,7 +58,7 @@ class TwoStages {
         nodes_(builder.topology().nodes()),
         speaks_(builder.local() == tree.speaker()),
         receives_(builder),
-        sends_(builder, sends_ahead) {}
+        sends_(builder, sends_ahead, tree.most_under_way()) {}
 
   // What a position sends in a round is what came in the round before, or what the tree has left: passing it on to the
   // node meanwhile, and the last one in the end, gives the node every chunk once.
@@ -166,8 +166,8 @@ class TwoStages {
   }
 
   void send(int to, Bytes begin, Bytes bytes) {
-    sends_.make_room();
-    sends_.add(builder_.send(tree_.speaker_at(to), Buffer::output, begin, bytes));
+    sends_.make_room(bytes);
+    sends_.add(builder_.send(tree_.speaker_at(to), Buffer::output, begin, bytes), bytes);
   }
 
   Builder& builder_;

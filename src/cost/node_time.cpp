@@ -6,9 +6,10 @@
 namespace espalier::cost {
 namespace {
 
-/// As src/smp has them: the least share that a writer pushes, the most that a rank folds at once under single copy, the
-/// least slice that is worth handing round, the least that all ranks together pull rather than a leader alone.
-constexpr double least_pushed = 16 << 10;
+/// As src/smp has them: the least share that a writer pushes, by rank of the node, the most that a rank folds at once
+/// under single copy, the least slice that is worth handing round, the least that all ranks together pull rather than a
+/// leader alone.
+constexpr double least_pushed_per_rank = 8 << 10;
 constexpr double single_copy_slice = 128 << 10;
 constexpr double least_slice = 4 << 10;
 constexpr double least_shared_pull = 160 << 10;
@@ -43,13 +44,17 @@ double NodeTime::pipeline(const Pieces& pieces, double write, double read, doubl
   return on_cores(write + (pieces.count - 1) * period + flag_ + read, pieces.count * (write + readers * read));
 }
 
+double NodeTime::pushed_share(double bytes) const {
+  return bytes / ranks_ >= least_pushed_per_rank * ranks_ ? bytes / ranks_ : 0;
+}
+
 double NodeTime::spread(double bytes) const {
   if (ranks_ == 1 || bytes <= 0) return 0;
   if (!is_single_copy_) {
     const Pieces pieces = cut(bytes, cell_);
     return pipeline(pieces, put(pieces.bytes), get(pieces.bytes), others_);
   }
-  const double share = bytes / ranks_ >= least_pushed ? bytes / ranks_ : 0;
+  const double share = pushed_share(bytes);
   const double pulled = flag_ + rooted_copy(bytes - share) + (share > 0 ? is_.together : 0);
   const double pushed = others_ * single_copies(share);
   return on_cores(std::max(pulled, pushed) + flag_, others_ * single_copy(bytes));
@@ -61,7 +66,7 @@ double NodeTime::spread_writer(double bytes) const {
     const Pieces pieces = cut(bytes, cell_);
     return pipeline(pieces, put(pieces.bytes), get(pieces.bytes), others_) - flag_ - get(pieces.bytes);
   }
-  return bytes / ranks_ >= least_pushed ? others_ * single_copy(bytes / ranks_) : 0;
+  return others_ * single_copies(pushed_share(bytes));
 }
 
 double NodeTime::spread_reader(double bytes) const {

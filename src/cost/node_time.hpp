@@ -85,6 +85,8 @@ class NodeTime {
   double on_cores(double path, double work) const;
   double pipeline(const Pieces& pieces, double write, double read, double readers) const;
   double pull_phase(const Phase& phase) const;
+  /// What the writer pushes to each reader of a spread under single copy.
+  double pushed_share(double bytes) const;
   double reduce(double bytes, bool for_all) const;
   double reduce_through_cells(double bytes, bool for_all) const;
   double reduce_by_single_copy(double bytes, bool for_all) const;

@@ -77,6 +77,19 @@ std::vector<Round> derive_ring(int node, int count) {
   return rounds;
 }
 
+std::vector<Round> derive_two_way_ring(int node, int count) {
+  std::vector<Round> rounds;
+  for (int k = 0; k < count - 1; ++k) {
+    const int step = k % 2 == 0 ? 1 : -1, hops = k / 2;
+    Round& round = rounds.emplace_back();
+    round.to = wrap(node + step, count);
+    round.from = wrap(node - step, count);
+    round.outgoing[0] = {wrap(node - step * hops, count), 1};
+    round.incoming[0] = {wrap(node - step * (hops + 1), count), 1};
+  }
+  return rounds;
+}
+
 std::vector<Round> derive_bruck(int node, int count) {
   std::vector<Round> rounds;
   for (int have = 1; have < count; have *= 2) {

@@ -34,6 +34,11 @@ std::vector<Round> derive_direct(int node, int count);
 /// count - 1 rounds; one node's data to the right-hand neighbour per round.
 std::vector<Round> derive_ring(int node, int count);
 
+/// The same over both of a leader's neighbours: data go half way round to the right and half way to the left. Rounds to
+/// the right and to the left alternate, and what is sent in one was there two rounds before, so that two may be under
+/// way at once: half as many hops, and no cable between two switches carries more than half of what a ring's does.
+std::vector<Round> derive_two_way_ring(int node, int count);
+
 /// ceil(log2(count)) rounds: in round k a leader has 2^k nodes' data, starting with its own, and sends them 2^k nodes
 /// to the left (Bruck et al. 1997); the last round sends only what is still missing.
 std::vector<Round> derive_bruck(int node, int count);

@@ -9,14 +9,15 @@ using plan::Flag;
 
 namespace {
 
-/// Below this, a second system call costs more than the copying it takes over (docs/adr/0004: 2 ranks, 16K 2.1 µs with
-/// an 8K share pushed, 1.8 µs without).
-constexpr Bytes least_pushed = 16 << 10;
+/// By rank of the node: below this, a second system call costs more than the copying it takes over (docs/adr/0004: 2
+/// ranks, 16K 2.1 µs with an 8K share pushed, 1.8 µs without). The writer makes a call for each reader, all of which
+/// save the time of one share.
+constexpr Bytes least_pushed_per_rank = 8 << 10;
 
 /// What the writer pushes of a piece to each reader: the last p-th, in whole pages of 4 KiB.
 Bytes pushed_share(Bytes bytes, int ranks) {
   const Bytes share = bytes / static_cast<Bytes>(ranks) / 4096 * 4096;
-  return share >= least_pushed ? share : 0;
+  return share >= least_pushed_per_rank * static_cast<Bytes>(ranks) ? share : 0;
 }
 
 }  // namespace

@@ -32,6 +32,12 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
+/// What a vertex has on its way to its children at most, unless one message is more, where a child hands on: messages
+/// that share its link all come late, and that child's subtree waits. In turn the first child, with the largest
+/// subtree, has its message first. A quarter of a megabyte is many short messages, and any link's latency times its
+/// rate. 16 nodes of 8 ranks, k-nomial, 1 MB: 1165 us without a bound, with it 537 (simulated).
+inline constexpr Bytes most_to_children = Bytes{256} << 10;
+
 /// The tree's edges at one position. Of a ring: those of the chain.
 Branch derive_branch(const Layout& layout, int position, int count);
 

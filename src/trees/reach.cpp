@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -109,19 +110,31 @@ class Reach::Walk {
 
   /// Parents before their children: right where messages of different vertices do not meet.
   void take_all() {
-    for (std::size_t position = 0; position < order_.size(); ++position) take(position);
+    for (std::size_t position = 0; position < order_.size(); ++position) {
+      if (!sends_in_turn(position)) {
+        take(position);
+        continue;
+      }
+      double now = has_[position];
+      for (std::size_t i = 0; i < children_of(position).size(); ++i) now = send_in_turn(position, i, now);
+    }
   }
 
-  /// In the order in which they have the message, so that trunks fill as time goes on.
+  /// In the order in which they have the message, or send it in turn, so that trunks fill as time goes on.
   void take_all_in_time() {
-    using Due = std::pair<double, std::size_t>;
+    using Due = std::tuple<double, std::size_t, std::size_t>;  // when, position, the number of the child in turn
     std::priority_queue<Due, std::vector<Due>, std::greater<>> due;
-    for (due.emplace(0, 0); !due.empty();) {
-      const std::size_t position = due.top().second;
+    for (due.emplace(0, 0, 0); !due.empty();) {
+      const auto [now, position, number] = due.top();
       due.pop();
-      take(position);
-      for (const Edge& edge : children_of(position))
-        if (!children_of(edge.child).empty()) due.emplace(has_[edge.child], edge.child);
+      const bool is_in_turn = sends_in_turn(position);
+      const std::span<const Edge> edges = children_of(position);
+      if (!is_in_turn)
+        take(position);
+      else if (const double left = send_in_turn(position, number, now); number + 1 < edges.size())
+        due.emplace(left, position, number + 1);
+      for (const Edge& edge : is_in_turn ? edges.subspan(number, 1) : edges)
+        if (!children_of(edge.child).empty()) due.emplace(has_[edge.child], edge.child, 0);
     }
   }
 
@@ -142,19 +155,41 @@ class Reach::Walk {
     share_link(own);
   }
 
+  /// As trees::most_to_children says; children with the largest subtrees come first.
+  bool sends_in_turn(std::size_t position) const {
+    const std::span<const Edge> edges = children_of(position);
+    return !reach_.layout_.goes_up && edges.size() > 1 && !children_of(edges[0].child).empty() &&
+           edges[0].bytes + edges[1].bytes > static_cast<double>(most_to_children);
+  }
+
+  /// One of them when the one before has left, at `now`; gives when it has.
+  double send_in_turn(std::size_t position, std::size_t number, double now) {
+    const NodeId from = node_at(order_, position);
+    if (number == 0) start(position, from, distances_.own_per_byte(distances_.class_of(from)), now);  // the period
+    Flow flow = flow_of(from, children_of(position)[number], now + overhead);
+    if (flow.crosses)
+      wait_for_trunks(leaf_of(distances_, from), leaf_of(distances_, node_at(order_, flow.child)), flow);
+    arrive(flow, flow.alone);
+    return flow.sets_out + flow.alone;
+  }
+
+  Flow flow_of(NodeId from, const Edge& edge, double sets_out) const {
+    const NodeId to = node_at(order_, edge.child);
+    const topology::Way way = distances_.way(from, to);
+    const bool crosses = reach_.has_trunks_ && leaf_of(distances_, from) != leaf_of(distances_, to);
+    return {edge.child, edge.bytes, edge.bytes * way.per_byte, crosses, sets_out, way.latency};
+  }
+
   /// The messages to all children set out one after the other: downwards at once, upwards when the link is free again.
   void start(std::size_t position, NodeId from, double own, double now) {
     flows_.clear();
     double sets_out = now, busy = 0;
     for (const Edge& edge : children_of(position)) {
-      const NodeId to = node_at(order_, edge.child);
-      const topology::Way way = distances_.way(from, to);
-      const bool crosses = reach_.has_trunks_ && leaf_of(distances_, from) != leaf_of(distances_, to);
       sets_out += overhead;
-      flows_.push_back({edge.child, edge.bytes, edge.bytes * way.per_byte, crosses, sets_out, way.latency});
+      flows_.push_back(flow_of(from, edge, sets_out));
       if (reach_.layout_.goes_up) sets_out += edge.bytes * own;
       busy += overhead + edge.bytes * own;
-      period_ = std::max({period_, busy, overhead + edge.bytes * way.per_byte});
+      period_ = std::max({period_, busy, overhead + flows_.back().alone});
     }
   }
 

@@ -13,7 +13,8 @@ namespace espalier::trees {
 
 /// Prices orders of one layout. A node starts the messages to all its children one after the other; from then on they
 /// share its own link, near ones with the larger parts (as connections with windows do). A message arrives after
-/// latency + bytes / (the way's rate), or when the link is through with it, whichever is later. Messages between leaf
+/// latency + bytes / (the way's rate), or when the link is through with it, whichever is later. Long ones of which only
+/// one is under way (most_to_children) have the link to themselves in turn. Messages between leaf
 /// switches share the cables that lead up from the one leaf and down to the other (topology::Trunks): each waits for
 /// what is on its way there already, and for those that its own node sends over them. What goes up (gather, reduce) is
 /// priced in reversed time: a node hears from its children one after the other. A pipeline takes what one segment takes

@@ -52,14 +52,18 @@ def test_a_tree_on_scattered_hosts_gains_where_switches_share_thin_trunks(size: 
 
 
 def test_fast_hosts_hand_on_and_slow_ones_wait() -> None:
-    assert gain(MIXED, "random:1", "knomial,radix=4", 1 << 20) >= 1.08
+    for size in (64 << 10, 128 << 10):  # of longer ones a slow root sends one after the other, whatever the order
+        assert gain(MIXED, "random:1", "knomial,radix=4", size) >= 1.08, size
 
 
 @pytest.mark.parametrize(
     ("operation", "choice", "size"), [("broadcast", "chain,segment=64K", 1 << 20), ("allgather", "ring", 16 << 10)]
 )
 def test_chains_and_rings_cross_between_switches_once_per_switch(operation: str, choice: str, size: int) -> None:
-    """So a job on scattered hosts is nearly as fast as one whose neighbours in the order of numbers share switches."""
+    """So a job on scattered hosts is nearly as fast as one whose neighbours in the order of numbers share switches.
+
+    Round a ring data go both ways: twice as many cables are in use, and two ways may meet on one.
+    """
     scattered, neighbours = times(
         [
             Request(THIN, operation, size, list(range(NODES)), f"{choice},order={order}", placement=placement,
@@ -67,7 +71,7 @@ def test_chains_and_rings_cross_between_switches_once_per_switch(operation: str,
             for order, placement in (("auto", "random:1"), ("natural", "block"))
         ]
     )  # fmt: skip
-    assert scattered <= 1.15 * neighbours
+    assert scattered <= (1.2 if choice == "ring" else 1.15) * neighbours
     assert gain(THIN, "random:1", choice, size, operation) >= 1.5
 
 

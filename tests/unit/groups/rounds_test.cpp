@@ -85,6 +85,7 @@ void expect_everyone_has_everything(const Derive& derive) {
 
 TEST(Direct, GivesEveryoneEverything) { expect_everyone_has_everything(derive_direct); }
 TEST(Ring, GivesEveryoneEverything) { expect_everyone_has_everything(derive_ring); }
+TEST(TwoWayRing, GivesEveryoneEverything) { expect_everyone_has_everything(derive_two_way_ring); }
 TEST(Bruck, GivesEveryoneEverything) { expect_everyone_has_everything(derive_bruck); }
 TEST(RecursiveDoubling, GivesEveryoneEverything) { expect_everyone_has_everything(derive_recursive_doubling); }
 
@@ -97,10 +98,27 @@ TEST(Direct, HitsEveryNodeOnceInEachRound) {
     }
 }
 
+TEST(TwoWayRing, SendsWhatWasThereTwoRoundsBefore) {
+  for (int count = 2; count <= 20; ++count) {
+    const std::vector<Round> rounds = derive_two_way_ring(1, count);
+    for (std::size_t k = 0; k < rounds.size(); ++k)
+      EXPECT_EQ(rounds[k].outgoing[0], k < 2 ? (Nodes{1, 1}) : rounds[k - 2].incoming[0]) << k << " of " << count;
+  }
+}
+
+TEST(TwoWayRing, UsesEachWayBetweenTwoNeighboursForHalfOfTheData) {
+  for (int count = 3; count <= 20; ++count) {
+    int right = 0;
+    for (const Round& round : derive_two_way_ring(0, count)) right += round.to == 1 ? 1 : 0;
+    EXPECT_EQ(right, count / 2);
+  }
+}
+
 TEST(Rounds, AreAsFewAsPromised) {
   for (int count = 2; count <= 40; ++count) {
     const int logarithm = std::bit_width(static_cast<unsigned>(count - 1));
     EXPECT_EQ(static_cast<int>(derive_ring(1, count).size()), count - 1);
+    EXPECT_EQ(static_cast<int>(derive_two_way_ring(1, count).size()), count - 1);
     EXPECT_EQ(static_cast<int>(derive_bruck(1, count).size()), logarithm);
     const int core = std::bit_width(static_cast<unsigned>(count)) - 1;
     EXPECT_LE(static_cast<int>(derive_recursive_doubling(0, count).size()), core + 2);

@@ -95,17 +95,20 @@ TEST(Validity, IsRefusedWithAReason) {
 }
 
 // A ring among 4 leaders of 4 ranks each: every node sends and receives 3 node blocks over one connection each way.
-TEST(Traffic, OfARingIsWhatThePaperCounts) {
+TEST(Traffic, OfARingIsWhatThePaperCountsAlsoBothWaysRound) {
   const auto topology =
       topology::Topology::from_nodes(std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3});
-  const auto plan = collectives::build_plan(topology, {Operation::allgather, 1000, Rank(0)},
-                                            parse_choice(Operation::allgather, "ring"));
-  for (const Traffic& node : count_traffic(plan)) {
-    EXPECT_EQ(node.bytes_out, 3u * 4000);
-    EXPECT_EQ(node.bytes_in, 3u * 4000);
-    EXPECT_EQ(node.messages_out, 3u);
-    EXPECT_EQ(node.connections_out, 1u);
-    EXPECT_EQ(node.connections_in, 1u);
+  for (const char* ring : {"single_group_ring", "ring"}) {
+    const auto plan = collectives::build_plan(topology, {Operation::allgather, 1000, Rank(0)},
+                                              parse_choice(Operation::allgather, ring));
+    const unsigned ways = ring == std::string_view("ring") ? 2 : 1;  // ours goes both ways round
+    for (const Traffic& node : count_traffic(plan)) {
+      EXPECT_EQ(node.bytes_out, 3u * 4000);
+      EXPECT_EQ(node.bytes_in, 3u * 4000);
+      EXPECT_EQ(node.messages_out, 3u);
+      EXPECT_EQ(node.connections_out, ways);
+      EXPECT_EQ(node.connections_in, ways);
+    }
   }
 }
 
