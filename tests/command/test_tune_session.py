@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from espalier.tuning.decisions import Decision, less_favourable
 from espalier.tuning.guidelines import check_guidelines
 from espalier.tuning.journal import Journal
 from espalier.tuning.problems import Problem, list_crossovers, list_problems
@@ -64,6 +65,52 @@ def test_native_stays_where_nothing_beats_it_by_the_margin(tune) -> None:
     assert all("x native" in it.note for it in session.result.decisions.values())
 
 
+def later(worker: SimulatedWorker, begin: int, time_of: TimeOf) -> SimulatedWorker:
+    """From its `begin`-th answer on, the machine has become another one."""
+
+    def change() -> None:
+        if len(worker.measured) == begin:
+            worker.time_of = time_of
+
+    worker.before = change
+    return worker
+
+
+def count_answers(time_of: TimeOf, tune) -> int:
+    """How many measurements decide the broadcast for the first time."""
+    worker = SimulatedWorker(time_of)
+    session = tune(worker)
+    session._settle(PROBLEMS[0])
+    return len(worker.measured)
+
+
+def test_a_win_that_does_not_last_is_none(tune, tmp_path: Path) -> None:
+    begin = count_answers(knob_cost, tune)
+    (tmp_path / "journal").unlink()
+    session = tune(later(SimulatedWorker(knob_cost), begin, flat(native=1.0, own=3.0)))
+    session.run([PROBLEMS[0]])
+    assert session.result.decisions[PROBLEMS[0]].selection == "native"
+
+
+def test_what_is_slower_later_gives_way_to_what_wins_then_and_lasts(tune, tmp_path: Path) -> None:
+    def single_copy_wins(operation: str, size: int, arm: str) -> float:
+        return 10.0 if arm == "native" else 6.0 if "single_copy" in arm else 12.0
+
+    begin = count_answers(knob_cost, tune)
+    (tmp_path / "journal").unlink()
+    session = tune(later(SimulatedWorker(knob_cost), begin, single_copy_wins))
+    session.run([PROBLEMS[0]])
+    assert "single_copy" in session.result.decisions[PROBLEMS[0]].selection
+
+
+def test_uneven_blocks_count_the_less_favourable_of_two_duels() -> None:
+    problem = Problem("allgatherv", 64)
+    won = Decision(problem, "ring", 2.0, 1.0, 2.0, 2.0, 10, "ring", 1.0, "")
+    lost = Decision(problem, "native", 2.0, 2.0, 1.0, 1.0, 10, "ring", 3.0, "")
+    assert less_favourable(won, lost) is lost
+    assert less_favourable(lost, won) is lost
+
+
 def test_uneven_forms_are_decided_by_duels_with_what_is_best_for_equal_blocks(tune) -> None:
     def time_of(operation: str, size: int, arm: str) -> float:
         return 2.0 if arm == "native" else 4.0 if operation == "allgatherv" and size == 64 else 1.0
@@ -92,7 +139,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tune) -> None:
     again = SimulatedWorker(flat(native=2.0, own=1.0))
     second = tune(again)
     second.run(PROBLEMS)
-    assert {operation for operation, _, _ in again.measured} == {"barrier", "allgatherv"}
+    raced = {operation for operation, _, arms in again.measured if list(arms) != ["native", arms[1], "native"]}
+    assert raced == {"barrier"}, "what is decided only has to win once more"
     assert list(second.result.decisions)[:3] == PROBLEMS
 
 

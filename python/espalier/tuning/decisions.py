@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from espalier.tuning.problems import Problem
@@ -60,6 +60,23 @@ def decide(problem: Problem, winner: str | None, fight: Duel | None, margin: flo
         note=""
         if won
         else f"{winner} is {fight.ratio:.2f}x native ({min(fight.ratios):.2f} to {max(fight.ratios):.2f})",
+    )
+
+
+def less_favourable(one: Decision, other: Decision) -> Decision:
+    """Of two duels over the same problem, at two times, the one in which ours was the slower against native."""
+    return min(one, other, key=lambda it: it.native_us / it.best_us if it.calls and it.best_us > 0 else 0.0)
+
+
+def leave_to_native(decision: Decision, why: str) -> Decision:
+    """The same problem, left to native after all."""
+    return replace(
+        decision,
+        selection=NATIVE,
+        chosen_us=decision.native_us,
+        lowest_ratio=1.0,
+        highest_ratio=1.0,
+        note=f"{decision.best}: {why}",
     )
 
 

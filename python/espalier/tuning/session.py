@@ -10,7 +10,7 @@ from typing import Any
 from espalier.tuning import candidates
 from espalier.tuning.candidates import Machine
 from espalier.tuning.curves import draw_curve
-from espalier.tuning.decisions import Decision, decide, native_stays
+from espalier.tuning.decisions import Decision, decide, leave_to_native, less_favourable, native_stays
 from espalier.tuning.forms import find_challenger, list_shorts, needs_a_look, settle_exchanged, settle_shorts
 from espalier.tuning.guidelines import Violation, check_guidelines, is_real
 from espalier.tuning.journal import Journal
@@ -87,7 +87,8 @@ class Session:
             self._worker = None
 
     def run(self, problems: Sequence[Problem]) -> None:
-        """Decides all problems, then those half-way where the way changes; checks the guidelines; samples.
+        """Decides all problems, then those half-way where the way changes; has wins repeated; checks the guidelines;
+        samples.
 
         May end at any moment by OutOfTimeError or KeyboardInterrupt;
         `result` has what was decided until then.
@@ -97,6 +98,7 @@ class Session:
             self.on_progress("", 1)
         for crossover in list_crossovers({it: self.result.decisions[it].selection for it in problems}):
             self._settle(crossover)
+        self._repeat_wins()
         self._keep_guidelines()
         self._settle_forms(problems)
         self._sample(problems)
@@ -191,6 +193,36 @@ class Session:
 
         return measure
 
+    # ---- wins that last ----------------------------------------------------------------------------------------------
+
+    def _repeat_wins(self) -> None:
+        """Lets every entry meet native again, some time after it was decided: machines change their ways within
+        minutes (two processors of a virtual one may share a core now and not then), and a win that does not last is
+        none. Who loses is searched anew; what is found then has to win a second time, too.
+        """
+        losers = [problem for problem in self.result.decisions if not self._wins_again(problem)]
+        for problem in losers:
+            self._check_time()
+            self._record(self._decide_safely(problem))
+        for problem in losers:
+            if not self._wins_again(problem):
+                self._record(leave_to_native(self.result.decisions[problem], "it won once, and not again later"))
+
+    def _wins_again(self, problem: Problem) -> bool:
+        """Whether an entry is no slower than native now; true of native itself, and of uneven blocks, which have
+        duels of their own."""
+        decision = self.result.decisions[problem]
+        if decision.selection == NATIVE or problem.is_uneven:
+            return True
+        self._check_time()
+        self.on_progress(f"once more: {problem}", 0)
+        try:
+            fight = duel(decision.selection, self._measure(problem))
+        except WorkerLostError as error:
+            self._lose(str(problem), error)
+            return False
+        return fight is not None and fight.is_won(margin=0)
+
     # ---- uneven blocks -----------------------------------------------------------------------------------------------
 
     def _settle_forms(self, problems: Sequence[Problem]) -> None:
@@ -198,6 +230,7 @@ class Session:
         known = self.result.decisions
         forms = [it for it in list_forms(problems) if it not in known and known[it.even].calls]
         decided = {problem: self._decide_form(problem) for problem in forms}
+        decided = {problem: less_favourable(it, self._decide_form(problem)) for problem, it in decided.items()}
         for form in EXCHANGED:
             duels = {problem: it for problem, it in decided.items() if problem.operation == form}
             decided |= self._settle_exchanged(duels)
