@@ -103,28 +103,32 @@ def held(operation: str, size: int, ranks: int) -> int:
     return of_one * ranks
 
 
-def run(place: Place, arm: str, patience: float) -> tuple[list[Row], Cost]:
-    """One arm at one point: its time, or none and why, and what it cost."""
+def run(place: Place, arm: str, patience: int) -> tuple[list[Row], Cost]:
+    """One arm at one point: its time, or none and why, and what it cost. In a process of its own."""
+    resource.setrlimit(resource.RLIMIT_CPU, (patience, patience))  # of every simulator that it starts
     job = Job(networks(place.ranks // PPN)[place.network], [rank // PPN for rank in range(place.ranks)])
     case, failure, rows = Case(place.operation, place.bytes), "", []
     try:
         if is_played(arm):
-            best = min(play(job, case, arm, patience), key=lambda it: it.microseconds)
+            best = min(play(job, case, arm), key=lambda it: it.microseconds)
             rows = [Row(*place, arm, best.microseconds, 0, best.choice)]
         else:
-            it = execute(job, arm, [case], timeout=patience)[0]
+            it = execute(job, arm, [case])[0]
             rows = [Row(*place, arm, it.microseconds, it.wrong, it.choice)]
     except UserError as error:
         failure = error.message
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return rows, Cost(*place, arm, round(used.ru_utime + used.ru_stime, 1), used.ru_maxrss >> 10, failure)
+    seconds = used.ru_utime + used.ru_stime
+    if failure and seconds > patience - 1:
+        failure = f"did not end within {patience} s"
+    return rows, Cost(*place, arm, round(seconds, 1), used.ru_maxrss >> 10, failure)
 
 
-def play(job: Job, case: Case, arm: str, patience: float) -> list[Answer]:
+def play(job: Job, case: Case, arm: str) -> list[Answer]:
     """The plans of an arm, played; those of the registry that make no sense here are left out."""
     texts = variants(case) if arm == BEST else [TREES.get(arm, "")]
     requests = [Request(job.network, case.operation, case.bytes, list(job.node_of), text) for text in texts]
-    answers = list(simulate_all(requests, timeout=patience))
+    answers = list(simulate_all(requests))
     found = [it for it in answers if not isinstance(it, UserError)]
     if not found:
         raise next(it for it in answers if isinstance(it, UserError))
@@ -146,7 +150,7 @@ def _turn_knobs(entry: Any, size: int) -> Iterator[str]:
         yield entry.name + "".join(combination)
 
 
-def run_all(todo: list[tuple[Place, str]], output: Path, patience: float) -> None:
+def run_all(todo: list[tuple[Place, str]], output: Path, patience: int) -> None:
     """One after the other, each in a process of its own, as nothing else tells how much memory one took."""
     alone = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=alone, initializer=_die_with_parent, max_tasks_per_child=1) as pool:
@@ -174,7 +178,7 @@ def main() -> None:
     parser.add_argument("--networks", default="", help="by name, with ';' between them; default: all three")
     parser.add_argument("--sizes", default="", help="of those that there are; default: all")
     parser.add_argument("--again", action="store_true", help="run also what is there already")
-    parser.add_argument("--patience", type=float, default=600, help="seconds until a simulation is given up")
+    parser.add_argument("--patience", type=int, default=600, help="seconds of a processor until one is given up")
     parser.add_argument("--output", type=Path, default=Path("build/scaling"))
     parser.add_argument("--page", type=Path, help="also put the summary into this page, between its marks")
     args = parser.parse_args()
