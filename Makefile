@@ -68,7 +68,7 @@ sim:                   ## plans on simulated networks (SimGrid): exact times, an
 	$(BIN)/python -m pytest tests/simulation tests/command/test_simulate.py
 
 .PHONY: scaling
-scaling:               ## scaling curves on simulated networks against other MPIs' algorithms, 128 ranks: build/scaling
+scaling:               ## 3 minutes: scaling curves on simulated networks against other MPIs, 128 ranks: build/scaling
 	scripts/system-packages.sh sim
 	$(MAKE) --no-print-directory setup
 	$(BIN)/python bench/scaling.py --ranks 128 --output build/scaling

@@ -119,7 +119,7 @@ def run(place: Place, arm: str, patience: int) -> tuple[list[Row], Cost]:
         failure = error.message
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = used.ru_utime + used.ru_stime
-    if failure and seconds > patience - 1:
+    if failure and seconds > 0.9 * patience:  # it was killed
         failure = f"did not end within {patience} s"
     return rows, Cost(*place, arm, round(seconds, 1), used.ru_maxrss >> 10, failure)
 
