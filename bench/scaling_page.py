@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,22 @@ def _verdict(points: list[Compared]) -> str:
             ahead = f"{sum(ratio >= 1 for ratio in ratios)} of {len(ratios)}"
             lines.append([what, ahead, f"**{mean(ratios):.2f}**", f"{min(ratios):.2f}", f"{max(ratios):.2f}"])
     heads = ["points", "at or ahead of the best other", "its time over ours, geometric mean", "worst", "best"]
-    return "### Against the best of the others\n\n" + _table(heads, lines) if lines else ""
+    return "### Against the best of the others\n\n" + _table(heads, lines) + _fewer(points) if lines else ""
+
+
+def _fewer(points: list[Compared]) -> str:
+    """Where not all of the others have a time: too slow to simulate, wrong data, or not run."""
+    missing = Counter(
+        (arm, it.place.operation, it.place.ranks)
+        for it in points
+        if it.ratio
+        for arm in SELECTORS
+        if arm not in it.arms
+    )
+    said = ", ".join(
+        f"{arm} at {count} of {operation} with {ranks} ranks" for (arm, operation, ranks), count in missing.items()
+    )
+    return f"\n\nSome points have no time of one of the four: {said}." if said else ""
 
 
 def _ranks(points: list[Compared]) -> list[int]:
