@@ -71,8 +71,8 @@ double scatter_allgather_time(const Scene& s) {
 /// come is spread meanwhile.
 double two_way_ring_time(const Scene& s) {
   const int rounds = s.nodes - 1;
-  const double both = s.network.delay() + s.network.at_once(2, s.of_node()) + 2 * s.is.overhead;
-  const double last = s.network.message(s.of_node());
+  const double both = s.network.delay() + s.network.at_once(2, s.of_node()) + 2 * s.is.overhead + 2 * s.handing_over;
+  const double last = s.network.message(s.of_node()) + s.handing_over;
   const double speaker = s.is.overhead + s.node.spread_writer(s.of_node());
   const double pace = std::max(speaker, s.node.spread_reader(s.of_node()));
   return std::max(rounds / 2 * both + rounds % 2 * last, last + (rounds - 1) * pace) + s.node.spread(s.of_node());
@@ -168,7 +168,8 @@ double estimate_allgather(const Scene& s) {
   const double begin = s.node.collect(s.bytes), end = reorder_time(s, s.ranks);
   const auto round = [&](double sent, double passed) {
     const double speaker = s.is.overhead + s.node.spread_writer(passed * s.of_node());
-    return std::max({s.network.message(sent * s.of_node()), speaker, s.node.spread_reader(passed * s.of_node())});
+    const double wire = s.network.message(sent * s.of_node());
+    return std::max({wire, speaker, s.node.spread_reader(passed * s.of_node())}) + s.handing_over;
   };
   if (s.choice.between == Between::ring) return begin + two_way_ring_time(s) + end;
   const bool is_doubling = s.choice.between == Between::recursive_doubling;

@@ -17,6 +17,7 @@ struct Scene {
         ranks(topology.ranks()),
         on_node(topology.largest_node()),
         is_blocked(topology.is_blocked()),
+        handing_over(topology.capabilities().oversubscribed ? parameters.yield : 0),
         problem(problem),
         choice(choice),
         is(parameters),
@@ -28,6 +29,7 @@ struct Scene {
   int ranks;
   int on_node;  ///< ranks on the largest node
   bool is_blocked;
+  double handing_over;  ///< a core to who waits for it: µs, where ranks outnumber cores
   const plan::Problem& problem;
   const plan::Choice& choice;
   const cost::Parameters& is;
