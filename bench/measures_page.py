@@ -33,7 +33,7 @@ HEAD = """# What was measured
 
 Written by `bench/measures_page.py` from [measured.csv](measured.csv). `make measures` measures on your machine: it
 tunes every MPI (`espalier tune`), then runs native and Espalier side by side ([method](../bench/METHOD.md)). Ratios are
-native ÷ Espalier, medians of five rounds: above 1 Espalier is faster; at 1.0 native mostly won the tuning and was kept.
+native ÷ Espalier, medians of the rounds: above 1 Espalier is faster; at 1.0 native mostly won the tuning and was kept.
 
 *Mean* and *lowest* compare ours, on the MPI where it does best, with the fastest native of **all** MPIs for each size.
 *Harm* is the lowest ratio to the same MPI's own native, at any size on any MPI; in brackets, what native measured
@@ -110,7 +110,8 @@ def _verdict_table(name: str, rows: Sequence[Row]) -> Iterator[str]:
     reached = f"{sum(it.is_reached for it in verdicts)} of {len(verdicts)} operations reach it"
     yield (
         f"Goal: {goal}. {reached}; the mean over all operations is {mean_of_all(verdicts):.2f}. "
-        f"Over all operations, sizes and MPIs, each against its own native: {all_means:.2f}.\n"
+        f"Over all operations, sizes and MPIs, each against its own native: {all_means:.2f}, "
+        f"below {NOWHERE_BELOW} in {sum(row.ratio_median < NOWHERE_BELOW for row in rows)} of {len(rows)} cases.\n"
     )
     yield "| operation | on | mean | lowest | at | harm | at | |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -188,13 +189,15 @@ def main(
     results: Annotated[Path, typer.Argument(help="What bench/measures.py wrote.")],
     output: Annotated[Path, typer.Argument(help="Where measured.md and measured.csv go.")],
     readme: Annotated[Path | None, typer.Option(help="A file that gets the summary between its marks.")] = None,
+    remark: Annotated[str, typer.Option(help="What else to say of the machine, below its name.")] = "",
     date: Annotated[str, typer.Option(help="When it was measured.")] = datetime.date.today().isoformat(),
 ) -> None:
     """Write the page and its data."""
     places = load(results)
     where = f"Measured on {machine.processor_name()}, {machine.count_cores()} cores (a virtual machine's), {date}."
+    below = f"{where}\n\n{remark}" if remark else where
     _write_data(places, output / "measured.csv")
-    (output / "measured.md").write_text(page(places, where, {name: describe_drift(results, name) for name in places}))
+    (output / "measured.md").write_text(page(places, below, {name: describe_drift(results, name) for name in places}))
     if readme is not None:
         embed(f"{where} {summary(places)}", readme)
 
