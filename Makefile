@@ -56,8 +56,9 @@ figures: setup         ## the papers' figures, as far as this machine can: data,
 results: .venv/.complete  ## docs/results.md and its pictures again, from the data kept in docs/results
 	$(BIN)/espalier reproduce all --from-data --output docs/results --page docs/results.md
 
-measures: setup        ## what we set out to reach, tuned and measured under every MPI: a verdict per operation
-	$(BIN)/python bench/measures.py
+measures: setup        ## what we set out to reach, tuned and measured under every MPI, with verdicts: build/measures/measured.md
+	$(BIN)/python bench/measures.py; status=$$?; \
+	  $(BIN)/python bench/measures_page.py build/measures build/measures && exit $$status
 
 .PHONY: sim
 sim:                   ## plans on simulated networks (SimGrid): exact times, and the cost model against them
