@@ -27,8 +27,8 @@ def write_page(path: Path, text: str) -> None:
 def summarise(rows: list[Row], costs: list[Cost]) -> str:
     """Markdown; what has no points is left out."""
     points = compare(rows)
-    parts = (_verdict(points), _behind(points), _registry(points), _trees(points), _agreement(points), _played(rows),
-             _costs(costs), _all(points))  # fmt: skip
+    compared = (_verdict(points), _behind(points), _registry(points, rows), _trees(points))
+    parts = (*compared, _agreement(points), _played(rows), _costs(costs), _all(points))
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -88,7 +88,7 @@ def _other(it: Compared) -> str:
     return f"{it.other[0]:.1f} ({it.other[1]})" if it.other else ""
 
 
-def _registry(points: list[Compared]) -> str:
+def _registry(points: list[Compared], rows: list[Row]) -> str:
     """The built-in choice and the best of the registry, both played."""
     found = [(it.arms[PLAYED] / it.arms[BEST], it) for it in points if PLAYED in it.arms and BEST in it.arms]
     if not found:
@@ -103,8 +103,20 @@ def _registry(points: list[Compared]) -> str:
     return (
         "### Against the best of our own registry\n\n"
         f"The built-in choice is within 10 % of the best at {good} of {len(missed)} points; in the geometric mean it "
-        f"takes {mean(missed):.2f} times as long, {max(missed):.2f} times at worst. By operation:\n\n" + "\n".join(said)
-    )  # fmt: skip
+        f"takes {mean(missed):.2f} times as long, {max(missed):.2f} times at worst. By operation:\n\n"
+        + "\n".join(said)
+        + _missed(found, {row.place: row.choice for row in rows if row.arm == BEST})
+    )
+
+
+def _missed(found: list[tuple[float, Compared]], best: dict[Place, str]) -> str:
+    lines = [
+        [*_name(it.place), f"{it.arms[PLAYED]:.1f}", f"{it.arms[BEST]:.1f}", f"`{best[it.place]}`"]
+        for ratio, it in sorted(found, key=lambda pair: -pair[0])
+        if ratio > 1.1
+    ]
+    heads = ["operation", "ranks", "network", "bytes", "ours, µs", "best, µs", "which is"]
+    return "\n\nFurther away:\n\n" + _table(heads, lines) if lines else ""
 
 
 def _trees(points: list[Compared]) -> str:
