@@ -33,12 +33,16 @@ constexpr std::size_t sends_ahead = 16;
 /// A message each way, its end, and two pieces for the node: what a round of a ring mostly emits.
 constexpr std::size_t steps_per_round = 10;
 
-/// Both ways round a ring in the order in which nodes are close to each other: its positions, then the nodes that sit
-/// there.
+bool goes_both_ways(const Choice& choice, int nodes) {
+  return choice.between == Between::ring && nodes >= groups::two_way_nodes;
+}
+
+/// A ring in the order in which nodes are close to each other: its positions, then the nodes that sit there.
 std::vector<Round> derive_ring(const Builder& builder, const Problem& problem, const Choice& choice) {
   const NodeOrder order(builder.topology(), problem, choice);
-  std::vector<Round> rounds =
-      groups::derive_two_way_ring(order.position_of(builder.node().value), builder.topology().nodes());
+  const int position = order.position_of(builder.node().value), count = builder.topology().nodes();
+  std::vector<Round> rounds = goes_both_ways(choice, count) ? groups::derive_two_way_ring(position, count)
+                                                            : groups::derive_ring(position, count);
   for (Round& round : rounds) {
     round.to = order.node_at(round.to);
     round.from = order.node_at(round.from);
@@ -134,7 +138,7 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   };
   // What a round brought is spread while the next one is under way. The other way round a ring begins behind the first:
   // if both shared the link in step, what they bring would come at once, and the node be idle before.
-  const std::size_t at_once = choice.between == Between::ring ? 2 : 1;
+  const std::size_t at_once = goes_both_ways(choice, topology.nodes()) ? 2 : 1;
   start_up_to(1);
   pass({node, 1});
   start_up_to(at_once);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "collectives/scene.hpp"
+#include "groups/rounds.hpp"
 
 namespace espalier::collectives {
 
@@ -171,7 +172,8 @@ double estimate_allgather(const Scene& s) {
     const double wire = s.network.message(sent * s.of_node());
     return std::max({wire, speaker, s.node.spread_reader(passed * s.of_node())}) + s.handing_over;
   };
-  if (s.choice.between == Between::ring) return begin + two_way_ring_time(s) + end;
+  if (s.choice.between == Between::ring && s.nodes >= groups::two_way_nodes) return begin + two_way_ring_time(s) + end;
+  if (s.choice.between == Between::ring) return begin + (s.nodes - 1) * round(1, 1) + s.node.spread(s.of_node()) + end;
   const bool is_doubling = s.choice.between == Between::recursive_doubling;
   const int rest = s.nodes - (1 << (cost::rounds_of(s.nodes + 1) - 1));  // beyond the last power of two
   const int reached = is_doubling ? s.nodes - rest : s.nodes;

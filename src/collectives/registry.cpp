@@ -129,8 +129,8 @@ constexpr Algorithm table[] = {
      pairwise_knobs, build_gather},
     {"allgather_ring", Operation::allgather, Between::ring,
      "after Qian, Rashti, Afsahi 2010, section 4 (single group; theirs has a single connection)",
-     "leaders pass on one node's data per round, to the right and to the left in turn, N - 1 rounds of which two are "
-     "under way at once; every leader sends (N - 1)/N of the result",
+     "leaders pass on one node's data per round, N - 1 rounds; from 8 nodes on to the right and to the left in turn, "
+     "two rounds under way at once; every leader sends (N - 1)/N of the result",
      ring_knobs, build_allgather},
     {"allgather_recursive_doubling", Operation::allgather, Between::recursive_doubling,
      "Thakur, Rabenseifner, Gropp 2005, section 4.1",

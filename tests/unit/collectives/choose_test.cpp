@@ -170,7 +170,7 @@ TEST(Choose, WantsGroupsWhereOneConnectionDoesNotFillTheLink) {
   slow.link_rate = 25;
   const Topology nodes = make_blocks(4, 4, {.single_copy = true, .oversubscribed = true});
   const Problem problem = make_problem(static_cast<int>(Operation::allgather), 64 << 10);
-  EXPECT_EQ(choose(nodes, problem, slow).between, Between::ring) << "one connection fills the link";
+  EXPECT_EQ(choose(nodes, problem, slow).between, Between::recursive_doubling) << "one connection fills the link";
   slow.flow_rate = 0.55 * slow.link_rate;
   const plan::Choice choice = choose(nodes, problem, slow);
   EXPECT_TRUE(choice.between == Between::multi_group_lean || choice.between == Between::gather_based)
