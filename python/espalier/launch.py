@@ -122,7 +122,7 @@ def _rank_environment(job: Job) -> dict[str, str]:
 
 
 def _fit_environment(job: Job) -> dict[str, str]:
-    """What an MPI needs to run well with more ranks than processors; never against the user's own setting."""
+    """What an MPI, and Espalier, need to run well with more ranks than processors; never against the user's setting."""
     if not _oversubscribed(job, count_cpus()):
         return {}
     if job.target.mpi.family is Family.INTEL:
@@ -135,6 +135,9 @@ def _fit_environment(job: Job) -> dict[str, str]:
         }
     else:
         wishes = {}
+    if job.hosts is not None and not job.native and "ESPALIER_WAIT_SPIN" not in job.settings:
+        # Each host of an emulated cluster believes that this machine's processors are its own.
+        wishes["ESPALIER_WAIT_SPIN"] = "0"
     return {name: value for name, value in wishes.items() if name not in os.environ}
 
 

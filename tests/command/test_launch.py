@@ -9,7 +9,7 @@ import pytest
 
 from espalier import launch
 from espalier.errors import UserError
-from espalier.launch import Job, Target, build_command, choose_target
+from espalier.launch import Hosts, Job, Target, build_command, choose_target
 from espalier.libraries import Abi
 from espalier.mpis import Family, Mpi
 from workshop import MPI_TEXT, compile_c, make_mpi
@@ -87,6 +87,19 @@ def test_mpich_is_told_to_yield_only_when_ranks_outnumber_processors(libraries: 
     variables = rank_variables(build_command(a_job(an_mpi(), 4))[0])
     assert variables["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] == "1"
     assert variables["MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT"] == "16"
+
+
+def test_ranks_of_emulated_hosts_that_share_processors_give_them_away_at_once(libraries: Path, processors) -> None:
+    hosts = Hosts(("10.0.0.1", "10.0.0.2"), 2, Path("/agent"), "10.0.0.254", "eth0")
+
+    def spins(**more) -> str | None:
+        return rank_variables(build_command(a_job(an_mpi(), 4, hosts=hosts, **more))[0]).get("ESPALIER_WAIT_SPIN")
+
+    processors(4)
+    assert spins() is None, "there is one for every rank"
+    processors(2)
+    assert spins() == "0", "each host counts both as its own"
+    assert spins(settings={"ESPALIER_WAIT_SPIN": "7"}) == "7"
 
 
 def test_the_users_own_tuning_is_never_overridden(libraries: Path, processors, monkeypatch) -> None:
