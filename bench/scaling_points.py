@@ -30,17 +30,14 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
-    """One arm at one point. Times in µs; `wrong` counts ranks with wrong data."""
+class Run:
+    """One arm at one point."""
 
     network: str
     ranks: int
     operation: str
     bytes: int
     arm: str
-    microseconds: float
-    wrong: int
-    choice: str
 
     @property
     def place(self) -> Place:
@@ -48,22 +45,21 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What it took to simulate one arm at one point: seconds of a processor, megabytes at most; `failure`: why no time
-    came of it."""
+class Row(Run):
+    """Its time in µs; `wrong` counts ranks with wrong data."""
 
-    network: str
-    ranks: int
-    operation: str
-    bytes: int
-    arm: str
+    microseconds: float
+    wrong: int
+    choice: str
+
+
+@dataclass(frozen=True)
+class Cost(Run):
+    """What it took to simulate it: seconds of a processor, megabytes at most; `failure`: why no time came of it."""
+
     seconds: float
     megabytes: int
     failure: str
-
-    @property
-    def place(self) -> Place:
-        return Place(self.network, self.ranks, self.operation, self.bytes)
 
 
 @dataclass(frozen=True)

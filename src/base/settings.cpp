@@ -138,8 +138,8 @@ constexpr Setting table[] = {
      [](Settings& s, std::string_view v) { s.transport = parse_wanted_transport(v); }},
     {{"ESPALIER_WAIT", "auto",
       "How ranks wait for neighbours: spin keeps the core; yield gives it away between looks; futex sleeps until "
-      "woken, for "
-      "many idle ranks and for energy; auto yields, and sleeps where ranks share cores and yielding has not helped.",
+      "woken, for many idle ranks and for energy; auto yields, and sleeps where ranks share cores and yielding has not "
+      "helped.",
       collective},
      [](Settings& s, std::string_view v) { s.waiting = parse_waiting(v); }},
     {{"ESPALIER_WAIT_SPIN", "2000",
