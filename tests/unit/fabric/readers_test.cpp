@@ -1,6 +1,7 @@
 #include "fabric/readers.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -68,7 +69,7 @@ TEST(Readers, AFolderIsReadByItsRichestFiles) {
 
 TEST(Readers, AFolderWithoutItsPackedFilesIsNoFabric) {
   namespace fs = std::filesystem;
-  const auto folder = fs::path(testing::TempDir()) / "espalier-packed";
+  const auto folder = fs::path(testing::TempDir()) / ("espalier-packed-" + std::to_string(getpid()));
   fs::remove_all(folder);
   fs::create_directory(folder);
   fs::copy_file(kBaseline + "ibnetdiscover.txt", folder / "ibnetdiscover.txt");

@@ -53,7 +53,7 @@ TEST(Snapshot, WithoutPciHasNoNics) { EXPECT_TRUE(probe_snapshot(machines + "vm-
 
 TEST(Snapshot, ThatCannotBeReadIsNamed) {
   EXPECT_THROW(probe_snapshot("/nowhere/machine.xml"), Error);
-  const std::string file = testing::TempDir() + "no_machine.xml";
+  const std::string file = testing::TempDir() + "no_machine-" + std::to_string(getpid()) + ".xml";
   std::ofstream(file) << "<html></html>\n";
   EXPECT_THROW(probe_snapshot(file), Error);
   EXPECT_THROW(probe_synthetic("three sockets"), Error);

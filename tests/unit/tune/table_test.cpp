@@ -1,6 +1,7 @@
 #include "tune/table.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -47,7 +48,7 @@ class TableFile : public testing::Test {
   void write(const std::string& text) { std::ofstream(path_) << text; }
   void TearDown() override { std::remove(path_.c_str()); }
 
-  const std::string path_ = testing::TempDir() + "espalier_table_test.json";
+  const std::string path_ = testing::TempDir() + "espalier_table_" + std::to_string(getpid()) + ".json";
 };
 
 }  // namespace
