@@ -74,8 +74,8 @@ class RankRun {
       : job_(job),
         shared_(shared),
         me_(me),
-        seat_(board, LocalRank(me), job.waiting == Waiting::futex),
-        barrier_(barrier_board, LocalRank(me), job.waiting == Waiting::futex),
+        seat_(board, LocalRank(me), execute::may_sleep(job.waiting)),
+        barrier_(barrier_board, LocalRank(me), execute::may_sleep(job.waiting)),
         waiter_(job.waiting, job.ranks > cores() ? 0 : 2000),
         memory_(std::vector<pid_t>(shared.pid, shared.pid + job.ranks)) {
     const auto topology = topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(job.ranks), 0),

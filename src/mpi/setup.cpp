@@ -9,6 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "execute/waiting.hpp"
 #include "leaders/direction.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/facts.hpp"
@@ -191,7 +192,7 @@ class SetUp {
     const Waiting waiting = derive_waiting(library_.settings().waiting, capabilities_.oversubscribed);
     means.waiter = make_waiter(library_, waiting, capabilities_.oversubscribed, means.network.get());
     means.meter = make_meter(means.topology, means.me);
-    means.rings = means.meter != nullptr || (waiting != Waiting::spin && waiting != Waiting::yield);
+    means.rings = means.meter != nullptr || execute::may_sleep(waiting);
     if (agreement_.has_table) means.table = library_.table();
     report(means.topology);
     return std::make_unique<Communicator>(std::move(*memory_), std::move(means));

@@ -209,10 +209,10 @@ TEST(PatientWaiter, PokesWhateverTheScheme) {
 }
 
 TEST(Seat, RingsOnlyWhereRanksMaySleep) {
-  transports::ThreadWorld awake(one_node(2), 4096), sleepy(one_node(2), 4096, Waiting::futex);
-  for (transports::ThreadWorld* world : {&awake, &sleepy}) {
-    Seat& seat = world->seat(Rank(0));
-    const bool rings = world == &sleepy;
+  for (const Waiting scheme : {Waiting::automatic, Waiting::spin, Waiting::yield, Waiting::futex}) {
+    const bool rings = scheme == Waiting::futex || scheme == Waiting::automatic;
+    transports::ThreadWorld world(one_node(2), 4096, scheme);
+    Seat& seat = world.seat(Rank(0));
     EXPECT_EQ(seat.bell_of(LocalRank(1)) != nullptr, rings);
     Bell& mine = seat.board().bell(LocalRank(0));
     const Bell::Ticket before = mine.announce();
