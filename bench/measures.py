@@ -5,7 +5,8 @@
     espalier lab up --nodes 4 --rate 200mbit; python bench/measures.py --lab    # the emulated cluster, 1 and 4 per node
 
 Every step leaves a file in the output folder and is skipped when that is there: an interrupted run goes on, and
-removing a file measures that part again. Nothing else should run on the machine meanwhile. Where native's times while
+removing a file measures that part again. MPIs take their rounds in turn, since what they are compared by changes with
+the minute on a virtual machine. Nothing else should run on the machine meanwhile. Where native's times while
 tuning and while measuring show that the machine has become another one in between (two virtual processors may share a
 core at one time and not at another), both are done again.
 """
@@ -16,7 +17,7 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -28,7 +29,7 @@ from rich.table import Table
 from espalier import console
 from espalier.errors import UserError
 from espalier.lab import cluster
-from espalier.measure import OPERATIONS, Plan, Row, measure
+from espalier.measure import OPERATIONS, Plan, Row, Sample, condense, run_worker
 from espalier.mpis import Mpi, select_mpi
 from espalier.tuning.summary import geometric_mean
 from espalier.units import format_bytes, parse_counts
@@ -84,6 +85,24 @@ class Effort:
     budget: str
     rounds: int
     budget_ms: int
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is kept of one MPI at one place; `stem` is the path that all of them begin with."""
+
+    stem: Path
+
+    @property
+    def table(self) -> Path:
+        return self.stem.with_name(self.stem.name + ".table.json")
+
+    @property
+    def result(self) -> Path:
+        return self.stem.with_name(self.stem.name + ".rows.json")
+
+    def round(self, number: int) -> Path:
+        return self.stem.with_name(f"{self.stem.name}.round-{number}.json")
 
 
 @dataclass(frozen=True)
@@ -153,44 +172,63 @@ def drift(table: Path, rows: Iterable[Row]) -> float:
     return median(ratios) if ratios else 1.0
 
 
-def tune_and_measure(mpi: Mpi, place: Place, effort: Effort, output: Path) -> list[Row]:
-    """The rows of one MPI at one place: from the file that an earlier run left, else measured now."""
-    stem = f"{mpi.family}-{mpi.version}-{place}"
-    table, result = output / f"{stem}.table.json", output / f"{stem}.rows.json"
+def tune_and_measure(mpis: Sequence[Mpi], place: Place, effort: Effort, output: Path) -> list[Row]:
+    """The rows of all MPIs at one place: from the files that an earlier run left, else measured now."""
+    files = {mpi: Files(output / f"{mpi.family}-{mpi.version}-{place}") for mpi in mpis}
     for attempt in range(ATTEMPTS):
-        rows = _load_or_measure(mpi, place, effort, (table, result))
-        changed = drift(table, rows)
-        if max(changed, 1 / changed) <= MOST_DRIFT or attempt == ATTEMPTS - 1:
+        rows = _load_or_measure(files, place, effort)
+        drifts = {mpi: drift(files[mpi].table, rows[mpi]) for mpi in mpis}
+        unsteady = [mpi for mpi in mpis if max(drifts[mpi], 1 / drifts[mpi]) > MOST_DRIFT]
+        if not unsteady or attempt == ATTEMPTS - 1:
             break
-        console.note(f"{mpi}, {place}: native takes {changed:.2f} times what it took while tuning: once more")
-        table.unlink()
-        result.unlink()
-    return rows
+        for mpi in unsteady:
+            console.note(f"{mpi}, {place}: native takes {drifts[mpi]:.2f} times what it took while tuning: once more")
+            files[mpi].table.unlink()
+        for its in files.values():
+            its.result.unlink()
+    return [row for mpi in mpis for row in rows[mpi]]
 
 
-def _load_or_measure(mpi: Mpi, place: Place, effort: Effort, files: tuple[Path, Path]) -> list[Row]:
-    table, result = files
-    if result.exists():
-        return [Row(**fields) for fields in json.loads(result.read_text())]
-    if not table.exists() or table.with_name(table.name + ".journal").exists():
-        _tune(mpi, place, effort, table)
+def _load_or_measure(files: Mapping[Mpi, Files], place: Place, effort: Effort) -> dict[Mpi, list[Row]]:
+    """Rounds are run by all MPIs in turn, so that what is compared between them was measured within minutes."""
+    missing = {mpi: its for mpi, its in files.items() if not its.result.exists()}
+    for mpi, its in missing.items():
+        if not its.table.exists() or its.table.with_name(its.table.name + ".journal").exists():
+            _tune(mpi, place, effort, its.table)
+    for number in range(effort.rounds):
+        for mpi, its in missing.items():
+            if not its.round(number).exists():
+                _measure_round(mpi, place, effort, its, number)
+    for mpi, its in missing.items():
+        rounds = [its.round(number) for number in range(effort.rounds)]
+        samples = [Sample(**fields) for file in rounds for fields in json.loads(file.read_text())]
+        _save(its.result, condense(samples, str(mpi)))
+        for file in rounds:
+            file.unlink()
+    return {mpi: [Row(**fields) for fields in json.loads(its.result.read_text())] for mpi, its in files.items()}
+
+
+def _measure_round(mpi: Mpi, place: Place, effort: Effort, files: Files, number: int) -> None:
     hosts = cluster.hosts(cluster.load(), place.ranks) if place.is_lab else None
     plan = Plan(
         OPERATIONS,
         LAB_SIZES if place.is_lab else SIZES,
         hosts.ranks if hosts else place.ranks,
-        effort.rounds,
-        effort.budget_ms,
-        settings={"ESPALIER_TABLE": str(table.resolve())},
+        rounds=1,
+        budget_ms=effort.budget_ms,
+        settings={"ESPALIER_TABLE": str(files.table.resolve())},
         hosts=hosts,
     )
-    total = plan.rounds * (len(plan.sizes) * (len(OPERATIONS) - 1) + 1)
-    with console.progress(f"{mpi}, {place}: measuring", total) as tell:
-        rows = measure(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
-    part = result.with_suffix(".part")
-    part.write_text(json.dumps([asdict(row) for row in rows], indent=1))
-    part.replace(result)
-    return rows
+    total = len(plan.sizes) * (len(OPERATIONS) - 1) + 1
+    with console.progress(f"{mpi}, {place}: round {number + 1} of {effort.rounds}", total) as tell:
+        samples = run_worker(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
+    _save(files.round(number), samples)
+
+
+def _save(file: Path, items: Iterable[Sample | Row]) -> None:
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps([asdict(item) for item in items], indent=1))
+    part.replace(file)
 
 
 def _tune(mpi: Mpi, place: Place, effort: Effort, table: Path) -> None:
@@ -257,7 +295,7 @@ def main(
     mpis = [select_mpi(name) for name in mpi.split(",")]
     reached = True
     for place in places:
-        rows = [row for one in mpis for row in tune_and_measure(one, place, effort, output)]
+        rows = tune_and_measure(mpis, place, effort, output)
         reached = print_verdicts(place, rows, effort) and reached
     raise typer.Exit(0 if reached else 1)
 

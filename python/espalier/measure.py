@@ -98,6 +98,11 @@ class Plan:
 
 def measure(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sample: None) -> list[Row]:
     """Runs the worker under `mpi` and condenses its rounds. Raises UserError if the job fails or says nothing."""
+    return condense(run_worker(mpi, plan, progress), str(mpi))
+
+
+def run_worker(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sample: None) -> list[Sample]:
+    """What the worker measured under `mpi`. Raises UserError if the job fails or says nothing."""
     worker = [str(find_bench_worker(mpi.abi)), "--ops", ",".join(plan.ops)]
     worker += ["--sizes", ",".join(str(size) for size in plan.sizes), "--rounds", str(plan.rounds)]
     worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
@@ -111,7 +116,7 @@ def measure(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sa
         samples.append(sample)
     if not samples:
         raise UserError(f"the benchmark under {mpi} printed no result", "see its messages above; try: espalier doctor")
-    return condense(samples, str(mpi))
+    return samples
 
 
 def condense(samples: Iterable[Sample], mpi: str) -> list[Row]:

@@ -13,7 +13,8 @@ from types import ModuleType
 import pytest
 
 from espalier.errors import UserError
-from espalier.measure import Row
+from espalier.measure import Plan, Row, Sample
+from espalier.mpis import Abi, Family, Mpi
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 
@@ -137,3 +138,31 @@ def test_the_summary_goes_between_its_marks_only(measures_page: ModuleType, tmp_
 
 def write_rows(file: Path, rows: list[Row]) -> None:
     file.write_text(json.dumps([asdict(it) for it in rows]))
+
+
+def test_mpis_take_their_rounds_in_turn_and_a_run_goes_on_where_it_was_cut(
+    measures: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def run(mpi: Mpi, plan: Plan, progress: object) -> list[Sample]:
+        asked.append(str(mpi))
+        return [Sample("bcast", 64, 0, 2, 1, 4.0, 2.0, 4.0, "tiny")]
+
+    def tune(mpi: Mpi, place: object, effort: object, table: Path) -> None:
+        table.write_text('{"rows": []}')
+
+    monkeypatch.setattr(measures, "run_worker", run)
+    monkeypatch.setattr(measures, "_tune", tune)
+    one, other = (Mpi(family, "1", Abi.MPICH, Path(family.value), None, "") for family in (Family.MPICH, Family.INTEL))
+    place, effort = measures.Place(2), measures.Effort("1m", 3, 40)
+    (tmp_path / "mpich-1-2-ranks.round-0.json").write_text(json.dumps([asdict(run(one, None, None)[0])]))  # type: ignore[arg-type]
+    asked.clear()
+
+    rows = measures.tune_and_measure([one, other], place, effort, tmp_path)
+
+    assert asked == [str(other), str(one), str(other), str(one), str(other)]
+    assert [(row.mpi, row.ratio_median) for row in rows] == [(str(one), 2.0), (str(other), 2.0)]
+    assert not list(tmp_path.glob("*.round-*")), "once condensed, rounds are not kept"
+    assert measures.tune_and_measure([one, other], place, effort, tmp_path) == rows
+    assert len(asked) == 5
