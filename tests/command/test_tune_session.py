@@ -13,6 +13,7 @@ from espalier.tuning.guidelines import check_guidelines
 from espalier.tuning.journal import Journal
 from espalier.tuning.problems import Problem, list_crossovers, list_problems
 from espalier.tuning.session import Options, OutOfTimeError, Session
+from espalier.tuning.summary import summarize
 from tuning_bench import SimulatedWorker, TimeOf, a_machine
 
 ABOUT = {"machine": "simulated"}
@@ -260,13 +261,27 @@ def test_a_guideline_that_fails_side_by_side_is_left_as_a_violation(tune) -> Non
 
 
 def test_on_samples_the_pick_meets_everything_on_the_grid(tmp_path: Path) -> None:
-    worker = SimulatedWorker(knob_cost)
+    worker = SimulatedWorker(lambda operation, size, arm: 9.0 if arm == "auto" else knob_cost(operation, size, arm))
     journal = Journal(tmp_path / "journal", ABOUT)
     session = Session(a_machine(2), lambda: worker, Options(samples=1), journal, time.monotonic() + 60)
     session.run([PROBLEMS[0]])
     (sample,) = session.result.samples
     assert sample["selections"] > 10
     assert sample["distance"] == 0.0
+
+
+def test_the_built_in_choice_is_measured_next_to_what_was_tuned(tmp_path: Path) -> None:
+    def time_of(operation: str, size: int, arm: str) -> float:
+        return 8.0 if arm == "auto" else knob_cost(operation, size, arm)
+
+    journal = Journal(tmp_path / "journal", ABOUT)
+    session = Session(
+        a_machine(2), lambda: SimulatedWorker(time_of), Options(samples=1), journal, time.monotonic() + 60
+    )
+    session.run([PROBLEMS[0]])
+    assert session.result.untuned == [{"operation": "broadcast", "bytes": 1 << 20, "ratio": 1.6}]
+    lines = summarize(session.result, 1, 2, 1.0).lines()
+    assert "without the table, the built-in choice takes 1.60 times as long" in lines
 
 
 def test_coarse_sizes_come_first_and_each_problem_once() -> None:

@@ -61,6 +61,7 @@ def _document(leg: Leg) -> dict[str, Any]:
         "repaired": [str(violation) for violation in result.repaired],
         "apparent": [str(violation) for violation in result.apparent],
         "samples": result.samples,
+        "untuned": result.untuned,
         "curves": result.curves,
         "remarks": result.remarks,
     }

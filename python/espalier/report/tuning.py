@@ -42,6 +42,9 @@ _CURVES = {
     "connections": ("16 x 64K on each connection, by their number", "connections", ""),
 }
 
+# Without the table: what is worth a line.
+_SLOWER = 1.2
+
 
 def write_report(result: Result, summary: Summary, signature: Any, shape: Shape, mpi: str, path: Path) -> None:
     """Writes the page to `path`, complete or not at all."""
@@ -58,6 +61,9 @@ def write_report(result: Result, summary: Summary, signature: Any, shape: Shape,
             _findings("Guidelines that deciding again has put right", [str(it) for it in result.repaired]),
             _findings("Guidelines that hold side by side, though not by these times", list(map(str, result.apparent))),
             _findings("Tried against everything on the grid", [_sample(sample) for sample in result.samples]),
+            _findings(
+                "Clearly slower without the table", [_untuned(it) for it in result.untuned if it["ratio"] > _SLOWER]
+            ),
             _findings("Remarks", result.remarks),
             _numbers(decisions),
         ]
@@ -164,6 +170,11 @@ def _sample(sample: Mapping[str, Any]) -> str:
     if best == pick:
         return f"{what}: none of {count} selections is faster than the pick {pick}"
     return f"{what}: of {count} selections {best} is the fastest, {sample['distance']:.0%} faster than the pick {pick}"
+
+
+def _untuned(found: Mapping[str, Any]) -> str:
+    what = f"{found['operation']} {format_bytes(found['bytes'])}"
+    return f"{what}: the built-in choice takes {found['ratio']:.2f} times as long as what was tuned"
 
 
 def _numbers(decisions: Iterable[Decision]) -> str:

@@ -27,7 +27,6 @@ class Decision:
     rounds_run: int = 0  # arms × rounds
     rounds_exhaustive: int = 0  # what trying everything on the grid would have taken
     disturbance: float = 1.0  # by which factor native differed from itself in the duel
-    builtin_us: float = 0.0  # of what the library chooses by itself; 0 where it was not measured
 
     def to_json(self) -> dict[str, Any]:
         """For the journal and for --json."""

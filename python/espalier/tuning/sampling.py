@@ -1,4 +1,4 @@
-"""How far is a pick from the best of everything on the grid?"""
+"""How far is a pick from the best of everything on the grid, and the built-in choice from a pick?"""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from espalier.tuning.candidates import Machine
 from espalier.tuning.decisions import Decision
 from espalier.tuning.racing import BLOCK_ROUNDS, DUEL_ROUNDS, MOST_ARMS, Measure
 from espalier.tuning.worker import ArmTimes
+
+AUTO = "auto"
 
 
 def compare_with_all(machine: Machine, decision: Decision, measure: Measure) -> dict[str, Any]:
@@ -37,6 +39,19 @@ def compare_with_all(machine: Machine, decision: Decision, measure: Measure) -> 
         "best": fastest if share < 1 else pick,
         "distance": round(1 / share - 1, 3),
     }
+
+
+def compare_with_builtin(decision: Decision, measure: Measure) -> dict[str, Any] | None:
+    """What a job without this table pays: the time of the built-in choice over the selection's, side by side.
+
+    1 where both are the same; None where one of them is refused.
+    """
+    own, builtin = measure([decision.selection, AUTO], BLOCK_ROUNDS)
+    if own.refused or builtin.refused:
+        return None
+    is_same = own.said and own.said == builtin.said
+    ratio = 1.0 if is_same else round(_share(builtin, own), 3)
+    return {"operation": decision.problem.operation, "bytes": decision.problem.bytes, "ratio": ratio}
 
 
 def _share(one: ArmTimes, other: ArmTimes) -> float:

@@ -17,7 +17,7 @@ from espalier.tuning.journal import Journal
 from espalier.tuning.place import learn_groups, learn_messages
 from espalier.tuning.problems import EXCHANGED, Problem, list_crossovers, list_forms
 from espalier.tuning.racing import BLOCK_ROUNDS, MOST_ARMS, MOST_BLOCKS, NATIVE, Race, duel, race
-from espalier.tuning.sampling import compare_with_all
+from espalier.tuning.sampling import compare_with_all, compare_with_builtin
 from espalier.tuning.table import rows_of, selection_at
 from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
 
@@ -47,6 +47,7 @@ class Result:
     repaired: list[Violation] = field(default_factory=list)  # by deciding again
     apparent: list[Violation] = field(default_factory=list)  # left in the table's times, but not side by side
     samples: list[dict[str, Any]] = field(default_factory=list)
+    untuned: list[dict[str, Any]] = field(default_factory=list)  # what the built-in choice takes, as multiples
     remarks: list[str] = field(default_factory=list)
     is_complete: bool = False
 
@@ -101,6 +102,7 @@ class Session:
         self._repeat_wins()
         self._keep_guidelines()
         self._settle_forms(problems)
+        self._try_without_table()
         self._sample(problems)
         self.result.is_complete = True
 
@@ -146,7 +148,6 @@ class Session:
         best = self._race(problem, [*candidates.seeds(machine, problem), *more])
         rounds = best.rounds_run
         refused = dict(best.refused)
-        builtin = self._builtin_time(problem, best)
         winner = best.leader
         for _ in range(_SEARCH_STEPS):
             around = candidates.neighbours(machine, problem, winner) if winner is not None else []
@@ -163,7 +164,7 @@ class Session:
         self._remark_refusals(problem, refused)
         decision = decide(problem, winner, fight, self._options.margin, next(iter(refused.values()), ""))
         grid = candidates.count_exhaustive(machine, problem) * BLOCK_ROUNDS * MOST_BLOCKS
-        return replace(decision, rounds_run=rounds, rounds_exhaustive=max(grid, rounds), builtin_us=builtin)
+        return replace(decision, rounds_run=rounds, rounds_exhaustive=max(grid, rounds))
 
     def _race(self, problem: Problem, arms: Sequence[str]) -> Race:
         """A race of any number of arms: in heats where there are too many for one."""
@@ -178,12 +179,6 @@ class Session:
             final.refused |= heat.refused
             final.seen = {**heat.seen, **final.seen}
         return final
-
-    def _builtin_time(self, problem: Problem, best: Race) -> float:
-        machine = self._machine
-        text = str(machine.core.choose(machine.topology, problem.operation, problem.bytes).choice)
-        tiny = candidates.is_valid(machine, problem, "tiny")
-        return round(best.seen.get("tiny" if tiny else text, 0.0), 3)
 
     def _measure(self, problem: Problem) -> Callable[[Sequence[str], int], list[ArmTimes]]:
         def measure(arms: Sequence[str], rounds: int) -> list[ArmTimes]:
@@ -311,6 +306,21 @@ class Session:
         ]
         return [text for text in dict.fromkeys(found) if candidates.is_valid(self._machine, problem, text)]
 
+    def _try_without_table(self) -> None:
+        """How good is the built-in choice where there is no table? Measured next to what the table selects."""
+        if self._options.samples == 0 or self.result.untuned:
+            return
+        decided = [it for it in self.result.decisions.values() if it.calls and not it.problem.is_uneven]
+        try:
+            for decision in decided:
+                self._check_time()
+                self.on_progress(f"without the table: {decision.problem}", 0)
+                found = compare_with_builtin(decision, self._measure(decision.problem))
+                self.result.untuned += [found] if found else []
+        except WorkerLostError as error:
+            self._lose("without the table", error)
+        self._journal.append({"untuned": self.result.untuned})
+
     def _sample(self, problems: Sequence[Problem]) -> None:
         """How far is the pick from the best of everything on the grid? Measured on a few problems, evenly chosen."""
         tuned = [it for it in (self.result.decisions[problem] for problem in problems) if it.best and it.best != "tiny"]
@@ -361,6 +371,8 @@ class Session:
             self.result.curves[entry["curve"]] = entry["points"]
         elif "sample" in entry:
             self.result.samples.append(entry["sample"])
+        elif "untuned" in entry:
+            self.result.untuned = entry["untuned"]
 
     def _check_time(self) -> None:
         if time.monotonic() > self._deadline:

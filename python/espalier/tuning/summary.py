@@ -24,6 +24,7 @@ class Summary:
     rounds_run: int  # arms × rounds of all races
     rounds_exhaustive: int  # of trying everything on the grid as often
     worst_distance: float | None  # of the samples: by how much the best of everything is faster than the pick
+    untuned: float | None  # the built-in choice's time over what the table selects, where both were measured
     violations: int
     repaired: int
     apparent: int  # guidelines that the table's times violate, but not the same calls side by side
@@ -43,6 +44,8 @@ class Summary:
         if self.worst_distance is not None:
             best = f"the best was at most {self.worst_distance:.0%}" if self.worst_distance >= 0.005 else "nothing was"
             lines.append(f"where everything was tried, {best} faster than the pick")
+        if self.untuned is not None:
+            lines.append(f"without the table, the built-in choice takes {self.untuned:.2f} times as long")
         if self.violations or self.repaired or self.apparent:
             lines.append(
                 f"guidelines: {self.repaired} violations repaired by deciding again, {self.apparent} that only the "
@@ -69,6 +72,7 @@ def summarize(result: Result, problems: int, ranks: int, seconds: float) -> Summ
         rounds_run=sum(decision.rounds_run for decision in measured),
         rounds_exhaustive=sum(decision.rounds_exhaustive for decision in measured),
         worst_distance=max((sample["distance"] for sample in result.samples), default=None),
+        untuned=geometric_mean(it["ratio"] for it in result.untuned) if result.untuned else None,
         violations=len(result.violations),
         repaired=len(result.repaired),
         apparent=len(result.apparent),
