@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from espalier import console
+from espalier.commands.operations import pick_operations
 from espalier.errors import UserError
 from espalier.lab import cluster
 from espalier.measure import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, measure
@@ -58,7 +59,8 @@ def bench(
         raise UserError(f"--type: '{type_}' is no type of elements", f"known: {', '.join(TYPES)}")
     hosts = cluster.hosts(cluster.load(), ppn) if lab else None
     ranks = hosts.ranks if hosts else ranks
-    plan = Plan(_parse_ops(ops), _parse_sizes(sizes), ranks, rounds, budget_ms, type_, cold, variables, hosts)
+    operations = pick_operations(ops, OPERATIONS, {"broadcast": "bcast"})
+    plan = Plan(operations, _parse_sizes(sizes), ranks, rounds, budget_ms, type_, cold, variables, hosts)
     mpis = [select_mpi(name) for name in against.split(",")] if against else [_one_mpi(mpi)]
     rows = [row for one in mpis for row in _measure_with_progress(one, plan)]
     if json:
@@ -85,19 +87,6 @@ def best_peer(row: Row, rows: Iterable[Row], count: int) -> dict[str, Any]:
 
 def _one_mpi(wanted: str | None) -> Mpi:
     return select_mpi(wanted) if wanted is not None else find_default_mpi()
-
-
-def _parse_ops(text: str) -> list[str]:
-    ops = [op.strip().removeprefix("MPI_").lower() for op in text.split(",") if op.strip()]
-    ops = ["bcast" if op == "broadcast" else op for op in ops]
-    if ops == ["all"]:
-        return list(OPERATIONS)
-    for op in ops:
-        if op not in OPERATIONS:
-            raise UserError(f"--ops: '{op}' is no operation of Espalier", f"known: all, {', '.join(OPERATIONS)}")
-    if not ops:
-        raise UserError("--ops names no operation", f"known: all, {', '.join(OPERATIONS)}")
-    return ops
 
 
 def _parse_sizes(text: str | None) -> list[int]:

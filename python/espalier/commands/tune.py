@@ -30,7 +30,7 @@ _INTERRUPTED = 130  # as shells report it
 
 
 def tune(
-    ops: Annotated[str | None, typer.Option(help="Operations, separated by commas. Default: all.")] = None,
+    ops: Annotated[str, typer.Option(help="`all`, or operations separated by commas.")] = "all",
     sizes: Annotated[str | None, typer.Option(help="Sizes, separated by commas: 4,1K,1M. Default: 4 to 4M.")] = None,
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
     budget: Annotated[str, typer.Option(help="Most time to spend: 90s, 10m, 1h.")] = "10m",

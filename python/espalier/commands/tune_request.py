@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from espalier.commands.operations import pick_operations
 from espalier.errors import UserError
 from espalier.lab import cluster
 from espalier.launch import Hosts
@@ -57,19 +58,11 @@ def parse_duration(text: str) -> float:
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
-def parse_operations(core: Any, text: str | None) -> list[str]:
-    """Espalier's names for "bcast,MPI_Allreduce", all for None; raises UserError for what is none."""
+def parse_operations(core: Any, text: str) -> list[str]:
+    """Espalier's names for "bcast,MPI_Allreduce" or "all"; raises UserError for what is none."""
     available = {algorithm.operation for algorithm in core.algorithms()}
     known = [operation for operation in OPERATIONS if operation in available]
-    short = {"bcast": "broadcast", "reduce_scatter_block": "reduce_scatter"}
-    words = known if text is None else [word.strip().lower().removeprefix("mpi_") for word in text.split(",")]
-    operations = list(dict.fromkeys(short.get(word, word) for word in words if word))
-    for operation in operations:
-        if operation not in known:
-            raise UserError(f"--ops: '{operation}' is no operation of Espalier", f"known: {', '.join(known)}")
-    if not operations:
-        raise UserError("--ops names no operation", f"known: {', '.join(known)}")
-    return operations
+    return pick_operations(text, known, {"bcast": "broadcast", "reduce_scatter_block": "reduce_scatter"})
 
 
 def parse_transports(text: str) -> list[str]:
