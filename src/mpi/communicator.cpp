@@ -46,7 +46,7 @@ Known look_up(MPI_Comm comm) {
 
 }  // namespace
 
-thread_local Communicator::LastUsed Communicator::last_used_{};
+thread_local constinit Communicator::LastUsed Communicator::last_used_{};
 std::atomic<std::uint64_t> Communicator::generation_ = 1;
 
 Communicator* Communicator::find_existing(MPI_Comm comm) { return look_up(comm).communicator; }

@@ -82,7 +82,7 @@ class Communicator {
   static Communicator* find_slowly(MPI_Comm comm);
 
   // Generation 0 never is: a zeroed entry matches nothing.
-  ESPALIER_FAST_THREAD_LOCAL static thread_local LastUsed last_used_;
+  ESPALIER_FAST_THREAD_LOCAL static thread_local constinit LastUsed last_used_;
   static std::atomic<std::uint64_t> generation_;
 
   std::string refusal_;

@@ -100,7 +100,11 @@ Number find_number(MPI_Datatype type) {
   return Number::other;
 }
 
-Layout ask(MPI_Datatype type) {
+}  // namespace
+
+ESPALIER_FAST_THREAD_LOCAL thread_local constinit detail::Remembered detail::remembered[remembered_types] = {};
+
+Layout detail::ask(MPI_Datatype type) {
   Layout layout;
   MPI_Aint lower_bound = 0;
   native().Type_size_x(type, &layout.size);
@@ -108,32 +112,10 @@ Layout ask(MPI_Datatype type) {
   const Envelope envelope = envelope_of(type);
   layout.is_named = envelope.combiner == MPI_COMBINER_NAMED;
   layout.is_dense = is_dense(type, envelope);
-  if (layout.is_named) layout.number = find_number(type);
-  return layout;
-}
-
-struct Remembered {
-  MPI_Datatype type;
-  Layout layout;
-};
-
-// Direct mapped: a program uses few predefined types. `is_named` tells filled entries from empty ones.
-constexpr std::size_t slots = 8;
-ESPALIER_FAST_THREAD_LOCAL thread_local Remembered remembered[slots];
-
-// Handles are small integers or addresses of large objects: the upper bits of a product mix both.
-std::size_t slot_of(MPI_Datatype type) {
-  const auto bits = (std::uint64_t)type;  // C style: a number in MPICH, a pointer elsewhere
-  return (bits * 0x9e37'79b9'7f4a'7c15) >> 61;
-}
-
-}  // namespace
-
-Layout describe(MPI_Datatype type) {
-  Remembered& entry = remembered[slot_of(type)];
-  if (entry.type == type && entry.layout.is_named) return entry.layout;
-  const Layout layout = ask(type);
-  if (layout.is_named) entry = {type, layout};
+  if (layout.is_named) {
+    layout.number = find_number(type);
+    slot_of(type) = {type, layout};
+  }
   return layout;
 }
 

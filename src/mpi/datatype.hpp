@@ -1,6 +1,7 @@
 #pragma once
 // What we need to know about an MPI datatype: its size, and whether its data lie as plain bytes.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "mpi/native.hpp"
@@ -35,9 +36,33 @@ struct Layout {
   Number number = Number::other;
 };
 
+namespace detail {
+
+struct Remembered {
+  MPI_Datatype type;
+  Layout layout;
+};
+
+// Direct mapped: a program uses few predefined types. `is_named` tells filled entries from empty ones.
+inline constexpr std::size_t remembered_types = 8;
+ESPALIER_FAST_THREAD_LOCAL extern thread_local constinit Remembered remembered[remembered_types];
+
+// Handles are small integers or addresses of large objects: the upper bits of a product mix both.
+inline Remembered& slot_of(MPI_Datatype type) {
+  const auto bits = (std::uint64_t)type;  // C style: a number in MPICH, a pointer elsewhere
+  return remembered[(bits * 0x9e37'79b9'7f4a'7c15) >> 61];
+}
+
+Layout ask(MPI_Datatype type);
+
+}  // namespace detail
+
 /// `type` is not the null datatype. Predefined types are remembered; for others MPI is asked each time, since their
 /// handles come back for other types.
-Layout describe(MPI_Datatype type);
+inline Layout describe(MPI_Datatype type) {
+  const detail::Remembered& known = detail::slot_of(type);
+  return known.type == type && known.layout.is_named ? known.layout : detail::ask(type);
+}
 
 /// Elements at an address, as MPI_Pack and MPI_Unpack will take them: MPICH's refuse address 0, which is MPI_BOTTOM,
 /// although the standard allows it. Those are described from another address instead, by a displaced type that lives as

@@ -14,8 +14,9 @@
 namespace espalier::mpi {
 
 /// The code to return from an entry point. `pass_on` makes the same call on the native library.
+/// Inlined, so that arguments reach the call in registers.
 template <class Call, class PassOn>
-int enter(const Call& call, PassOn pass_on) noexcept {
+[[gnu::always_inline]] inline int enter(const Call& call, const PassOn& pass_on) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;  // find_native has said why
   std::optional<int> code;

@@ -68,18 +68,20 @@ const char* fill(Native& table) {
   return nullptr;
 }
 
-std::atomic<const Native*> found = nullptr;
+}  // namespace
 
-const Native* search() {
+std::atomic<const Native*> detail::native_table = nullptr;
+
+const Native* detail::search_native() {
   static std::mutex mutex;
   static bool has_complained = false;
   const std::lock_guard lock(mutex);
-  if (const Native* table = found.load(std::memory_order_acquire)) return table;
+  if (const Native* table = native_table.load(std::memory_order_acquire)) return table;
   if (dlsym(RTLD_DEFAULT, "PMPI_Init") == nullptr) local_library = find_local_library();
   static Native table;
   const char* missing = fill(table);
   if (missing == nullptr) {
-    found.store(&table, std::memory_order_release);
+    native_table.store(&table, std::memory_order_release);
     return &table;
   }
   if (!has_complained)
@@ -90,8 +92,6 @@ const Native* search() {
   has_complained = true;
   return nullptr;
 }
-
-}  // namespace
 
 // The global search comes first, and begins with the program: it may hold the copies (copy relocations, Fortran common
 // blocks) of data objects that the whole process, libmpi included, then uses. We define no PMPI name ourselves.
@@ -104,12 +104,5 @@ void* find_symbol(const char* name) {
 #if defined(OPEN_MPI)
 void* find_predefined(const char* symbol) { return find_symbol(symbol); }
 #endif
-
-const Native* find_native() {
-  const Native* table = found.load(std::memory_order_acquire);
-  return table != nullptr ? table : search();
-}
-
-const Native& native() { return *found.load(std::memory_order_relaxed); }
 
 }  // namespace espalier::mpi

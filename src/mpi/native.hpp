@@ -1,6 +1,8 @@
 #pragma once
 // The MPI underneath, as a table of its PMPI functions and handles, found when the first collective is called.
 
+#include <atomic>
+
 #include "mpi/abi.hpp"
 
 // Every function of the native library that we use, once. Those of the second list may be missing (MPI 3 libraries).
@@ -49,12 +51,20 @@ struct Native {
   MPI_Request request_null;
 };
 
+namespace detail {
+extern std::atomic<const Native*> native_table;  ///< null until it has been found
+const Native* search_native();
+}  // namespace detail
+
 /// The table, or null when no MPI can be found in this process: then one line on stderr says so, once. Thread safe;
 /// after the first success one load.
-const Native* find_native();
+inline const Native* find_native() {
+  const Native* table = detail::native_table.load(std::memory_order_acquire);
+  return table != nullptr ? table : detail::search_native();
+}
 
 /// The same table where it is known to exist: everywhere below an entry point.
-const Native& native();
+inline const Native& native() { return *detail::native_table.load(std::memory_order_relaxed); }
 
 /// An object or function of the loaded MPI by name, for what has no declaration; null when there is none.
 void* find_symbol(const char* name);

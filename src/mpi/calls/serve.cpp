@@ -52,13 +52,6 @@ int report_mismatch(MPI_Comm comm) {
   return MPI_ERR_TRUNCATE;
 }
 
-Communicator* find_served(MPI_Comm comm, Operation operation) {
-  Communicator* communicator = Communicator::find(comm);
-  if (communicator == nullptr || communicator->engine() != nullptr) return communicator;
-  communicator->count_native(operation);
-  return nullptr;
-}
-
 std::optional<int> leave(Operation operation, const char* reason) {
   Library::get().statistics().add_native(operation, reason, 1);
   return std::nullopt;
@@ -71,13 +64,6 @@ bool is_forbidden_alias(const Side& part, const Side& whole, Bytes offset) {
          part.plain() == whole.plain() + offset;
 }
 
-Entry* prepare(Communicator& communicator, const Problem& problem) {
-  Entry& entry = communicator.engine()->prepare(problem);
-  if (entry.kind != Entry::Kind::native) return &entry;
-  ++entry.calls;
-  return nullptr;
-}
-
 std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Problem& problem, const Sides& sides) {
   Entry* entry = prepare(communicator, problem);
   if (entry == nullptr) return std::nullopt;
@@ -88,12 +74,6 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Proble
     return run(communicator, comm, *entry, plain(sides.input), plain(sides.output));
   const int code = run_staged(communicator, comm, *entry, sides);
   return code == MPI_SUCCESS && sides.is_mismatched ? report_mismatch(comm) : code;
-}
-
-int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input, std::byte* output,
-        const execute::Reducer* reducer) {
-  if (communicator.is_broken) return fail(communicator, comm);
-  return communicator.engine()->run(entry, input, output, reducer) ? MPI_SUCCESS : fail(communicator, comm);
 }
 
 int fail(Communicator& communicator, MPI_Comm comm) {

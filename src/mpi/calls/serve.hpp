@@ -11,7 +11,12 @@
 namespace espalier::mpi {
 
 /// A communicator that Espalier serves, or null: then the call is native and has been counted.
-Communicator* find_served(MPI_Comm comm, plan::Operation operation);
+inline Communicator* find_served(MPI_Comm comm, plan::Operation operation) {
+  Communicator* communicator = Communicator::find(comm);
+  if (communicator == nullptr || communicator->engine() != nullptr) return communicator;
+  communicator->count_native(operation);
+  return nullptr;
+}
 
 /// Counts a call that native is to do, for a reason. Always empty.
 std::optional<int> leave(plan::Operation operation, const char* reason);
@@ -47,16 +52,24 @@ int check_committed(const Sides& sides, MPI_Comm comm);
 int report_mismatch(MPI_Comm comm);
 
 /// What was decided for a problem, or null: then the call is native and has been counted.
-Entry* prepare(Communicator& communicator, const plan::Problem& problem);
+inline Entry* prepare(Communicator& communicator, const plan::Problem& problem) {
+  Entry& entry = communicator.engine()->prepare(problem);
+  if (entry.kind != Entry::Kind::native) return &entry;
+  ++entry.calls;
+  return nullptr;
+}
 
 /// prepare(), and if the call is ours, does it.
 std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::Problem& problem, const Sides& sides);
 
-/// Runs what was prepared on plain bytes and returns MPI's code.
-int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input, std::byte* output,
-        const execute::Reducer* reducer = nullptr);
-
 /// A transport broke: the communicator is unusable from now on. Calls its error handler and returns the code.
 int fail(Communicator& communicator, MPI_Comm comm);
+
+/// Runs what was prepared on plain bytes and returns MPI's code.
+inline int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input, std::byte* output,
+               const execute::Reducer* reducer = nullptr) {
+  if (communicator.is_broken) return fail(communicator, comm);
+  return communicator.engine()->run(entry, input, output, reducer) ? MPI_SUCCESS : fail(communicator, comm);
+}
 
 }  // namespace espalier::mpi
