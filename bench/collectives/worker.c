@@ -20,7 +20,7 @@
 #include <espalier/espalier.h>
 
 enum { NATIVE, ESPALIER, CONTROL, ARMS };
-enum { BATCH = 8, MAX_CALLS = 20000, MAX_SIZES = 64, MAX_OPERATIONS = 64 };
+enum { BATCH = 8, TURNS = 4, MAX_CALLS = 20000, MAX_SIZES = 64, MAX_OPERATIONS = 64 };
 
 static struct {
   const struct operation* operations[MAX_OPERATIONS];
@@ -104,26 +104,40 @@ static void reduce_samples(struct samples* samples, double* p50, double* p10) {
   *p10 = took[samples->count / 10];
 }
 
-/* BATCH calls of one arm, after one that is not timed: it takes the blame for what the arm before left in the caches.
+/* So many calls of one arm, after one that is not timed: it takes the blame for what the arm before left in the caches.
  */
-static void run_batch(int arm, const struct problem* problem, const struct buffers* buffers, struct samples* samples) {
+static void run_batch(int arm, int calls, const struct problem* problem, const struct buffers* buffers,
+                      struct samples* samples) {
   static int turn;
   run_arm(arm, problem, buffers, turn);
-  for (int i = 0; i < BATCH; ++i) time_call(arm, problem, buffers, ++turn, samples);
+  for (int i = 0; i < calls; ++i) time_call(arm, problem, buffers, ++turn, samples);
+}
+
+/* Calls of one batch: fewer than BATCH where one native call takes so long (between slow links, a second) that a round
+ * of full batches would take more than ten times its budget. Rank 0's clock decides for all. */
+static int derive_batch(const struct problem* problem, const struct buffers* buffers) {
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const double begin = now_us();
+  run_arm(NATIVE, problem, buffers, 0);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const double fit = 10 * options.budget_us / (TURNS * (now_us() - begin));
+  int calls = fit < 1 ? 1 : fit < BATCH ? (int)fit : BATCH;
+  PMPI_Bcast(&calls, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return calls;
 }
 
 /* Batches of each arm in turn until the budget is spent; rank 0 says when, so that all ranks make the same calls.
  * Native and Espalier alternate: long messages find the caches for several calls as the arm before has left them, so
  * that an arm that follows its like has it better (1M: by a fifth). */
-static void run_round(const struct problem* problem, const struct buffers* buffers, struct samples samples[ARMS]) {
-  static const int order[] = {NATIVE, ESPALIER, CONTROL, ESPALIER};
+static void run_round(const struct problem* problem, const struct buffers* buffers, int batch,
+                      struct samples samples[ARMS]) {
+  static const int order[TURNS] = {NATIVE, ESPALIER, CONTROL, ESPALIER};
   double begin = now_us();
   int go_on = 1;
   for (int arm = 0; arm < ARMS; ++arm) samples[arm].count = 0;
   while (go_on) {
-    for (int i = 0; i < (int)(sizeof(order) / sizeof(*order)); ++i)
-      run_batch(order[i], problem, buffers, &samples[order[i]]);
-    go_on = now_us() - begin < options.budget_us && samples[ESPALIER].count + 2 * BATCH <= MAX_CALLS;
+    for (int i = 0; i < TURNS; ++i) run_batch(order[i], batch, problem, buffers, &samples[order[i]]);
+    go_on = now_us() - begin < options.budget_us && samples[ESPALIER].count + 2 * batch <= MAX_CALLS;
     PMPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
 }
@@ -149,9 +163,10 @@ static void measure(const struct operation* operation, long bytes) {
   if (!make_problem(operation, bytes, MPI_COMM_WORLD, &problem)) fail("out of memory", "");
   struct buffers buffers = make_buffers(&problem);
   check_data(&problem, &buffers);
+  const int batch = derive_batch(&problem, &buffers);
   for (int round = 0; round < options.rounds; ++round) {
     double p50[ARMS] = {0}, p10[ARMS] = {0};
-    run_round(&problem, &buffers, samples);
+    run_round(&problem, &buffers, batch, samples);
     for (int arm = 0; arm < ARMS; ++arm) reduce_samples(&samples[arm], &p50[arm], &p10[arm]);
     if (job.rank == 0) print_round(&problem, round, samples[0].count, p50, p10);
   }
