@@ -1,12 +1,16 @@
 // Allgather: each node's blocks go to its leader, leaders exchange whole nodes, and what arrives is spread on the node
 // while the next round is on the wire.
 //
+//     node 0   ──[0]──► ──[0]──►            a ring hands each segment on as soon as it is there: its links never idle,
+//     node 1        └──[0]──► ──[0]──►      however much the nodes' data differ
+//
 // Leaders hold the data node by node, so that a node's blocks are one message however the ranks are placed. Under block
 // placement that is rank order already and the exchange runs in `output`; otherwise it runs in `scratch`.
 
 #include "collectives/allgather.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "collectives/in_flight.hpp"
 #include "collectives/node_order.hpp"
@@ -69,41 +73,99 @@ struct LeaderData {
   }
 };
 
+/// One message.
+struct Piece {
+  Bytes begin;
+  Bytes bytes;
+};
+
 /// One leader's messages, rounds finished in the order in which they were started. Receives of a round are waited for
 /// at its end, sends as late as possible.
 class LeaderExchange {
  public:
-  LeaderExchange(Builder& builder, const LeaderData& data, const leaders::Speakers& speakers)
-      : builder_(builder), data_(data), speakers_(speakers), receives_(builder), sends_(builder, sends_ahead) {}
+  /// Messages have `segment` bytes at most; 0 sets no bound.
+  LeaderExchange(Builder& builder, const LeaderData& data, const leaders::Speakers& speakers, Bytes segment)
+      : builder_(builder),
+        data_(data),
+        speakers_(speakers),
+        segment_(segment),
+        receives_(builder),
+        sends_(builder, sends_ahead) {}
+
+  /// What arrives in a round, message by message; none is empty.
+  std::vector<Piece> arrivals(const Round& round) const { return cut(round.incoming); }
 
   void start(const Round& round) {
-    for (const Nodes& nodes : round.incoming)
-      if (data_.bytes(nodes) > 0)
-        receives_.add(builder_.recv(leader_of(round.from), data_.buffer(), data_.begin(nodes), data_.bytes(nodes)));
-    for (const Nodes& nodes : round.outgoing)
-      if (data_.bytes(nodes) > 0) send(leader_of(round.to), nodes);
+    for (const Piece& piece : arrivals(round)) expect(round.from, piece);
+    for (const Piece& piece : cut(round.outgoing)) send(round.to, piece);
   }
-
-  void finish_receives(const Round& round) {
-    for (const Nodes& nodes : round.incoming)
-      if (data_.bytes(nodes) > 0) receives_.finish_oldest();
+  void expect(int from, const Piece& piece) {
+    receives_.add(builder_.recv(leader_of(from), data_.buffer(), piece.begin, piece.bytes));
   }
+  void send(int to, const Piece& piece) {
+    sends_.make_room();
+    sends_.add(builder_.send(leader_of(to), data_.buffer(), piece.begin, piece.bytes));
+  }
+  void finish_receive() { receives_.finish_oldest(); }
   void finish_sends() { sends_.finish_all(); }
 
  private:
   Rank leader_of(int node) const { return speakers_.of(NodeId(node)); }
 
-  void send(Rank to, const Nodes& nodes) {
-    sends_.make_room();
-    sends_.add(builder_.send(to, data_.buffer(), data_.begin(nodes), data_.bytes(nodes)));
+  std::vector<Piece> cut(const Nodes (&parts)[2]) const {
+    std::vector<Piece> pieces;
+    for (const Nodes& nodes : parts)
+      for (Bytes done = 0, whole = data_.bytes(nodes), length = 0; done < whole; done += length) {
+        length = segment_ == 0 ? whole : std::min(segment_, whole - done);
+        pieces.push_back({data_.begin(nodes) + done, length});
+      }
+    return pieces;
   }
 
   Builder& builder_;
   const LeaderData& data_;
   const leaders::Speakers& speakers_;
+  Bytes segment_;
   InFlight receives_;
   InFlight sends_;
 };
+
+using Pass = std::function<void(const Piece&)>;
+
+/// What a round brought is spread while the next one is under way.
+void run_exchange(const std::vector<Round>& rounds, LeaderExchange& exchange, bool is_leader, const Piece& own,
+                  const Pass& pass) {
+  if (is_leader) exchange.start(rounds.front());
+  pass(own);
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    const std::vector<Piece> arrivals = exchange.arrivals(rounds[i]);
+    for (std::size_t k = 0; is_leader && k < arrivals.size(); ++k) exchange.finish_receive();
+    if (is_leader && i + 1 < rounds.size()) exchange.start(rounds[i + 1]);
+    for (const Piece& piece : arrivals) pass(piece);
+  }
+}
+
+/// Round a ring what arrives in one round leaves `at_once` rounds later: message by message, each as soon as it is
+/// there, and then it is spread. As many receipts stay open as a round has messages.
+void run_ring(const std::vector<Round>& rounds, std::size_t at_once, LeaderExchange& exchange, bool is_leader,
+              const Piece& own, const Pass& pass) {
+  if (is_leader) exchange.start(rounds.front());
+  pass(own);
+  for (std::size_t i = 1; is_leader && i < std::min(at_once, rounds.size()); ++i) exchange.start(rounds[i]);
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    const Round* later = i + at_once < rounds.size() ? &rounds[i + at_once] : nullptr;
+    const std::vector<Piece> arrivals = exchange.arrivals(rounds[i]);
+    std::vector<Piece> expected;
+    if (later != nullptr) expected = exchange.arrivals(*later);
+    for (std::size_t k = 0; k < std::max(arrivals.size(), expected.size()); ++k) {
+      const bool arrives = k < arrivals.size();
+      if (is_leader && arrives) exchange.finish_receive();
+      if (is_leader && k < expected.size()) exchange.expect(later->from, expected[k]);
+      if (is_leader && arrives && later != nullptr) exchange.send(later->to, arrivals[k]);
+      if (arrives) pass(arrivals[k]);
+    }
+  }
+}
 
 void copy_to_rank_order(Builder& builder, const LeaderData& data) {
   if (data.buffer() == Buffer::output) return;
@@ -125,28 +187,20 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
                       data.buffer());
 
   smp::Spread spread(builder, choice, leader, data.buffer(), smp::Placement(data.order));
-  LeaderExchange exchange(builder, data, speakers);
-  const auto pass = [&](const Nodes& nodes) {
-    if (data.bytes(nodes) > 0) spread.pass(data.begin(nodes), data.bytes(nodes));
+  const bool is_ring = choice.between == Between::ring;
+  LeaderExchange exchange(builder, data, speakers, is_ring ? choice.segment : 0);
+  const Pass pass = [&](const Piece& piece) {
+    if (piece.bytes > 0) spread.pass(piece.begin, piece.bytes);
   };
   const std::vector<Round> rounds = derive_rounds(builder, problem, choice);
   builder.expect_steps(rounds.size() * steps_per_round);
-  std::size_t started = 0;
-  const auto start_up_to = [&](std::size_t count) {
-    for (; started < std::min(count, rounds.size()); ++started)
-      if (is_leader) exchange.start(rounds[started]);
-  };
-  // What a round brought is spread while the next one is under way. The other way round a ring begins behind the first:
-  // if both shared the link in step, what they bring would come at once, and the node be idle before.
-  const std::size_t at_once = goes_both_ways(choice, topology.nodes()) ? 2 : 1;
-  start_up_to(1);
-  pass({node, 1});
-  start_up_to(at_once);
-  for (std::size_t i = 0; i < rounds.size(); ++i) {
-    if (is_leader) exchange.finish_receives(rounds[i]);
-    start_up_to(i + 1 + at_once);
-    for (const Nodes& nodes : rounds[i].incoming) pass(nodes);
-  }
+  const Piece own{data.begin({node, 1}), data.bytes({node, 1})};
+  // The other way round a ring begins behind the first: if both shared the link in step, what they bring would come at
+  // once, and the node be idle before.
+  if (is_ring)
+    run_ring(rounds, goes_both_ways(choice, topology.nodes()) ? 2 : 1, exchange, is_leader, own, pass);
+  else
+    run_exchange(rounds, exchange, is_leader, own, pass);
   if (is_leader) exchange.finish_sends();
   if (is_leader) copy_to_rank_order(builder, data);
   spread.end();

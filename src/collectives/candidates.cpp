@@ -77,7 +77,13 @@ class Candidates {
     return choice;
   }
 
+  /// Round a ring of leaders equal blocks keep in step by themselves.
+  bool is_in_step(const Choice& choice) const {
+    return problem_.operation == Operation::allgather && choice.between == Between::ring && problem_.counts.empty();
+  }
+
   void vary_segment(Choice choice, bool has_segment) {
+    has_segment = has_segment && !is_in_step(choice);
     for (const Bytes segment : {Bytes{0}, Bytes{16} << 10, Bytes{64} << 10, Bytes{256} << 10}) {
       choice.segment = segment;
       if (segment == 0 || (has_segment && segment < longest_message())) vary_within(choice);

@@ -68,6 +68,26 @@ double scatter_allgather_time(const Scene& s) {
   return scatter + (s.nodes - 1) * round + s.node.spread(chunk);
 }
 
+/// What the ranks of one node have together: of the node with most and of that with least, and what all nodes have.
+struct NodeData {
+  double most, least, all;
+
+  /// What the busiest of those has who send or pass on the data of `count` of `nodes` nodes at once.
+  double of(int count, int nodes) const { return most + (count - 1) * all / nodes; }
+};
+
+NodeData node_data(const Scene& s) {
+  if (s.problem.counts.empty()) return {s.of_node(), s.of_node(), s.nodes * s.of_node()};
+  NodeData data{0, std::numeric_limits<double>::infinity(), 0};
+  for (int node = 0; node < s.nodes; ++node) {
+    double bytes = 0;
+    for (const Rank rank : s.topology.ranks_on(NodeId(node)))
+      bytes += static_cast<double>(s.problem.counts[static_cast<std::size_t>(rank.value)]);
+    data = {std::max(data.most, bytes), std::min(data.least, bytes), data.all + bytes};
+  }
+  return data;
+}
+
 /// Round a ring both ways: two messages, one each way, share a leader's links, and the next two need them. What has
 /// come is spread meanwhile.
 double two_way_ring_time(const Scene& s) {
@@ -77,6 +97,24 @@ double two_way_ring_time(const Scene& s) {
   const double speaker = s.is.overhead + s.node.spread_writer(s.of_node());
   const double pace = std::max(speaker, s.node.spread_reader(s.of_node()));
   return std::max(rounds / 2 * both + rounds % 2 * last, last + (rounds - 1) * pace) + s.node.spread(s.of_node());
+}
+
+/// Round a ring. Whole messages go in step with the longest; of segments every link carries all but what its far end
+/// has, one behind the other.
+double ring_time(const Scene& s, const NodeData& data) {
+  const bool is_two_way = s.nodes >= groups::two_way_nodes;
+  const auto busy = [&](double bytes) {
+    return std::max(s.is.overhead + s.node.spread_writer(bytes), s.node.spread_reader(bytes));
+  };
+  const auto hop = [&](double bytes) { return std::max(s.network.message(bytes), busy(bytes)) + s.handing_over; };
+  if (s.choice.segment == 0)
+    return is_two_way ? two_way_ring_time(s) : (s.nodes - 1) * hop(data.most) + s.node.spread(data.most);
+  const double piece = data.most / std::ceil(data.most / static_cast<double>(s.choice.segment));
+  const double link = std::max(s.network.carried(piece), 2 * s.is.overhead) + s.handing_over;
+  const double links = (data.all - data.least) / piece * link + s.network.delay();
+  const double nodes = data.all / piece * (busy(piece) + s.handing_over);
+  const int hops = is_two_way ? s.nodes / 2 : s.nodes - 1;
+  return std::max({links, nodes, hops * hop(piece)}) + s.node.spread(piece);
 }
 
 /// Data that lie node by node must be put into rank order, or taken out of it, rank by rank.
@@ -167,24 +205,24 @@ double estimate_allgather(const Scene& s) {
   if (s.choice.between == Between::gather_based) return estimate_gather_based_allgather(s);
   if (has_groups(s.choice.between)) return estimate_group_allgather(s);
   const double begin = s.node.collect(s.bytes), end = reorder_time(s, s.ranks);
-  const auto round = [&](double sent, double passed) {
-    const double speaker = s.is.overhead + s.node.spread_writer(passed * s.of_node());
-    const double wire = s.network.message(sent * s.of_node());
-    return std::max({wire, speaker, s.node.spread_reader(passed * s.of_node())}) + s.handing_over;
+  const NodeData data = node_data(s);
+  if (s.choice.between == Between::ring) return begin + ring_time(s, data) + end;
+  const auto round = [&](int sent, int passed) {
+    const double wire = s.network.message(data.of(sent, s.nodes)), run = data.of(passed, s.nodes);
+    return std::max({wire, s.is.overhead + s.node.spread_writer(run), s.node.spread_reader(run)}) + s.handing_over;
   };
-  if (s.choice.between == Between::ring && s.nodes >= groups::two_way_nodes) return begin + two_way_ring_time(s) + end;
-  if (s.choice.between == Between::ring) return begin + (s.nodes - 1) * round(1, 1) + s.node.spread(s.of_node()) + end;
   const bool is_doubling = s.choice.between == Between::recursive_doubling;
   const int rest = s.nodes - (1 << (cost::rounds_of(s.nodes + 1) - 1));  // beyond the last power of two
   const int reached = is_doubling ? s.nodes - rest : s.nodes;
-  double time = begin, passed = 1;
+  double time = begin;
+  int passed = 1;
   for (int has = 1; has < reached; has *= 2) {
     const int sent = std::min(has, reached - has);
     time += round(sent, passed);
     passed = sent;
   }
   if (is_doubling && rest > 0) time += round(1, 1) + round(s.nodes, passed), passed = s.nodes - 1;
-  return time + s.node.spread(passed * s.of_node()) + end;
+  return time + s.node.spread(data.of(passed, s.nodes)) + end;
 }
 
 double estimate_alltoall(const Scene& s) {

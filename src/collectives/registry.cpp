@@ -44,7 +44,7 @@ constexpr const char* spread_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN
 constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
 constexpr const char* knomial_knobs = "radix=2..64 " WITHIN STORES LEADERS ORDER;
 constexpr const char* scatter_allgather_knobs = "radix=2..64 exchange=ring|bruck " WITHIN STORES LEADERS ORDER;
-constexpr const char* ring_knobs = WITHIN STORES LEADERS ORDER;
+constexpr const char* ring_knobs = "segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
 constexpr const char* exchange_knobs = WITHIN STORES LEADERS;
 constexpr const char* rooted_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
 constexpr const char* rooted_flat_knobs = "segment=0|1K..1G " WITHIN STORES LEADERS;
@@ -130,7 +130,8 @@ constexpr Algorithm table[] = {
     {"allgather_ring", Operation::allgather, Between::ring,
      "after Qian, Rashti, Afsahi 2010, section 4 (single group; theirs has a single connection)",
      "leaders pass on one node's data per round, N - 1 rounds; from 8 nodes on to the right and to the left in turn, "
-     "two rounds under way at once; every leader sends (N - 1)/N of the result",
+     "two rounds under way at once; every leader sends (N - 1)/N of the result; in segments, however uneven, "
+     "without a pause",
      ring_knobs, build_allgather},
     {"allgather_recursive_doubling", Operation::allgather, Between::recursive_doubling,
      "Thakur, Rabenseifner, Gropp 2005, section 4.1",
@@ -373,7 +374,9 @@ bool has_segments(Operation operation) {
 /// Whether it bounds the messages.
 bool is_segmented(Operation operation, const Choice& choice) {
   const bool is_rooted = operation == Operation::scatter || operation == Operation::gather;
-  return choice.segment > 0 && (has_segments(operation) || (is_rooted && choice.between != Between::pairwise));
+  const bool is_ring = operation == Operation::allgather && choice.between == Between::ring;
+  return choice.segment > 0 &&
+         (has_segments(operation) || is_ring || (is_rooted && choice.between != Between::pairwise));
 }
 
 /// The largest single message between nodes, at most, for limits of the network underneath.
@@ -392,9 +395,9 @@ Bytes count_pieces(const topology::Topology& topology, const plan::Problem& prob
   // In a swap everyone takes as many turns as the longest block needs.
   const Bytes result = is_uneven_swap ? ranks * *std::max_element(problem.counts.begin(), problem.counts.end())
                                       : largest_buffer(topology, problem);
-  const Bytes segment = choice.segment > 0 && (choice.within == Within::single_copy || has_segments(problem.operation))
-                            ? choice.segment
-                            : result + 1;
+  const bool ends_pieces = has_segments(problem.operation) || problem.operation == Operation::allgather;
+  const Bytes segment =
+      choice.segment > 0 && (choice.within == Within::single_copy || ends_pieces) ? choice.segment : result + 1;
   // Two levels of a reduction need two halves of a cell and twice the ticks.
   const Bytes cell = choice.cell / static_cast<Bytes>(choice.levels * choice.levels);
   const Bytes unit = choice.within == Within::cells ? std::min(std::max<Bytes>(cell, 1), segment) : segment;

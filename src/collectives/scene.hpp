@@ -18,6 +18,7 @@ struct Scene {
         on_node(topology.largest_node()),
         is_blocked(topology.is_blocked()),
         handing_over(topology.capabilities().oversubscribed ? parameters.yield : 0),
+        topology(topology),
         problem(problem),
         choice(choice),
         is(parameters),
@@ -30,6 +31,7 @@ struct Scene {
   int on_node;  ///< ranks on the largest node
   bool is_blocked;
   double handing_over;  ///< a core to who waits for it: µs, where ranks outnumber cores
+  const topology::Topology& topology;
   const plan::Problem& problem;
   const plan::Choice& choice;
   const cost::Parameters& is;

@@ -130,6 +130,15 @@ TEST(Choose, TakesARingForALongAllgatherThatDoublingBringsNoFurther) {
   EXPECT_EQ(between(4, 4 << 10), Between::recursive_doubling) << "fewer rounds";
 }
 
+TEST(Choose, CutsALongAllgatherOfDifferentBlocksIntoSegments) {
+  Problem problem = make_problem(static_cast<int>(Operation::allgather), 1 << 20);
+  EXPECT_EQ(choose(make_blocks(4, 1), problem).segment, 0) << "equal blocks keep in step";
+  problem.counts = {512 << 10, 1536 << 10, 512 << 10, 1536 << 10};
+  const plan::Choice choice = choose(make_blocks(4, 1), problem);
+  EXPECT_EQ(choice.between, Between::ring);
+  EXPECT_GT(choice.segment, 0) << "whole, all would wait for the longest in every round: 0.75 of MPICH's own";
+}
+
 TEST(Choose, DealsAMiddlingMessageOutAndGathersItInFewRounds) {
   const plan::Choice choice = choose(make_blocks(16, 8), make_problem(0, 64 << 10));
   EXPECT_EQ(choice.between, Between::scatter_allgather);

@@ -129,6 +129,23 @@ TEST(ClosedForm, IsWithin15PercentOfThePlayedPlanForHalfOfThePlansOfEveryOperati
   }
 }
 
+TEST(ClosedForm, KnowsWhatTheLongestOfDifferentBlocksDoesToARing) {
+  for (const int nodes : {3, 4, 6, 12})
+    for (const int on_node : {1, 4}) {
+      std::vector<int> node_of;
+      for (int r = 0; r < nodes * on_node; ++r) node_of.push_back(r / on_node);
+      const Topology topology = Topology::from_nodes(node_of, {});
+      Problem problem{Operation::allgather, 1 << 20};
+      for (int r = 0; r < nodes * on_node; ++r) problem.counts.push_back(r / on_node % 2 == 0 ? 512 << 10 : 1536 << 10);
+      for (const char* text : {"ring", "ring,segment=16K", "ring,segment=64K"})
+        for (const char* cells : {",cell=32K,cells=4", ",cell=8K,cells=8"}) {
+          const Choice choice = parse_choice(Operation::allgather, std::string(text) + cells);
+          const Case it = make_case(topology, problem, choice, {});
+          EXPECT_LE(it.error(), std::log(1.25)) << it.what << ": " << it.closed << " us, played " << it.played;
+        }
+    }
+}
+
 TEST(ClosedForm, IsAsNearForEveryAlgorithmByGroupsOfMasters) {
   std::mt19937 random(2);
   for (const Algorithm& algorithm : algorithms()) {
