@@ -19,13 +19,14 @@ using plan::PairBlocks;
 
 namespace {
 
-/// Exchanges under way at once: enough to hide latencies, not so many that they crowd each other out.
-constexpr int exchanges_ahead = 8;
+/// Exchanges under way at once unless the choice says how many: enough to hide latencies, not so many that they crowd
+/// each other out.
+constexpr std::size_t exchanges_ahead = 8;
 
 class Pairwise {
  public:
-  Pairwise(Builder& builder, const PairBlocks& blocks)
-      : builder_(builder), blocks_(blocks), receives_(builder, exchanges_ahead), sends_(builder, exchanges_ahead) {}
+  Pairwise(Builder& builder, const PairBlocks& blocks, std::size_t ahead)
+      : builder_(builder), blocks_(blocks), receives_(builder, ahead), sends_(builder, ahead) {}
 
   /// Exchanges with the ranks `distance` to the right and to the left, unless they sit on this node.
   void exchange(int distance) {
@@ -64,10 +65,11 @@ class Pairwise {
 void build_alltoall(Builder& builder, const plan::Problem& problem, const plan::Choice& choice) {
   const int ranks = builder.topology().ranks();
   const PairBlocks blocks(problem, ranks);
-  Pairwise pairwise(builder, blocks);
+  const std::size_t ahead = choice.connections > 0 ? static_cast<std::size_t>(choice.connections) : exchanges_ahead;
+  Pairwise pairwise(builder, blocks, ahead);
   const std::vector<int> distances = groups::spread_distances(ranks);
   // None of the first waits for room.
-  const std::size_t first = std::min<std::size_t>(exchanges_ahead, distances.size());
+  const std::size_t first = std::min(ahead, distances.size());
   for (std::size_t i = 0; i < first; ++i) pairwise.exchange(distances[i]);
   smp::swap_blocks(builder, choice, blocks);
   for (std::size_t i = first; i < distances.size(); ++i) pairwise.exchange(distances[i]);

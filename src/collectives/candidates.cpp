@@ -25,7 +25,8 @@ constexpr Bytes most_in_one_stage = 16 << 10;
 /// 2K, 2.8 us of 4K, 3.5 us of 8K).
 Bytes short_piece(Operation operation) { return operation == Operation::reduce ? 4 << 10 : 8 << 10; }
 
-/// From here on a ring has many more rounds than Bruck's exchange. Fewer nodes have been measured, and do without.
+/// From here on a ring has many more rounds than Bruck's exchange, and so has an exchange one by one. Fewer nodes have
+/// been measured, and do without.
 constexpr int many_nodes = 8;
 
 /// What the busiest writer of a node passes to its neighbours.
@@ -67,6 +68,10 @@ class Candidates {
       if (algorithm.between == Between::scatter_allgather && radix == 4 && topology_.nodes() >= many_nodes)
         vary_within(gathered_by_bruck(choice));
     }
+    choice.radix = Choice{}.radix;
+    choice.segment = 0;
+    choice.connections = 1;
+    if (knobs.find("connections=") != knobs.npos && can_take_turns()) vary_within(choice);
   }
 
   std::vector<Choice> take() && { return std::move(all_); }
@@ -80,6 +85,12 @@ class Candidates {
   /// Round a ring of leaders equal blocks keep in step by themselves.
   bool is_in_step(const Choice& choice) const {
     return problem_.operation == Operation::allgather && choice.between == Between::ring && problem_.counts.empty();
+  }
+
+  /// One message each way at a time, where whoever speaks has the link for itself.
+  bool can_take_turns() const {
+    const bool is_alone = problem_.operation == Operation::reduce_scatter || topology_.largest_node() == 1;
+    return is_alone && topology_.nodes() > 2 && topology_.nodes() < many_nodes;
   }
 
   void vary_segment(Choice choice, bool has_segment) {
@@ -190,7 +201,8 @@ class Candidates {
 
   /// A chain of prefixes is cut into cells between nodes, too.
   bool is_chain(const Choice& choice) const {
-    return choice.between == Between::chain && is_reduction(problem_.operation);
+    return choice.between == Between::chain && is_reduction(problem_.operation) &&
+           problem_.operation != Operation::reduce;
   }
   /// Leaders of an all-to-all lay out whole rounds in their cells.
   bool fills_window(const Choice& choice) const {

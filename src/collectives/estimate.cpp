@@ -1,6 +1,7 @@
 #include "collectives/estimate.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "collectives/scene.hpp"
 
@@ -56,6 +57,18 @@ double estimate(const Scene& scene) {
 }
 
 }  // namespace
+
+NodeData node_data(const Scene& s) {
+  if (s.problem.counts.empty()) return {s.of_node(), s.of_node(), s.nodes * s.of_node()};
+  NodeData data{0, std::numeric_limits<double>::infinity(), 0};
+  for (int node = 0; node < s.nodes; ++node) {
+    double bytes = 0;
+    for (const Rank rank : s.topology.ranks_on(NodeId(node)))
+      bytes += static_cast<double>(s.problem.counts[static_cast<std::size_t>(rank.value)]);
+    data = {std::max(data.most, bytes), std::min(data.least, bytes), data.all + bytes};
+  }
+  return data;
+}
 
 double estimate_choice(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
                        const cost::Parameters& parameters) {

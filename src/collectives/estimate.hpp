@@ -12,9 +12,9 @@ namespace espalier::collectives {
 /// nine of ten cases the same order (tests/unit/collectives/estimate_test.cpp).
 /// Where the network between nodes is known, messages are no sooner and no faster than its ways: typical ones along
 /// trees, the slowest for pipelines and rings, and in exchanges the farthest and the trunks that all share.
-/// Unequal nodes are taken for as large as the largest, blocks for equal except round a ring. `choice` must be valid
-/// for the problem. O(log ranks), of a ring with different blocks O(ranks); no allocation. Simple arithmetic in a fixed
-/// order: equal on all ranks that run one build.
+/// Unequal nodes are taken for as large as the largest, different blocks for equal but in an allgather and a
+/// reduce_scatter. `choice` must be valid for the problem. O(log ranks), of different blocks O(ranks); no
+/// allocation. Simple arithmetic in a fixed order: equal on all ranks that run one build.
 double estimate_choice(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
                        const cost::Parameters& parameters = {});
 

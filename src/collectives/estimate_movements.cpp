@@ -68,26 +68,6 @@ double scatter_allgather_time(const Scene& s) {
   return scatter + (s.nodes - 1) * round + s.node.spread(chunk);
 }
 
-/// What the ranks of one node have together: of the node with most and of that with least, and what all nodes have.
-struct NodeData {
-  double most, least, all;
-
-  /// What the busiest of those has who send or pass on the data of `count` of `nodes` nodes at once.
-  double of(int count, int nodes) const { return most + (count - 1) * all / nodes; }
-};
-
-NodeData node_data(const Scene& s) {
-  if (s.problem.counts.empty()) return {s.of_node(), s.of_node(), s.nodes * s.of_node()};
-  NodeData data{0, std::numeric_limits<double>::infinity(), 0};
-  for (int node = 0; node < s.nodes; ++node) {
-    double bytes = 0;
-    for (const Rank rank : s.topology.ranks_on(NodeId(node)))
-      bytes += static_cast<double>(s.problem.counts[static_cast<std::size_t>(rank.value)]);
-    data = {std::max(data.most, bytes), std::min(data.least, bytes), data.all + bytes};
-  }
-  return data;
-}
-
 /// Round a ring both ways: two messages, one each way, share a leader's links, and the next two need them. What has
 /// come is spread meanwhile.
 double two_way_ring_time(const Scene& s) {
@@ -236,8 +216,12 @@ double estimate_alltoall(const Scene& s) {
     return s.node.put(s.elsewhere() * s.bytes) + s.node.flag() + exchange + s.network.delay() + s.node.flag() +
            s.elsewhere() * s.node.get(s.bytes) + s.node.swap(s.bytes);
   }
-  const double link = s.network.at_once(s.on_node * s.elsewhere(), s.bytes);
-  return s.network.delay() + std::max(link, s.node.swap(s.bytes) + 2 * s.elsewhere() * s.is.overhead);
+  const double own = s.node.swap(s.bytes) + 2 * s.elsewhere() * s.is.overhead;
+  if (s.choice.connections == 1)
+    return std::max(s.elsewhere() * (s.network.delay() + s.network.at_once(s.on_node, s.bytes)), own);
+  const double count = s.on_node * s.elsewhere();  // ranks of one node can not take turns, so they cross in any case
+  const double link = s.on_node == 1 ? s.network.crossing(count, s.bytes) : s.network.at_once(count, s.bytes);
+  return s.network.delay() + std::max(link, own);
 }
 
 double estimate_barrier(const Scene& s) {

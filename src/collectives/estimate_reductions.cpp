@@ -13,9 +13,10 @@ namespace {
 
 double reduce_tree_time(const Scene& s) {
   const double bytes = s.segment(), node = s.node.reduce_to_leader(bytes);
-  const int rounds = cost::rounds_of(s.nodes, s.choice.radix);
-  const int in_round = std::min(s.nodes, s.choice.radix) - 1;
-  const double children = std::min(s.nodes - 1, rounds * in_round);
+  const bool is_chain = s.choice.between == Between::chain;
+  const int rounds = is_chain ? s.nodes - 1 : cost::rounds_of(s.nodes, s.choice.radix);
+  const int in_round = is_chain ? 1 : std::min(s.nodes, s.choice.radix) - 1;
+  const double children = is_chain ? 1 : std::min(s.nodes - 1, rounds * in_round);
   const double last = s.network.message(bytes) + s.node.combine(bytes);
   const double way = node + rounds * (last + (in_round - 1) * std::max(s.network.serial(bytes), s.node.combine(bytes)));
   const double processor = node + children * s.node.combine(bytes) + s.is.overhead;
@@ -160,6 +161,27 @@ double halving_time(const Scene& s) {
   return s.segments() * (s.node.reduce_to_leader(bytes) + lend + 2 * phase + s.node.combine(share));
 }
 
+/// What a node brings for the ranks of another, combined. Stretches of ranks that follow each other are at once.
+double combine_part(const Scene& s) {
+  return s.is_blocked ? s.node.reduce_to_leader(s.of_node()) : s.on_node * s.node.reduce_to_leader(s.bytes);
+}
+
+double hand_out_blocks(const Scene& s) {
+  return s.on_node > 1 ? (s.on_node - 1) * s.node.put(s.bytes) + s.node.flag() + s.node.get(s.bytes) : 0;
+}
+
+/// Half of what a leader has to each round's partner, while the node combines the other half at first.
+double halving_scatter_time(const Scene& s) {
+  const NodeData data = node_data(s);
+  const double half = s.nodes / 2 * combine_part(s), own = s.node.copy(s.bytes) + hand_out_blocks(s);
+  double time = half + std::max(half, s.network.message(data.of(s.nodes / 2, s.nodes)));
+  for (int parts = s.nodes / 2; parts > 0; parts /= 2) {
+    if (parts < s.nodes / 2) time += s.network.message(data.of(parts, s.nodes));
+    time += s.node.combine(data.of(parts, s.nodes)) + s.handing_over;
+  }
+  return time + own;
+}
+
 }  // namespace
 
 double estimate_reduce(const Scene& s) {
@@ -180,17 +202,17 @@ double estimate_allreduce(const Scene& s) {
 
 double estimate_reduce_scatter(const Scene& s) {
   if (s.nodes == 1) return s.node.reduce_blocks(s.bytes);
+  if (s.choice.between == Between::rabenseifner) return halving_scatter_time(s);
   if (s.choice.between == Between::multi_group) return estimate_group_reduce_scatter(s);
-  const double hand_out =
-      s.on_node > 1 ? (s.on_node - 1) * s.node.put(s.bytes) + s.node.flag() + s.node.get(s.bytes) : 0;
-  const double own = s.node.copy(s.bytes) + hand_out;
-  if (s.choice.between == Between::gather_reduce) return gather_reduce_time(s) + hand_out;
-  // Stretches of ranks that follow each other are combined at once.
-  const double part =
-      s.is_blocked ? s.node.reduce_to_leader(s.of_node()) : s.on_node * s.node.reduce_to_leader(s.bytes);
+  const double own = s.node.copy(s.bytes) + hand_out_blocks(s);
+  if (s.choice.between == Between::gather_reduce) return gather_reduce_time(s) + hand_out_blocks(s);
+  const double part = combine_part(s);
   const double combined = s.nodes * part + (s.nodes - 1) * s.is.overhead;
-  const double sent = part + s.network.at_once(s.nodes - 1, s.of_node()) + s.network.delay();
-  return std::max(combined, sent) + (s.nodes - 1) * s.node.combine(s.of_node()) + own;
+  const double most = node_data(s).most;
+  const double links = s.choice.connections == 1 ? (s.nodes - 1) * s.network.message(most)
+                                                 : s.network.crossing(s.nodes - 1, most) + s.network.delay();
+  const double sent = part + links;
+  return std::max(combined, sent) + (s.nodes - 1) * s.node.combine(most) + own;
 }
 
 double estimate_scan(const Scene& s) {

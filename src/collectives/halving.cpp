@@ -11,15 +11,26 @@ int count_places(const std::vector<Halving::Circle>& circles) {
   return places;
 }
 
+std::vector<Bytes> cut_evenly(const smp::Grain& grain, Bytes bytes, int places) {
+  const smp::Slices slices(grain, bytes, places);
+  std::vector<Bytes> cuts;
+  for (int place = 0; place <= places; ++place) cuts.push_back(slices.begin(place));
+  return cuts;
+}
+
 }  // namespace
 
 Halving::Halving(plan::Builder& builder, LeaderSum& sum, const smp::Grain& grain, Bytes bytes,
+                 std::vector<Circle> circles)
+    : Halving(builder, sum, grain, cut_evenly(grain, bytes, count_places(circles)), circles) {}
+
+Halving::Halving(plan::Builder& builder, LeaderSum& sum, const smp::Grain& grain, std::vector<Bytes> cuts,
                  std::vector<Circle> circles)
     : grain_(grain),
       sum_(sum),
       circles_(std::move(circles)),
       common_{{0, count_places(circles_)}},
-      cuts_(grain, bytes, common_.front().last),
+      cuts_(std::move(cuts)),
       pending_(builder) {
   for (int round = 0; round < rounds(); ++round) common_.push_back(part_of(round, circle(round).position));
 }

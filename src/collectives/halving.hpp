@@ -24,6 +24,9 @@ class Halving {
   /// Over the first `bytes` of the sum. Circles of more than two need operands that may change places, and a spare
   /// place of spare_bytes().
   Halving(plan::Builder& builder, LeaderSum& sum, const smp::Grain& grain, Bytes bytes, std::vector<Circle> circles);
+  /// The same over slices that differ: slice i, for place i, is [cuts[i], cuts[i + 1]). Circles of two.
+  Halving(plan::Builder& builder, LeaderSum& sum, const smp::Grain& grain, std::vector<Bytes> cuts,
+          std::vector<Circle> circles);
 
   /// What arrives of a sum of `bytes` at one of `leaders` in a round at most, and at least as much as the sum itself.
   static Bytes spare_bytes(const smp::Grain& grain, Bytes bytes, int leaders, int radix);
@@ -51,8 +54,8 @@ class Halving {
   };
 
   const Circle& circle(int round) const { return circles_[static_cast<std::size_t>(round)]; }
-  Bytes begin(const Slices& s) const { return cuts_.begin(s.first); }
-  Bytes size(const Slices& s) const { return cuts_.begin(s.last) - cuts_.begin(s.first); }
+  Bytes begin(const Slices& s) const { return cuts_[static_cast<std::size_t>(s.first)]; }
+  Bytes size(const Slices& s) const { return cuts_[static_cast<std::size_t>(s.last)] - begin(s); }
   /// What a member of a circle has at the round's end when dividing, or at its beginning when doubling.
   Slices part_of(int round, int member) const;
   Bytes operand_at(int round, int member) const;
@@ -63,7 +66,7 @@ class Halving {
   LeaderSum& sum_;
   std::vector<Circle> circles_;
   std::vector<Slices> common_;  ///< by round: what the circle has in common
-  smp::Slices cuts_;
+  std::vector<Bytes> cuts_;     ///< where slices begin, and the last one ends
   InFlight pending_;
 };
 

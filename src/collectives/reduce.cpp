@@ -1,5 +1,5 @@
-// Reduce: every node combines what its ranks bring, then leaders combine along a tree towards the root; segment by
-// segment.
+// Reduce: every node combines what its ranks bring, then leaders combine along a tree or chain towards the root;
+// segment by segment.
 //
 //   r r r ─► leader ──┐
 //   r r r ─► leader ──┴─► leader ─► root        a child's nodes follow its parent's: operands stay in order
@@ -20,7 +20,7 @@
 #include "smp/reduce_domains.hpp"
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
-#include "trees/tree.hpp"
+#include "trees/layout.hpp"
 
 namespace espalier::collectives {
 
@@ -48,8 +48,7 @@ class LeaderTree {
       : topology_(topology),
         problem_(problem),
         speakers_(topology, problem, choice.leaders),
-        order_(topology, problem, choice),
-        radix_(choice.radix) {}
+        order_(topology, problem, choice) {}
 
   Rank leader_of(NodeId node) const { return leader_at(position_of(node)); }
 
@@ -67,7 +66,9 @@ class LeaderTree {
   }
 
  private:
-  trees::Branch branch_at(int position) const { return trees::derive_knomial(position, topology_.nodes(), radix_); }
+  trees::Branch branch_at(int position) const {
+    return trees::derive_branch(order_.layout(), position, topology_.nodes());
+  }
   NodeId node_at(int position) const { return NodeId(problem_.is_commutative ? order_.node_at(position) : position); }
   int position_of(NodeId node) const { return problem_.is_commutative ? order_.position_of(node.value) : node.value; }
   Rank leader_at(int position) const { return speakers_.of(node_at(position), !branch_at(position).children.empty()); }
@@ -76,7 +77,6 @@ class LeaderTree {
   const Problem& problem_;
   leaders::Speakers speakers_;
   NodeOrder order_;
-  int radix_;
 };
 
 /// A leader's half of the pipeline: its node's result of a segment, then its children's, then on to its parent.

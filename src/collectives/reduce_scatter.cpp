@@ -6,16 +6,17 @@
 
 #include "collectives/reduce_scatter.hpp"
 
+#include <bit>
 #include <vector>
-#include "collectives/gather_reduce.hpp"
 
+#include "collectives/gather_reduce.hpp"
+#include "collectives/in_flight.hpp"
 #include "collectives/leader_sum.hpp"
+#include "collectives/node_parts.hpp"
+#include "collectives/reduce_scatter_halving.hpp"
 #include "groups/distances.hpp"
-#include "leaders/speakers.hpp"
 #include "plan/blocks.hpp"
 #include "smp/reduce_apart.hpp"
-#include "smp/reduce_grain.hpp"
-#include "smp/reduce_node.hpp"
 
 namespace espalier::collectives {
 
@@ -32,11 +33,8 @@ class Layout {
  public:
   Layout(const topology::Topology& topology, const plan::Blocks& blocks, NodeId me) : me_(me.value) {
     begin_.push_back(0);
-    for (int node = 0; node < topology.nodes(); ++node) {
-      Bytes bytes = 0;
-      for (const Rank rank : topology.ranks_on(NodeId(node))) bytes += blocks.bytes(rank);
-      begin_.push_back(begin_.back() + bytes);
-    }
+    for (int node = 0; node < topology.nodes(); ++node)
+      begin_.push_back(begin_.back() + part_bytes(topology, blocks, node));
   }
 
   Bytes begin(int node) const { return begin_[static_cast<std::size_t>(node)]; }
@@ -57,83 +55,54 @@ class Pairwise {
  public:
   Pairwise(Builder& builder, const Problem& problem, const Choice& choice)
       : builder_(builder),
-        topology_(builder.topology()),
-        blocks_(problem, topology_.ranks()),
-        layout_(topology_, blocks_, builder.node()),
-        speakers_(topology_, problem, choice.leaders),
-        leader_(speakers_.local_of(builder.node())),
-        node_(builder, problem, choice, leader_, Buffer::scratch, is_leader() ? layout_.total(topology_.nodes()) : 0) {
-    builder.need_scratch((is_leader() ? layout_.total(topology_.nodes()) : 0) +
-                         smp::NodeReduction::scratch_bytes(problem, choice));
-  }
+        nodes_(builder.topology().nodes()),
+        layout_(builder.topology(), plan::Blocks(problem, builder.topology().ranks()), builder.node()),
+        parts_(builder, problem, choice, layout_.total(nodes_)),
+        receives_(builder, choice),
+        sends_(builder, choice) {}
 
   void build() {
-    if (is_leader()) expect_parts();
-    for (const int distance : groups::spread_distances(topology_.nodes())) {
-      const int node = (builder_.node().value + distance) % topology_.nodes();
-      combine_part(node);
-      if (is_leader() && layout_.bytes(node) > 0)
-        sends_.push_back(builder_.send(leader_of(node), Buffer::scratch, layout_.begin(node), layout_.bytes(node)));
+    const int me = builder_.node().value;
+    for (const int distance : groups::spread_distances(nodes_)) {
+      const int from = (me + nodes_ - distance) % nodes_, to = (me + distance) % nodes_;
+      if (parts_.is_leader() && own_bytes() > 0) expect(from);
+      parts_.combine(to, layout_.begin(to));
+      if (parts_.is_leader() && layout_.bytes(to) > 0) send(to);
     }
-    combine_part(builder_.node().value);  // while the others are under way
-    const Bytes result = layout_.operand(topology_.nodes() - 1);
-    if (is_leader()) add_parts(result);
-    hand_out(result);
-    for (const std::uint32_t slot : sends_) builder_.finish(slot);
-    node_.end();
+    parts_.combine(me, layout_.begin(me));  // while the others are under way
+    const Bytes result = layout_.operand(nodes_ - 1);
+    if (parts_.is_leader()) add_parts(result);
+    parts_.hand_out(result);
+    sends_.finish_all();
+    parts_.end();
   }
 
  private:
-  bool is_leader() const { return builder_.local() == leader_; }
-  Rank leader_of(int node) const { return speakers_.of(NodeId(node)); }
   Bytes own_bytes() const { return layout_.bytes(builder_.node().value); }
 
-  void expect_parts() {
-    for (int node = 0; node < topology_.nodes(); ++node)
-      if (node != builder_.node().value && own_bytes() > 0)
-        receives_.push_back(builder_.recv(leader_of(node), Buffer::scratch, layout_.operand(node), own_bytes()));
+  void expect(int node) {
+    receives_.make_room();
+    receives_.add(builder_.recv(parts_.leader_of(node), Buffer::scratch, layout_.operand(node), own_bytes()));
   }
 
-  /// What this node brings for the ranks of another, in stretches that are consecutive in the vector.
-  void combine_part(int node) {
-    const auto ranks = topology_.ranks_on(NodeId(node));
-    Bytes to = layout_.begin(node);
-    for (std::size_t i = 0; i < ranks.size();) {
-      const std::size_t first = i;
-      Bytes bytes = 0;
-      do bytes += blocks_.bytes(ranks[i++]);
-      while (i < ranks.size() && ranks[i].value == ranks[i - 1].value + 1);
-      node_.reduce(blocks_.begin(ranks[first]), to, bytes);
-      to += bytes;
-    }
+  void send(int node) {
+    sends_.make_room();
+    sends_.add(builder_.send(parts_.leader_of(node), Buffer::scratch, layout_.begin(node), layout_.bytes(node)));
   }
 
   /// From the last node down to the first, so that operands stay in order; the sum gathers at the last one's.
   void add_parts(Bytes sum) {
-    for (const std::uint32_t slot : receives_) builder_.finish(slot);
-    for (int node = topology_.nodes() - 2; node >= 0; --node)
+    receives_.finish_all();
+    for (int node = nodes_ - 2; node >= 0; --node)
       builder_.reduce(Buffer::scratch, layout_.operand(node), Buffer::scratch, sum, own_bytes());
   }
 
-  void hand_out(Bytes result) {
-    for (const Rank rank : topology_.ranks_on(builder_.node())) {
-      const LocalRank local = topology_.local_rank(rank);
-      if (local == leader_ && is_leader())
-        builder_.copy(Buffer::scratch, result, Buffer::output, 0, blocks_.bytes(rank));
-      node_.hand_out(local, {Buffer::scratch, result, blocks_.bytes(rank)}, 0);
-      result += blocks_.bytes(rank);
-    }
-  }
-
   Builder& builder_;
-  const topology::Topology& topology_;
-  plan::Blocks blocks_;
+  int nodes_;
   Layout layout_;
-  leaders::Speakers speakers_;
-  LocalRank leader_;
-  smp::NodeReduction node_;
-  std::vector<std::uint32_t> receives_;
-  std::vector<std::uint32_t> sends_;
+  NodeParts parts_;
+  InFlight receives_;
+  InFlight sends_;
 };
 
 }  // namespace
@@ -144,11 +113,16 @@ void build_reduce_scatter(Builder& builder, const Problem& problem, const Choice
     smp::reduce_blocks(builder, problem, choice);
   else if (choice.between == plan::Between::gather_reduce)
     build_gather_reduce(builder, problem, choice);
+  else if (choice.between == plan::Between::rabenseifner)
+    build_halving_scatter(builder, problem, choice);
   else
     Pairwise(builder, problem, choice).build();
 }
 
 std::string why_no_reduce_scatter(const topology::Topology& topology, const Problem& problem, const Choice& choice) {
+  const bool is_power_of_two = std::has_single_bit(static_cast<unsigned>(topology.nodes()));
+  if (choice.between == plan::Between::rabenseifner && !is_power_of_two)
+    return "halving needs a power of two of nodes: use pairwise";
   return why_no_reduction(topology, problem, choice, topology.nodes() == 1 ? topology.ranks() : 1);
 }
 

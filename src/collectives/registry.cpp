@@ -49,6 +49,8 @@ constexpr const char* exchange_knobs = WITHIN STORES LEADERS;
 constexpr const char* rooted_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
 constexpr const char* rooted_flat_knobs = "segment=0|1K..1G " WITHIN STORES LEADERS;
 constexpr const char* pairwise_knobs = WITHIN STORES;  // every rank speaks for itself
+constexpr const char* swap_knobs = "connections=0..1024 " WITHIN STORES;
+constexpr const char* part_knobs = "connections=0..1024 " WITHIN STORES LEADERS;
 constexpr const char* single_ring_knobs = "segment=0|1K..1G " WITHIN STAGING LEADERS;
 constexpr const char* direct_knobs = "connections=0..1024 segment=0|1K..1G " WITHIN STAGING LEADERS;
 constexpr const char* group_knobs =
@@ -164,8 +166,8 @@ constexpr Algorithm table[] = {
      gather_knobs, build_gather_based_allgather},
     {"alltoall_pairwise", Operation::alltoall, Between::pairwise, "Wu, Kendall, Aluru 2005, section 8.3",
      "every rank exchanges with each rank of other nodes itself, in an order that spreads partners over the network, "
-     "eight exchanges at a time; shared memory serves neighbours meanwhile",
-     pairwise_knobs, build_alltoall},
+     "eight exchanges at a time or as many as connections; shared memory serves neighbours meanwhile",
+     swap_knobs, build_alltoall},
     {"alltoall_flat", Operation::alltoall, Between::flat,
      "Wu, Kendall, Aluru 2005, section 8.3 (gather, exchange between leaders, scatter)",
      "leaders exchange all their ranks' short blocks: N - 1 messages per node, two more copies of each block",
@@ -179,6 +181,10 @@ constexpr Algorithm table[] = {
      "vector "
      "once, one more message unless operands may change places",
      tree_knobs, build_reduce, why_no_reduce},
+    {"reduce_chain", Operation::reduce, Between::chain, "Barnett et al. 1994 (pipelined chain)",
+     "nodes combine, then each of N leaders adds its own to what comes from the one behind it and hands segments on, "
+     "N - 1 rounds + segments; every leader sends and receives the vector once",
+     sum_ring_knobs, build_reduce, why_no_reduce},
     {"reduce_rabenseifner", Operation::reduce, Between::rabenseifner,
      "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.4",
      "leaders halve what they combine at distances 1, 2, 4, …, then a binomial tree gathers the slices, 2 log2 N "
@@ -223,6 +229,11 @@ constexpr Algorithm table[] = {
      "Thakur, Rabenseifner, Gropp 2005, section 4.3",
      "leaders send each other node's part of the vector directly, N - 1 messages, (N - 1)/N of the vector; on one node "
      "every rank folds its own block",
+     part_knobs, build_reduce_scatter, why_no_reduce_scatter},
+    {"reduce_scatter_rabenseifner", Operation::reduce_scatter, Between::rabenseifner,
+     "Thakur, Rabenseifner, Gropp 2005, section 4.3 (recursive halving)",
+     "leaders halve what they combine at distances 1, 2, 4, …, log2 N rounds, (N - 1)/N of the vector: a message each "
+     "way at a time, and parts are combined on their way; powers of two of nodes",
      exchange_knobs, build_reduce_scatter, why_no_reduce_scatter},
     {"reduce_scatter_gather_reduce", Operation::reduce_scatter, Between::gather_reduce,
      "Thakur, Rabenseifner, Gropp 2005, section 4.4",

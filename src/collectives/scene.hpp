@@ -50,6 +50,17 @@ struct Scene {
   double segment() const { return bytes / segments(); }
 };
 
+/// What the ranks of one node have together, or get: of the node with most and of that with least, and all nodes.
+struct NodeData {
+  double most, least, all;
+
+  /// What `count` of `nodes` nodes have together, where those with most are the slowest.
+  double of(int count, int nodes) const { return most + (count - 1) * all / nodes; }
+};
+
+/// Of blocks that differ; of equal ones every node has as much as the largest. O(ranks) with counts, else O(1).
+NodeData node_data(const Scene& scene);
+
 /// One operation's closed form each; the problem has bytes.
 double estimate_broadcast(const Scene& scene);
 double estimate_scatter(const Scene& scene);

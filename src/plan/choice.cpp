@@ -14,8 +14,9 @@ std::string group_knobs(const Choice& choice) {
     text += std::string(",exchange=") + name(choice.exchange);
   if (choice.between == Between::multi_group && choice.radix != Choice{}.radix)
     text += ",radix=" + std::to_string(choice.radix);
-  if ((has_groups || choice.between == Between::single_group_direct) && choice.connections > 0)
-    text += ",connections=" + std::to_string(choice.connections);
+  const bool has_connections =
+      has_groups || choice.between == Between::single_group_direct || choice.between == Between::pairwise;
+  if (has_connections && choice.connections > 0) text += ",connections=" + std::to_string(choice.connections);
   if (choice.staging != Staging::automatic) text += std::string(",staging=") + name(choice.staging);
   return text;
 }

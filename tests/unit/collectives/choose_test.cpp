@@ -139,6 +139,24 @@ TEST(Choose, CutsALongAllgatherOfDifferentBlocksIntoSegments) {
   EXPECT_GT(choice.segment, 0) << "whole, all would wait for the longest in every round: 0.75 of MPICH's own";
 }
 
+TEST(Choose, LetsTheLongMessagesOfFewNodesMeetNoOthers) {
+  const auto chosen = [](Operation operation, int nodes, int on_node, Bytes bytes) {
+    return choose(make_blocks(nodes, on_node), make_problem(static_cast<int>(operation), bytes));
+  };
+  EXPECT_EQ(chosen(Operation::alltoall, 4, 1, 64 << 10).connections, 1) << "8.5 ms, all at once 10.9";
+  EXPECT_EQ(chosen(Operation::alltoall, 4, 1, 4 << 10).connections, 0) << "latencies count";
+  EXPECT_EQ(chosen(Operation::alltoall, 4, 4, 64 << 10).connections, 0) << "neighbours' messages meet in any case";
+  EXPECT_EQ(chosen(Operation::reduce_scatter, 4, 1, 64 << 10).connections, 1) << "8.5 ms, all at once 10.7";
+  EXPECT_EQ(chosen(Operation::reduce_scatter, 3, 1, 256 << 10).connections, 1) << "three nodes can not halve";
+}
+
+TEST(Choose, HalvesTheSumsOfDifferentBlocks) {
+  Problem problem = make_problem(static_cast<int>(Operation::reduce_scatter), 64 << 10);
+  problem.counts = {32 << 10, 96 << 10, 32 << 10, 96 << 10};
+  EXPECT_EQ(choose(make_blocks(4, 1), problem).between, Between::rabenseifner)
+      << "long parts are combined on their way";
+}
+
 TEST(Choose, DealsAMiddlingMessageOutAndGathersItInFewRounds) {
   const plan::Choice choice = choose(make_blocks(16, 8), make_problem(0, 64 << 10));
   EXPECT_EQ(choice.between, Between::scatter_allgather);
@@ -168,8 +186,8 @@ TEST(Choose, OnASlowNetworkPipelinesSooner) {
   slow.link_rate = 25;
   const Topology nodes = make_blocks(4, 1);
   EXPECT_EQ(choose(nodes, make_problem(0, 64 << 10), slow).between, Between::chain);
-  EXPECT_EQ(choose(nodes, make_problem(5, 1 << 20), slow).between, Between::rabenseifner)
-      << "a tree's inner leaders receive the vector once per child";
+  EXPECT_EQ(choose(nodes, make_problem(5, 1 << 20), slow).between, Between::chain)
+      << "a tree's inner leaders receive the vector once per child, and halving moves it twice";
 }
 
 // The emulated cluster: links of 200 Mbit/s of which one connection gets 0.55, two cores for each node's four ranks.

@@ -1,0 +1,44 @@
+#include "collectives/node_parts.hpp"
+
+namespace espalier::collectives {
+
+using plan::Buffer;
+
+NodeParts::NodeParts(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice, Bytes bytes)
+    : builder_(builder),
+      topology_(builder.topology()),
+      blocks_(problem, topology_.ranks()),
+      speakers_(topology_, problem, choice.leaders),
+      leader_(speakers_.local_of(builder.node())),
+      node_(builder, problem, choice, leader_, Buffer::scratch, is_leader() ? bytes : 0) {
+  builder.need_scratch((is_leader() ? bytes : 0) + smp::NodeReduction::scratch_bytes(problem, choice));
+}
+
+void NodeParts::combine(int node, Bytes to) {
+  const auto ranks = topology_.ranks_on(NodeId(node));
+  for (std::size_t i = 0; i < ranks.size();) {
+    const std::size_t first = i;
+    Bytes bytes = 0;
+    do bytes += blocks_.bytes(ranks[i++]);
+    while (i < ranks.size() && ranks[i].value == ranks[i - 1].value + 1);
+    node_.reduce(blocks_.begin(ranks[first]), to, bytes);
+    to += bytes;
+  }
+}
+
+void NodeParts::hand_out(Bytes result) {
+  for (const Rank rank : topology_.ranks_on(builder_.node())) {
+    const LocalRank local = topology_.local_rank(rank);
+    if (local == leader_ && is_leader()) builder_.copy(Buffer::scratch, result, Buffer::output, 0, blocks_.bytes(rank));
+    node_.hand_out(local, {Buffer::scratch, result, blocks_.bytes(rank)}, 0);
+    result += blocks_.bytes(rank);
+  }
+}
+
+Bytes part_bytes(const topology::Topology& topology, const plan::Blocks& blocks, int node) {
+  Bytes bytes = 0;
+  for (const Rank rank : topology.ranks_on(NodeId(node))) bytes += blocks.bytes(rank);
+  return bytes;
+}
+
+}  // namespace espalier::collectives
