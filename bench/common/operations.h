@@ -18,7 +18,7 @@ typedef void run_call(const struct problem* problem, const void* in, void* out);
 
 struct operation {
   const char* name;      /* as --ops takes it */
-  const char* described; /* its name for Espalier_Describe; for a v-form that of the operation it is a form of */
+  const char* described; /* its name for Espalier_Describe */
   enum extent in, out;
   enum holder result_at;
   int is_reduction;

@@ -80,10 +80,11 @@ int Espalier_Exscan(const void* send_buffer, void* receive_buffer, int count, MP
  * the built-in choice: Espalier_Choose, ESPALIER_CHOICE, or a row of the tuned table and what it measured. `operation`
  * is "broadcast", "scatter", "gather", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter", "scan",
  * "exscan" or "barrier" (or MPI's short form "bcast"), `bytes` the message or vector, or the block of one rank
- * (alltoall: of a pair of ranks), and `root` that of a rooted one, else 0. Reductions are taken to be of 8-byte
- * numbers. At most `length` bytes are written to `text`, the final null included; a longer text is cut. Local, but
- * known only once the communicator has seen its first collective. Returns MPI_SUCCESS, or MPI_ERR_ARG without calling
- * an error handler. */
+ * (alltoall: of a pair of ranks), and `root` that of a rooted one, else 0. Of "scatterv", "gatherv", "allgatherv",
+ * "alltoallv" and "reduce_scatterv" it is the mean of blocks of half of it and one and a half in turn. Reductions are
+ * taken to be of 8-byte numbers. At most `length` bytes are written to `text`, the final null included; a longer text
+ * is cut. Local, but known only once the communicator has seen its first collective. Returns MPI_SUCCESS, or
+ * MPI_ERR_ARG without calling an error handler. */
 int Espalier_Describe(const char* operation, MPI_Aint bytes, int root, MPI_Comm comm, char* text, int length);
 
 /* What carries this communicator's messages between nodes, at most `length` bytes with the final null: "mpi" or "ucx"
@@ -93,7 +94,8 @@ int Espalier_Describe(const char* operation, MPI_Aint bytes, int root, MPI_Comm 
 int Espalier_Transport(MPI_Comm comm, char* text, int length);
 
 /* From now on calls of `operation` (as above, the v-forms included) on `comm` are done as `selection` says: "native",
- * "tiny" (the dedicated path of short messages on one node), or algorithm and knobs as `espalier explain` prints them,
+ * "tiny" (the dedicated path of short messages on one node; of scatterv, gatherv and alltoallv it takes any size where
+ * processes may copy out of each other's memory), or algorithm and knobs as `espalier explain` prints them,
  * "ring,within=cells,cell=32K,cells=4". An empty text returns to settings, tuned table and built-in choice. Where a
  * selection does not apply to a call, that call is native, and Espalier_Describe says why. Collective over `comm`, with
  * equal texts on all ranks; between the same two collectives. Has no effect on communicators that are native

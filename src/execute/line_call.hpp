@@ -1,6 +1,6 @@
 #pragma once
 // One call through lines, as one rank makes it: places, writes and reads messages whose lines carry their sequence
-// numbers. What the dedicated paths of short messages share (execute/tiny.hpp, execute/short_blocks.hpp).
+// numbers. What the dedicated paths of short messages share (execute/tiny.hpp, execute/uneven_blocks.hpp).
 
 #include <cstring>
 
@@ -44,11 +44,13 @@ struct Message {
   Line* lines;
 };
 
-/// Begins the call, and ends it by saying that this rank is done.
+/// Begins the call, and ends it by saying that this rank is done, unless finish() has said so before.
 class LineCall {
  public:
   LineCall(Seat& seat, Waiter& waiter) noexcept : seat_(seat), waiter_(waiter) { seat.begin_call(); }
-  ~LineCall() { seat_.post(plan::Flag::done, 1); }
+  ~LineCall() {
+    if (!is_finished_) finish();
+  }
   LineCall(const LineCall&) = delete;
   LineCall& operator=(const LineCall&) = delete;
 
@@ -87,8 +89,23 @@ class LineCall {
                [&] { return seat_.bell_of(owner); });
   }
 
-  void prefetch_next(std::uint32_t lines) const noexcept { seat_.prefetch_next(lines); }
-  void prefetch_next(std::uint32_t lines, std::uint32_t first, std::uint32_t count) const noexcept {
+  /// After a line that `owner` wrote in this call was read.
+  void saw_line(LocalRank owner) noexcept { seat_.saw_line(owner); }
+
+  /// Says that this rank reads no more of its neighbours' memory in this call.
+  void finish() noexcept {
+    seat_.post(plan::Flag::done, 1);
+    is_finished_ = true;
+  }
+  /// Never says so: who waits for it must not take what has not come.
+  void break_off() noexcept { is_finished_ = true; }
+  /// Waits until `owner` has said that it is done.
+  void wait_for_finish(LocalRank owner) noexcept {
+    wait_until([&] { return seat_.reached(owner, plan::Flag::done, 1, 0); }, [&] { return seat_.bell_of(owner); });
+  }
+
+  void prefetch_next(std::uint32_t lines) noexcept { seat_.prefetch_next(lines); }
+  void prefetch_next(std::uint32_t lines, std::uint32_t first, std::uint32_t count) noexcept {
     seat_.prefetch_next(lines, first, count);
   }
 
@@ -113,6 +130,7 @@ class LineCall {
 
   Seat& seat_;
   Waiter& waiter_;
+  bool is_finished_ = false;
 };
 
 }  // namespace espalier::execute

@@ -23,7 +23,7 @@ bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
 }
 
 // "row 3 of the tuned table: 5.1 us against 7.2 us of native at 64K".
-std::string describe(const tune::Row& row, std::ptrdiff_t index) {
+std::string name_row(const tune::Row& row, std::ptrdiff_t index) {
   char text[128];
   std::snprintf(text, sizeof text, "row %td of the tuned table: %.3g us against %.3g us of native at ", index + 1,
                 row.measured.chosen_us, row.measured.native_us);
@@ -48,30 +48,60 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
 void Engine::select_unknown(plan::Operation operation) {
   Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
   unknown.native_from = derive_native_from(operation);
-  unknown.longest_short = derive_longest_short_block(operation);
-  if (unknown.native_from)
-    unknown.longest_short = std::min(unknown.longest_short, std::max<Bytes>(*unknown.native_from, 1) - 1);
+  unknown.longest = derive_longest_block(operation);
+  if (unknown.native_from && *unknown.native_from != execute::any_size)
+    unknown.longest = std::min(unknown.longest, std::max<Bytes>(*unknown.native_from, 1) - 1);
 }
 
-Bytes Engine::derive_longest_short_block(plan::Operation operation) const {
+const std::optional<Selection>& Engine::selected(plan::Operation operation) const {
   const auto index = static_cast<std::size_t>(operation);
-  const std::optional<Selection>& selected = selected_[index] ? selected_[index] : policy_.forced[index];
-  const bool is_otherwise = selected && selected->kind != Selection::Kind::tiny;
+  return selected_[index] ? selected_[index] : policy_.forced[index];
+}
+
+Bytes Engine::derive_longest_block(plan::Operation operation) const {
+  const std::optional<Selection>& said = selected(operation);
+  const bool is_otherwise = said && said->kind != Selection::Kind::tiny;
   const bool has_unknown_sizes = operation == plan::Operation::scatter || operation == plan::Operation::gather ||
                                  operation == plan::Operation::alltoall;
   if (is_otherwise || !has_unknown_sizes || means_.topology.nodes() > 1) return 0;
-  return execute::longest_short_block(operation, means_.topology.ranks());
+  const Bytes in_lines = execute::longest_in_lines(operation, means_.topology.ranks());
+  const bool takes_all = in_lines > 0 && means_.topology.capabilities().single_copy && !decides_by_size(operation);
+  return takes_all ? execute::any_size : in_lines;
+}
+
+// What a table says of some sizes only can be done when sizes are known.
+bool Engine::decides_by_size(plan::Operation operation) const {
+  return !selected(operation) && means_.table != nullptr &&
+         means_.table->has_uneven(means_.topology, operation, means_.transport) && !derive_native_from(operation);
 }
 
 // Who selects the dedicated path wants what it does not take to stay native, which needs no sizes.
 std::optional<Bytes> Engine::derive_native_from(plan::Operation operation) const {
-  const auto index = static_cast<std::size_t>(operation);
-  const std::optional<Selection>& selected = selected_[index] ? selected_[index] : policy_.forced[index];
-  if (!selected && means_.table == nullptr) return std::nullopt;
-  if (!selected) return means_.table->uneven_native_from(means_.topology, operation, means_.transport);
-  if (selected->kind == Selection::Kind::native) return 0;
-  const Bytes longest = derive_longest_short_block(operation);
-  return longest > 0 ? std::optional(longest + 1) : std::nullopt;
+  const std::optional<Selection>& said = selected(operation);
+  if (!said && means_.table == nullptr) return std::nullopt;
+  if (!said) return means_.table->uneven_native_from(means_.topology, operation, means_.transport);
+  if (said->kind == Selection::Kind::native) return 0;
+  const Bytes longest = derive_longest_block(operation);
+  if (longest == 0) return std::nullopt;
+  return longest == execute::any_size ? longest : longest + 1;
+}
+
+std::string Engine::describe(const plan::Problem& problem) {
+  const auto with_origin = [](const char* prefix, const Entry& entry) {
+    return prefix + entry.label + (entry.origin.empty() ? "" : " (" + entry.origin + ")");
+  };
+  const Unknown& unknown = unknown_of(problem.operation);
+  const Bytes largest = problem.counts.empty() ? 0 : *std::max_element(problem.counts.begin(), problem.counts.end());
+  const bool goes_in_one = unknown.longest > 0 && largest <= unknown.longest;
+  if (problem.counts.empty() || !(goes_in_one || unknown.native_from)) {
+    const Entry& entry = prepare(problem);
+    return with_origin(entry.kind == Entry::Kind::native ? "native: " : "", entry);
+  }
+  Entry entry;
+  entry.problem = problem;
+  entry.label = goes_in_one ? "tiny" : "native was selected";
+  if (unknown.native_from) find_selection(entry);  // says who did
+  return with_origin(goes_in_one ? "" : "native: ", entry);
 }
 
 Entry& Engine::decide(const plan::Problem& problem) {
@@ -126,7 +156,7 @@ std::optional<Selection> Engine::find_selection(Entry& entry) const {
   if (means_.table == nullptr) return std::nullopt;
   const tune::Row* row = means_.table->find(means_.topology, problem, means_.transport);
   if (row == nullptr) return std::nullopt;
-  entry.origin = describe(*row, row - means_.table->rows().data());
+  entry.origin = name_row(*row, row - means_.table->rows().data());
   Selection measured = parse_selection(problem.operation, row->selection);
   if (measured.kind == Selection::Kind::plan) measured.choice = with_leaders(problem, measured.choice);
   return measured;
@@ -217,12 +247,11 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
   cache_.forget(operation);
 }
 
-execute::ShortOutcome Engine::run_short_blocks(plan::Operation operation, Rank root, execute::MaybeBlocks input,
-                                               execute::MaybeBlocks output, std::span<Bytes> sizes) {
+execute::UnevenOutcome Engine::run_uneven_blocks(plan::Operation operation, const execute::UnevenCall& call) {
   Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
-  const auto outcome = execute::run_short_blocks(seat_, {operation, unknown.longest_short}, LocalRank(root.value),
-                                                 input, output, sizes, *means_.waiter);
-  if (outcome != execute::ShortOutcome::too_long) ++unknown.short_calls;
+  const auto outcome = execute::run_uneven_blocks(seat_, {operation, unknown.longest}, call, means_.single_copy.get(),
+                                                  *means_.waiter);
+  if (outcome != execute::UnevenOutcome::too_long) ++unknown.calls;
   return outcome;
 }
 
@@ -230,7 +259,7 @@ void Engine::report() {
   cache_.report();
   for (int i = 0; i < plan::operation_count; ++i)
     statistics_.add_handled(static_cast<plan::Operation>(i), "tiny",
-                            std::exchange(unknown_[static_cast<std::size_t>(i)].short_calls, 0));
+                            std::exchange(unknown_[static_cast<std::size_t>(i)].calls, 0));
 }
 
 bool Engine::perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {

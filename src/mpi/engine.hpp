@@ -11,7 +11,7 @@
 #include "execute/interpreter.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
-#include "execute/short_blocks.hpp"
+#include "execute/uneven_blocks.hpp"
 #include "mpi/program_cache.hpp"
 #include "mpi/scratch.hpp"
 #include "mpi/selection.hpp"
@@ -71,6 +71,10 @@ class Engine {
     return known != nullptr ? *known : decide(problem);
   }
 
+  /// What this call will be, as Espalier_Describe says it. Of a scatter, gather or alltoall with counts: when no rank
+  /// knows all of them, as it is in MPI.
+  std::string describe(const plan::Problem& problem);
+
   /// Runs what was prepared (anything but `native`); all ranks of the communicator do. `output` is the whole result;
   /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the
   /// message. False: a transport broke and the communicator can not be used any more. Throws std::bad_alloc before data
@@ -88,15 +92,14 @@ class Engine {
 
   /// Whether calls of `operation` with uneven blocks are native whatever their size: ranks need not agree on that then.
   bool leaves_uneven(plan::Operation operation) const { return unknown_of(operation).native_from == Bytes{0}; }
-  /// The same of calls that turned out not to be short: native without an exchange of sizes.
+  /// The same of calls whose blocks turned out to be too long: native without an exchange of sizes.
   bool leaves_long_blocks(plan::Operation operation) const { return unknown_of(operation).native_from.has_value(); }
 
-  /// Largest block that a scatter, gather or alltoall whose sizes no rank knows sends in one go; 0: none, as on several
-  /// nodes, or where the calls were selected to be done otherwise.
-  Bytes longest_short_block(plan::Operation operation) const { return unknown_of(operation).longest_short; }
-  /// Such a call; all ranks make it (execute/short_blocks.hpp).
-  execute::ShortOutcome run_short_blocks(plan::Operation operation, Rank root, execute::MaybeBlocks input,
-                                         execute::MaybeBlocks output, std::span<Bytes> sizes);
+  /// Largest block of a scatter, gather or alltoall whose sizes no rank knows that goes without an exchange of sizes,
+  /// maybe execute::any_size; 0: none, as on several nodes, or where the calls were selected to be done otherwise.
+  Bytes longest_block(plan::Operation operation) const { return unknown_of(operation).longest; }
+  /// Such a call; all ranks make it (execute/uneven_blocks.hpp).
+  execute::UnevenOutcome run_uneven_blocks(plan::Operation operation, const execute::UnevenCall& call);
 
   /// Hands the counts so far to the statistics.
   void report();
@@ -104,11 +107,13 @@ class Engine {
  private:
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;
-  Bytes derive_longest_short_block(plan::Operation operation) const;
+  Bytes derive_longest_block(plan::Operation operation) const;
+  bool decides_by_size(plan::Operation operation) const;
   std::optional<Bytes> derive_native_from(plan::Operation operation) const;
   void select_unknown(plan::Operation operation);
   std::optional<Selection> find_selection(Entry& entry) const;
   bool is_selected(const plan::Problem& problem) const;
+  const std::optional<Selection>& selected(plan::Operation operation) const;
   std::string why_not(const plan::Problem& problem, const Selection& selection) const;
   void take_built_in(Entry& entry) const;
   plan::Choice with_leaders(const plan::Problem& problem, plan::Choice choice) const;
@@ -125,9 +130,9 @@ class Engine {
   Selections selected_;  ///< by select()
   /// An operation's calls with blocks of different sizes, before any rank knows all sizes.
   struct Unknown {
-    Bytes longest_short = 0;
+    Bytes longest = 0;                 ///< block that goes without an exchange of sizes
     std::optional<Bytes> native_from;  ///< from this largest block on, native; none: sizes decide
-    std::uint64_t short_calls = 0;
+    std::uint64_t calls = 0;           ///< that went so
   };
   const Unknown& unknown_of(plan::Operation operation) const { return unknown_[static_cast<std::size_t>(operation)]; }
   std::array<Unknown, plan::operation_count> unknown_{};

@@ -1,6 +1,8 @@
 // The functions of espalier.h that MPI has no counterpart of.
 
 #include <cstdio>
+#include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 #include "mpi/entry.hpp"
@@ -29,9 +31,27 @@ Bytes guess_element(Bytes bytes) {
   return element;
 }
 
-plan::Problem make_problem(const char* operation, MPI_Aint bytes, int root) {
-  if (operation == nullptr || bytes < 0 || root < 0) throw Error("arguments out of range");
-  plan::Problem problem{plan::parse_operation(operation), static_cast<Bytes>(bytes), Rank(root)};
+// An operation, or a form of it with blocks of different sizes, which is done as the operation is selected to be.
+struct Form {
+  plan::Operation operation;
+  bool is_uneven;
+};
+
+Form parse_form(const char* name) {
+  if (name == nullptr) throw Error("arguments out of range");
+  constexpr std::pair<const char*, plan::Operation> uneven[] = {{"scatterv", plan::Operation::scatter},
+                                                                {"gatherv", plan::Operation::gather},
+                                                                {"allgatherv", plan::Operation::allgather},
+                                                                {"alltoallv", plan::Operation::alltoall},
+                                                                {"reduce_scatterv", plan::Operation::reduce_scatter}};
+  for (const auto& [form, operation] : uneven)
+    if (std::strcmp(name, form) == 0) return {operation, true};
+  return {plan::parse_operation(name), false};
+}
+
+plan::Problem make_problem(plan::Operation operation, MPI_Aint bytes, int root) {
+  if (bytes < 0 || root < 0) throw Error("arguments out of range");
+  plan::Problem problem{operation, static_cast<Bytes>(bytes), Rank(root)};
   if (plan::is_reduction(problem.operation)) problem.element = guess_element(problem.bytes);
   return problem;
 }
@@ -45,7 +65,8 @@ ESPALIER_EXPORT int Espalier_Describe(const char* operation, MPI_Aint bytes, int
                                       int length) {
   if (text == nullptr || length < 1) return MPI_ERR_ARG;
   return attempt([&] {
-    const std::string description = describe_call(make_problem(operation, bytes, root), comm);
+    const Form form = parse_form(operation);
+    const std::string description = describe_call(make_problem(form.operation, bytes, root), form.is_uneven, comm);
     std::snprintf(text, static_cast<std::size_t>(length), "%s", description.c_str());
   });
 }
@@ -57,6 +78,6 @@ ESPALIER_EXPORT int Espalier_Transport(MPI_Comm comm, char* text, int length) {
 }
 
 ESPALIER_EXPORT int Espalier_Choose(const char* operation, const char* selection, MPI_Comm comm) {
-  if (operation == nullptr || selection == nullptr) return MPI_ERR_ARG;
-  return attempt([&] { choose(espalier::plan::parse_operation(operation), selection, comm); });
+  if (selection == nullptr) return MPI_ERR_ARG;
+  return attempt([&] { choose(parse_form(operation).operation, selection, comm); });
 }

@@ -72,6 +72,12 @@ const Row* Table::find(const topology::Topology& topology, const plan::Problem& 
   return nullptr;
 }
 
+bool Table::has_uneven(const topology::Topology& topology, plan::Operation operation, Transport carried_by) const {
+  return std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+    return row.uneven && row.operation == operation && row.is_about(topology, carried_by);
+  });
+}
+
 std::optional<Bytes> Table::uneven_native_from(const topology::Topology& topology, plan::Operation operation,
                                                Transport carried_by) const {
   constexpr Bytes largest = Bytes{1} << 40;  // beyond any buffer: the rows' way to say "all"
@@ -83,7 +89,7 @@ std::optional<Bytes> Table::uneven_native_from(const topology::Topology& topolog
     if (row.selection != "tiny") return std::nullopt;
     from = std::max(from, row.bytes.last + 1);
   }
-  return std::nullopt;
+  return from > largest ? std::optional(~Bytes{0}) : std::nullopt;
 }
 
 std::string why_foreign(const Signature& made_for, const Signature& here) {

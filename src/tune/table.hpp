@@ -87,9 +87,12 @@ class Table {
   /// the table. Equal on all ranks that hold equal tables. `carried_by`: what the communicator's messages go by.
   const Row* find(const topology::Topology& topology, const plan::Problem& problem,
                   Transport carried_by = Transport::mpi) const;
-  /// From which largest block on the rows leave uneven blocks of `operation` to native, the dedicated path of short
-  /// messages taking all smaller ones: 0 when all are native; none when rows say anything else, or nothing. Scatterv,
-  /// gatherv and alltoallv must know before their ranks have told each other any size.
+  /// Whether any row is about uneven blocks of `operation` alone.
+  bool has_uneven(const topology::Topology& topology, plan::Operation operation,
+                  Transport carried_by = Transport::mpi) const;
+  /// From which largest block on the rows leave uneven blocks of `operation` to native, the dedicated path taking all
+  /// smaller ones: 0 when all are native, the largest number when none is; none when rows say anything else, or nothing.
+  /// Scatterv, gatherv and alltoallv must know before their ranks have told each other any size.
   std::optional<Bytes> uneven_native_from(const topology::Topology& topology, plan::Operation operation,
                                           Transport carried_by = Transport::mpi) const;
 

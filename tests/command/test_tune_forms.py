@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from espalier.tuning.decisions import Decision
-from espalier.tuning.forms import find_challenger, list_shorts, needs_a_look, settle_exchanged, settle_shorts
+from espalier.tuning.forms import (
+    find_challenger,
+    find_challengers,
+    list_shorts,
+    needs_a_look,
+    settle_any_size,
+    settle_exchanged,
+    settle_shorts,
+)
 from espalier.tuning.problems import Problem, list_forms
 from tuning_bench import a_machine
 
@@ -86,14 +94,58 @@ def test_what_was_best_for_equal_blocks_meets_native() -> None:
     assert find_challenger(a_machine(1, 1), problem, duelled("gather", 64, 2.0)) == FLAT, "between nodes there is none"
 
 
+@pytest.mark.parametrize(
+    ("ratios", "ours"),
+    [
+        ((1.5, 1.2, 0.98), 3),  # what is within the noise is no harm
+        ((1.5, 1.2, 0.9), 2),
+        ((1.5, 0.9, 1.2), 1),
+        ((0.9, 1.5, 1.5), 0),
+        ((1.02, 1.02, 1.02), 0),
+    ],
+)
+def test_one_way_serves_all_sizes_up_to_the_last_that_it_does_no_harm_to(ratios: tuple[float, ...], ours: int) -> None:
+    duels = {}
+    for at, ratio in enumerate(ratios):
+        native = 100.0**at
+        it = Decision(Problem("gatherv", 4 << 6 * at), "native", native, native, 1, 1, 9, "tiny", native / ratio, "")
+        duels[it.problem] = it
+    selections = [it.selection for it in settle_any_size(duels, 0.05).values()]
+    assert selections == ["tiny"] * ours + ["native"] * (len(ratios) - ours)
+
+
+def test_native_beyond_some_size_pays_for_a_look_and_must_take_much_longer_than_that() -> None:
+    short = Decision(Problem("gatherv", 4), "tiny", 0.6, 0.4, 1, 1, 9, "tiny", 0.4, "")
+    long = Decision(Problem("gatherv", 4096), "native", 1.6, 1.6, 1, 1, 9, "tiny", 2.0, "")
+    assert {it.selection for it in settle_any_size({it.problem: it for it in (short, long)}, 0.05).values()} == {
+        "native"
+    }
+    later = replace(long, native_us=16.0, best_us=20.0)
+    settled = settle_any_size({it.problem: it for it in (short, later)}, 0.05)
+    assert [it.selection for it in settled.values()] == ["tiny", "native"]
+
+
+def test_the_dedicated_path_alone_meets_native_where_it_takes_any_size() -> None:
+    even = duelled("gather", 1 << 20, 2.0)
+    assert find_challengers(a_machine(2), Problem("gatherv", 1 << 20), even) == ["tiny"]
+    assert find_challengers(a_machine(2, single_copy=False), Problem("gatherv", 1 << 20), even) == [FLAT]
+
+
+def test_where_all_ranks_know_all_sizes_the_fastest_for_uneven_blocks_meets_native() -> None:
+    arms = find_challengers(a_machine(2), Problem("allgatherv", 64), duelled("allgather", 64, 2.0))
+    assert arms[0] == FLAT
+    assert "tiny" in arms
+    assert "tiny" not in find_challengers(a_machine(2), Problem("allgatherv", 3000), duelled("allgather", 3000, 2.0))
+
+
 @pytest.mark.parametrize(("size", "takes_largest"), [(64, True), (2 << 10, True), (4 << 10, False)])
 def test_the_dedicated_path_meets_native_where_it_takes_the_largest_block(size: int, takes_largest: bool) -> None:
-    machine = a_machine(2)
+    machine = a_machine(2, single_copy=False)
     tiny = Decision(Problem("gather", size), "tiny", 2.0, 1.0, 1.0, 1.0, 100, "tiny", 1.0, "")
     expected = "tiny" if takes_largest else str(machine.core.choose(machine.topology, "gather", size).choice)
     assert find_challenger(machine, Problem("gatherv", size), tiny) == expected
 
 
-def test_every_second_size_of_the_operations_that_have_uneven_forms_is_measured() -> None:
+def test_every_size_of_the_operations_that_have_uneven_forms_is_measured() -> None:
     problems = [Problem("gather", size) for size in (4, 16, 64)] + [Problem("broadcast", 4), Problem("barrier", 0)]
-    assert list_forms(problems) == [Problem("gatherv", 4), Problem("gatherv", 64)]
+    assert list_forms(problems) == [Problem("gatherv", size) for size in (4, 16, 64)]

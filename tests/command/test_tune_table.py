@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -145,22 +146,38 @@ def test_rows_about_uneven_blocks_come_first_and_name_the_operation() -> None:
 
 
 def test_a_form_whose_sizes_must_be_exchanged_is_native_at_all_but_short_blocks_or_not_at_all() -> None:
+    machine = a_machine(2, single_copy=False)
     mixed = [decided("gatherv", 64, "native"), decided("gatherv", 65536, KNOMIAL)]
-    (row,) = rows_of(mixed, a_machine(2))
+    (row,) = rows_of(mixed, machine)
     assert (row["selection"], row["bytes"][0]) == ("native", 0)
     assert row["bytes"][1] >= 1 << 40
-    assert len(rows_of([decided("gatherv", 64, KNOMIAL), decided("gatherv", 65536, KNOMIAL)], a_machine(2))) == 2
+    assert len(rows_of([decided("gatherv", 64, KNOMIAL), decided("gatherv", 65536, KNOMIAL)], machine)) == 2
 
 
 def test_short_blocks_before_native_ones_leave_no_gap_that_would_need_sizes() -> None:
     sizes = {4: "tiny", 64: "tiny", 1024: "native", 16384: "native"}
-    rows = rows_of([decided("gatherv", size, selection) for size, selection in sizes.items()], a_machine(2))
+    machine = a_machine(2, single_copy=False)
+    rows = rows_of([decided("gatherv", size, selection) for size, selection in sizes.items()], machine)
     assert [(row["selection"], row["bytes"][0]) for row in rows] == [("tiny", 0), ("tiny", 16), ("native", 256)]
     assert (rows[1]["bytes"][1], rows[2]["bytes"][1]) == (255, 1 << 40)
     assert rows[2]["measured"]["bytes"] == 1024
 
 
+@pytest.mark.parametrize(
+    ("ways", "begins"), [(("tiny", "tiny"), [0, 513]), (("tiny", "native"), [0, 513]), (("native", "native"), [0])]
+)
+def test_a_form_that_the_dedicated_path_takes_at_any_size_has_rows_about_all_sizes(
+    ways: Sequence[str], begins: list[int]
+) -> None:
+    decisions = [decided("gatherv", size, way) for size, way in zip((64, 4096), ways, strict=True)]
+    rows = rows_of(decisions, a_machine(2))
+    assert [row["bytes"][0] for row in rows] == begins
+    assert rows[-1]["bytes"][1] == 1 << 40
+    assert [row["selection"] for row in rows] == list(ways)[: len(begins)]
+
+
 def test_where_the_look_brings_sizes_along_every_size_has_its_row() -> None:
     sizes = {4: "tiny", 64: "tiny", 16384: KNOMIAL, 1 << 20: "native"}
-    rows = rows_of([decided("gatherv", size, selection) for size, selection in sizes.items()], a_machine(2))
+    machine = a_machine(2, single_copy=False)
+    rows = rows_of([decided("gatherv", size, selection) for size, selection in sizes.items()], machine)
     assert [row["selection"] for row in rows] == list(sizes.values())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from espalier.tuning.problems import Problem
+from espalier.tuning.problems import Problem, way_of
 from espalier.tuning.racing import NATIVE, Duel
 
 
@@ -27,6 +27,8 @@ class Decision:
     rounds_run: int = 0  # arms × rounds
     rounds_exhaustive: int = 0  # what trying everything on the grid would have taken
     disturbance: float = 1.0  # by which factor native differed from itself in the duel
+    # Of the best and its rivals, each another way of doing it: the lowest ratio of all duels so far.
+    lowest_of: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """For the journal and for --json."""
@@ -38,6 +40,40 @@ class Decision:
         """What to_json made."""
         rest = {name: value for name, value in fields.items() if name not in ("operation", "bytes")}
         return cls(problem=Problem(fields["operation"], fields["bytes"]), **rest)
+
+
+# A rival takes at most this many times as long as the best, when they race; on a machine that has changed since it may
+# be the better one.
+_RIVALS_WITHIN = 1.4
+_MOST_RIVALS = 3
+
+
+def list_rivals(winner: str, times: Mapping[str, float]) -> list[str]:
+    """The fastest arm of each other way of doing it, the fastest first, as far as they can keep up."""
+    ways = {tuple(way_of(winner))}
+    rivals = []
+    for arm in sorted(times, key=lambda it: times[it]):
+        way = tuple(way_of(arm))
+        if way not in ways and times[arm] <= _RIVALS_WITHIN * times.get(winner, times[arm]):
+            ways.add(way)
+            rivals.append(arm)
+    return rivals[:_MOST_RIVALS]
+
+
+def hold(decision: Decision, fights: Mapping[str, Duel]) -> Decision:
+    """After further duels, at another time: the arm whose worst time against native was the best; native if none has
+    been faster at all times."""
+    lowest = {
+        arm: round(min(ratio, fights[arm].ratio), 3) for arm, ratio in decision.lowest_of.items() if arm in fights
+    }
+    best = max(lowest, key=lambda arm: lowest[arm], default=None)
+    if best is None or not fights[best].is_won(margin=0) or lowest[best] < 1:
+        return leave_to_native(decision, "it won once, and not again later")
+    if best == decision.selection:
+        return replace(decision, lowest_of=lowest)
+    now = decide(decision.problem, best, fights[best], margin=0)
+    runs = {name: getattr(decision, name) for name in ("rounds_run", "rounds_exhaustive")}
+    return replace(now, lowest_of=lowest, **runs)
 
 
 def decide(problem: Problem, winner: str | None, fight: Duel | None, margin: float, note: str = "") -> Decision:

@@ -1,5 +1,5 @@
 """The uneven forms, MPI's calls with blocks of different sizes: their algorithms are those of equal blocks, so there is
-nothing to search; whether they beat native is measured."""
+little to search; which of them is fastest here, and whether it beats native, is measured."""
 
 from __future__ import annotations
 
@@ -7,19 +7,43 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from espalier.tuning.candidates import Machine
-from espalier.tuning.decisions import Decision
+from espalier.tuning.candidates import Machine, seeds
+from espalier.tuning.decisions import Decision, leave_to_native
 from espalier.tuning.problems import EXCHANGED, Problem
 from espalier.tuning.racing import NATIVE
 
 # What the worker deals as the largest of uneven blocks, in parts of their mean; what the dedicated path keeps beside
-# a block, for its size (src/execute/short_blocks.hpp).
+# a block, for its size (src/execute/uneven_blocks.hpp).
 _LARGEST_OF_MEAN = 1.5
 _SIZE_BYTES = 8
 # What native may lose by a look that finds blocks too long: no more than what counts as no harm done.
 _LEAST_AFTER_A_LOOK = 0.95
-# Up to so many ranks the look brings the root's sizes along (tells_sizes in src/execute/short_blocks.hpp).
+# The same of ours at single sizes, where one way has to serve all of them.
+_LEAST_AT_A_SIZE = 0.97
+# A look takes as long as a call with next to no data; native pays for it where it takes this many times as long.
+_MANY_LOOKS = 20
+# Up to so many ranks the dedicated path takes uneven blocks (src/execute/uneven_blocks.hpp).
+_MOST_UNEVEN_RANKS = 74
+# Up to so many ranks the look brings the root's sizes along (tells_sizes in src/execute/uneven_blocks.hpp).
 _MOST_TOLD_RANKS = 20
+
+
+def takes_any_size(machine: Machine, problem: Problem) -> bool:
+    """Whether the dedicated path does the form whatever its sizes, which no rank has to know for that."""
+    is_one_node = machine.shape.nodes == 1 and machine.shape.ranks <= _MOST_UNEVEN_RANKS
+    return problem.operation in EXCHANGED and is_one_node and bool(machine.topology.single_copy)
+
+
+def find_challengers(machine: Machine, problem: Problem, even: Decision) -> list[str]:
+    """What may meet native: where all ranks know all sizes, whatever the search for equal blocks would start from, too.
+
+    Of the forms whose ranks would have to tell each other, one: no size can choose among several.
+    """
+    first = find_challenger(machine, problem, even)
+    if problem.operation in EXCHANGED:
+        return [first]
+    others = [arm for arm in seeds(machine, problem.even) if arm != "tiny" or _fits_lines(machine, problem)]
+    return list(dict.fromkeys([first, *([even.best] if even.best not in ("", "tiny") else []), *others]))
 
 
 def find_challenger(machine: Machine, problem: Problem, even: Decision) -> str:
@@ -27,13 +51,40 @@ def find_challenger(machine: Machine, problem: Problem, even: Decision) -> str:
 
     Where sizes would have to be exchanged, the dedicated path, which needs none, wherever it takes the largest block.
     """
-    largest = math.ceil(_LARGEST_OF_MEAN * problem.bytes) + _SIZE_BYTES
+    if takes_any_size(machine, problem):
+        return "tiny"
     is_wanted = even.best == "tiny" or (problem.operation in EXCHANGED and machine.shape.nodes == 1)
-    if is_wanted and machine.core.is_tiny(problem.even.operation, largest, machine.shape.ranks):
+    if is_wanted and _fits_lines(machine, problem):
         return "tiny"
     if even.best not in ("", "tiny"):
         return even.best
     return str(machine.core.choose(machine.topology, problem.even.operation, problem.bytes).choice)
+
+
+def _fits_lines(machine: Machine, problem: Problem) -> bool:
+    largest = math.ceil(_LARGEST_OF_MEAN * problem.bytes) + _SIZE_BYTES
+    return bool(machine.core.is_tiny(problem.even.operation, largest, machine.shape.ranks))
+
+
+def settle_any_size(duels: Mapping[Problem, Decision], margin: float) -> dict[Problem, Decision]:
+    """Of an uneven form that the dedicated path takes at any size: ours up to the largest size that allows it, which is
+    all of them if may be, and native beyond.
+
+    Ours has to win by the margin in geometric mean and must do no harm anywhere. Native beyond pays for a look whether
+    blocks are that long.
+    """
+    order = sorted(duels, key=lambda problem: problem.bytes)
+    count = next((count for count in range(len(order), 0, -1) if _may_be_ours(duels, order, count, margin)), 0)
+    ours = {it: replace(duels[it], selection="tiny", chosen_us=duels[it].best_us, note="") for it in order[:count]}
+    return ours | {it: leave_to_native(duels[it], "one way serves all sizes up to some") for it in order[count:]}
+
+
+def _may_be_ours(duels: Mapping[Problem, Decision], order: Sequence[Problem], count: int, margin: float) -> bool:
+    ours, rest = [duels[problem] for problem in order[:count]], [duels[problem] for problem in order[count:]]
+    look_us = ours[0].best_us
+    is_measured = all(it.calls and it.best_us > 0 for it in ours)
+    is_look_paid = all(it.native_us >= _MANY_LOOKS * look_us for it in rest)
+    return is_measured and is_look_paid and _is_won([_ratio(it) for it in ours], margin, _LEAST_AT_A_SIZE)
 
 
 def settle_exchanged(duels: Mapping[Problem, Decision], margin: float) -> dict[Problem, Decision]:
@@ -102,6 +153,6 @@ def _ratio(decision: Decision) -> float:
     return decision.native_us / decision.best_us if decision.best_us > 0 else 0.0
 
 
-def _is_won(ratios: Sequence[float], margin: float) -> bool:
-    """By the margin on average, and nowhere lost."""
-    return bool(ratios) and min(ratios) >= 1 and math.prod(ratios) ** (1 / len(ratios)) >= 1 + margin
+def _is_won(ratios: Sequence[float], margin: float, least: float = 1.0) -> bool:
+    """By the margin on average, and nowhere below `least`."""
+    return bool(ratios) and min(ratios) >= least and math.prod(ratios) ** (1 / len(ratios)) >= 1 + margin

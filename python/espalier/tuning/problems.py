@@ -131,12 +131,11 @@ def _fits(problem: Problem, ranks: int) -> bool:
 
 
 def list_forms(problems: Sequence[Problem]) -> list[Problem]:
-    """The uneven forms of every second size: their algorithms are those of equal blocks, so only whether they beat
-    native is open."""
+    """The uneven forms of all sizes."""
     forms = []
     for form, operation in FORMS.items():
         sizes = sorted(problem.bytes for problem in problems if problem.operation == operation)
-        forms += [Problem(form, size) for size in sizes[::2]]
+        forms += [Problem(form, size) for size in sizes]
     return forms
 
 
@@ -150,11 +149,11 @@ def list_crossovers(selections: Mapping[Problem, str]) -> list[Problem]:
         group = sorted((it for it in selections if it.operation == operation), key=lambda it: it.bytes)
         for low, high in pairwise(group):
             middle = math.isqrt(low.bytes * high.bytes) // 8 * 8
-            if low.bytes < middle < high.bytes and _way_of(selections[low]) != _way_of(selections[high]):
+            if low.bytes < middle < high.bytes and way_of(selections[low]) != way_of(selections[high]):
                 crossovers.append(Problem(operation, middle))
     return crossovers
 
 
-def _way_of(selection: str) -> list[str]:
-    """The algorithm and how data travel on the node: what is left without sizes and counts."""
+def way_of(selection: str) -> list[str]:
+    """The algorithm and how data travel on the node: what is left of a selection without sizes and counts."""
     return [word for word in selection.split(",") if "=" not in word or word.startswith("within=")]

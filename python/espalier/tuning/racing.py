@@ -7,7 +7,7 @@ losing each of n rounds happens to it by chance once in 2^n.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -131,24 +131,37 @@ def duel(challenger: str, measure: Measure) -> Duel | None:
 
     None when the challenger is refused.
     """
-    fight = _fight(challenger, measure)
-    if fight is None or fight.disturbance <= DISTURBED:
-        return fight
-    again = _fight(challenger, measure)
-    return fight if again is None or again.disturbance > fight.disturbance else again
+    return duels([challenger], measure).get(challenger)
 
 
-def _fight(challenger: str, measure: Measure) -> Duel | None:
-    native, other, control = measure([NATIVE, challenger, NATIVE], DUEL_ROUNDS)
-    if other.refused or native.refused:
-        return None
+def duels(challengers: Sequence[str], measure: Measure) -> dict[str, Duel]:
+    """The same of several challengers, in the same rounds. Those that are refused are left out."""
+    fights = _fight(challengers, measure)
+    if _disturbance(fights) <= DISTURBED:
+        return fights
+    again = _fight(challengers, measure)
+    return fights if not again or _disturbance(again) > _disturbance(fights) else again
+
+
+def _disturbance(fights: Mapping[str, Duel]) -> float:
+    return max((fight.disturbance for fight in fights.values()), default=1.0)
+
+
+def _fight(challengers: Sequence[str], measure: Measure) -> dict[str, Duel]:
+    native, *others, control = measure([NATIVE, *challengers, NATIVE], DUEL_ROUNDS)
+    if native.refused:
+        return {}
     noise = [one / two for one, two in zip(native.p50, control.p50, strict=True)]
     # The better of native's two runs is the bar: in doubt for native.
     bar = [min(one, two) for one, two in zip(native.p50, control.p50, strict=True)]
-    return Duel(
-        native_us=median(bar),
-        chosen_us=median(other.p50),
-        ratios=tuple(one / two for one, two in zip(bar, other.p50, strict=True)),
-        noise=(min(noise), max(noise)),
-        calls=other.calls,
-    )
+    return {
+        other.arm: Duel(
+            native_us=median(bar),
+            chosen_us=median(other.p50),
+            ratios=tuple(one / two for one, two in zip(bar, other.p50, strict=True)),
+            noise=(min(noise), max(noise)),
+            calls=other.calls,
+        )
+        for other in others
+        if not other.refused
+    }

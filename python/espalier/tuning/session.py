@@ -10,13 +10,29 @@ from typing import Any
 from espalier.tuning import candidates
 from espalier.tuning.candidates import Machine
 from espalier.tuning.curves import draw_curve
-from espalier.tuning.decisions import Decision, decide, leave_to_native, less_favourable, native_stays
-from espalier.tuning.forms import find_challenger, list_shorts, needs_a_look, settle_exchanged, settle_shorts
+from espalier.tuning.decisions import (
+    Decision,
+    decide,
+    hold,
+    leave_to_native,
+    less_favourable,
+    list_rivals,
+    native_stays,
+)
+from espalier.tuning.forms import (
+    find_challengers,
+    list_shorts,
+    needs_a_look,
+    settle_any_size,
+    settle_exchanged,
+    settle_shorts,
+    takes_any_size,
+)
 from espalier.tuning.guidelines import Violation, check_guidelines, is_real
 from espalier.tuning.journal import Journal
 from espalier.tuning.place import learn_groups, learn_messages
 from espalier.tuning.problems import EXCHANGED, Problem, list_crossovers, list_forms
-from espalier.tuning.racing import BLOCK_ROUNDS, MOST_ARMS, MOST_BLOCKS, NATIVE, Race, duel, race
+from espalier.tuning.racing import BLOCK_ROUNDS, MOST_ARMS, MOST_BLOCKS, NATIVE, Race, duel, duels, race
 from espalier.tuning.sampling import compare_with_all, compare_with_builtin
 from espalier.tuning.table import rows_of, selection_at
 from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
@@ -102,6 +118,7 @@ class Session:
         self._repeat_wins()
         self._keep_guidelines()
         self._settle_forms(problems)
+        self._repeat_wins()
         self._try_without_table()
         self._sample(problems)
         self.result.is_complete = True
@@ -146,7 +163,7 @@ class Session:
         """Races, varies the winner's knobs, races again, and lets the winner meet native."""
         machine = self._machine
         best = self._race(problem, [*candidates.seeds(machine, problem), *more])
-        rounds = best.rounds_run
+        rounds, seen = best.rounds_run, dict(best.seen)
         refused = dict(best.refused)
         winner = best.leader
         for _ in range(_SEARCH_STEPS):
@@ -157,12 +174,16 @@ class Session:
             before, best = winner, self._race(problem, [winner, *around])
             rounds += best.rounds_run
             refused |= best.refused
+            seen = {**seen, **best.seen}
             winner = best.leader
             if winner == before:
                 break
-        fight = duel(winner, self._measure(problem)) if winner is not None else None
+        fights = duels([winner, *list_rivals(winner, seen)], self._measure(problem)) if winner is not None else {}
+        winner = max(fights, key=lambda arm: fights[arm].ratio, default=winner)
         self._remark_refusals(problem, refused)
+        fight = fights.get(winner) if winner is not None else None
         decision = decide(problem, winner, fight, self._options.margin, next(iter(refused.values()), ""))
+        decision = replace(decision, lowest_of={arm: round(it.ratio, 3) for arm, it in fights.items()})
         grid = candidates.count_exhaustive(machine, problem) * BLOCK_ROUNDS * MOST_BLOCKS
         return replace(decision, rounds_run=rounds, rounds_exhaustive=max(grid, rounds))
 
@@ -191,9 +212,10 @@ class Session:
     # ---- wins that last ----------------------------------------------------------------------------------------------
 
     def _repeat_wins(self) -> None:
-        """Lets every entry meet native again, some time after it was decided: machines change their ways within
-        minutes (two processors of a virtual one may share a core now and not then), and a win that does not last is
-        none. Who loses is searched anew; what is found then has to win a second time, too.
+        """Lets every entry and its rivals meet native again, some time after it was decided: machines change their ways
+        within minutes (two processors of a virtual one may share a core now and not then), and a win that does not last
+        is none. What was best at its worst stays. Where all lose, there is a new search; what is found then has to win
+        a second time, too.
         """
         losers = [problem for problem in self.result.decisions if not self._wins_again(problem)]
         for problem in losers:
@@ -204,19 +226,21 @@ class Session:
                 self._record(leave_to_native(self.result.decisions[problem], "it won once, and not again later"))
 
     def _wins_again(self, problem: Problem) -> bool:
-        """Whether an entry is no slower than native now; true of native itself, and of uneven blocks, which have
-        duels of their own."""
+        """Whether an entry, or a rival in its place, is no slower than native now either; true of native itself,
+        and of uneven blocks, which have duels of their own."""
         decision = self.result.decisions[problem]
         if decision.selection == NATIVE or problem.is_uneven:
             return True
         self._check_time()
         self.on_progress(f"once more: {problem}", 0)
         try:
-            fight = duel(decision.selection, self._measure(problem))
+            held = hold(decision, duels(list(decision.lowest_of), self._measure(problem)))
         except WorkerLostError as error:
             self._lose(str(problem), error)
             return False
-        return fight is not None and fight.is_won(margin=0)
+        if held.selection != NATIVE:
+            self._record(held)
+        return held.selection != NATIVE
 
     # ---- uneven blocks -----------------------------------------------------------------------------------------------
 
@@ -225,7 +249,8 @@ class Session:
         known = self.result.decisions
         forms = [it for it in list_forms(problems) if it not in known and known[it.even].calls]
         decided = {problem: self._decide_form(problem) for problem in forms}
-        decided = {problem: less_favourable(it, self._decide_form(problem)) for problem, it in decided.items()}
+        again = {problem: self._duel_form(problem, it.best) for problem, it in decided.items() if it.best}
+        decided |= {problem: less_favourable(decided[problem], it) for problem, it in again.items()}
         for form in EXCHANGED:
             duels = {problem: it for problem, it in decided.items() if problem.operation == form}
             decided |= self._settle_exchanged(duels)
@@ -234,6 +259,8 @@ class Session:
 
     def _settle_exchanged(self, duels: Mapping[Problem, Decision]) -> dict[Problem, Decision]:
         """Ours at all sizes; or short blocks by the dedicated path and native for the rest; or native at all."""
+        if all(takes_any_size(self._machine, problem) for problem in duels):
+            return settle_any_size(duels, self._options.margin)
         settled = settle_exchanged(duels, self._options.margin)
         shorts = list_shorts(duels, self._options.margin)
         if not shorts or all(it.selection != NATIVE for it in settled.values()):
@@ -242,7 +269,20 @@ class Session:
         return settle_shorts(duels, looks) or settled
 
     def _decide_form(self, problem: Problem) -> Decision:
-        return self._duel_form(problem, find_challenger(self._machine, problem, self.result.decisions[problem.even]))
+        challengers = find_challengers(self._machine, problem, self.result.decisions[problem.even])
+        return self._duel_form(problem, self._fastest(problem, challengers))
+
+    def _fastest(self, problem: Problem, arms: Sequence[str]) -> str:
+        """The leader of a race; the first of the arms where none was run."""
+        if len(arms) == 1:
+            return arms[0]
+        self._check_time()
+        self.on_progress(str(problem), 0)
+        try:
+            return self._race(problem, arms).leader or arms[0]
+        except WorkerLostError as error:
+            self._lose(str(problem), error)
+            return arms[0]
 
     def _duel_form(self, problem: Problem, challenger: str) -> Decision:
         self._check_time()

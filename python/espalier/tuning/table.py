@@ -11,13 +11,14 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
 from espalier.errors import UserError
 from espalier.tuning.candidates import Machine, is_valid
 from espalier.tuning.decisions import Decision
+from espalier.tuning.forms import takes_any_size
 from espalier.tuning.problems import EXCHANGED, FORMS, OPERATIONS, Problem
 from espalier.tuning.racing import NATIVE
 
@@ -67,11 +68,23 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
         if decision.selection != NATIVE or decision.calls:  # without a measurement there is nothing to say
             by_operation.setdefault(decision.problem.operation, []).append(decision)
     for operation, group in by_operation.items():
+        if takes_any_size(machine, group[0].problem):
+            rows += _rows_of_any_size(group, machine)
+            continue
         if operation in EXCHANGED and _is_settled_before_sizes(group):
             rows += _rows_of_exchanged(group, machine)
             continue
         rows += [_row(decision, span, machine) for decision, span in zip(group, _ranges(group, machine), strict=True)]
     return rows
+
+
+def _rows_of_any_size(group: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
+    """Rows without a gap (src/tune/table.hpp, uneven_native_from): the dedicated path, then native if anything."""
+    ours = list(takewhile(lambda decision: decision.selection != NATIVE, group))
+    group = group[: len(ours) + 1]  # one row about all that is native
+    ends = [math.isqrt(one.problem.bytes * next_.problem.bytes) for one, next_ in pairwise(group)]
+    spans = zip([0, *(end + 1 for end in ends)], [*ends, _ALL_SIZES], strict=True)
+    return [_row(decision, span, machine) for decision, span in zip(group, spans, strict=True)]
 
 
 def _is_settled_before_sizes(group: Sequence[Decision]) -> bool:

@@ -2,7 +2,7 @@
 
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/serve.hpp"
-#include "mpi/calls/short_blocks.hpp"
+#include "mpi/calls/uneven_blocks.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -18,15 +18,22 @@ class UnevenSides {
       send_ = receive_;
     else if (is_valid(call.send, ranks))
       send_.emplace(call.send, ranks);
-    if (send_ && receive_ && !send_->is_missing() && !receive_->is_missing()) return;
+    is_in_place_ = call.send.buffer == MPI_IN_PLACE;
+    are_missing_ = drop_missing(send_);
+    are_missing_ = drop_missing(receive_) || are_missing_;
+    if (send_ && receive_) return;
     send_.reset();
     receive_.reset();
   }
   const Side* send() const { return address_of(send_); }
   const Side* receive() const { return address_of(receive_); }
+  Sides both() const {
+    return {.input = send(), .output = receive(), .must_copy = is_in_place_, .are_missing = are_missing_};
+  }
 
  private:
   std::optional<Side> send_, receive_;
+  bool is_in_place_, are_missing_;
 };
 
 /// Whether what the others send is what this rank expects.
@@ -60,21 +67,17 @@ std::optional<int> try_call(const Alltoallv& call) {
   if (communicator->engine()->leaves_uneven(Operation::alltoall))
     return leave_uneven(*communicator, Operation::alltoall);
   const UnevenSides sides(call, ranks);
-  std::vector<Bytes> matrix;
-  if (const auto code =
-          try_short_blocks(*communicator, call.comm, {Operation::alltoall}, sides.send(), sides.receive(), matrix))
-    return code;
+  auto [is_over, code, matrix] = try_uneven_blocks(*communicator, call.comm, {Operation::alltoall}, sides.both());
+  if (is_over) return code;
   if (communicator->engine()->leaves_long_blocks(Operation::alltoall))
     return leave_uneven(*communicator, Operation::alltoall);
-  if (const int code = share_rows(*communicator, call.comm, sizes_of(sides.send(), ranks), matrix); code != MPI_SUCCESS)
-    return code;
+  if (const int failed = share_rows(*communicator, call.comm, sizes_of(sides.send(), ranks), matrix);
+      failed != MPI_SUCCESS)
+    return failed;
   if (!are_known(matrix)) return refuse_arguments(Operation::alltoall);
-  const bool is_mismatched = !fits(*sides.receive(), matrix, ranks, me);
-  return serve(*communicator, call.comm, make_uneven(Operation::alltoall, 0, std::move(matrix)),
-               {.input = sides.send(),
-                .output = sides.receive(),
-                .must_copy = call.send.buffer == MPI_IN_PLACE,
-                .is_mismatched = is_mismatched});
+  Sides both = sides.both();
+  both.is_mismatched = !fits(*sides.receive(), matrix, ranks, me);
+  return serve(*communicator, call.comm, make_uneven(Operation::alltoall, 0, std::move(matrix)), both);
 }
 
 }  // namespace espalier::mpi

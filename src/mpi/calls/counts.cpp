@@ -59,6 +59,19 @@ int share_rows(Communicator& communicator, MPI_Comm comm, const std::vector<Byte
   });
 }
 
+std::vector<Bytes> deal_unevenly(const Problem& problem, int ranks) {
+  const Bytes all = problem.bytes / problem.element, half = all / 2;
+  const auto share = [&](int block) {
+    const bool is_last = block + 1 == ranks;
+    return problem.element * (block % 2 == 1 ? all + (all - half) : is_last ? all : half);
+  };
+  std::vector<Bytes> sizes;
+  const int rows = problem.operation == Operation::alltoall ? ranks : 1;
+  for (int from = 0; from < rows; ++from)
+    for (int to = 0; to < ranks; ++to) sizes.push_back(share((to - from + ranks) % ranks));
+  return sizes;
+}
+
 Problem make_uneven(Operation operation, int root, std::vector<Bytes> sizes) {
   Problem problem{operation, sizes.front(), Rank(root)};
   if (std::all_of(sizes.begin(), sizes.end(), [&](Bytes size) { return size == sizes.front(); })) return problem;

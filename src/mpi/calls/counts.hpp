@@ -31,6 +31,10 @@ int share_sizes(Communicator& communicator, MPI_Comm comm, int root, std::vector
 /// Every rank's row of sizes, [from * ranks + to]. Returns MPI's code. Collective.
 int share_rows(Communicator& communicator, MPI_Comm comm, const std::vector<Bytes>& row, std::vector<Bytes>& matrix);
 
+/// Sizes whose mean is the problem's: half of that and one and a half in turn, the last of an odd number the mean. Of
+/// whole elements.
+std::vector<Bytes> deal_unevenly(const plan::Problem& problem, int ranks);
+
 /// The problem with these sizes; a uniform one when they are all equal, which has shorter paths and serves more calls.
 plan::Problem make_uneven(plan::Operation operation, int root, std::vector<Bytes> sizes);
 

@@ -2,7 +2,7 @@
 
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/serve.hpp"
-#include "mpi/calls/short_blocks.hpp"
+#include "mpi/calls/uneven_blocks.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -56,15 +56,17 @@ class UnevenSides {
     const bool is_root = me == call.root;
     if (is_root && is_valid(call.receive, ranks) && is_send_valid(call.send, true))
       receive_.emplace(call.receive, ranks);
-    if (receive_ && receive_->is_missing()) receive_.reset();
+    are_missing_ = drop_missing(receive_);
     if (is_send_valid(call.send, receive_.has_value())) send_ = find_input(call.send, receive(), me);
-    if (send_ && send_->is_missing()) send_.reset();
+    are_missing_ = drop_missing(send_) || are_missing_;
   }
   const Side* send() const { return address_of(send_); }
   const Side* receive() const { return address_of(receive_); }
+  Sides both() const { return {.input = send(), .output = receive(), .are_missing = are_missing_}; }
 
  private:
   std::optional<Side> send_, receive_;
+  bool are_missing_;
 };
 
 }  // namespace
@@ -89,14 +91,13 @@ std::optional<int> try_call(const Gatherv& call) {
   if (communicator->engine()->leaves_uneven(Operation::gather)) return leave_uneven(*communicator, Operation::gather);
   const UnevenSides sides(call, ranks, communicator->rank());
   const Problem problem{Operation::gather, 0, Rank(call.root)};
-  std::vector<Bytes> sizes;
-  if (const auto code = try_short_blocks(*communicator, call.comm, problem, sides.send(), sides.receive(), sizes))
-    return code;
+  auto [is_over, code, sizes] = try_uneven_blocks(*communicator, call.comm, problem, sides.both());
+  if (is_over) return code;
   if (communicator->engine()->leaves_long_blocks(Operation::gather))
     return leave_uneven(*communicator, Operation::gather);
   if (sizes.empty()) {
     sizes = sizes_of(sides.receive(), ranks);
-    if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
+    if (const int failed = share_sizes(*communicator, call.comm, call.root, sizes); failed != MPI_SUCCESS) return failed;
   }
   if (!are_known(sizes)) return refuse_arguments(Operation::gather);
   return collect_uneven(*communicator, call.comm, Operation::gather, call.root, call.send, sides.receive(),

@@ -2,7 +2,7 @@
 
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/serve.hpp"
-#include "mpi/calls/short_blocks.hpp"
+#include "mpi/calls/uneven_blocks.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -27,15 +27,17 @@ class UnevenSides {
   UnevenSides(const Scatterv& call, int ranks, int me) {
     const bool is_root = me == call.root;
     if (is_root && is_valid(call.send, ranks) && is_receive_valid(call.receive, true)) send_.emplace(call.send, ranks);
-    if (send_ && send_->is_missing()) send_.reset();
+    are_missing_ = drop_missing(send_);
     if (is_receive_valid(call.receive, send_.has_value())) receive_ = find_output(call.receive, send(), me);
-    if (receive_ && receive_->is_missing()) receive_.reset();
+    are_missing_ = drop_missing(receive_) || are_missing_;
   }
   const Side* send() const { return address_of(send_); }
   const Side* receive() const { return address_of(receive_); }
+  Sides both() const { return {.input = send(), .output = receive(), .are_missing = are_missing_}; }
 
  private:
   std::optional<Side> send_, receive_;
+  bool are_missing_;
 };
 
 }  // namespace
@@ -71,14 +73,13 @@ std::optional<int> try_call(const Scatterv& call) {
   if (communicator->engine()->leaves_uneven(Operation::scatter)) return leave_uneven(*communicator, Operation::scatter);
   const UnevenSides sides(call, ranks, me);
   const plan::Problem problem{Operation::scatter, 0, Rank(call.root)};
-  std::vector<Bytes> sizes;
-  if (const auto code = try_short_blocks(*communicator, call.comm, problem, sides.send(), sides.receive(), sizes))
-    return code;
+  auto [is_over, code, sizes] = try_uneven_blocks(*communicator, call.comm, problem, sides.both());
+  if (is_over) return code;
   if (communicator->engine()->leaves_long_blocks(Operation::scatter))
     return leave_uneven(*communicator, Operation::scatter);
   if (sizes.empty()) {
     sizes = sizes_of(sides.send(), ranks);
-    if (const int code = share_sizes(*communicator, call.comm, call.root, sizes); code != MPI_SUCCESS) return code;
+    if (const int failed = share_sizes(*communicator, call.comm, call.root, sizes); failed != MPI_SUCCESS) return failed;
   }
   if (!are_known(sizes) || sides.receive() == nullptr) return refuse_arguments(Operation::scatter);
   const bool is_mismatched = sides.receive()->bytes() != sizes[static_cast<std::size_t>(me)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "mpi/calls/counts.hpp"
 #include "mpi/library.hpp"
 #include "mpi/selection.hpp"
 
@@ -47,9 +48,9 @@ int check_committed(const Sides& sides, MPI_Comm comm) {
   return code;
 }
 
-int report_mismatch(MPI_Comm comm) {
-  native().Comm_call_errhandler(comm, MPI_ERR_TRUNCATE);
-  return MPI_ERR_TRUNCATE;
+int report(MPI_Comm comm, int code) {
+  native().Comm_call_errhandler(comm, code);
+  return code;
 }
 
 std::optional<int> leave(Operation operation, const char* reason) {
@@ -73,24 +74,22 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Proble
   if (is_plain(sides.input) && is_plain(sides.output) && !sides.must_copy && !sides.is_mismatched)
     return run(communicator, comm, *entry, plain(sides.input), plain(sides.output));
   const int code = run_staged(communicator, comm, *entry, sides);
-  return code == MPI_SUCCESS && sides.is_mismatched ? report_mismatch(comm) : code;
+  return code == MPI_SUCCESS && sides.is_mismatched ? report(comm, MPI_ERR_TRUNCATE) : code;
 }
 
 int fail(Communicator& communicator, MPI_Comm comm) {
   communicator.is_broken = true;
   Library::get().say_once("a transport broke in the middle of a collective; the communicator cannot be used any more");
-  native().Comm_call_errhandler(comm, MPI_ERR_OTHER);
-  return MPI_ERR_OTHER;
+  return report(comm, MPI_ERR_OTHER);
 }
 
-std::string describe_call(const Problem& problem, MPI_Comm comm) {
+std::string describe_call(Problem problem, bool is_uneven, MPI_Comm comm) {
   Communicator* communicator = Communicator::find_existing(comm);
   if (communicator == nullptr) return "unknown until the first collective";
   if (communicator->engine() == nullptr) return "native: " + communicator->refusal();
   if (problem.root.value >= communicator->ranks()) throw Error("no such root");
-  const Entry& entry = communicator->engine()->prepare(problem);
-  const std::string origin = entry.origin.empty() ? "" : " (" + entry.origin + ")";
-  return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + origin;
+  if (is_uneven) problem.counts = deal_unevenly(problem, communicator->ranks());
+  return communicator->engine()->describe(problem);
 }
 
 std::string describe_transport(MPI_Comm comm) {

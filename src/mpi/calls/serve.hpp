@@ -43,13 +43,16 @@ struct Sides {
   /// Sizes differ from what the other ranks were told: take part, so that nobody waits, touch none of the data, and
   /// report an error.
   bool is_mismatched = false;
+  /// There must be data, and the caller says nowhere. Not every MPI looks, so that native may not be left alone with
+  /// it.
+  bool are_missing = false;
 };
 
 /// MPI's code for types that were not committed: native refuses them, on every rank, before anybody moves data.
 int check_committed(const Sides& sides, MPI_Comm comm);
 
-/// Sizes differ from what the other ranks were told: calls the communicator's error handler and returns the code.
-int report_mismatch(MPI_Comm comm);
+/// Calls the communicator's error handler and returns the code.
+int report(MPI_Comm comm, int code);
 
 /// What was decided for a problem, or null: then the call is native and has been counted.
 inline Entry* prepare(Communicator& communicator, const plan::Problem& problem) {

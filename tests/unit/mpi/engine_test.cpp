@@ -47,7 +47,8 @@ class EngineTest : public testing::Test {
     std::fill_n(memory.get(), execute::Board::bytes(shape), std::byte{0});
     for (int rank = 0; rank < ranks; ++rank) {
       Means means;
-      means.topology = topology::Topology::from_nodes(std::vector<int>(ranks, 0), {false, true, shape.window_bytes});
+      means.topology =
+          topology::Topology::from_nodes(std::vector<int>(ranks, 0), {has_single_copy, true, shape.window_bytes});
       means.me = Rank(rank);
       means.board = execute::Board(memory.get(), shape);
       means.waiter = std::make_unique<Yield>();
@@ -71,6 +72,7 @@ class EngineTest : public testing::Test {
   };
   std::unique_ptr<std::byte, Free> memory;
   const tune::Table* table = nullptr;
+  bool has_single_copy = false;
   Policy policy;
   CacheBudget budget{Bytes{1} << 20, 0};
   Statistics statistics;
@@ -227,11 +229,64 @@ TEST_F(EngineTest, LeavesLongUnevenBlocksToNativeWhereTheDedicatedPathTakesTheSh
   make_engines();
   EXPECT_FALSE(engines[0]->leaves_uneven(Operation::gather));
   EXPECT_TRUE(engines[0]->leaves_long_blocks(Operation::gather));
-  EXPECT_EQ(engines[0]->longest_short_block(Operation::gather), 1000u);
+  EXPECT_EQ(engines[0]->longest_block(Operation::gather), 1000u);
   EXPECT_FALSE(engines[0]->leaves_long_blocks(Operation::scatter)) << "no row: they are exchanged";
   engines[0]->select(Operation::gather, parse_selection(Operation::gather, "tiny"));
-  EXPECT_GT(engines[0]->longest_short_block(Operation::gather), 1000u) << "the program's word counts more";
+  EXPECT_GT(engines[0]->longest_block(Operation::gather), 1000u) << "the program's word counts more";
   EXPECT_TRUE(engines[0]->leaves_long_blocks(Operation::gather)) << "not what the program asked for";
+}
+
+namespace {
+
+std::string uneven_table(const std::string& selection, const std::string& bytes = "[0, 1099511627776]") {
+  return R"({"espalier_table": 1, "machine": "a box", "mpi": "an MPI", "rows": [{"operation": "gather",
+             "nodes": [1, 1], "ppn": [1, 9], "form": "uneven", "bytes": )" +
+         bytes + R"(, "selection": ")" + selection +
+         R"(", "measured": {"bytes": 64, "native_us": 1, "chosen_us": 1, "lowest_ratio": 1, "highest_ratio": 1,
+                            "calls": 400}}]})";
+}
+
+}  // namespace
+
+TEST_F(EngineTest, TakesUnevenBlocksOfAnySizeInOneGoWhereSingleCopyWorks) {
+  has_single_copy = true;
+  make_engines();
+  EXPECT_EQ(engines[0]->longest_block(Operation::gather), execute::any_size);
+  EXPECT_FALSE(engines[0]->leaves_long_blocks(Operation::gather));
+  EXPECT_EQ(engines[0]->longest_block(Operation::allgather), 0u) << "all ranks know all sizes";
+  engines[0]->select(Operation::gather, parse_selection(Operation::gather, "tiny"));
+  EXPECT_EQ(engines[0]->longest_block(Operation::gather), execute::any_size);
+  engines[0]->select(Operation::gather, parse_selection(Operation::gather, "flat"));
+  EXPECT_EQ(engines[0]->longest_block(Operation::gather), 0u);
+}
+
+TEST_F(EngineTest, DoesSoWhenATableSaysItOfAllSizesAndNotWhenItTellsSizesApart) {
+  has_single_copy = true;
+  const tune::Table all = tune::Table::parse(uneven_table("tiny"), "table");
+  const tune::Table some = tune::Table::parse(uneven_table("flat", "[0, 1000]"), "table");
+  for (const tune::Table* one : {&all, &some}) {
+    table = one;
+    engines.clear();
+    make_engines();
+    EXPECT_EQ(engines[0]->longest_block(Operation::gather) == execute::any_size, one == &all);
+    EXPECT_EQ(engines[0]->longest_block(Operation::scatter), execute::any_size) << "no row";
+  }
+}
+
+TEST_F(EngineTest, DescribesUnevenBlocksAsTheyAreDone) {
+  has_single_copy = true;
+  const tune::Table said = tune::Table::parse(uneven_table("native"), "table");
+  table = &said;
+  make_engines();
+  Engine& engine = *engines[0];
+  const Problem gatherv{Operation::gather, 100'000, Rank(0), 1, true, {50'000, 150'000, 100'000}};
+  EXPECT_EQ(engine.describe(gatherv).find("native: native was selected (row 1 of"), 0u) << engine.describe(gatherv);
+  engine.select(Operation::gather, parse_selection(Operation::gather, "tiny"));
+  EXPECT_EQ(engine.describe(gatherv), "tiny (Espalier_Choose)");
+  const Problem scatterv{Operation::scatter, 100'000, Rank(0), 1, true, {50'000, 150'000, 100'000}};
+  EXPECT_EQ(engine.describe(scatterv), "tiny");
+  const Problem allgatherv{Operation::allgather, 100'000, Rank(0), 1, true, {50'000, 150'000, 100'000}};
+  EXPECT_EQ(engine.describe(allgatherv), engine.prepare(allgatherv).label);
 }
 
 TEST_F(EngineTest, ChoosesByTheTablesCostsWhereItHasNoRow) {

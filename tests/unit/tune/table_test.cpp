@@ -222,6 +222,8 @@ TEST(Table, knows_from_which_size_on_uneven_blocks_stay_native_where_that_is_all
   };
   EXPECT_EQ(native_from(uneven_row("gather", all, "native")), Bytes{0});
   EXPECT_EQ(native_from(uneven_row("gather", "[0,1024]", "tiny") + "," + uneven_row("gather", rest, "native")), 1025u);
+  EXPECT_EQ(native_from(uneven_row("gather", all, "tiny")), ~Bytes{0}) << "none is native";
+  EXPECT_EQ(native_from(uneven_row("gather", "[0,1024]", "tiny") + "," + uneven_row("gather", rest, "tiny")), ~Bytes{0});
   const std::optional<Bytes> unknown;
   EXPECT_EQ(native_from(uneven_row("gather", all, "native"), 3), unknown) << "another shape";
   EXPECT_EQ(native_from(uneven_row("scatter", all, "native")), unknown) << "another operation";
@@ -233,6 +235,13 @@ TEST(Table, knows_from_which_size_on_uneven_blocks_stay_native_where_that_is_all
       << "short ones by a plan, which needs sizes";
   EXPECT_EQ(native_from(uneven_row("gather", "[0,99]", "tiny") + "," + uneven_row("gather", rest, "native")), unknown)
       << "a gap, which is the built-in choice's";
+}
+
+TEST(Table, knows_whether_it_says_anything_of_uneven_blocks_alone) {
+  const Table table = Table::parse(file(uneven_row("gather", "[0,255]", "native")), "it");
+  EXPECT_TRUE(table.has_uneven(one_node(2), Operation::gather));
+  EXPECT_FALSE(table.has_uneven(one_node(3), Operation::gather)) << "another shape";
+  EXPECT_FALSE(table.has_uneven(one_node(2), Operation::scatter));
 }
 
 TEST(Table, refuses_a_form_that_it_does_not_know) {

@@ -1,6 +1,6 @@
-// Short blocks of unknown sizes, with threads as ranks: right bytes, and one answer on all ranks.
+// Blocks of unknown sizes, with threads as ranks: right bytes, and one answer on all ranks.
 
-#include "execute/short_blocks.hpp"
+#include "execute/uneven_blocks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,6 +21,20 @@ class Yield final : public Waiter {
   void pause(std::uint32_t, Bell*) noexcept override { std::this_thread::yield(); }
 };
 
+/// Between threads all memory is one. May be told to fail.
+class Copy final : public SingleCopy {
+ public:
+  bool read(LocalRank, const std::byte* theirs, std::byte* mine, Bytes bytes) noexcept override {
+    if (works) std::memcpy(mine, theirs, bytes);
+    return works;
+  }
+  bool write(LocalRank, std::byte* theirs, const std::byte* mine, Bytes bytes) noexcept override {
+    if (works) std::memcpy(theirs, mine, bytes);
+    return works;
+  }
+  bool works = true;
+};
+
 topology::Topology one_node(int ranks) {
   return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));
 }
@@ -30,14 +44,26 @@ struct Call {
   Operation operation;
   int ranks;
   int number;
+  bool has_any_size = false;
 
   LocalRank root() const { return LocalRank(number / 20 % ranks); }
-  Bytes longest() const { return longest_short_block(operation, ranks); }
-  /// Every ninth call has one block that is too long; sizes around the ends of lines come up.
+  Bytes longest() const { return longest_in_lines(operation, ranks); }
+  /// Every ninth call has one block that is too long, unless none is; sizes around the ends of lines come up.
   Bytes bytes(int from, int to) const {
+    if (has_any_size) return static_cast<Bytes>(number * 37 + from * 53 + to * 29) * 17 % (3 * longest());
     if (number % 9 == 8 && from == root().value && to == (from + 1) % ranks) return longest() + 1;
     if (number % 9 == 8 && operation == Operation::gather && from == (to + 1) % ranks) return longest() + 1;
     return static_cast<Bytes>(number * 37 + from * 53 + to * 29) % (longest() + 1);
+  }
+  bool is_sent(int from, int to) const {
+    return operation == Operation::alltoall || root().value == (operation == Operation::gather ? to : from);
+  }
+  Bytes largest() const {
+    Bytes longest = 0;
+    for (int from = 0; from < ranks; ++from)
+      for (int to = 0; to < ranks; ++to)
+        if (is_sent(from, to)) longest = std::max(longest, bytes(from, to));
+    return longest;
   }
   std::byte value(int from, int to, Bytes i) const {
     return static_cast<std::byte>(number * 31 + from * 7 + to * 3 + static_cast<int>(i));
@@ -96,6 +122,8 @@ struct Sides {
   MaybeBlocks in() const { return sends ? MaybeBlocks(input.all()) : std::nullopt; }
   MaybeBlocks out() const { return takes ? MaybeBlocks(output.all()) : std::nullopt; }
 
+  UnevenCall call_of(std::span<Bytes> sizes = {}) const { return {call.root(), in(), out(), sizes}; }
+
   bool is_right() const {
     for (int b = 0; b < static_cast<int>(output.all().size()); ++b)
       if (!holds(output[b], call, sender(b), me)) return false;
@@ -111,11 +139,16 @@ struct Sides {
   Blocks input, output;
 };
 
-class ShortBlocks : public ::testing::TestWithParam<std::tuple<int, Operation>> {
+UnevenOutcome run(Seat& seat, const UnevenKind& kind, const UnevenCall& call, Waiter& waiter) {
+  Copy copy;
+  return run_uneven_blocks(seat, kind, call, &copy, waiter);
+}
+
+class UnevenBlocks : public ::testing::TestWithParam<std::tuple<int, Operation>> {
  protected:
   int ranks() const { return std::get<0>(GetParam()); }
   Operation operation() const { return std::get<1>(GetParam()); }
-  ShortKind kind() const { return {operation(), longest_short_block(operation(), ranks())}; }
+  UnevenKind kind() const { return {operation(), longest_in_lines(operation(), ranks())}; }
 
   /// `each(seat, waiter, me)` on all ranks.
   template <class Each>
@@ -128,29 +161,29 @@ class ShortBlocks : public ::testing::TestWithParam<std::tuple<int, Operation>> 
   }
 };
 
-TEST_P(ShortBlocks, ComeInOneGoOrAllRanksKnowThatSomeAreTooLong) {
+TEST_P(UnevenBlocks, ComeInOneGoOrAllRanksKnowThatSomeAreTooLong) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     for (int number = 0; number < 400; ++number) {
       const Call call{operation(), ranks(), number};
       const Sides sides(call, me);
-      const ShortOutcome outcome = run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), {}, waiter);
+      const UnevenOutcome outcome = run(seat, kind(), sides.call_of(), waiter);
       if (number % 9 == 8) {
-        ASSERT_EQ(outcome, ShortOutcome::too_long) << "call " << number;
+        ASSERT_EQ(outcome, UnevenOutcome::too_long) << "call " << number;
         ASSERT_TRUE(sides.is_untouched()) << "call " << number;
       } else {
-        ASSERT_EQ(outcome, ShortOutcome::done) << "call " << number;
+        ASSERT_EQ(outcome, UnevenOutcome::done) << "call " << number;
         ASSERT_TRUE(sides.is_right()) << "call " << number << ", rank " << me;
       }
     }
   });
 }
 
-TEST_P(ShortBlocks, ShareTheRingWithShortMessagesOfOtherKinds) {
+TEST_P(UnevenBlocks, ShareTheRingWithShortMessagesOfOtherKinds) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     for (int number = 0; number < 200; ++number) {
       const Call call{operation(), ranks(), number / 9 * 9};  // never too long
       const Sides sides(call, me);
-      ASSERT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), {}, waiter), ShortOutcome::done);
+      ASSERT_EQ(run(seat, kind(), sides.call_of(), waiter), UnevenOutcome::done);
       ASSERT_TRUE(sides.is_right());
       std::uint64_t word = me == 0 ? static_cast<std::uint64_t>(number) : 0;
       auto* const data = reinterpret_cast<std::byte*>(&word);
@@ -160,8 +193,8 @@ TEST_P(ShortBlocks, ShareTheRingWithShortMessagesOfOtherKinds) {
   });
 }
 
-TEST_P(ShortBlocks, ThatAreNotShortComeWithTheRootsSizes) {
-  if (!tells_sizes(operation(), ranks())) GTEST_SKIP() << "nobody knows all sizes of an all-to-all";
+TEST_P(UnevenBlocks, ThatAreNotShortComeWithTheRootsSizes) {
+  if (!tells_sizes(kind(), ranks())) GTEST_SKIP() << "nobody knows all sizes of an all-to-all";
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     for (int number = 8; number < 200; number += 9) {
       const Call call{operation(), ranks(), number};
@@ -169,52 +202,109 @@ TEST_P(ShortBlocks, ThatAreNotShortComeWithTheRootsSizes) {
       std::vector<Bytes> told(static_cast<std::size_t>(ranks()), 0), expected = told;
       for (int r = 0; r < ranks(); ++r) expected[static_cast<std::size_t>(r)] = static_cast<Bytes>(number * 1000 + r);
       if (me == call.root().value) told = expected;
-      ASSERT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), sides.out(), told, waiter),
-                ShortOutcome::too_long);
+      ASSERT_EQ(run(seat, kind(), sides.call_of(told), waiter),
+                UnevenOutcome::too_long);
       ASSERT_EQ(told, expected) << "rank " << me;
     }
   });
 }
 
-TEST(ShortBlocksTest, HaveRoomForTheSizesOfAsManyRanksAsTheySay) {
+TEST(UnevenBlocksTest, HaveRoomForTheSizesOfAsManyRanksAsTheySay) {
   for (int ranks = 2; ranks <= most_told_ranks; ++ranks)
-    EXPECT_GE(longest_short_block(Operation::scatter, ranks), static_cast<Bytes>(ranks) * sizeof(Bytes)) << ranks;
-  EXPECT_FALSE(tells_sizes(Operation::scatter, most_told_ranks + 1));
+    EXPECT_GE(longest_in_lines(Operation::scatter, ranks), static_cast<Bytes>(ranks) * sizeof(Bytes)) << ranks;
+  EXPECT_FALSE(tells_sizes({Operation::scatter, 1}, most_told_ranks + 1));
 }
 
-TEST_P(ShortBlocks, MayBeHeldShorterThanTheyCouldBe) {
+TEST_P(UnevenBlocks, MayBeHeldShorterThanTheyCouldBe) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     for (int number = 0; number < 100; ++number) {
       const Call call{operation(), ranks(), number / 9 * 9};
       const Sides sides(call, me);
-      Bytes longest = 0;
-      for (int from = 0; from < ranks(); ++from)
-        for (int to = 0; to < ranks(); ++to) {
-          const bool is_sent =
-              operation() == Operation::alltoall || call.root().value == (operation() == Operation::gather ? to : from);
-          if (is_sent) longest = std::max(longest, call.bytes(from, to));
-        }
+      const Bytes longest = call.largest();
       const bool is_held = number % 2 == 1;
       ASSERT_EQ(
-          run_short_blocks(seat, {operation(), longest - is_held}, call.root(), sides.in(), sides.out(), {}, waiter),
-          is_held ? ShortOutcome::too_long : ShortOutcome::done);
+          run(seat, {operation(), longest - is_held}, sides.call_of(), waiter),
+          is_held ? UnevenOutcome::too_long : UnevenOutcome::done);
     }
   });
 }
 
-TEST_P(ShortBlocks, OfARankThatDoesNotKnowThemAreTooLongForAll) {
+TEST_P(UnevenBlocks, OfAnySizeComeInOneGo) {
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    for (int number = 0; number < 400; ++number) {
+      const Call call{operation(), ranks(), number, true};
+      const Sides sides(call, me);
+      ASSERT_EQ(run(seat, {operation(), any_size}, sides.call_of(), waiter), UnevenOutcome::done) << "call " << number;
+      ASSERT_TRUE(sides.is_right()) << "call " << number << ", rank " << me;
+    }
+  });
+}
+
+TEST_P(UnevenBlocks, MayBeLongerThanLinesAndStillBeHeldShorterThanTheyAre) {
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    for (int number = 0; number < 100; ++number) {
+      const Call call{operation(), ranks(), number, true};
+      const Sides sides(call, me);
+      const bool is_held = number % 2 == 1 && call.largest() > 0;
+      ASSERT_EQ(run(seat, {operation(), call.largest() - is_held}, sides.call_of(), waiter),
+                is_held ? UnevenOutcome::too_long : UnevenOutcome::done)
+          << "call " << number;
+      ASSERT_TRUE(is_held ? sides.is_untouched() : sides.is_right()) << "call " << number << ", rank " << me;
+    }
+  });
+}
+
+TEST_P(UnevenBlocks, OfAnySizeAreUnknownOnlyToTheRankWhoseArgumentsAreWrong) {
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    for (int number = 0; number < 40; ++number) {
+      const Call call{operation(), ranks(), number, true};
+      const Sides sides(call, me);
+      const bool is_wrong = me == (number % 2 == 0 ? call.root().value : (call.root().value + 1) % ranks());
+      const UnevenCall known = sides.call_of();
+      const UnevenOutcome outcome =
+          run(seat, {operation(), any_size}, is_wrong ? UnevenCall{call.root(), {}, {}, {}} : known, waiter);
+      if (is_wrong) {
+        ASSERT_EQ(outcome, UnevenOutcome::unknown) << "call " << number;
+        ASSERT_TRUE(sides.is_untouched());
+      } else {
+        ASSERT_TRUE(outcome == UnevenOutcome::done || outcome == UnevenOutcome::mismatched) << "call " << number;
+      }
+    }
+  });
+}
+
+TEST_P(UnevenBlocks, OfOtherSizesThanExpectedKeepNobodyWaitingEvenIfOneEndTakesThemForLong) {
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    for (int number = 0; number < 40; ++number) {
+      const Call call{operation(), ranks(), number, true};
+      const Sides sides(call, me);
+      std::vector<Block> expected(sides.output.all().begin(), sides.output.all().end());
+      const bool is_wrong = sides.takes && me == (operation() == Operation::gather ? call.root().value
+                                                                                   : (call.root().value + 1) % ranks());
+      Block& other = expected[expected.size() > 1 ? static_cast<std::size_t>((me + 1) % ranks()) : 0];
+      std::vector<std::byte> memory(9 * call.longest());
+      if (is_wrong) other = {memory.data(), other.bytes > call.longest() ? call.longest() : 8 * call.longest()};
+      const MaybeBlocks output = sides.takes ? MaybeBlocks(expected) : std::nullopt;
+      ASSERT_EQ(run(seat, {operation(), any_size}, {call.root(), sides.in(), output, {}}, waiter),
+                is_wrong ? UnevenOutcome::mismatched : UnevenOutcome::done)
+          << "call " << number;
+    }
+  });
+}
+
+TEST_P(UnevenBlocks, OfARankThatDoesNotKnowThemAreTooLongForAll) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     const Call call{operation(), ranks(), 0};
     const Sides sides(call, me);
     const bool knows = me != call.root().value;
     const bool is_gather = operation() == Operation::gather;
-    EXPECT_EQ(run_short_blocks(seat, kind(), call.root(), knows || is_gather ? sides.in() : std::nullopt,
-                               knows || !is_gather ? sides.out() : std::nullopt, {}, waiter),
-              ShortOutcome::too_long);
+    const MaybeBlocks input = knows || is_gather ? sides.in() : std::nullopt;
+    const MaybeBlocks output = knows || !is_gather ? sides.out() : std::nullopt;
+    EXPECT_EQ(run(seat, kind(), {call.root(), input, output, {}}, waiter), UnevenOutcome::too_long);
   });
 }
 
-TEST_P(ShortBlocks, OfOtherSizesThanExpectedAreReportedWhereTheyCome) {
+TEST_P(UnevenBlocks, OfOtherSizesThanExpectedAreReportedWhereTheyCome) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     const Call call{operation(), ranks(), 3};
     Sides sides(call, me);
@@ -222,12 +312,12 @@ TEST_P(ShortBlocks, OfOtherSizesThanExpectedAreReportedWhereTheyCome) {
     const bool is_wrong = sides.takes && me == (operation() == Operation::gather ? call.root().value : 1);
     if (is_wrong) expected[expected.size() > 1 ? 1 - static_cast<std::size_t>(me != 0) : 0].bytes += 1;
     const MaybeBlocks output = sides.takes ? MaybeBlocks(expected) : std::nullopt;
-    EXPECT_EQ(run_short_blocks(seat, kind(), call.root(), sides.in(), output, {}, waiter),
-              is_wrong ? ShortOutcome::mismatched : ShortOutcome::done);
+    EXPECT_EQ(run(seat, kind(), {call.root(), sides.in(), output, {}}, waiter),
+              is_wrong ? UnevenOutcome::mismatched : UnevenOutcome::done);
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, ShortBlocks,
+INSTANTIATE_TEST_SUITE_P(Ranks, UnevenBlocks,
                          ::testing::Combine(::testing::Values(2, 3, 8),
                                             ::testing::Values(Operation::scatter, Operation::gather,
                                                               Operation::alltoall)),
@@ -236,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, ShortBlocks,
                                   std::to_string(std::get<0>(info.param));
                          });
 
-TEST(ShortBlocksTest, AnAllToAllInPlaceReadsEverythingBeforeItWrites) {
+TEST(UnevenBlocksTest, AnAllToAllInPlaceReadsEverythingBeforeItWrites) {
   constexpr int ranks = 3;
   transports::ThreadWorld world(one_node(ranks), 4096);
   transports::for_each_rank(ranks, [&](Rank me) {
@@ -246,19 +336,33 @@ TEST(ShortBlocksTest, AnAllToAllInPlaceReadsEverythingBeforeItWrites) {
       const Call call{Operation::alltoall, ranks, number};
       for (int to = 0; to < ranks; ++to) fill(blocks[to], call, me.value, to);
       ASSERT_EQ(
-          run_short_blocks(world.seat(me), {Operation::alltoall, 100}, {}, blocks.all(), blocks.all(), {}, waiter),
-          ShortOutcome::done);
+          run(world.seat(me), {Operation::alltoall, 100}, {{}, blocks.all(), blocks.all(), {}}, waiter),
+          UnevenOutcome::done);
       for (int from = 0; from < ranks; ++from) ASSERT_TRUE(holds(blocks[from], call, from, me.value));
     }
   });
 }
 
-TEST(ShortBlocksTest, MoreRanksLeaveShorterBlocksAndTooManyNone) {
-  EXPECT_EQ(longest_short_block(Operation::gather, 2), 74 * 56 - 8);
-  EXPECT_EQ(longest_short_block(Operation::gather, 74), 74 * 56 - 8);
-  EXPECT_EQ(longest_short_block(Operation::scatter, 2), 37 * 56 - 8);
-  EXPECT_EQ(longest_short_block(Operation::alltoall, 74), 48);
-  EXPECT_EQ(longest_short_block(Operation::alltoall, 75), 0);
+TEST(UnevenBlocksTest, ThatTheSystemRefusesToCopyBreakTheCallOfWhoTried) {
+  transports::ThreadWorld world(one_node(2), 4096);
+  transports::for_each_rank(2, [&](Rank me) {
+    Yield waiter;
+    Copy copy;
+    copy.works = false;
+    const Blocks blocks(2, [](int) { return Bytes{100'000}; }), own(1, [](int) { return Bytes{100'000}; });
+    const bool is_root = me.value == 0;
+    const UnevenCall call{LocalRank(0), is_root ? MaybeBlocks(blocks.all()) : std::nullopt, own.all(), {}};
+    EXPECT_EQ(run_uneven_blocks(world.seat(me), {Operation::scatter, any_size}, call, &copy, waiter),
+              is_root ? UnevenOutcome::done : UnevenOutcome::broken);
+  });
+}
+
+TEST(UnevenBlocksTest, MoreRanksLeaveShorterBlocksAndTooManyNone) {
+  EXPECT_EQ(longest_in_lines(Operation::gather, 2), 74 * 56 - 8);
+  EXPECT_EQ(longest_in_lines(Operation::gather, 74), 74 * 56 - 8);
+  EXPECT_EQ(longest_in_lines(Operation::scatter, 2), 37 * 56 - 8);
+  EXPECT_EQ(longest_in_lines(Operation::alltoall, 74), 48);
+  EXPECT_EQ(longest_in_lines(Operation::alltoall, 75), 0);
 }
 
 }  // namespace
