@@ -80,13 +80,19 @@ class LineCall {
   /// The same back; waits for each line as it needs it.
   void read(LocalRank owner, const Line* first, std::byte* into, Bytes bytes) noexcept {
     for_each_line(first, bytes, [&](const Line& line, Bytes offset, Bytes part) {
-      wait_for(owner, line);
+      wait_for(owner, line, offset + part < bytes);
       copy_tiny(into + offset, line.payload, part);
     });
   }
-  void wait_for(LocalRank owner, const Line& line) noexcept {
-    wait_until([&] { return line.call.load(std::memory_order_acquire) == seat_.call(); },
-               [&] { return seat_.bell_of(owner); });
+  /// `has_next`: the message goes on in the next line. Who waits keeps a copy of that, too: so both are fetched anew at
+  /// a time when they have been written, and not one after the other.
+  void wait_for(LocalRank owner, const Line& line, bool has_next) noexcept {
+    const auto is_written = [&] {
+      if (line.call.load(std::memory_order_acquire) == seat_.call()) return true;
+      if (has_next) __builtin_prefetch(&line + 1);
+      return false;
+    };
+    wait_until(is_written, [&] { return seat_.bell_of(owner); });
   }
 
   /// After a line that `owner` wrote in this call was read.

@@ -97,8 +97,7 @@ class Seat {
     const Line* const part = board_.ring(me_) + begin + first;
     for (std::uint32_t i = 0; i < count; ++i) prefetch_for_writing(part + i);
     // Where it enters a block of the ring, the next call will ask this; likely it is known by then.
-    if (begin % ring_block_lines == 0)
-      all_reached(plan::Flag::done, 1, call_ - block_calls_[begin / ring_block_lines]);
+    if (begin % ring_block_lines == 0) all_reached(plan::Flag::done, 1, call_ - block_calls_[begin / ring_block_lines]);
   }
 
   /// Whether this rank may write the message it has just placed: true inside a block of the ring, and at a block's

@@ -37,9 +37,7 @@ class TinyCall : public LineCall {
   }
   void combine(const std::byte* left, std::byte* into) const noexcept { reducer_->combine(left, into, bytes_); }
 
-  void prefetch_next(int blocks) noexcept {
-    LineCall::prefetch_next(lines_ * static_cast<std::uint32_t>(blocks));
-  }
+  void prefetch_next(int blocks) noexcept { LineCall::prefetch_next(lines_ * static_cast<std::uint32_t>(blocks)); }
 
   Bytes bytes() const noexcept { return bytes_; }
   /// Block of rank `r` in a buffer of equal blocks.

@@ -70,8 +70,9 @@ class BlockCall : public LineCall {
   /// Instead of a block; and how long all are, where that is to be told.
   void write_refusal(Line* line, std::span<Bytes> sizes) noexcept { write_behind(line, not_sent, as_block(sizes)); }
 
-  Word read_word(LocalRank owner, const Line* line) noexcept {
-    wait_for(owner, *line);
+  /// `expected`: bytes that will have been sent, likely.
+  Word read_word(LocalRank owner, const Line* line, Bytes expected = 0) noexcept {
+    wait_for(owner, *line, expected > first_bytes && is_in_lines(expected));
     saw_line(owner);
     Word word;
     std::memcpy(&word, line->payload, sizeof word);
@@ -79,7 +80,7 @@ class BlockCall : public LineCall {
   }
   /// False, and nothing is written, where another size came.
   bool read_block(LocalRank owner, const Line* line, const Block& into) noexcept {
-    if (read_word(owner, line) != into.bytes) return false;
+    if (read_word(owner, line, into.bytes) != into.bytes) return false;
     if (is_in_lines(into.bytes))
       read_behind(owner, line, into);
     else
@@ -239,8 +240,8 @@ UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) noexcept {
   return call.outcome(true);
 }
 
-/// Tells all leaves that no block is taken, or those where it goes that push theirs. Those that have to know whether all
-/// blocks may be sent, too.
+/// Tells all leaves that no block is taken, or those where it goes that push theirs. Those that have to know whether
+/// all blocks may be sent, too.
 void write_replies(BlockCall& call, const UnevenCall& it, const Message& replies, bool are_taken) noexcept {
   for_each_other(call, [&](int r) {
     Line* const reply = reply_to(r, replies, it);
@@ -253,7 +254,7 @@ void write_replies(BlockCall& call, const UnevenCall& it, const Message& replies
 
 /// False where another size than expected was sent. Whoever pushes a block waits for a reply even then.
 bool take_block(BlockCall& call, const Message& message, const Block& into, Line* reply) noexcept {
-  const Word sent = call.read_word(message.owner, message.lines);
+  const Word sent = call.read_word(message.owner, message.lines, into.bytes);
   const bool is_right = sent == into.bytes;
   if (!is_pushed(call, into.bytes)) {
     if (!is_right && call.takes_any_size()) call.write_refusal(reply, {});

@@ -113,8 +113,8 @@ std::optional<int> try_call(const ReduceScatter& call);
 std::optional<int> try_call(const Barrier& call);
 
 /// What a call would be on this communicator, for a person: "tiny", a choice, "native: reason"; behind it, which row of
-/// the tuned table said so. `is_uneven`: its form with blocks of half the size and one and a half. Local. The communicator
-/// is known only after its first collective. Throws Error when it has no such root.
+/// the tuned table said so. `is_uneven`: its form with blocks of half the size and one and a half. Local. The
+/// communicator is known only after its first collective. Throws Error when it has no such root.
 std::string describe_call(plan::Problem problem, bool is_uneven, MPI_Comm comm);
 
 /// What carries the communicator's messages between nodes: "mpi", "ucx", or nothing where there are none or all calls

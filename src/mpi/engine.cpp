@@ -249,8 +249,8 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
 
 execute::UnevenOutcome Engine::run_uneven_blocks(plan::Operation operation, const execute::UnevenCall& call) {
   Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
-  const auto outcome = execute::run_uneven_blocks(seat_, {operation, unknown.longest}, call, means_.single_copy.get(),
-                                                  *means_.waiter);
+  const auto outcome =
+      execute::run_uneven_blocks(seat_, {operation, unknown.longest}, call, means_.single_copy.get(), *means_.waiter);
   if (outcome != execute::UnevenOutcome::too_long) ++unknown.calls;
   return outcome;
 }

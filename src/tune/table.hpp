@@ -91,8 +91,8 @@ class Table {
   bool has_uneven(const topology::Topology& topology, plan::Operation operation,
                   Transport carried_by = Transport::mpi) const;
   /// From which largest block on the rows leave uneven blocks of `operation` to native, the dedicated path taking all
-  /// smaller ones: 0 when all are native, the largest number when none is; none when rows say anything else, or nothing.
-  /// Scatterv, gatherv and alltoallv must know before their ranks have told each other any size.
+  /// smaller ones: 0 when all are native, the largest number when none is; none when rows say anything else, or
+  /// nothing. Scatterv, gatherv and alltoallv must know before their ranks have told each other any size.
   std::optional<Bytes> uneven_native_from(const topology::Topology& topology, plan::Operation operation,
                                           Transport carried_by = Transport::mpi) const;
 

@@ -97,7 +97,8 @@ std::optional<int> try_call(const Gatherv& call) {
     return leave_uneven(*communicator, Operation::gather);
   if (sizes.empty()) {
     sizes = sizes_of(sides.receive(), ranks);
-    if (const int failed = share_sizes(*communicator, call.comm, call.root, sizes); failed != MPI_SUCCESS) return failed;
+    if (const int failed = share_sizes(*communicator, call.comm, call.root, sizes); failed != MPI_SUCCESS)
+      return failed;
   }
   if (!are_known(sizes)) return refuse_arguments(Operation::gather);
   return collect_uneven(*communicator, call.comm, Operation::gather, call.root, call.send, sides.receive(),

@@ -79,7 +79,8 @@ std::optional<int> try_call(const Scatterv& call) {
     return leave_uneven(*communicator, Operation::scatter);
   if (sizes.empty()) {
     sizes = sizes_of(sides.send(), ranks);
-    if (const int failed = share_sizes(*communicator, call.comm, call.root, sizes); failed != MPI_SUCCESS) return failed;
+    if (const int failed = share_sizes(*communicator, call.comm, call.root, sizes); failed != MPI_SUCCESS)
+      return failed;
   }
   if (!are_known(sizes) || sides.receive() == nullptr) return refuse_arguments(Operation::scatter);
   const bool is_mismatched = sides.receive()->bytes() != sizes[static_cast<std::size_t>(me)];

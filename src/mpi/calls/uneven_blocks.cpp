@@ -97,9 +97,9 @@ UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, const
   const bool is_scatter = problem.operation == plan::Operation::scatter;
   const bool is_root = problem.root == Rank(communicator.rank());
   if (is_root && !(is_scatter ? input : output).has_blocks()) told.tell(is_scatter ? sides.input : sides.output);
-  const UnevenOutcome outcome =
-      engine.run_uneven_blocks(problem.operation, {LocalRank(problem.root.value), input.place(memory),
-                                                   output.place(memory + input.packed_bytes()), told.sizes()});
+  const UnevenOutcome outcome = engine.run_uneven_blocks(
+      problem.operation,
+      {LocalRank(problem.root.value), input.place(memory), output.place(memory + input.packed_bytes()), told.sizes()});
   if (outcome == UnevenOutcome::too_long) return {.sizes = {told.sizes().begin(), told.sizes().end()}};
   std::optional<int> code = conclude(outcome, communicator, comm, problem, sides);
   if (code == MPI_SUCCESS && output.is_packed()) code = sides.output->unpack(memory + input.packed_bytes(), comm);

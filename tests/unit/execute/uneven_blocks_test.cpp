@@ -202,8 +202,7 @@ TEST_P(UnevenBlocks, ThatAreNotShortComeWithTheRootsSizes) {
       std::vector<Bytes> told(static_cast<std::size_t>(ranks()), 0), expected = told;
       for (int r = 0; r < ranks(); ++r) expected[static_cast<std::size_t>(r)] = static_cast<Bytes>(number * 1000 + r);
       if (me == call.root().value) told = expected;
-      ASSERT_EQ(run(seat, kind(), sides.call_of(told), waiter),
-                UnevenOutcome::too_long);
+      ASSERT_EQ(run(seat, kind(), sides.call_of(told), waiter), UnevenOutcome::too_long);
       ASSERT_EQ(told, expected) << "rank " << me;
     }
   });
@@ -222,9 +221,8 @@ TEST_P(UnevenBlocks, MayBeHeldShorterThanTheyCouldBe) {
       const Sides sides(call, me);
       const Bytes longest = call.largest();
       const bool is_held = number % 2 == 1;
-      ASSERT_EQ(
-          run(seat, {operation(), longest - is_held}, sides.call_of(), waiter),
-          is_held ? UnevenOutcome::too_long : UnevenOutcome::done);
+      ASSERT_EQ(run(seat, {operation(), longest - is_held}, sides.call_of(), waiter),
+                is_held ? UnevenOutcome::too_long : UnevenOutcome::done);
     }
   });
 }
@@ -335,9 +333,8 @@ TEST(UnevenBlocksTest, AnAllToAllInPlaceReadsEverythingBeforeItWrites) {
       Blocks blocks(ranks, [](int) { return Bytes{100}; });
       const Call call{Operation::alltoall, ranks, number};
       for (int to = 0; to < ranks; ++to) fill(blocks[to], call, me.value, to);
-      ASSERT_EQ(
-          run(world.seat(me), {Operation::alltoall, 100}, {{}, blocks.all(), blocks.all(), {}}, waiter),
-          UnevenOutcome::done);
+      ASSERT_EQ(run(world.seat(me), {Operation::alltoall, 100}, {{}, blocks.all(), blocks.all(), {}}, waiter),
+                UnevenOutcome::done);
       for (int from = 0; from < ranks; ++from) ASSERT_TRUE(holds(blocks[from], call, from, me.value));
     }
   });

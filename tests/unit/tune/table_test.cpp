@@ -223,7 +223,8 @@ TEST(Table, knows_from_which_size_on_uneven_blocks_stay_native_where_that_is_all
   EXPECT_EQ(native_from(uneven_row("gather", all, "native")), Bytes{0});
   EXPECT_EQ(native_from(uneven_row("gather", "[0,1024]", "tiny") + "," + uneven_row("gather", rest, "native")), 1025u);
   EXPECT_EQ(native_from(uneven_row("gather", all, "tiny")), ~Bytes{0}) << "none is native";
-  EXPECT_EQ(native_from(uneven_row("gather", "[0,1024]", "tiny") + "," + uneven_row("gather", rest, "tiny")), ~Bytes{0});
+  EXPECT_EQ(native_from(uneven_row("gather", "[0,1024]", "tiny") + "," + uneven_row("gather", rest, "tiny")),
+            ~Bytes{0});
   const std::optional<Bytes> unknown;
   EXPECT_EQ(native_from(uneven_row("gather", all, "native"), 3), unknown) << "another shape";
   EXPECT_EQ(native_from(uneven_row("scatter", all, "native")), unknown) << "another operation";
