@@ -122,13 +122,13 @@ class Candidates {
   /// more messages.
   void vary_groups(Choice choice, std::string_view knobs) {
     using plan::Exchange;
-    if (!are_groups_worth_it()) return;
+    if (!are_groups_worth_it(choice.between)) return;
     const int most = std::min(8, topology_.largest_node());
     const bool has_segment = knobs.find("segment") != knobs.npos, has_exchange = knobs.find("exchange") != knobs.npos;
     const bool doubles = problem_.operation == Operation::broadcast;  // an allgather has forms that do, for less
     choice.groups = problem_.operation == Operation::allgather ? 0 : 1;
     for (const int groups : {1, 2, most}) {
-      if (groups > most || choice.groups == groups) continue;
+      if (groups > most || choice.groups == groups || !is_number_worth_it(choice.between, groups)) continue;
       choice.groups = groups;
       vary_exchange(choice, Exchange::direct, false);
       if (has_exchange && doubles) vary_exchange(choice, Exchange::recursive_doubling, false);
@@ -138,10 +138,17 @@ class Candidates {
 
   /// Where one connection does not fill the link. Elsewhere they only share out work, of which an allgather and a
   /// broadcast have little, to cores that ranks must have (4 x 4 ranks on 2 cores: an allgather of 4K takes 1.2 times
-  /// as long).
-  bool are_groups_worth_it() const {
+  /// as long). Between many nodes one round in which all masters send to each other saves those of doubling.
+  bool are_groups_worth_it(Between between) const {
+    const bool saves_rounds = between == Between::gather_based && topology_.nodes() >= many_nodes;
     const bool has_work = problem_.operation == Operation::alltoall || problem_.operation == Operation::reduce_scatter;
-    return are_flows_held_ || (has_work && !topology_.capabilities().oversubscribed);
+    return are_flows_held_ || ((has_work || saves_rounds) && !topology_.capabilities().oversubscribed);
+  }
+
+  /// Two groups halve what a master sends before it can take anything, and more make all messages meet at once (128
+  /// ranks, 256 bytes: one group 22.3 us, two 18.9 to 22.8, eight 21.1 to 25.1 on three networks; simulated).
+  bool is_number_worth_it(Between between, int groups) const {
+    return between != Between::gather_based || are_flows_held_ || groups == std::min(2, topology_.largest_node());
   }
 
   void vary_exchange(Choice choice, plan::Exchange exchange, bool has_segment) {
@@ -166,7 +173,8 @@ class Candidates {
 
   void vary_within(Choice choice) {
     vary_cells(choice);
-    if (!topology_.capabilities().single_copy || !is_single_copy_worth_it()) return;
+    if (!topology_.capabilities().single_copy || !is_single_copy_worth_it() || choice.between == Between::binary)
+      return;
     choice.within = Within::single_copy;
     all_.push_back(choice);
   }
@@ -232,9 +240,12 @@ bool has_leaner_form(const Algorithm& algorithm) {
           algorithm.between == Between::multi_group);
 }
 
-/// A binary tree's closed form lets the messages to its two children queue. Where they share the link instead, as in
-/// simulation, 64K on 16 nodes takes 39 us instead of 30, and a broadcast gathered by Bruck's algorithm 34. For tuners.
-bool is_priced_too_low(const Algorithm& algorithm) { return algorithm.between == plan::Between::binary; }
+/// Binary trees are for many nodes whose leaders pass every segment on through cells: that keeps the next one back
+/// until the last has left. Otherwise all segments are under way at once, and where messages share a link none is early
+/// (64 nodes, 1 MB, segments of 16K, simulated: 270 us, by single copy or with a rank per node 590).
+bool suits(const Algorithm& algorithm, const Topology& topology) {
+  return algorithm.between != Between::binary || (topology.nodes() >= many_nodes && topology.largest_node() > 1);
+}
 
 }  // namespace
 
@@ -244,7 +255,7 @@ std::vector<Choice> derive_candidates(const Topology& topology, const Problem& p
   const Algorithm* before = nullptr;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.operation != problem.operation) continue;
-    const bool is_candidate = topology.nodes() > 1 ? !has_leaner_form(algorithm) && !is_priced_too_low(algorithm)
+    const bool is_candidate = topology.nodes() > 1 ? !has_leaner_form(algorithm) && suits(algorithm, topology)
                                                    : is_new_on_one_node(algorithm, before);
     if (is_candidate) candidates.add(algorithm);
     before = &algorithm;

@@ -7,6 +7,7 @@
 
 #include "base/bytes.hpp"
 #include "collectives/candidates.hpp"
+#include "collectives/crowding.hpp"
 #include "collectives/estimate.hpp"
 #include "collectives/registry.hpp"
 
@@ -22,34 +23,40 @@ constexpr double never = std::numeric_limits<double>::infinity();
 
 std::vector<Estimated> estimate_candidates(const Topology& topology, const Problem& problem,
                                            const cost::Parameters& parameters) {
+  const bool supposes = problem.operation == plan::Operation::allgather;
+  const Crowding crowding = supposes ? expected_crowding(topology, parameters) : known_crowding(topology);
   std::vector<Estimated> all;
   for (const Choice& choice : derive_candidates(topology, problem, parameters))
-    all.push_back({choice, estimate_choice(topology, problem, choice, parameters)});
+    all.push_back({choice, estimate_choice(topology, problem, choice, parameters, crowding)});
   return all;
 }
 
 bool is_faster(const Estimated& a, const Estimated& b) { return a.microseconds < b.microseconds; }
 
-/// Closer than this the model does not know which of two is faster.
-constexpr double as_good = 1.02;
+/// Closer than this the model does not know which of two is faster; nor on a network that it does not know.
+constexpr double as_good = 1.02, as_good_as_supposed = 1.1;
 
-/// The fastest ring of an allgather whose best otherwise is doubling or Bruck's exchange, if the model finds it as
-/// good. With long blocks they differ by the latency of a few rounds, but a ring's messages cross the same short way in
-/// every round, while doubling's grow as its partners get farther (4 nodes of a rank on one switch, 256 KB and 1 MB: a
-/// ring 1.03 and 0.98 times as fast as MPICH's own, doubling 0.95 and 0.93). Not where every round waits for a core.
-const Estimated* find_ring_as_good(const Topology& topology, const Problem& problem, const std::vector<Estimated>& all,
-                                   const Estimated& best) {
+/// The fastest ring or gathering to masters of an allgather whose best otherwise is doubling or Bruck's exchange, if
+/// the model finds it as good. With long blocks they differ by the latency of a few rounds, but a ring's messages cross
+/// the same short way in every round, while doubling's grow as its partners get farther (4 nodes of a rank on one
+/// switch, 256 KB and 1 MB: a ring 1.03 and 0.98 times as fast as MPICH's own, doubling 0.95 and 0.93). Not where every
+/// round waits for a core.
+const Estimated* find_nearer_as_good(const Topology& topology, const Problem& problem,
+                                     const std::vector<Estimated>& all, const Estimated& best) {
   using plan::Between;
   const bool has_far_partners =
       best.choice.between == Between::recursive_doubling || best.choice.between == Between::bruck;
   const bool is_crowded = topology.capabilities().oversubscribed;
   if (problem.operation != plan::Operation::allgather || topology.nodes() <= 2 || is_crowded || !has_far_partners)
     return nullptr;
+  const double most = (is_supposed(topology) ? as_good_as_supposed : as_good) * best.microseconds;
   const Estimated* found = nullptr;
-  for (const Estimated& it : all)
-    if (it.choice.between == Between::ring && it.microseconds <= as_good * best.microseconds &&
-        (found == nullptr || is_faster(it, *found)) && why_invalid(topology, problem, it.choice).empty())
+  for (const Estimated& it : all) {
+    const bool is_nearer = it.choice.between == Between::ring || it.choice.between == Between::gather_based;
+    if (is_nearer && it.microseconds <= most && (found == nullptr || is_faster(it, *found)) &&
+        why_invalid(topology, problem, it.choice).empty())
       found = &it;
+  }
   return found;
 }
 
@@ -99,8 +106,8 @@ std::vector<Estimated> rank_choices(const Topology& topology, const Problem& pro
   std::erase_if(all, [&](const Estimated& it) { return !why_invalid(topology, problem, it.choice).empty(); });
   std::stable_sort(all.begin(), all.end(), is_faster);
   if (all.empty()) return all;
-  if (const Estimated* ring = find_ring_as_good(topology, problem, all, all.front())) {
-    const auto place = all.begin() + (ring - all.data());
+  if (const Estimated* nearer = find_nearer_as_good(topology, problem, all, all.front())) {
+    const auto place = all.begin() + (nearer - all.data());
     std::rotate(all.begin(), place, place + 1);
   }
   return all;
@@ -111,8 +118,8 @@ Choice choose(const Topology& topology, const Problem& problem, const cost::Para
   for (std::size_t tried = 0; tried < all.size(); ++tried) {
     Estimated& best = *std::min_element(all.begin(), all.end(), is_faster);
     if (why_invalid(topology, problem, best.choice).empty()) {
-      const Estimated* ring = find_ring_as_good(topology, problem, all, best);
-      return ring != nullptr ? ring->choice : best.choice;
+      const Estimated* nearer = find_nearer_as_good(topology, problem, all, best);
+      return nearer != nullptr ? nearer->choice : best.choice;
     }
     best.microseconds = never;
   }

@@ -23,15 +23,26 @@ bool follows_edges(const plan::Problem& problem, const plan::Choice& choice) {
   }
 }
 
+/// Leaders exchange in rounds whose distances the closed form knows, and with them what each meets on the trunks.
+bool knows_trunks(const plan::Problem& problem, const plan::Choice& choice) {
+  using plan::Between;
+  switch (choice.between) {
+    case Between::recursive_doubling:
+    case Between::bruck:
+    case Between::gather_based:
+    case Between::rabenseifner: return true;
+    case Between::scatter_allgather: return choice.exchange == plan::Exchange::bruck;
+    case Between::multi_group: return problem.operation == plan::Operation::allreduce;
+    default: return false;
+  }
+}
+
 /// What a message of the plan finds on its way. Trees and rings are laid onto the network: a whole message meets what
 /// is typical, but a pipeline and a ring run at the pace of their slowest way. In an exchange all wait for the farthest
-/// in every round, and all are on the trunks at once.
+/// in every round.
 topology::Way way_of(const topology::Distances& distances, const plan::Problem& problem, const plan::Choice& choice) {
   const topology::Way &typical = distances.typical(), &worst = distances.worst();
-  // Recursive halving swaps its largest parts with neighbours by number, which on most jobs are on one leaf: it is
-  // priced as if it met nobody on the trunks. (Simulated, 4 times oversubscribed: 1.5 times slower than a ring on
-  // random hosts, 1.5 times faster on ascending ones.)
-  if (choice.between == plan::Between::rabenseifner) return worst;
+  if (knows_trunks(problem, choice)) return worst;
   if (!follows_edges(problem, choice)) return {worst.latency, std::max(worst.per_byte, distances.crowded_per_byte())};
   const bool is_paced =
       choice.segment > 0 || choice.between == plan::Between::ring || choice.between == plan::Between::scatter_allgather;
@@ -72,10 +83,16 @@ NodeData node_data(const Scene& s) {
 
 double estimate_choice(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
                        const cost::Parameters& parameters) {
+  return estimate_choice(topology, problem, choice, parameters, known_crowding(topology));
+}
+
+double estimate_choice(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
+                       const cost::Parameters& parameters, const Crowding& crowding) {
   if (problem.bytes == 0 && problem.operation != plan::Operation::barrier) return 0;
-  const cost::Parameters here = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()))
-                                    .with_way(way_of(topology.distances(), problem, choice));
-  return estimate(Scene(topology, problem, choice, here));
+  cost::Parameters here = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()))
+                              .with_way(way_of(topology.distances(), problem, choice));
+  here.latency = std::max(here.latency, crowding.latency);
+  return estimate(Scene(topology, problem, choice, here, crowding));
 }
 
 }  // namespace espalier::collectives

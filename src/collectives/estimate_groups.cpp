@@ -146,14 +146,16 @@ double estimate_gather_based_allgather(const Scene& s) {
                                      .taken = static_cast<double>(s.on_node),
                                      .readers = static_cast<double>(s.on_node)});
   const double messages = runs * (s.nodes - 1), bytes = s.of_node() / runs;
-  const double flow = runs * s.network.carried(bytes);
-  const double wire = std::max({messages * s.network.serial(bytes), flow, messages * s.is.overhead});
-  const double run = s.is_blocked ? s.of_node() : s.bytes;
-  const Phase spread{.stretch = s.bytes * s.ranks,
-                     .run = run,
+  const double link = std::max(messages * s.network.serial(bytes), runs * s.network.carried(bytes));
+  const double sent = messages / groups.count * s.is.overhead, received = messages * s.is.overhead;
+  const double all = s.bytes * s.ranks;
+  const Phase spread{.stretch = all,
+                     .run = s.is_blocked ? all : s.bytes,
                      .readers = static_cast<double>(s.on_node - (groups.is_staged ? 0 : 1)),
                      .is_both = groups.is_staged};
-  return share + s.network.delay() + wire + s.node.phase(spread);
+  // A master sends its part before it takes what has come meanwhile.
+  const double came = s.network.delay() + std::max(link, s.crowding.among_all(s.nodes) * s.of_node());
+  return share + std::max(sent, came) + received + s.node.phase(spread);
 }
 
 namespace {

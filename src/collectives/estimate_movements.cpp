@@ -30,7 +30,8 @@ double bruck_time(const Scene& s, double chunk) {
     const int messages = std::min(s.choice.radix, (s.nodes + distance - 1) / distance) - 1;
     const int chunks = std::min(messages * distance, s.nodes - distance);
     const double wait = 2 - 1.0 / messages;  // for senders that are late, and that hold up others
-    const double link = wait * s.network.at_once(messages, chunks * chunk / messages);
+    const double trunk = chunks * chunk * s.crowding.at(distance * (messages + 1) / 2.0);
+    const double link = wait * std::max(s.network.at_once(messages, chunks * chunk / messages), trunk);
     const double run = std::min(distance, s.nodes - distance) * chunk;
     const double passing = (messages - 1) * std::max(s.node.spread_writer(run), s.node.spread_reader(run));
     time += std::max(s.network.delay() + link + 2 * (messages - 1) * s.is.overhead, last + passing);
@@ -68,11 +69,13 @@ double scatter_allgather_time(const Scene& s) {
   return scatter + (s.nodes - 1) * round + s.node.spread(chunk);
 }
 
-/// Round a ring both ways: two messages, one each way, share a leader's links, and the next two need them. What has
-/// come is spread meanwhile.
+/// Round a ring both ways: of two rounds the next ones need a message each. Those to the right and to the left go by
+/// turns, so that one has its leader's links for itself unless they are busy all the time; in between it is spread what
+/// came the other way.
 double two_way_ring_time(const Scene& s) {
   const int rounds = s.nodes - 1;
-  const double both = s.network.delay() + s.network.at_once(2, s.of_node()) + 2 * s.is.overhead + 2 * s.handing_over;
+  const double turn = s.network.message(s.of_node()) + s.node.spread_writer(s.of_node());
+  const double both = std::max(turn, s.network.at_once(2, s.of_node())) + 2 * s.handing_over;
   const double last = s.network.message(s.of_node()) + s.handing_over;
   const double speaker = s.is.overhead + s.node.spread_writer(s.of_node());
   const double pace = std::max(speaker, s.node.spread_reader(s.of_node()));
@@ -187,8 +190,8 @@ double estimate_allgather(const Scene& s) {
   const double begin = s.node.collect(s.bytes), end = reorder_time(s, s.ranks);
   const NodeData data = node_data(s);
   if (s.choice.between == Between::ring) return begin + ring_time(s, data) + end;
-  const auto round = [&](int sent, int passed) {
-    const double wire = s.network.message(data.of(sent, s.nodes)), run = data.of(passed, s.nodes);
+  const auto round = [&](int distance, int sent, int passed) {
+    const double wire = s.message_to(distance, data.of(sent, s.nodes)), run = data.of(passed, s.nodes);
     return std::max({wire, s.is.overhead + s.node.spread_writer(run), s.node.spread_reader(run)}) + s.handing_over;
   };
   const bool is_doubling = s.choice.between == Between::recursive_doubling;
@@ -198,10 +201,10 @@ double estimate_allgather(const Scene& s) {
   int passed = 1;
   for (int has = 1; has < reached; has *= 2) {
     const int sent = std::min(has, reached - has);
-    time += round(sent, passed);
+    time += round(has, sent, passed);
     passed = sent;
   }
-  if (is_doubling && rest > 0) time += round(1, 1) + round(s.nodes, passed), passed = s.nodes - 1;
+  if (is_doubling && rest > 0) time += round(0, 1, 1) + round(0, s.nodes, passed), passed = s.nodes - 1;
   return time + s.node.spread(data.of(passed, s.nodes)) + end;
 }
 

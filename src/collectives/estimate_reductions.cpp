@@ -37,6 +37,14 @@ double gather_reduce_time(const Scene& s) {
   return all + (segments - 1) * std::max(gather + fold, links);  // what others send is not held up by the root
 }
 
+/// Rounds in which leaders swap half, a quarter, … of what they have with ever farther ones: the largest parts with
+/// neighbours by number, which on most jobs are on one switch.
+double halved_time(const Scene& s, double bytes, int rounds) {
+  double time = rounds * s.network.delay();
+  for (int i = 0; i < rounds; ++i) time += s.carried_to(1 << i, bytes / (2 << i));
+  return time;
+}
+
 /// Leaders' vectors of `bytes`, combined everywhere.
 double leaders_time(const Scene& s, double bytes) {
   const double share = static_cast<double>(s.nodes - 1) / s.nodes * bytes;
@@ -45,9 +53,12 @@ double leaders_time(const Scene& s, double bytes) {
     return (s.nodes - 1) * (round(bytes / s.nodes) + s.network.message(bytes / s.nodes));
   const int rounds = cost::rounds_of(s.nodes + 1) - 1;  // of the last power of two
   const double lend = (1 << rounds) < s.nodes ? round(bytes) + s.network.message(bytes) : 0;
-  if (s.choice.between == Between::recursive_doubling) return lend + rounds * round(bytes);
-  return lend + 2 * rounds * s.network.delay() + 2 * std::max(rounds * s.is.gap, share / s.is.connection_rate()) +
-         s.node.combine(share);
+  if (s.choice.between == Between::recursive_doubling) {
+    double time = lend + rounds * s.node.combine(bytes);
+    for (int i = 0; i < rounds; ++i) time += s.message_to(1 << i, bytes);
+    return time;
+  }
+  return lend + 2 * halved_time(s, bytes, rounds) + s.node.combine(share);
 }
 
 /// An exchange among the masters of all groups of a node at once.
@@ -70,10 +81,11 @@ struct Exchanged {
   }
 };
 
-/// A round in which each of the groups sends `count` messages, a node's `bytes` together, and combines as many.
-Exchanged round_of(const Scene& s, double bytes, int count, double combined) {
+/// A round in which each of the groups sends `count` messages, a node's `bytes` together, to nodes about `distance`
+/// away, and combines as many.
+Exchanged round_of(const Scene& s, double distance, double bytes, int count, double combined) {
   const int groups = s.choice.groups, own = (groups + s.on_node - 1) / s.on_node * count;
-  const double serial = std::max(groups * count * s.is.gap, bytes / s.is.link_rate);
+  const double serial = std::max({groups * count * s.is.gap, bytes / s.is.link_rate, bytes * s.crowding.at(distance)});
   const double adding = own * s.node.combine(combined), calls = 2 * own * s.is.overhead;
   const double held = std::max(0.0, s.network.carried(bytes / (groups * count)) - serial);  // by its connection alone
   return {s.is.latency + calls + adding + held, calls + adding, serial, serial, 1};
@@ -84,21 +96,22 @@ Exchanged exchange_of(const Scene& s, double bytes) {
   const int doublings = cost::rounds_of(s.nodes + 1) - 1;
   Exchanged all;
   if (s.choice.exchange == plan::Exchange::ring) {
-    all.add(round_of(s, bytes / s.nodes, 1, slice / s.nodes), s.nodes - 1);
-    all.add(round_of(s, bytes / s.nodes, 1, 0), s.nodes - 1);
+    all.add(round_of(s, 1, bytes / s.nodes, 1, slice / s.nodes), s.nodes - 1);
+    all.add(round_of(s, 1, bytes / s.nodes, 1, 0), s.nodes - 1);
     return all;
   }
-  if ((1 << doublings) < s.nodes) all.add(round_of(s, bytes, 1, slice)), all.add(round_of(s, bytes, 1, 0));
+  if ((1 << doublings) < s.nodes) all.add(round_of(s, 1, bytes, 1, slice)), all.add(round_of(s, 1, bytes, 1, 0));
   if (s.choice.exchange == plan::Exchange::recursive_doubling) {
-    all.add(round_of(s, bytes, 1, slice), doublings);
+    for (int i = 0; i < doublings; ++i) all.add(round_of(s, 1 << i, bytes, 1, slice));
     return all;
   }
   for (int left = 1 << doublings, size = 0; left > 1; left /= size) {
     size = std::min(left, 1 << (cost::rounds_of(s.choice.radix + 1) - 1));
     const double others = static_cast<double>(size - 1) / size;
     const double common = static_cast<double>(left) / (1 << doublings);
-    all.add(round_of(s, common * others * bytes, size - 1, common * slice / size));
-    all.add(round_of(s, common * others * bytes, size - 1, 0));
+    const double distance = size / (2 * common);
+    all.add(round_of(s, distance, common * others * bytes, size - 1, common * slice / size));
+    all.add(round_of(s, distance, common * others * bytes, size - 1, 0));
   }
   return all;
 }
@@ -157,7 +170,7 @@ double halving_time(const Scene& s) {
   const int rounds = cost::rounds_of(s.nodes + 1) - 1;
   const bool is_even = (1 << rounds) == s.nodes;
   const double lend = is_even ? 0 : s.network.message(bytes) + s.node.combine(bytes);
-  const double phase = rounds * s.network.delay() + std::max(rounds * s.is.gap, share / s.is.connection_rate());
+  const double phase = halved_time(s, bytes, rounds);
   return s.segments() * (s.node.reduce_to_leader(bytes) + lend + 2 * phase + s.node.combine(share));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "collectives/crowding.hpp"
 #include "cost/network_time.hpp"
 #include "cost/node_time.hpp"
 #include "plan/problem.hpp"
@@ -12,7 +13,7 @@ namespace espalier::collectives {
 
 struct Scene {
   Scene(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
-        const cost::Parameters& parameters)
+        const cost::Parameters& parameters, const Crowding& crowding)
       : nodes(topology.nodes()),
         ranks(topology.ranks()),
         on_node(topology.largest_node()),
@@ -24,7 +25,8 @@ struct Scene {
         is(parameters),
         bytes(static_cast<double>(problem.bytes)),
         node(parameters, choice, topology.largest_node(), topology.capabilities().oversubscribed),
-        network(parameters) {}
+        network(parameters),
+        crowding(crowding) {}
 
   int nodes;
   int ranks;
@@ -38,6 +40,14 @@ struct Scene {
   double bytes;
   cost::NodeTime node;
   cost::NetworkTime network;
+  Crowding crowding;
+
+  /// A leader's message in a round in which all leaders send to the one `distance` nodes away: what it occupies its
+  /// connection or the trunks for, and its whole time.
+  double carried_to(double distance, double message) const {
+    return std::max(network.carried(message), message * crowding.at(distance));
+  }
+  double message_to(double distance, double message) const { return network.delay() + carried_to(distance, message); }
 
   /// Ranks that do not sit on the root's node.
   double elsewhere() const { return ranks - on_node; }

@@ -269,10 +269,17 @@ TEST(ClosedForm, OfAnExchangeCountsTheTrunksThatAllShare) {
   const Problem problem{Operation::allreduce, 64 << 10, Rank(0), 8};
   const Choice choice = parse_choice(Operation::allreduce, "recursive_doubling");
   const Topology wide = make_distant({1.5F, 1e-4F});
-  std::vector<int> leaf_of(8);
-  leaf_of.resize(16, 1);
-  const Topology thin = wide.with_distances(wide.distances().with_trunks({leaf_of, {1e-4F, 1e-4F}}));
-  EXPECT_GT(estimate_choice(thin, problem, choice), 4 * estimate_choice(wide, problem, choice));
+  std::vector<int> ascending, by_turns;
+  for (int node = 0; node < 16; ++node) ascending.push_back(node / 8), by_turns.push_back(node % 2);
+  const auto time = [&](const std::vector<int>& leaf_of, const Choice& it) {
+    const Topology thin = wide.with_distances(wide.distances().with_trunks({leaf_of, {1e-4F, 1e-4F}}));
+    return estimate_choice(thin, problem, it) / estimate_choice(wide, problem, it);
+  };
+  EXPECT_GT(time(by_turns, choice), 4) << "every round crosses them";
+  EXPECT_GT(time(ascending, choice), 2) << "rounds with partners 1, 2 and 4 away meet half of the nodes at most";
+  EXPECT_LT(time(ascending, choice), time(by_turns, choice));
+  const Choice halving = parse_choice(Operation::allreduce, "rabenseifner");
+  EXPECT_LT(time(ascending, halving), 2) << "its long messages go to neighbours";
 }
 
 TEST(ClosedForm, TakesMicrosecondsAtAnySize) {
