@@ -98,6 +98,15 @@ class LineCall {
   /// After a line that `owner` wrote in this call was read.
   void saw_line(LocalRank owner) noexcept { seat_.saw_line(owner); }
 
+  /// Waits until this rank may write its window: nobody reads any more what the call before last put there.
+  std::byte* open_window() noexcept {
+    wait_until([&] { return seat_.all_reached(plan::Flag::done, 1, plan::window_banks); },
+               [&] { return seat_.missed_bell(); });
+    return window_of(me());
+  }
+  std::byte* window_of(LocalRank owner) const noexcept { return seat_.board().window(owner, seat_.call()); }
+  Bytes window_bytes() const noexcept { return seat_.board().shape().window_bytes; }
+
   /// Says that this rank reads no more of its neighbours' memory in this call.
   void finish() noexcept {
     seat_.post(plan::Flag::done, 1);

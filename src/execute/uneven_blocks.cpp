@@ -1,6 +1,7 @@
 #include "execute/uneven_blocks.hpp"
 
 #include <algorithm>
+#include <bitset>
 
 #include "execute/line_call.hpp"
 
@@ -33,11 +34,13 @@ class BlockCall : public LineCall {
       : LineCall(seat, waiter),
         single_copy_(single_copy),
         lines_(lines_per_block(kind.operation, seat.ranks())),
-        longest_(kind.longest) {}
+        longest_(kind.longest),
+        longest_in_window_(kind.longest_in_window) {}
 
   std::uint32_t lines() const noexcept { return lines_; }
   std::uint32_t all_lines() const noexcept { return lines_ * static_cast<std::uint32_t>(ranks()); }
 
+  Bytes longest_in_window() const noexcept { return longest_in_window_; }
   bool takes_any_size() const noexcept { return longest_ == any_size; }
   /// Whether the blocks may go this way.
   bool may_send(const MaybeBlocks& blocks) const noexcept {
@@ -56,17 +59,18 @@ class BlockCall : public LineCall {
 
   bool is_in_lines(Bytes bytes) const noexcept { return bytes <= bytes_in(lines_); }
 
-  void write_block(Line* line, const Block& block) noexcept {
-    if (is_in_lines(block.bytes))
+  /// Whether its taker reads it out of this rank's own memory, so that it must stay there.
+  bool write_block(Line* line, const Block& block) noexcept {
+    if (is_in_lines(block.bytes)) {
       write_behind(line, block.bytes, block);
-    else
-      write_address(line, block);
+      return false;
+    }
+    const bool fits_window = block.bytes <= std::min(longest_in_window_, window_bytes() - in_window_);
+    write_place(line, block.bytes, fits_window ? stage(block) : Place{block.data, 0});
+    return !fits_window;
   }
-  /// Where the block is, and how long.
-  void write_address(Line* line, const Block& block) noexcept {
-    std::byte* address = block.data;
-    write_behind(line, block.bytes, as_block(address));
-  }
+  /// Where the block is to go, and how long it is.
+  void write_address(Line* line, const Block& block) noexcept { write_place(line, block.bytes, {block.data, 0}); }
   /// Instead of a block; and how long all are, where that is to be told.
   void write_refusal(Line* line, std::span<Bytes> sizes) noexcept { write_behind(line, not_sent, as_block(sizes)); }
 
@@ -84,13 +88,13 @@ class BlockCall : public LineCall {
     if (is_in_lines(into.bytes))
       read_behind(owner, line, into);
     else
-      is_broken_ = !single_copy_->read(owner, read_address(owner, line), into.data, into.bytes) || is_broken_;
+      copy_from(owner, read_place(owner, line), into);
     return true;
   }
   /// Copies a block to where its owner wants it; not where that expects another size, or none.
   void push_block(LocalRank owner, const Line* line, const Block& from) noexcept {
     if (read_word(owner, line) != from.bytes) return;
-    if (single_copy_->write(owner, read_address(owner, line), from.data, from.bytes)) return;
+    if (single_copy_->write(owner, read_place(owner, line).address, from.data, from.bytes)) return;
     is_broken_ = true;
     break_off();
   }
@@ -109,7 +113,7 @@ class BlockCall : public LineCall {
 
   /// For the next call's block `b`, of a message of so many lines: as long as this one.
   void prefetch_block(std::uint32_t lines, int b, const Block& block) noexcept {
-    const Bytes bytes = is_in_lines(block.bytes) ? block.bytes : sizeof block.data;
+    const Bytes bytes = is_in_lines(block.bytes) ? block.bytes : sizeof(Place);
     prefetch_next(lines, static_cast<std::uint32_t>(b) * lines_, count_lines(sizeof(Word) + bytes));
   }
   /// For the next call's message to all.
@@ -119,10 +123,31 @@ class BlockCall : public LineCall {
   }
 
  private:
-  std::byte* read_address(LocalRank owner, const Line* line) noexcept {
-    std::byte* theirs;
-    read_behind(owner, line, as_block(theirs));
-    return theirs;
+  /// Of a block that does not travel in lines.
+  struct Place {
+    std::byte* address;  ///< in its owner's memory, or null:
+    Bytes in_window;
+  };
+  void write_place(Line* line, Bytes bytes, Place place) noexcept { write_behind(line, bytes, as_block(place)); }
+  Place read_place(LocalRank owner, const Line* line) noexcept {
+    Place place;
+    read_behind(owner, line, as_block(place));
+    return place;
+  }
+
+  Place stage(const Block& block) noexcept {
+    std::byte* const window = in_window_ == 0 ? open_window() : window_of(me());
+    std::memcpy(window + in_window_, block.data, block.bytes);
+    const Place place{nullptr, in_window_};
+    in_window_ = std::min((in_window_ + block.bytes + line_bytes - 1) / line_bytes * line_bytes, window_bytes());
+    return place;
+  }
+
+  void copy_from(LocalRank owner, const Place& place, const Block& into) noexcept {
+    if (place.address == nullptr)
+      std::memcpy(into.data, window_of(owner) + place.in_window, into.bytes);
+    else
+      is_broken_ = !single_copy_->read(owner, place.address, into.data, into.bytes) || is_broken_;
   }
 
   /// A word and what follows it, in its line and the next ones.
@@ -143,6 +168,8 @@ class BlockCall : public LineCall {
   SingleCopy* single_copy_;
   std::uint32_t lines_;
   Bytes longest_;
+  Bytes longest_in_window_;
+  Bytes in_window_ = 0;  ///< of this call, so far
   bool is_broken_ = false;
 };
 
@@ -155,32 +182,38 @@ void for_each_other(const BlockCall& call, Each each) {
   for (int i = 1; i < call.ranks(); ++i) each((call.me().value + i) % call.ranks());
 }
 
-/// Says that this rank is done, and waits until others are who copy its long blocks.
-void wait_for_takers(BlockCall& call, const MaybeBlocks& blocks) noexcept {
+/// The ranks that read blocks out of this rank's own memory.
+using Takers = std::bitset<most_uneven_ranks>;
+
+/// Says that this rank is done, and waits until those are.
+void wait_for(BlockCall& call, const Takers& takers) noexcept {
   call.finish();
   for_each_other(call, [&](int r) {
-    if (!call.is_in_lines(block_of(blocks, r).bytes)) call.wait_for_finish(LocalRank(r));
+    if (takers[static_cast<std::size_t>(r)]) call.wait_for_finish(LocalRank(r));
   });
 }
 
 /// Every rank's block into this rank's message, or that they do not come.
-bool write_blocks(BlockCall& call, const MaybeBlocks& blocks, std::span<Bytes> sizes) noexcept {
-  const bool is_sent = call.may_send(blocks);
+Takers write_blocks(BlockCall& call, const MaybeBlocks& blocks, std::span<Bytes> sizes) noexcept {
+  const bool are_sent = call.may_send(blocks);
   const Message mine = call.open(call.all_lines());
+  Takers takers;
   for_each_other(call, [&](int r) {
-    if (is_sent)
-      call.write_block(call.line_of(mine, r), block_of(blocks, r));
+    Line* const line = call.line_of(mine, r);
+    if (are_sent)
+      takers[static_cast<std::size_t>(r)] = call.write_block(line, block_of(blocks, r));
     else
-      call.write_refusal(call.line_of(mine, r), sizes);
+      call.write_refusal(line, sizes);
   });
-  return is_sent;
+  return takers;
 }
 
 UnevenOutcome scatter_from(BlockCall& call, const UnevenCall& it) noexcept {
-  if (!write_blocks(call, it.input, it.sizes)) return call.refuse();
+  const Takers takers = write_blocks(call, it.input, it.sizes);
+  if (!call.may_send(it.input)) return call.refuse();
   const bool fits = it.output && call.copy_own(block_of(it.input, it.root.value), it.output->front());
   call.prefetch_blocks(*it.input);
-  wait_for_takers(call, it.input);
+  wait_for(call, takers);
   return call.outcome(fits);
 }
 
@@ -196,7 +229,7 @@ UnevenOutcome scatter_to(BlockCall& call, const UnevenCall& it) noexcept {
 /// Lines of the root's reply to one leaf of a gather: where its block is to be copied, or that none goes this way, and
 /// maybe all sizes. There is room for one to each in a message.
 std::uint32_t lines_per_reply(const UnevenCall& it) {
-  return count_lines(sizeof(Word) + std::max(sizeof(std::byte*), it.sizes.size_bytes()));
+  return count_lines(sizeof(Word) + std::max(2 * sizeof(Bytes), it.sizes.size_bytes()));
 }
 std::uint32_t lines_of_replies(const BlockCall& call, const UnevenCall& it) {
   return lines_per_reply(it) * static_cast<std::uint32_t>(call.ranks());
@@ -210,7 +243,8 @@ Line* reply_to(int leaf, const Message& replies, const UnevenCall& it) {
 /// 1.8; 384K 16 us instead of 14).
 bool is_pushed(const BlockCall& call, Bytes bytes) {
   constexpr Bytes most_by_the_root = 48 << 10;
-  return !call.is_in_lines(bytes) && bytes > most_by_the_root / static_cast<Bytes>(call.ranks() - 1);
+  const Bytes longest_by_the_root = most_by_the_root / static_cast<Bytes>(call.ranks() - 1);
+  return !call.is_in_lines(bytes) && bytes > std::max(longest_by_the_root, call.longest_in_window());
 }
 
 /// Where blocks may be too long, a leaf does not know whether others' are when it sends its own; the root says so,
@@ -218,10 +252,13 @@ bool is_pushed(const BlockCall& call, Bytes bytes) {
 UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) noexcept {
   const bool is_sent = call.may_send(it.input);
   const Message mine = call.open(call.lines());
-  if (is_sent)
-    call.write_block(mine.lines, it.input->front());
-  else
+  bool is_read_here = false;  // by the root
+  if (!is_sent)
     call.write_refusal(mine.lines, {});
+  else if (is_pushed(call, it.input->front().bytes))
+    call.write_address(mine.lines, it.input->front());
+  else
+    is_read_here = call.write_block(mine.lines, it.input->front());
   for_each_other(call, [&](int r) {
     if (LocalRank(r) != it.root) call.place(LocalRank(r), call.lines());
   });
@@ -233,7 +270,7 @@ UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) noexcept {
   call.prefetch_block(call.lines(), 0, block);
   if (is_pushed(call, block.bytes)) {
     call.push_block(it.root, reply, block);
-  } else if (!call.is_in_lines(block.bytes)) {
+  } else if (is_read_here) {
     call.finish();
     call.wait_for_finish(it.root);
   }
@@ -279,9 +316,9 @@ UnevenOutcome gather_from(BlockCall& call, const UnevenCall& it) noexcept {
 /// Where blocks may be too long, every rank reads what all others say before it takes anything.
 UnevenOutcome exchange(BlockCall& call, const UnevenCall& it) noexcept {
   const int me = call.me().value;
-  const bool is_sent = write_blocks(call, it.input, {});
+  const Takers takers = write_blocks(call, it.input, {});
   const Line* lines[most_uneven_ranks];
-  bool are_all_sent = is_sent;
+  bool are_all_sent = call.may_send(it.input);
   for_each_other(call, [&](int r) {
     lines[r] = call.line_of(call.place(LocalRank(r), call.all_lines()), me);
     if (!call.takes_any_size()) are_all_sent = call.read_word(LocalRank(r), lines[r]) != not_sent && are_all_sent;
@@ -292,7 +329,7 @@ UnevenOutcome exchange(BlockCall& call, const UnevenCall& it) noexcept {
     if (it.output) fits = call.read_block(LocalRank(r), lines[r], block_of(it.output, r)) && fits;
   });
   call.prefetch_blocks(*it.input);
-  wait_for_takers(call, it.input);
+  wait_for(call, takers);
   return call.outcome(fits);
 }
 

@@ -51,6 +51,9 @@ inline constexpr Bytes any_size = ~Bytes{0};
 struct UnevenKind {
   plan::Operation operation;
   Bytes longest;
+  /// Blocks up to this go through the sender's window, if they do not fit lines and as long as there is room: two
+  /// copies, but their sender does not wait, which costs a change of processes where ranks share cores.
+  Bytes longest_in_window = 0;
 };
 
 /// Whether the root of a scatter or gather can tell all sizes where they are too long: they have room in its lines.

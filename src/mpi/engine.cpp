@@ -18,6 +18,9 @@ namespace {
 // Messages carry their size as an int; half of its range leaves room for everything that a leader may send at once.
 constexpr Bytes largest_result = Bytes{1} << 30;
 
+// Of a scatterv, gatherv or alltoallv among ranks that share cores.
+constexpr Bytes longest_in_window = 32 << 10;
+
 bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
   return topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks());
 }
@@ -249,8 +252,9 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
 
 execute::UnevenOutcome Engine::run_uneven_blocks(plan::Operation operation, const execute::UnevenCall& call) {
   Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
-  const auto outcome =
-      execute::run_uneven_blocks(seat_, {operation, unknown.longest}, call, means_.single_copy.get(), *means_.waiter);
+  const Bytes in_window = means_.topology.capabilities().oversubscribed ? longest_in_window : 0;
+  const auto outcome = execute::run_uneven_blocks(seat_, {operation, unknown.longest, in_window}, call,
+                                                  means_.single_copy.get(), *means_.waiter);
   if (outcome != execute::UnevenOutcome::too_long) ++unknown.calls;
   return outcome;
 }

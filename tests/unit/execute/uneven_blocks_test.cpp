@@ -238,6 +238,19 @@ TEST_P(UnevenBlocks, OfAnySizeComeInOneGo) {
   });
 }
 
+TEST_P(UnevenBlocks, GoThroughWindowsAsFarAsTheyFitAndOtherwiseStraight) {
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    for (int number = 0; number < 400; ++number) {
+      const Call call{operation(), ranks(), number, true};
+      const Sides sides(call, me);
+      const Bytes longest_in_window = number % 3 == 0 ? 2 * call.longest() : 100'000;
+      ASSERT_EQ(run(seat, {operation(), any_size, longest_in_window}, sides.call_of(), waiter), UnevenOutcome::done)
+          << "call " << number;
+      ASSERT_TRUE(sides.is_right()) << "call " << number << ", rank " << me;
+    }
+  });
+}
+
 TEST_P(UnevenBlocks, MayBeLongerThanLinesAndStillBeHeldShorterThanTheyAre) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     for (int number = 0; number < 100; ++number) {
