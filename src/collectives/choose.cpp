@@ -23,7 +23,9 @@ constexpr double never = std::numeric_limits<double>::infinity();
 
 std::vector<Estimated> estimate_candidates(const Topology& topology, const Problem& problem,
                                            const cost::Parameters& parameters) {
-  const bool supposes = problem.operation == plan::Operation::allgather;
+  // Where there are good bets against it: rings and gathering to masters, binary trees through a node's cells.
+  const bool supposes = problem.operation == plan::Operation::allgather ||
+                        (problem.operation == plan::Operation::broadcast && topology.largest_node() > 1);
   const Crowding crowding = supposes ? expected_crowding(topology, parameters) : known_crowding(topology);
   std::vector<Estimated> all;
   for (const Choice& choice : derive_candidates(topology, problem, parameters))

@@ -23,7 +23,7 @@ struct Decision {
 
 /// The valid candidates (candidates.hpp), fastest first; among equals the simpler first, and an allgather's ring or
 /// gathering to masters before doubling that is less than 2 % faster. Where nothing is known of the network between
-/// more than 8 nodes, an allgather's is supposed to be narrow (crowding.hpp), and 10 % count as much as 2. Pure
+/// more than 8 nodes, its cables are supposed to be narrow (crowding.hpp), and 10 % count as much as 2. Pure
 /// function of agreed facts; equal on every rank. Empty only when the result is so large that it does not fit the
 /// network underneath or the ticks of a call: more than 1G, or half a million cells.
 std::vector<Estimated> rank_choices(const topology::Topology& topology, const plan::Problem& problem,

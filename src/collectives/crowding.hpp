@@ -34,10 +34,10 @@ bool is_supposed(const topology::Topology& topology);
 /// The same where the network is known. Where nothing is, many nodes are supposed to sit on several switches, whose
 /// cables carry half of what the nodes do: doubling's last rounds, with all of the data, cost twice as much there, and
 /// more on a dragonfly, so that what is a little slower on wide networks but never fills those cables is the better
-/// bet. For allgathers, where rings and gathering are good bets: a tree's messages, which share their senders' links,
-/// cost more than their closed forms say. Their latency is what Ranger's is over a second level. (128 ranks, allgather
-/// of 1K, doubling: 33, 57 and 61 us on a fat tree, three levels 2 : 1 and a dragonfly; round a ring: 34, 41 and 34.
-/// Simulated.)
+/// bet. That is for allgathers, and broadcasts to several ranks per node: a tree's messages, which share their senders'
+/// links, cost more than their closed forms say unless cells keep them back. Their latency is what Ranger's is over a
+/// second level. (128 ranks, allgather of 1K, doubling: 33, 57 and 61 us on a fat tree, three levels 2 : 1 and a
+/// dragonfly; round a ring: 34, 41 and 34. Simulated.)
 Crowding expected_crowding(const topology::Topology& topology, const cost::Parameters& parameters);
 
 }  // namespace espalier::collectives

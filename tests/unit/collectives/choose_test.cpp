@@ -162,6 +162,7 @@ TEST(Choose, HalvesTheSumsOfDifferentBlocks) {
 TEST(Choose, SendsAMiddlingMessageDownABinaryTreeInSegments) {
   EXPECT_EQ(choose(make_blocks(16, 8), make_problem(0, 64 << 10)).between, Between::binary) << "33, 35 and 35 us";
   EXPECT_EQ(choose(make_blocks(64, 8), make_problem(0, 1 << 20)).between, Between::binary) << "269, 396 and 378 us";
+  EXPECT_EQ(choose(make_blocks(512, 8), make_problem(0, 64 << 10)).between, Between::binary) << "62 us, 59 to 158";
   EXPECT_NE(choose(make_blocks(4, 8), make_problem(0, 64 << 10)).between, Between::binary) << "few nodes";
   const plan::Choice alone = choose(make_blocks(16, 1), make_problem(0, 64 << 10));
   EXPECT_EQ(alone.between, Between::scatter_allgather) << "30 to 43 us against 41 to 45: nothing keeps segments back";
