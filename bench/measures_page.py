@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 import typer
+from embedding import embed
 from measures import FLOORS, NOWHERE_BELOW, Place, Verdict, drift, floor_us, judge, mean_of_all
 
 from espalier import console, machine
@@ -168,15 +169,6 @@ def _cell(rows: Mapping[tuple[str, int], Row], mpis: Iterable[str], size: int) -
     return " / ".join(texts)
 
 
-def embed(text: str, file: Path) -> None:
-    """Puts the text between the two marks of a file. Raises UserError when they are not there."""
-    before, begin, rest = file.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise UserError(f"{file} has no place for the summary", f"put {BEGIN.strip()} and {END} where it belongs")
-    file.write_text(before + begin + text + end + after)
-
-
 def _write_data(places: Mapping[str, Sequence[Row]], file: Path) -> None:
     with file.open("w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
@@ -199,7 +191,7 @@ def main(
     _write_data(places, output / "measured.csv")
     (output / "measured.md").write_text(page(places, below, {name: describe_drift(results, name) for name in places}))
     if readme is not None:
-        embed(f"{where} {summary(places)}", readme)
+        embed(f"{where} {summary(places)}", readme, BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from scaling_page import draw_curves, summarise, write_page
+from embedding import embed
+from scaling_page import BEGIN, END, draw_curves, summarise
 from scaling_points import BEST, OPERATIONS, PLAYED, Cost, Place, Row, append, read, rewrite
 
 from espalier.core import load_core
@@ -210,7 +211,7 @@ def main() -> None:
     draw_curves(rows, args.output)
     text = summarise(rows, costs)
     if args.page:
-        write_page(args.page, text)
+        embed(text, args.page, BEGIN, END)
     print(text)
 
 

@@ -13,15 +13,9 @@ from scaling_points import BEST, OPERATIONS, PLAYED, Compared, Cost, Place, Row,
 from espalier.simulation.executor import OURS, SELECTORS
 from espalier.units import format_bytes
 
-_BEGIN, _END = "<!-- written by bench/scaling.py -->\n", "<!-- end of what is written -->"
+BEGIN, END = "<!-- written by bench/scaling.py -->\n", "<!-- end of what is written -->"
 _COLOURS = ("#1f7a4d", "#3b6fb6", "#c2702a")  # by size, the smallest first
 _NEAR = 0.01  # who is ahead by less is not said to be
-
-
-def write_page(path: Path, text: str) -> None:
-    """Replaces what stands between the page's two marks."""
-    before, _, rest = path.read_text(encoding="utf-8").partition(_BEGIN)
-    path.write_text(before + _BEGIN + text + _END + rest.partition(_END)[2], encoding="utf-8")
 
 
 def summarise(rows: list[Row], costs: list[Cost]) -> str:
@@ -65,10 +59,13 @@ def _fewer(points: list[Compared]) -> str:
         for arm in SELECTORS
         if arm not in it.arms
     )
-    said = ", ".join(
-        f"{arm} at {count} of {operation} with {ranks} ranks" for (arm, operation, ranks), count in missing.items()
-    )
-    return f"\n\nSome points have no time of one of the four: {said}." if said else ""
+    places = sorted({(OPERATIONS.index(operation), ranks) for _, operation, ranks in missing})
+    lines = [
+        [OPERATIONS[it], ranks, *(missing.get((arm, OPERATIONS[it], ranks), "") for arm in SELECTORS)]
+        for it, ranks in places
+    ]
+    said = "\n\nPoints that have no time of one of the four, whose simulation was too slow or its data wrong:\n\n"
+    return said + _table(["operation", "ranks", *SELECTORS], lines) if lines else ""
 
 
 def _ranks(points: list[Compared]) -> list[int]:
@@ -171,15 +168,11 @@ def _costs(costs: list[Cost]) -> str:
                 some = [it for it in costs if (it.ranks, it.operation) == (ranks, operation) and it.arm in names]
                 if ended := [it for it in some if not it.failure]:
                     lines.append([ranks, operation, what, *_most(ended)])
-    failed = [
-        f"- {it.operation}, {it.ranks} ranks, {it.network}, {format_bytes(it.bytes)}, {it.arm}: {it.failure} "
-        f"({it.seconds:.0f} s, {it.megabytes} MB)"
-        for it in costs
-        if it.failure
-    ]
+    failed = [[it.arm, *_name(it.place), it.failure, f"{it.seconds:.0f}", it.megabytes] for it in costs if it.failure]
     if not costs:
         return ""
-    ends = "\n\nWithout a result:\n\n" + "\n".join(failed) if failed else ""
+    why = ["arm", "operation", "ranks", "network", "bytes", "why", "seconds of a processor", "MB"]
+    ends = "\n\nWithout a result:\n\n" + _folded(_table(why, failed)) if failed else ""
     return "### What it costs to simulate one point, at most\n\n" + _folded(_table(heads, lines)) + ends
 
 

@@ -38,8 +38,9 @@ def measures() -> Iterator[ModuleType]:
 
 @pytest.fixture
 def measures_page(measures: ModuleType) -> Iterator[ModuleType]:
+    load("embedding")
     yield load("measures_page")
-    del sys.modules["measures_page"]
+    del sys.modules["measures_page"], sys.modules["embedding"]
 
 
 def row(mpi: str, native: float, own: float, op: str = "bcast", size: int = 64) -> Row:
@@ -125,15 +126,16 @@ def test_a_page_of_nothing_says_how_to_measure(measures_page: ModuleType, tmp_pa
 def test_the_summary_goes_between_its_marks_only(measures_page: ModuleType, tmp_path) -> None:
     file = tmp_path / "README.md"
     file.write_text(f"above\n{measures_page.BEGIN}old\n{measures_page.END}\nbelow\n")
-    measures_page.embed(measures_page.summary({"2-ranks": [row("mpich 5", 3.0, 1.0), row("mpich 5", 12.0, 1.0)]}), file)
+    summary = measures_page.summary({"2-ranks": [row("mpich 5", 3.0, 1.0), row("mpich 5", 12.0, 1.0)]})
+    measures_page.embed(summary, file, measures_page.BEGIN, measures_page.END)
     text = file.read_text()
     assert "| bcast | 6.00 |" in text
     assert "old" not in text
     assert text.startswith("above\n")
     assert text.endswith("\nbelow\n")
     file.write_text("no marks")
-    with pytest.raises(UserError, match="no place for the summary"):
-        measures_page.embed("", file)
+    with pytest.raises(UserError, match="no place for this"):
+        measures_page.embed("", file, measures_page.BEGIN, measures_page.END)
 
 
 def write_rows(file: Path, rows: list[Row]) -> None:
