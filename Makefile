@@ -89,6 +89,8 @@ fabric-live: setup     ## a simulated InfiniBand subnet with its real tools, col
 .PHONY: asan tsan
 asan: SANITIZER := address
 tsan: SANITIZER := thread
+# UCX hooks madvise, which a thread calls when it has left ThreadSanitizer's care: then its locks crash.
+tsan: export UCX_MEM_MMAP_HOOK_MODE := none
 asan: sanitized  ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan: sanitized  ## unit tests under ThreadSanitizer
 
