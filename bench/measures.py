@@ -36,7 +36,7 @@ from espalier.units import format_bytes, parse_counts
 
 NOWHERE_BELOW = 0.95
 SIZES = tuple(4 << 2 * step for step in range(10))  # 4 B … 1 MiB
-LAB_SIZES = (1 << 10, 64 << 10, 256 << 10, 1 << 20)
+LAB_SIZES = (64 << 10, 256 << 10, 1 << 20)
 # Native's times while measuring over those while tuning, in the middle: beyond this it was not the same machine.
 MOST_DRIFT = 1.25
 ATTEMPTS = 4
@@ -103,6 +103,10 @@ class Files:
 
     def round(self, number: int) -> Path:
         return self.stem.with_name(f"{self.stem.name}.round-{number}.json")
+
+
+# Between slow links a call takes up to seconds, and varies little.
+LAB_EFFORT = Effort("3m", 3, 20)
 
 
 @dataclass(frozen=True)
@@ -284,13 +288,14 @@ def main(
     ranks: Annotated[str, typer.Option(help="Numbers of ranks on this machine.")] = "2,8,16",
     lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster instead (espalier lab up).")] = False,
     ppn: Annotated[str, typer.Option(help="With --lab: ranks per node.")] = "1,4",
-    budget: Annotated[str, typer.Option(help="Most time to tune one MPI at one place.")] = "10m",
-    rounds: Annotated[int, typer.Option(min=1)] = 5,
-    budget_ms: Annotated[int, typer.Option(min=1, help="Time for one size in one round.")] = 40,
+    budget: Annotated[str, typer.Option(help="Most time to tune one MPI at one place. Default: 10m; --lab 3m.")] = "",
+    rounds: Annotated[int, typer.Option(min=0, help="Default: 5; --lab 3.")] = 0,
+    budget_ms: Annotated[int, typer.Option(min=0, help="Time for one size in one round. Default: 40; --lab 20.")] = 0,
 ) -> None:
     """Tune, measure, judge. Exit code 1 if a goal is missed."""
     output.mkdir(parents=True, exist_ok=True)
-    effort = Effort(budget, rounds, budget_ms)
+    usual = LAB_EFFORT if lab else Effort("10m", 5, 40)
+    effort = Effort(budget or usual.budget, rounds or usual.rounds, budget_ms or usual.budget_ms)
     places = [Place(count, lab) for count in parse_counts(ppn if lab else ranks)]
     mpis = [select_mpi(name) for name in mpi.split(",")]
     reached = True

@@ -104,12 +104,12 @@ static void reduce_samples(struct samples* samples, double* p50, double* p10) {
   *p10 = took[samples->count / 10];
 }
 
-/* So many calls of one arm, after one that is not timed: it takes the blame for what the arm before left in the caches.
- */
+/* So many calls of one arm, after one that is not timed: it takes the blame for what the arm before left in the caches
+ * (nothing to a call that fills a batch alone). */
 static void run_batch(int arm, int calls, const struct problem* problem, const struct buffers* buffers,
                       struct samples* samples) {
   static int turn;
-  run_arm(arm, problem, buffers, turn);
+  if (calls > 1) run_arm(arm, problem, buffers, turn);
   for (int i = 0; i < calls; ++i) time_call(arm, problem, buffers, ++turn, samples);
 }
 

@@ -15,9 +15,9 @@
 
 enum { MOST_ARMS = 32, MOST_ROUNDS = 64, LEAST_CALLS = 4, MOST_CALLS = 512, MOST_ROTATIONS = 4 };
 
-/* A call that takes longer than this (on slow links) is far above the scheduler's time slices: one per round will do.
- */
-static const double slow_us = 50e3;
+/* A call that takes longer than this (on slow links) is far above the scheduler's time slices: one per round will do,
+ * and what the arm before left in the caches is nothing to it. */
+static const double slow_us = 20e3;
 
 /* What arms are measured with. */
 struct bench {
@@ -68,7 +68,7 @@ static void run_batch(struct arm* arm, struct bench* bench, int round) {
   static int turn;
   double entry[MOST_CALLS], exit[MOST_CALLS], took[MOST_CALLS], begin = now_us();
   const int calls = arm->calls;
-  run_arm(arm, bench, turn++);
+  if (arm->least > 1) run_arm(arm, bench, turn++);
   for (int i = 0; i < calls; ++i, ++turn) {
     if (bench->cold) purge_cache();
     PMPI_Barrier(MPI_COMM_WORLD);

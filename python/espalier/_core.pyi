@@ -336,7 +336,13 @@ def choose(topology: Topology, operation: str, bytes: int, root: int = 0) -> Dec
     """The built-in choice. `bytes`: of the message, or of one rank's block of an allgather."""
 
 def rank_choices(
-    topology: Topology, operation: str, bytes: int, root: int = 0, parameters: CostParameters = ...
+    topology: Topology,
+    operation: str,
+    bytes: int,
+    root: int = 0,
+    parameters: CostParameters = ...,
+    element: int = 1,
+    counts: list[int] = [],
 ) -> list[tuple[Choice, float]]:
     """What the built-in choice compares: valid candidates and their microseconds by closed form, fastest first."""
 

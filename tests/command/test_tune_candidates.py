@@ -85,3 +85,16 @@ def test_neighbours_differ_from_the_winner_in_one_knob() -> None:
     around = neighbours(a_machine(2), Problem("broadcast", 1 << 20), winner)
     assert around
     assert all(len(set(text.split(",")) - knobs) == 1 for text in around)
+
+
+@pytest.mark.parametrize("operation", ["broadcast", "scatter", "allgather", "alltoall", "reduce", "reduce_scatter"])
+def test_of_calls_that_are_long_because_of_the_links_few_are_tried_what_the_model_would_choose_first(
+    operation: str,
+) -> None:
+    machine, problem = a_machine(1, 1, 1, 1), Problem(operation, 1 << 20)
+    machine.parameters.latency, machine.parameters.link_rate = 60.0, 25.0
+    texts = seeds(machine, problem)
+    assert texts[0] == candidates.choose_by_model(machine, problem)
+    assert len(texts) <= 4
+    machine.parameters.link_rate = 2.0
+    assert len(seeds(machine, problem)) <= 2, "of those that take seconds"

@@ -146,6 +146,13 @@ def test_the_dedicated_path_meets_native_where_it_takes_the_largest_block(size: 
     assert find_challenger(machine, Problem("gatherv", size), tiny) == expected
 
 
+def test_different_blocks_between_nodes_meet_native_in_segments() -> None:
+    machine, size = a_machine(1, 1, 1, 1), 1 << 20
+    ring = "ring,within=cells,cell=32K,cells=1"
+    even = Decision(Problem("allgather", size), ring, 2.0, 1.0, 1.0, 1.0, 100, ring, 1.0, "")
+    assert "segment=" in find_challenger(machine, Problem("allgatherv", size), even), "whole, all wait for the longest"
+
+
 def test_every_size_of_the_operations_that_have_uneven_forms_is_measured() -> None:
     problems = [Problem("gather", size) for size in (4, 16, 64)] + [Problem("broadcast", 4), Problem("barrier", 0)]
     assert list_forms(problems) == [Problem("gatherv", size) for size in (4, 16, 64)]

@@ -106,6 +106,22 @@ def test_the_better_of_natives_two_runs_is_the_bar() -> None:
     assert not fight.is_won(0.05)
 
 
+def test_a_duel_of_long_calls_is_short_and_all_its_rounds_must_agree() -> None:
+    times = {"native": [120e3], "fast": [90e3], "fickle": [90e3, 90e3, 121e3]}
+    fight = duel("fast", measure_as(times), expected_us=90e3)
+    assert fight is not None
+    assert len(fight.ratios) < DUEL_ROUNDS
+    assert fight.is_won(margin=0.05)
+    fickle = duel("fickle", measure_as(times), expected_us=90e3)
+    assert fickle is not None
+    assert not fickle.is_won(margin=0.05)
+
+
+def test_long_calls_race_over_one_block() -> None:
+    state = race(["one", "other"], measure_as({"one": [50e3, 51e3], "other": [51e3, 50e3]}))
+    assert state.rounds_run == 2 * BLOCK_ROUNDS
+
+
 def test_a_refused_challenger_has_no_duel() -> None:
     assert duel("odd", lambda arms, rounds: [arm_times(arm, [1.0] * 7, refused="no") for arm in arms]) is None
 

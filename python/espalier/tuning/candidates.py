@@ -63,6 +63,12 @@ _LEAST_STREAMED = 1 << 20
 # behind the most promising, but for each algorithm's best.
 _HOPELESS = 4.0
 _MOST_PROMISING = 12
+# From so many microseconds on, most of a call is on the wire, of which the model knows enough to leave out more; and of
+# which trying everything would take hours.
+_LONG = 3e3
+_LONG_HOPELESS, _MOST_LONG, _MOST_OF_ONE = 1.3, 4, 2
+_VERY_LONG, _MOST_VERY_LONG = 300e3, 2
+_WORTH_A_TRY = 0.97
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,19 @@ class Machine:
 def seeds(machine: Machine, problem: Problem) -> list[str]:
     """Where the search starts: the dedicated path, the built-in choice, and every algorithm with middling knobs."""
     return _prune(machine, problem, _distinct(machine, problem, _texts(machine, problem, _SEEDS)))
+
+
+def choose_by_model(machine: Machine, problem: Problem) -> str:
+    """What the cost model would choose that knows this machine; for an uneven form, of blocks as the worker deals
+    them."""
+    counts: list[int] = []
+    if problem.is_uneven and problem.even.operation != "alltoall":
+        half = problem.bytes // 2
+        counts = [half + (rank % 2) * problem.bytes for rank in range(machine.shape.ranks)]
+    ranked = machine.core.rank_choices(
+        machine.topology, problem.even.operation, problem.bytes, 0, machine.parameters, element_of(problem), counts
+    )
+    return str(ranked[0][0])
 
 
 def exhaustive(machine: Machine, problem: Problem) -> list[str]:
@@ -107,7 +126,18 @@ def neighbours(machine: Machine, problem: Problem, winner: str) -> list[str]:
         for turned, values in options.items()
         for value in _values(turned, values, _fit(_GRID, machine, problem))
     ]
-    return _prune(machine, problem, [text for text in _distinct(machine, problem, texts) if text != winner])
+    around = [text for text in _distinct(machine, problem, texts) if text != winner]
+    if machine.shape.nodes > 1 and _cost(machine, problem, winner) >= _LONG:
+        return _promise_more(machine, problem, winner, around)
+    return _prune(machine, problem, around)
+
+
+def _promise_more(machine: Machine, problem: Problem, winner: str, texts: Sequence[str]) -> list[str]:
+    """Those few of which the model says that they beat the winner of a race among long calls."""
+    costs = {text: _cost(machine, problem, text) for text in texts}
+    limit = _WORTH_A_TRY * _cost(machine, problem, winner)
+    better = sorted((text for text in texts if costs[text] < limit), key=lambda text: costs[text])
+    return better[:_MOST_OF_ONE]
 
 
 def normal_form(machine: Machine, problem: Problem, text: str) -> str:
@@ -145,6 +175,8 @@ def _caps(machine: Machine) -> list[str]:
 
 def _texts(machine: Machine, problem: Problem, grid: Mapping[str, Sequence[str]]) -> Iterator[str]:
     yield "tiny"
+    if machine.shape.nodes > 1:
+        yield choose_by_model(machine, problem)
     yield str(machine.core.choose(machine.topology, problem.operation, problem.bytes).choice)
     for algorithm in machine.core.algorithms():
         if algorithm.operation != problem.operation:
@@ -187,8 +219,25 @@ def _prune(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str
     least: dict[str, str] = {}
     for text in ranked:
         least.setdefault(text.partition(",")[0], text)
-    limit = _HOPELESS * min((cost for cost in costs.values() if cost > 0), default=0.0)
+    fastest = min((cost for cost in costs.values() if cost > 0), default=0.0)
+    if machine.shape.nodes > 1 and fastest >= _LONG:
+        return _prune_long(texts, costs, ranked)
+    limit = _HOPELESS * fastest
     return [text for text in texts if costs[text] <= limit and (text in promising or text in least.values())]
+
+
+def _prune_long(texts: Sequence[str], costs: Mapping[str, float], ranked: Sequence[str]) -> list[str]:
+    """The most promising of long calls: the first, which is what the model would choose, and few others, not all of one
+    algorithm."""
+    fastest = costs[ranked[0]]
+    most = _MOST_VERY_LONG if fastest >= _VERY_LONG else _MOST_LONG
+    kept = [texts[0]]
+    for text in ranked:
+        name = text.partition(",")[0]
+        of_one = sum(other.partition(",")[0] == name for other in kept)
+        if text not in kept and costs[text] <= _LONG_HOPELESS * fastest and of_one < _MOST_OF_ONE and len(kept) < most:
+            kept.append(text)
+    return [text for text in texts if text in kept]
 
 
 def _cost(machine: Machine, problem: Problem, text: str) -> float:

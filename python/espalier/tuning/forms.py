@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from espalier.tuning.candidates import Machine, seeds
+from espalier.tuning.candidates import Machine, choose_by_model, seeds
 from espalier.tuning.decisions import Decision, leave_to_native
 from espalier.tuning.problems import EXCHANGED, Problem
 from espalier.tuning.racing import NATIVE
@@ -16,6 +16,8 @@ from espalier.tuning.racing import NATIVE
 # a block, for its size (src/execute/uneven_blocks.hpp).
 _LARGEST_OF_MEAN = 1.5
 _SIZE_BYTES = 8
+# Whose rounds between nodes last as long as the longest block's message.
+_PACED_BY_THE_LONGEST = frozenset(("allgatherv", "reduce_scatterv"))
 # What native may lose by a look that finds blocks too long: no more than what counts as no harm done.
 _LEAST_AFTER_A_LOOK = 0.95
 # The same of ours at single sizes, where one way has to serve all of them.
@@ -47,7 +49,8 @@ def find_challengers(machine: Machine, problem: Problem, even: Decision) -> list
 
 
 def find_challenger(machine: Machine, problem: Problem, even: Decision) -> str:
-    """What was best for equal blocks; the built-in choice where that does not take the largest of uneven ones.
+    """What was best for equal blocks; the built-in choice where that does not take the largest of uneven ones. Between
+    nodes, where what takes equal ones best may wait for the longest in every round, what the model says of uneven ones.
 
     Where sizes would have to be exchanged, the dedicated path, which needs none, wherever it takes the largest block.
     """
@@ -56,6 +59,8 @@ def find_challenger(machine: Machine, problem: Problem, even: Decision) -> str:
     is_wanted = even.best == "tiny" or (problem.operation in EXCHANGED and machine.shape.nodes == 1)
     if is_wanted and _fits_lines(machine, problem):
         return "tiny"
+    if machine.shape.nodes > 1 and problem.operation in _PACED_BY_THE_LONGEST:
+        return choose_by_model(machine, problem)
     if even.best not in ("", "tiny"):
         return even.best
     return str(machine.core.choose(machine.topology, problem.even.operation, problem.bytes).choice)

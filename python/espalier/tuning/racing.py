@@ -28,6 +28,10 @@ _CLEARLY = 1.01
 # The duel decides what a program will run, so it is longer: all but one of seven rounds must agree (by chance 1 in 16).
 DUEL_ROUNDS = 7
 _DISSENTERS = 1
+# A call that takes longer is far above a scheduler's time slices, and mostly waits for a link: a shorter duel will do,
+# in which all rounds agree; and what it takes is the same some time later.
+LONG_US = 20e3
+_LONG_ROUNDS = 3
 
 # Native differing from itself by more: times of such a duel say little.
 DISTURBED = 1.5
@@ -53,10 +57,11 @@ class Race:
 
 
 def race(arms: Sequence[str], measure: Measure) -> Race:
-    """Races the arms until one is left or nothing more can be told apart. Arms that are refused take no part."""
+    """Races the arms until one is left or nothing more can be told apart; one block of long calls. Arms that are
+    refused take no part."""
     state = Race({arm: [] for arm in arms})
     for _ in range(MOST_BLOCKS):
-        if len(state.times) <= 1 and state.rounds_run:
+        if state.rounds_run and (len(state.times) <= 1 or min(state.seen.values()) >= LONG_US):
             break
         _run_block(state, measure)
         _drop_losers(state)
@@ -123,23 +128,24 @@ class Duel:
         """
         against = sum(ratio <= 1 for ratio in self.ratios)
         least = min(self.ratio, self.native_us / self.chosen_us)
-        return least >= 1 + margin and against <= _DISSENTERS
+        return least >= 1 + margin and against <= (_DISSENTERS if len(self.ratios) >= DUEL_ROUNDS else 0)
 
 
-def duel(challenger: str, measure: Measure) -> Duel | None:
+def duel(challenger: str, measure: Measure, expected_us: float = 0.0) -> Duel | None:
     """Measures native, the challenger and native again; once more when the machine was doing something else.
 
-    None when the challenger is refused.
+    `expected_us` is what a call is known to take about. None when the challenger is refused.
     """
-    return duels([challenger], measure).get(challenger)
+    return duels([challenger], measure, expected_us).get(challenger)
 
 
-def duels(challengers: Sequence[str], measure: Measure) -> dict[str, Duel]:
+def duels(challengers: Sequence[str], measure: Measure, expected_us: float = 0.0) -> dict[str, Duel]:
     """The same of several challengers, in the same rounds. Those that are refused are left out."""
-    fights = _fight(challengers, measure)
+    rounds = _LONG_ROUNDS if expected_us >= LONG_US else DUEL_ROUNDS
+    fights = _fight(challengers, measure, rounds)
     if _disturbance(fights) <= DISTURBED:
         return fights
-    again = _fight(challengers, measure)
+    again = _fight(challengers, measure, rounds)
     return fights if not again or _disturbance(again) > _disturbance(fights) else again
 
 
@@ -147,8 +153,8 @@ def _disturbance(fights: Mapping[str, Duel]) -> float:
     return max((fight.disturbance for fight in fights.values()), default=1.0)
 
 
-def _fight(challengers: Sequence[str], measure: Measure) -> dict[str, Duel]:
-    native, *others, control = measure([NATIVE, *challengers, NATIVE], DUEL_ROUNDS)
+def _fight(challengers: Sequence[str], measure: Measure, rounds: int) -> dict[str, Duel]:
+    native, *others, control = measure([NATIVE, *challengers, NATIVE], rounds)
     if native.refused:
         return {}
     noise = [one / two for one, two in zip(native.p50, control.p50, strict=True)]

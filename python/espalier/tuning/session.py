@@ -32,7 +32,7 @@ from espalier.tuning.guidelines import Violation, check_guidelines, is_real
 from espalier.tuning.journal import Journal
 from espalier.tuning.place import learn_groups, learn_messages
 from espalier.tuning.problems import EXCHANGED, Problem, list_crossovers, list_forms
-from espalier.tuning.racing import BLOCK_ROUNDS, MOST_ARMS, MOST_BLOCKS, NATIVE, Race, duel, duels, race
+from espalier.tuning.racing import BLOCK_ROUNDS, LONG_US, MOST_ARMS, MOST_BLOCKS, NATIVE, Race, duel, duels, race
 from espalier.tuning.sampling import compare_with_all, compare_with_builtin
 from espalier.tuning.table import rows_of, selection_at
 from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
@@ -178,7 +178,9 @@ class Session:
             winner = best.leader
             if winner == before:
                 break
-        fights = duels([winner, *list_rivals(winner, seen)], self._measure(problem)) if winner is not None else {}
+        expected = best.seen.get(winner, 0.0) if winner is not None else 0.0
+        challengers = [winner, *list_rivals(winner, seen)] if winner is not None else []
+        fights = duels(challengers, self._measure(problem), expected) if challengers else {}
         winner = max(fights, key=lambda arm: fights[arm].ratio, default=winner)
         self._remark_refusals(problem, refused)
         fight = fights.get(winner) if winner is not None else None
@@ -227,9 +229,9 @@ class Session:
 
     def _wins_again(self, problem: Problem) -> bool:
         """Whether an entry, or a rival in its place, is no slower than native now either; true of native itself,
-        and of uneven blocks, which have duels of their own."""
+        of uneven blocks, which have duels of their own, and of long calls."""
         decision = self.result.decisions[problem]
-        if decision.selection == NATIVE or problem.is_uneven:
+        if decision.selection == NATIVE or problem.is_uneven or decision.chosen_us >= LONG_US:
             return True
         self._check_time()
         self.on_progress(f"once more: {problem}", 0)
@@ -249,7 +251,11 @@ class Session:
         known = self.result.decisions
         forms = [it for it in list_forms(problems) if it not in known and known[it.even].calls]
         decided = {problem: self._decide_form(problem) for problem in forms}
-        again = {problem: self._duel_form(problem, it.best) for problem, it in decided.items() if it.best}
+        again = {
+            problem: self._duel_form(problem, it.best)
+            for problem, it in decided.items()
+            if it.best and it.native_us < LONG_US
+        }
         decided |= {problem: less_favourable(decided[problem], it) for problem, it in again.items()}
         for form in EXCHANGED:
             duels = {problem: it for problem, it in decided.items() if problem.operation == form}
@@ -288,7 +294,7 @@ class Session:
         self._check_time()
         self.on_progress(str(problem), 0)
         try:
-            fight = duel(challenger, self._measure(problem))
+            fight = duel(challenger, self._measure(problem), self.result.decisions[problem.even].native_us)
         except WorkerLostError as error:
             self._lose(str(problem), error)
             return native_stays(problem, str(error))
