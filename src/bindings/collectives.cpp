@@ -83,14 +83,15 @@ void bind_collectives(nb::module_& module) {
   module.def(
       "rank_choices",
       [](const Topology& topology, std::string_view operation, Bytes bytes, int root,
-         const cost::Parameters& parameters) {
+         const cost::Parameters& parameters, Bytes element, const std::vector<Bytes>& counts) {
         std::vector<std::pair<Choice, double>> ranked;
-        for (const auto& it : collectives::rank_choices(topology, make_problem(operation, bytes, root), parameters))
+        const Problem problem = make_problem(operation, bytes, root, element, true, counts);
+        for (const auto& it : collectives::rank_choices(topology, problem, parameters))
           ranked.emplace_back(it.choice, it.microseconds);
         return ranked;
       },
       nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0,
-      nb::arg("parameters") = cost::Parameters{});
+      nb::arg("parameters") = cost::Parameters{}, nb::arg("element") = 1, nb::arg("counts") = std::vector<Bytes>{});
   module.def("why_invalid", &why_invalid, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"),
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
              nb::arg("counts") = std::vector<Bytes>{});
