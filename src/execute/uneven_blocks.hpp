@@ -2,9 +2,8 @@
 // Scatterv, gatherv and alltoallv on one node. No rank knows all sizes beforehand, and to exchange them first would
 // cost as much as a short call. But both ends of every block know its size: MPI wants them to agree. So every rank
 // sends its blocks, each behind its size, before it asks. Short ones travel in lines, one transfer between caches after
-// their reader came in. Of a longer one an address does, and one of the two copies it straight between their memories,
-// while the other waits until that is done: who is not the root, so that all copy at a time; in an all-to-all who
-// receives (docs/adr/0009).
+// their reader came in. Of a longer one its place does: in the sender's memory, out of which the receiver copies it
+// while the sender waits, or in its window. The longest of a gather their senders copy, all at a time (docs/adr/0010).
 //
 // Where only blocks up to some size are to go this way, whoever knows sizes (the root; in an all-to-all each rank for
 // what it sends) says beside them whether all of those are so short. If not, nothing was delivered, and every rank
