@@ -86,8 +86,8 @@ def _other(it: Compared) -> str:
 
 
 def _registry(points: list[Compared], rows: list[Row]) -> str:
-    """The built-in choice and the best of the registry, both played."""
-    found = [(it.arms[PLAYED] / it.arms[BEST], it) for it in points if PLAYED in it.arms and BEST in it.arms]
+    """The built-in choice, as it was executed where it was, and the best of the registry, played."""
+    found = [(it.ours / it.arms[BEST], it) for it in points if it.ours and BEST in it.arms]
     if not found:
         return ""
     missed = [ratio for ratio, _ in found]
@@ -108,7 +108,7 @@ def _registry(points: list[Compared], rows: list[Row]) -> str:
 
 def _missed(found: list[tuple[float, Compared]], best: dict[Place, str]) -> str:
     lines = [
-        [*_name(it.place), f"{it.arms[PLAYED]:.1f}", f"{it.arms[BEST]:.1f}", f"`{best[it.place]}`"]
+        [*_name(it.place), f"{it.ours:.1f}", f"{it.arms[BEST]:.1f}", f"`{best[it.place]}`"]
         for ratio, it in sorted(found, key=lambda pair: -pair[0])
         if ratio > 1.1
     ]
