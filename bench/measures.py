@@ -238,7 +238,7 @@ def _save(file: Path, items: Iterable[Sample | Row]) -> None:
 def _tune(mpi: Mpi, place: Place, effort: Effort, table: Path) -> None:
     where = ["--lab", "--ppn", str(place.ranks)] if place.is_lab else ["-n", str(place.ranks)]
     if place.is_lab:
-        where += ["--sizes", ",".join(str(size) for size in LAB_SIZES), "--samples", "0"]
+        where += ["--sizes", ",".join(str(size) for size in LAB_SIZES), "--samples", "0", "--no-curves"]
     command = [sys.executable, "-m", "espalier", "tune", *where, "--mpi", str(mpi.library), "-o", str(table)]
     log = table.with_suffix(".log")
     console.note(f"tuning {mpi}, {place}: {log}")

@@ -106,13 +106,25 @@ static void select_arm(struct arm* arm, const struct operation* operation, int i
     snprintf(arm->refused, sizeof(arm->refused), "not a selection of this operation");
 }
 
-/* Runs the arm once and compares with what native delivered. */
-static void check_data(struct arm* arm, struct bench* bench, const char* expected) {
+/* How long the slowest rank takes for one call. */
+static double try_call(const struct arm* arm, struct bench* bench, int turn) {
+  double slowest, begin = now_us();
+  if (bench->cold) purge_cache();
+  PMPI_Barrier(MPI_COMM_WORLD);
+  run_arm(arm, bench, turn);
+  double took = now_us() - begin;
+  PMPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+
+/* Runs the arm once and compares with what native delivered. Returns how long the slowest rank took. */
+static double check_data(struct arm* arm, struct bench* bench, const char* expected) {
   const struct problem* p = &bench->problem;
   reset_output(p, bench->out);
-  run_arm(arm, bench, 0);
+  const double took = try_call(arm, bench, 0);
   int differs = has_result(p) && memcmp(bench->out, expected, (size_t)extent_bytes(p, p->operation->out)) != 0;
   if (any_rank(differs)) snprintf(arm->refused, sizeof(arm->refused), "wrong data");
+  return took;
 }
 
 /* Espalier leaves a call it can not serve as selected to native; such an arm would only measure native again. */
@@ -130,22 +142,11 @@ static void ask_what_runs(struct arm* arm, const struct problem* p) {
   if (any_rank(stays_native)) memcpy(arm->refused, arm->said, sizeof(arm->refused));
 }
 
-/* How long the slowest rank takes for one call. */
-static double try_call(const struct arm* arm, struct bench* bench, int turn) {
-  double slowest, begin = now_us();
-  if (bench->cold) purge_cache();
-  PMPI_Barrier(MPI_COMM_WORLD);
-  run_arm(arm, bench, turn);
-  double took = now_us() - begin;
-  PMPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return slowest;
-}
-
 /* As many calls as fit the time of a batch, equal on all ranks. The first calls pay for pages and programs that no
- * later one does, so the fastest counts. */
-static void calibrate(struct arm* arm, struct bench* bench) {
-  double fastest = try_call(arm, bench, 0);
-  for (int i = 1; i < 4 && fastest < slow_us; ++i) {
+ * later one does, so the fastest counts, of slow ones all the same the `first`. */
+static void calibrate(struct arm* arm, struct bench* bench, double first) {
+  double fastest = first;
+  for (int i = 0; i < 4 && fastest < slow_us; ++i) {
     double took = try_call(arm, bench, i);
     if (took < fastest) fastest = took;
   }
@@ -155,10 +156,11 @@ static void calibrate(struct arm* arm, struct bench* bench) {
 }
 
 static void prepare_arm(struct arm* arm, struct bench* bench, const char* expected, int index) {
+  double first = 0;
   select_arm(arm, bench->problem.operation, index);
-  if (!arm->refused[0]) check_data(arm, bench, expected);
+  if (!arm->refused[0]) first = check_data(arm, bench, expected);
   if (!arm->refused[0]) ask_what_runs(arm, &bench->problem);
-  if (!arm->refused[0]) calibrate(arm, bench);
+  if (!arm->refused[0]) calibrate(arm, bench, first);
 }
 
 /* ---- one problem ---------------------------------------------------------------------------------------------------

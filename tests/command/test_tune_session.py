@@ -333,3 +333,19 @@ def test_half_way_sizes_are_decided_where_the_way_changes() -> None:
         Problem("barrier", 0): "tiny",
     }
     assert [it.bytes for it in list_crossovers(selections)] == [512, 8192, 32768]
+
+
+def test_long_calls_are_neither_decided_half_way_nor_repeated(tune) -> None:
+    def time_of(operation: str, size: int, arm: str) -> float:
+        if arm == "native":
+            return 100e3
+        is_cell = "within=cells" in arm
+        return 50e3 if is_cell == (size < 1 << 20) else 70e3  # the way changes
+
+    worker = SimulatedWorker(time_of)
+    session = tune(worker)
+    sizes = [Problem("broadcast", 256 << 10), Problem("broadcast", 4 << 20)]
+    session.run(sizes)
+    assert set(session.result.decisions) == set(sizes)
+    duels = [arms for _, _, arms in worker.measured if arms[0] == "native"]
+    assert len(duels) == len(sizes)

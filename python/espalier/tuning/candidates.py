@@ -67,7 +67,7 @@ _MOST_PROMISING = 12
 # which trying everything would take hours.
 _LONG = 3e3
 _LONG_HOPELESS, _MOST_LONG, _MOST_OF_ONE = 1.3, 4, 2
-_VERY_LONG, _MOST_VERY_LONG = 300e3, 2
+_VERY_LONG = 300e3  # there the model's first meets native without a race
 _WORTH_A_TRY = 0.97
 
 
@@ -127,15 +127,17 @@ def neighbours(machine: Machine, problem: Problem, winner: str) -> list[str]:
         for value in _values(turned, values, _fit(_GRID, machine, problem))
     ]
     around = [text for text in _distinct(machine, problem, texts) if text != winner]
-    if machine.shape.nodes > 1 and _cost(machine, problem, winner) >= _LONG:
+    if machine.shape.nodes > 1 and estimate_us(machine, problem, winner) >= _LONG:
         return _promise_more(machine, problem, winner, around)
     return _prune(machine, problem, around)
 
 
 def _promise_more(machine: Machine, problem: Problem, winner: str, texts: Sequence[str]) -> list[str]:
     """Those few of which the model says that they beat the winner of a race among long calls."""
-    costs = {text: _cost(machine, problem, text) for text in texts}
-    limit = _WORTH_A_TRY * _cost(machine, problem, winner)
+    if is_very_long(machine, problem, winner):
+        return []
+    costs = {text: estimate_us(machine, problem, text) for text in texts}
+    limit = _WORTH_A_TRY * estimate_us(machine, problem, winner)
     better = sorted((text for text in texts if costs[text] < limit), key=lambda text: costs[text])
     return better[:_MOST_OF_ONE]
 
@@ -213,7 +215,7 @@ def _different_plans(machine: Machine, problem: Problem, texts: Sequence[str]) -
 
 def _prune(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str]:
     """Without those for which the cost model (src/cost) sees no hope, in the order they came in."""
-    costs = {text: _cost(machine, problem, text) for text in texts}
+    costs = {text: estimate_us(machine, problem, text) for text in texts}
     ranked = sorted(texts, key=lambda text: costs[text])
     promising = set(ranked[:_MOST_PROMISING])
     least: dict[str, str] = {}
@@ -230,17 +232,23 @@ def _prune_long(texts: Sequence[str], costs: Mapping[str, float], ranked: Sequen
     """The most promising of long calls: the first, which is what the model would choose, and few others, not all of one
     algorithm."""
     fastest = costs[ranked[0]]
-    most = _MOST_VERY_LONG if fastest >= _VERY_LONG else _MOST_LONG
+    if fastest >= _VERY_LONG:
+        return [texts[0]]
     kept = [texts[0]]
     for text in ranked:
         name = text.partition(",")[0]
         of_one = sum(other.partition(",")[0] == name for other in kept)
-        if text not in kept and costs[text] <= _LONG_HOPELESS * fastest and of_one < _MOST_OF_ONE and len(kept) < most:
+        if text not in kept and costs[text] <= _LONG_HOPELESS * fastest and of_one < _MOST_OF_ONE:
             kept.append(text)
-    return [text for text in texts if text in kept]
+    return [text for text in texts if text in kept[:_MOST_LONG]]
 
 
-def _cost(machine: Machine, problem: Problem, text: str) -> float:
+def is_very_long(machine: Machine, problem: Problem, text: str) -> bool:
+    """Whether every call between nodes costs a noticeable part of a tuner's time."""
+    return machine.shape.nodes > 1 and estimate_us(machine, problem, text) >= _VERY_LONG
+
+
+def estimate_us(machine: Machine, problem: Problem, text: str) -> float:
     """Estimated microseconds; none for the dedicated path, which is no plan and always worth a try."""
     return 0.0 if text == "tiny" else machine.core.estimate(_build(machine, problem, text), machine.parameters)
 

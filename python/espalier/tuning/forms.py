@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from espalier.tuning.candidates import Machine, choose_by_model, seeds
+from espalier.tuning.candidates import Machine, choose_by_model, is_very_long, seeds
 from espalier.tuning.decisions import Decision, leave_to_native
 from espalier.tuning.problems import EXCHANGED, Problem
 from espalier.tuning.racing import NATIVE
@@ -39,10 +39,11 @@ def takes_any_size(machine: Machine, problem: Problem) -> bool:
 def find_challengers(machine: Machine, problem: Problem, even: Decision) -> list[str]:
     """What may meet native: where all ranks know all sizes, whatever the search for equal blocks would start from, too.
 
-    Of the forms whose ranks would have to tell each other, one: no size can choose among several.
+    Of the forms whose ranks would have to tell each other, one: no size can choose among several. One of very long
+    calls, too.
     """
     first = find_challenger(machine, problem, even)
-    if problem.operation in EXCHANGED:
+    if problem.operation in EXCHANGED or (first != "tiny" and is_very_long(machine, problem.even, first)):
         return [first]
     others = [arm for arm in seeds(machine, problem.even) if arm != "tiny" or _fits_lines(machine, problem)]
     return list(dict.fromkeys([first, *([even.best] if even.best not in ("", "tiny") else []), *others]))

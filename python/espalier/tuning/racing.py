@@ -32,6 +32,9 @@ _DISSENTERS = 1
 # in which all rounds agree; and what it takes is the same some time later.
 LONG_US = 20e3
 _LONG_ROUNDS = 3
+# Of calls this long one more round costs seconds.
+_VERY_LONG_US = 300e3
+_VERY_LONG_ROUNDS = 2
 
 # Native differing from itself by more: times of such a duel say little.
 DISTURBED = 1.5
@@ -139,9 +142,15 @@ def duel(challenger: str, measure: Measure, expected_us: float = 0.0) -> Duel | 
     return duels([challenger], measure, expected_us).get(challenger)
 
 
+def _rounds_for(expected_us: float) -> int:
+    if expected_us >= _VERY_LONG_US:
+        return _VERY_LONG_ROUNDS
+    return _LONG_ROUNDS if expected_us >= LONG_US else DUEL_ROUNDS
+
+
 def duels(challengers: Sequence[str], measure: Measure, expected_us: float = 0.0) -> dict[str, Duel]:
     """The same of several challengers, in the same rounds. Those that are refused are left out."""
-    rounds = _LONG_ROUNDS if expected_us >= LONG_US else DUEL_ROUNDS
+    rounds = _rounds_for(expected_us)
     fights = _fight(challengers, measure, rounds)
     if _disturbance(fights) <= DISTURBED:
         return fights

@@ -104,8 +104,8 @@ class Session:
             self._worker = None
 
     def run(self, problems: Sequence[Problem]) -> None:
-        """Decides all problems, then those half-way where the way changes; has wins repeated; checks the guidelines;
-        samples.
+        """Decides all problems, then those half-way where the way changes; has wins repeated; decides uneven forms;
+        checks the guidelines; samples. Half-way only where calls are short: between two long ones the wire decides.
 
         May end at any moment by OutOfTimeError or KeyboardInterrupt;
         `result` has what was decided until then.
@@ -114,10 +114,11 @@ class Session:
             self._settle(problem)
             self.on_progress("", 1)
         for crossover in list_crossovers({it: self.result.decisions[it].selection for it in problems}):
-            self._settle(crossover)
+            if not self._is_between_long(crossover, problems):
+                self._settle(crossover)
         self._repeat_wins()
-        self._keep_guidelines()
         self._settle_forms(problems)
+        self._keep_guidelines()
         self._repeat_wins()
         self._try_without_table()
         self._sample(problems)
@@ -150,6 +151,11 @@ class Session:
             self._check_time()
             self._record(self._decide_safely(problem))
 
+    def _is_between_long(self, crossover: Problem, problems: Sequence[Problem]) -> bool:
+        """Whether the next smaller problem of the operation takes long already."""
+        smaller = [it for it in problems if it.operation == crossover.operation and it.bytes < crossover.bytes]
+        return self.result.decisions[max(smaller, key=lambda it: it.bytes)].native_us >= LONG_US
+
     def _decide_safely(self, problem: Problem) -> Decision:
         """A job that dies or hangs over a problem leaves that problem to native."""
         self.on_progress(str(problem), 0)
@@ -179,7 +185,8 @@ class Session:
             if winner == before:
                 break
         expected = best.seen.get(winner, 0.0) if winner is not None else 0.0
-        challengers = [winner, *list_rivals(winner, seen)] if winner is not None else []
+        rivals = list_rivals(winner, seen) if winner is not None and expected < LONG_US else []
+        challengers = [winner, *rivals] if winner is not None else []
         fights = duels(challengers, self._measure(problem), expected) if challengers else {}
         winner = max(fights, key=lambda arm: fights[arm].ratio, default=winner)
         self._remark_refusals(problem, refused)
@@ -190,9 +197,13 @@ class Session:
         return replace(decision, rounds_run=rounds, rounds_exhaustive=max(grid, rounds))
 
     def _race(self, problem: Problem, arms: Sequence[str]) -> Race:
-        """A race of any number of arms: in heats where there are too many for one."""
+        """A race of any number of arms: in heats where there are too many for one. One alone does not run, where calls
+        take long: it has to meet native in any case."""
         measure = self._measure(problem)
         arms = list(dict.fromkeys(arms))
+        if len(arms) == 1 and candidates.is_very_long(self._machine, problem, arms[0]):
+            expected = candidates.estimate_us(self._machine, problem, arms[0])
+            return Race({arms[0]: [expected]}, seen={arms[0]: expected})
         heats = [race(arms[at : at + MOST_ARMS], measure) for at in range(0, len(arms), MOST_ARMS)]
         if len(heats) == 1:
             return heats[0]
