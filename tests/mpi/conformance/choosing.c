@@ -28,6 +28,18 @@ static void wrong_texts(MPI_Comm comm) {
   check(describe("broadcast", -1, 0, comm, text, sizeof text) == MPI_ERR_ARG, "a negative size is described");
 }
 
+/* By their own names, of blocks of half and one and a half times the size. */
+static void describe_uneven(MPI_Comm comm) {
+  static const char* const forms[] = {"scatterv", "gatherv", "allgatherv", "alltoallv", "reduce_scatterv"};
+  char text[512] = "";
+  for (int i = 0; i < (int)(sizeof forms / sizeof *forms); ++i)
+    check(describe(forms[i], 50000, 0, comm, text, sizeof text) == MPI_SUCCESS && *text != 0, "no %s", forms[i]);
+  check(choose("gatherv", "native", comm) == MPI_SUCCESS, "gatherv is refused");
+  check(describe("gatherv", 50000, 0, comm, text, sizeof text) == MPI_SUCCESS && strstr(text, "native: ") == text,
+        "gatherv is native, and described as '%s'", text);
+  check(choose("gather", "", comm) == MPI_SUCCESS, "gather is refused");
+}
+
 void theme_choosing(void) {
   MPI_Comm one, other;
   char text[512];
@@ -50,6 +62,7 @@ void theme_choosing(void) {
     expect("chain", 100, "chain", other);
   }
   wrong_texts(one);
+  describe_uneven(one);
   check_communicator("chosen", one);
   MPI_Comm_free(&one);
   MPI_Comm_free(&other);
