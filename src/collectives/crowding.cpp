@@ -17,7 +17,8 @@ Crowding known_crowding(const topology::Topology& topology) {
 }
 
 bool is_supposed(const topology::Topology& topology) {
-  return topology.distances().classes() == 0 && topology.nodes() > supposed_neighbours;
+  const bool is_known = topology.distances().worst().latency > 0;  // adapters' rates alone say nothing of cables
+  return !is_known && topology.nodes() > supposed_neighbours;
 }
 
 Crowding expected_crowding(const topology::Topology& topology, const cost::Parameters& parameters) {

@@ -28,7 +28,8 @@ struct Crowding {
 /// is busiest when all nodes send to other switches. Nothing where trunks are not known. O(nodes on a switch).
 Crowding known_crowding(const topology::Topology& topology);
 
-/// Nothing is known of the network between more nodes than are often found on one switch.
+/// Nothing is known of the network between more nodes than are often found on one switch, or only the rates of
+/// adapters, as every job without a topology service has them.
 bool is_supposed(const topology::Topology& topology);
 
 /// The same where the network is known. Where nothing is, many nodes are supposed to sit on several switches, whose

@@ -187,6 +187,8 @@ Topology make_wide(int nodes, int on_node) {
 TEST(Choose, DoublesFarOnlyWhereItKnowsThatTheCablesAreWide) {
   const Problem problem = make_problem(static_cast<int>(Operation::allgather), 1 << 10);
   EXPECT_EQ(choose(make_blocks(64, 8), problem).between, Between::ring);
+  const auto rates_only = topology::Distances::from_rates(std::vector<std::uint64_t>(64));
+  EXPECT_EQ(choose(make_blocks(64, 8).with_distances(rates_only), problem).between, Between::ring);
   EXPECT_EQ(choose(make_wide(64, 8), problem).between, Between::recursive_doubling);
   EXPECT_EQ(choose(make_blocks(8, 1), problem).between, choose(make_wide(8, 1), problem).between) << "one switch";
 }
