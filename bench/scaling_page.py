@@ -64,7 +64,7 @@ def _fewer(points: list[Compared]) -> str:
         [OPERATIONS[it], ranks, *(missing.get((arm, OPERATIONS[it], ranks), "") for arm in SELECTORS)]
         for it, ranks in places
     ]
-    said = "\n\nPoints that have no time of one of the four, whose simulation was too slow or its data wrong:\n\n"
+    said = "\n\nPoints that have no time of one of the four (not run, too slow, or wrong data):\n\n"
     return said + _table(["operation", "ranks", *SELECTORS], lines) if lines else ""
 
 

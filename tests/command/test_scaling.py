@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
-NAMES = ("scaling_points", "scaling_page", "scaling")
+NAMES = ("scaling_points", "scaling_page", "scaling", "embedding")
 TREE = ("fat tree", 128, "broadcast", 65536)
 
 
@@ -88,14 +88,16 @@ def test_the_page_says_who_is_ahead_and_where_not(bench: dict[str, ModuleType]) 
     assert "| all | 1 of 2 | **1.00** | 0.50 | 2.00 |" in text
     assert "| 64 KB or more for each rank | 1 of 2 |" in text  # 512 KB of an all-to-all
     assert "| alltoall | 128 | dragonfly | 4K | 40.0 | 20.0 (ompi) | 0.50 |" in text
-    assert "Some points have no time of one of the four: mvapich2 at 1 of broadcast with 128 ranks, " in text
-    assert "impi: did not end within 600 s (601 s, 300 MB)" in text
+    assert "Points that have no time of one of the four" in text
+    assert "| broadcast | 128 | 1 | 1 |  | 1 |" in text
+    assert "| impi | broadcast | 128 | fat tree | 64K | did not end within 600 s | 601 | 300 |" in text
 
 
 def test_only_what_stands_between_the_marks_is_written_again(bench: dict[str, ModuleType], tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- written by bench/scaling.py -->\nold\n<!-- end of what is written -->\nafter\n")
-    bench["scaling_page"].write_page(page, "new\n")
+    marks = bench["scaling"].BEGIN, bench["scaling"].END
+    bench["embedding"].embed("new\n", page, *marks)
     assert page.read_text() == (
         "before\n<!-- written by bench/scaling.py -->\nnew\n<!-- end of what is written -->\nafter\n"
     )
