@@ -6,9 +6,9 @@
 
 Every step leaves a file in the output folder and is skipped when that is there: an interrupted run goes on, and
 removing a file measures that part again. MPIs take their rounds in turn, since what they are compared by changes with
-the minute on a virtual machine. Nothing else should run on the machine meanwhile. Where native's times while
-tuning and while measuring show that the machine has become another one in between (two virtual processors may share a
-core at one time and not at another), both are done again.
+the minute on a virtual machine; where its processors are moved about, times are compared and judged for each distance
+between them (espalier.measure.split_by_distance). Nothing else should run on the machine meanwhile. Where native's
+times while tuning and while measuring show that the machine has become another one in between, both are done again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rich.table import Table
 from espalier import console
 from espalier.errors import UserError
 from espalier.lab import cluster
-from espalier.measure import OPERATIONS, Plan, Row, Sample, condense, run_worker
+from espalier.measure import OPERATIONS, Plan, Row, Sample, condense, run_worker, split_by_distance
 from espalier.mpis import Mpi, select_mpi
 from espalier.tuning.summary import geometric_mean
 from espalier.units import format_bytes, parse_counts
@@ -40,6 +40,10 @@ LAB_SIZES = (64 << 10, 256 << 10, 1 << 20)
 # Native's times while measuring over those while tuning, in the middle: beyond this it was not the same machine.
 MOST_DRIFT = 1.25
 ATTEMPTS = 4
+# Where processors are moved: times the usual rounds, at most, until every problem was met at every distance.
+MOST_ROUNDS = 3
+# A distance at which a smaller share of all was measured is an accident.
+LEAST_SHARE = 0.1
 # What a table's rows are about, as the benchmark calls it.
 _BENCHED = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
 # Times the wire's floor that a broadcast of 1 MiB may take, by ranks per node.
@@ -127,8 +131,27 @@ class Verdict:
         return self.mean >= self.least_mean and min(self.lowest, self.harm) >= NOWHERE_BELOW
 
 
+def comparable(rows: Iterable[Row]) -> list[list[Row]]:
+    """The rows of one place by the distance of the ranks, nearest first: the problems that every MPI has there which
+    has them at all."""
+    rows = list(rows)
+    parts = []
+    for part in split_by_distance(rows):
+        here = {(row.op, row.bytes, row.mpi) for row in part}
+        elsewhere = {(row.op, row.bytes) for row in rows if (row.op, row.bytes, row.mpi) not in here}
+        kept = [row for row in rows if row in part and (row.op, row.bytes) not in elsewhere]
+        parts += [kept] if kept else []
+    return parts
+
+
+def describe_distance(part: Sequence[Row]) -> str:
+    """Where the ranks of a part were; nothing where that is not known."""
+    trip = median(row.line_ns for row in part)
+    return f"cores {trip:.0f} ns apart" if trip else ""
+
+
 def judge(rows: Sequence[Row], goal: Goal) -> list[Verdict]:
-    """One verdict per operation, in the order of the rows. Rows are of one place and several MPIs."""
+    """One verdict per operation, in the order of the rows. Rows are of one place, one distance and several MPIs."""
     natives: dict[tuple[str, int], float] = {}
     for row in rows:
         key = row.op, row.bytes
@@ -167,12 +190,15 @@ def floor_us(size: int, rates: Iterable[str]) -> float:
 def drift(table: Path, rows: Iterable[Row]) -> float:
     """By which factor native became slower (above 1) or faster from tuning to measuring, in the median of all problems
     that both have measured; 1 where there is none."""
-    measured = {(row.op, row.bytes): row.native_p50_us for row in rows}
+    measured: dict[tuple[str, int], list[float]] = {}
+    for row in rows:
+        measured.setdefault((row.op, row.bytes), []).append(row.native_p50_us)
     ratios = []
     for entry in json.loads(table.read_text())["rows"]:
         problem = _BENCHED.get(entry["operation"], entry["operation"]), entry["measured"]["bytes"]
         if "form" not in entry and problem in measured and entry["measured"]["native_us"] > 0:
-            ratios.append(measured[problem] / entry["measured"]["native_us"])
+            found = (native / entry["measured"]["native_us"] for native in measured[problem])
+            ratios.append(min(found, key=lambda ratio: abs(math.log(ratio))))  # of several distances the likeliest
     return median(ratios) if ratios else 1.0
 
 
@@ -199,17 +225,32 @@ def _load_or_measure(files: Mapping[Mpi, Files], place: Place, effort: Effort) -
     for mpi, its in missing.items():
         if not its.table.exists() or its.table.with_name(its.table.name + ".journal").exists():
             _tune(mpi, place, effort, its.table)
-    for number in range(effort.rounds):
+    samples: dict[Mpi, list[Sample]] = {mpi: [] for mpi in missing}
+    number = 0
+    while number < effort.rounds or (number < MOST_ROUNDS * effort.rounds and has_gaps(samples.values())):
         for mpi, its in missing.items():
             if not its.round(number).exists():
                 _measure_round(mpi, place, effort, its, number)
+            samples[mpi] += [Sample(**fields) for fields in json.loads(its.round(number).read_text())]
+        number += 1
     for mpi, its in missing.items():
-        rounds = [its.round(number) for number in range(effort.rounds)]
-        samples = [Sample(**fields) for file in rounds for fields in json.loads(file.read_text())]
-        _save(its.result, condense(samples, str(mpi)))
-        for file in rounds:
+        _save(its.result, condense(samples[mpi], str(mpi)))
+        for file in its.stem.parent.glob(f"{its.stem.name}.round-*.json"):
             file.unlink()
     return {mpi: [Row(**fields) for fields in json.loads(its.result.read_text())] for mpi, its in files.items()}
+
+
+def has_gaps(samples: Iterable[Sequence[Sample]]) -> bool:
+    """Whether some MPI has not met all its problems at each distance. `samples` are those of each MPI."""
+    by_mpi = list(samples)
+    parts = split_by_distance(sample for its in by_mpi for sample in its)
+    total = sum(len(part) for part in parts)
+    usual = [{id(sample) for sample in part} for part in parts if len(part) >= LEAST_SHARE * total]
+    for its in by_mpi:
+        problems = {(sample.op, sample.bytes) for sample in its}
+        if any(problems != {(sample.op, sample.bytes) for sample in its if id(sample) in part} for part in usual):
+            return True
+    return False
 
 
 def _measure_round(mpi: Mpi, place: Place, effort: Effort, files: Files, number: int) -> None:
@@ -249,9 +290,15 @@ def _tune(mpi: Mpi, place: Place, effort: Effort, table: Path) -> None:
 
 
 def print_verdicts(place: Place, rows: Sequence[Row], effort: Effort) -> bool:
-    """Prints the table of one place; whether everything is reached."""
+    """Prints the table of one place, one for each distance of its cores; whether everything is reached."""
+    reached = [_print_part(place, part, effort) for part in comparable(rows)]
+    return (not place.is_lab or _print_floor(place, rows)) and all(reached)
+
+
+def _print_part(place: Place, rows: Sequence[Row], effort: Effort) -> bool:
     verdicts = judge(rows, place.goal)
-    title = f"{place}: best native of all MPIs ÷ Espalier; goal: {place.goal}; {effort.rounds} rounds"
+    where = ", ".join(filter(None, (str(place), describe_distance(rows))))
+    title = f"{where}: best native of all MPIs ÷ Espalier; goal: {place.goal}; at least {effort.rounds} rounds"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in ("operation", "on", "mean", "lowest", "at", "against own native, lowest", "at", ""):
         table.add_column(name, justify="left" if name in ("operation", "on", "at", "") else "right")
@@ -261,8 +308,7 @@ def print_verdicts(place: Place, rows: Sequence[Row], effort: Effort) -> bool:
         table.add_row(it.operation, it.mpi, *numbers, mark)
     console.out.print(table)
     console.out.print(f"over all operations: {mean_of_all(verdicts):.2f}")
-    reached = all(it.is_reached for it in verdicts) and mean_of_all(verdicts) >= place.goal.mean
-    return _print_floor(place, rows) and reached if place.is_lab else reached
+    return all(it.is_reached for it in verdicts) and mean_of_all(verdicts) >= place.goal.mean
 
 
 def _print_floor(place: Place, rows: Sequence[Row]) -> bool:

@@ -18,7 +18,18 @@ from typing import Annotated
 
 import typer
 from embedding import embed
-from measures import FLOORS, NOWHERE_BELOW, Place, Verdict, drift, floor_us, judge, mean_of_all
+from measures import (
+    FLOORS,
+    NOWHERE_BELOW,
+    Place,
+    Verdict,
+    comparable,
+    describe_distance,
+    drift,
+    floor_us,
+    judge,
+    mean_of_all,
+)
 
 from espalier import console, machine
 from espalier.errors import UserError
@@ -81,7 +92,11 @@ def page(places: Mapping[str, Sequence[Row]], where: str, drifts: Mapping[str, s
     """The whole page. `where` says on what machine and when, `drifts` how steady it was at each place."""
     parts = [HEAD, where, "\n## All places\n", summary(places)]
     for name, rows in places.items():
-        parts += [f"\n## {_title(name)}\n", *_verdict_table(name, rows), *_floor(name, rows), *_ratio_table(rows)]
+        parts += [f"\n## {_title(name)}\n", *_floor(name, rows)]
+        for part in comparable(rows):
+            distance = describe_distance(part)
+            parts += [f"### {distance.capitalize()}\n"] if distance else []
+            parts += [*_verdict_table(name, part), *_ratio_table(part)]
         parts.append(f"\n{drifts.get(name, '')}")
     return "\n".join(parts) + "\n"
 

@@ -1,15 +1,19 @@
 /* The measuring half of `espalier bench`: native and Espalier's collectives side by side in one job.
  *
  *   espalier_bench_<abi> --ops bcast,allreduce --sizes 4,1024,65536 --rounds 5 --budget-ms 40 [--type int] [--cold]
+ *                        [--barrier]
  *
  * A size is one rank's block (bcast: the message; reductions: the vector, rounded up to whole elements). Espalier must
  * be preloaded: its arm calls MPI_..., native calls PMPI_.... Prints on rank 0 one JSON object per operation, size and
- * round. Method (METHOD.md): in every round native and Espalier alternate in small batches; each call is preceded by a
- * native barrier outside the time; a call lasts from the last entry (with more ranks than cores: the first) to the last
- * exit; buffers rotate; every other batch of native is a control. Before measuring, the data of both arms are checked.
+ * round. Method (METHOD.md): in every round native and Espalier alternate in small batches; all ranks begin a call
+ * together (common/lines.h), with --barrier after a native barrier, as in other benchmarks; a call lasts from the last
+ * entry (with more ranks than cores: the first) to the last exit; buffers rotate; every other batch of native is a
+ * control. Before measuring, the data of both arms are checked. `line_ns` says how far apart the first two ranks were
+ * in this round.
  */
 
 #include "../common/job.h"
+#include "../common/lines.h"
 #include "../common/operations.h"
 
 #include <limits.h>
@@ -90,7 +94,7 @@ static void check_data(const struct problem* problem, const struct buffers* buff
 static void time_call(int arm, const struct problem* problem, const struct buffers* buffers, int turn,
                       struct samples* samples) {
   if (options.cold) purge_cache();
-  PMPI_Barrier(MPI_COMM_WORLD);
+  start_together();
   samples->entry[samples->count] = now_us();
   run_arm(arm, problem, buffers, turn);
   samples->exit[samples->count++] = now_us();
@@ -143,17 +147,31 @@ static void run_round(const struct problem* problem, const struct buffers* buffe
   }
 }
 
-static void print_round(const struct problem* problem, int round, int calls, const double p50[ARMS],
+/* Runs a round during which the ranks stayed where they were, and returns how far apart (measure_line_ns). If they
+ * moved it is run again, a few times at most. */
+static double run_steady_round(const struct problem* problem, const struct buffers* buffers, int batch,
+                               struct samples samples[ARMS]) {
+  enum { ATTEMPTS = 4 };
+  double before = measure_line_ns();
+  for (int attempt = 1;; ++attempt) {
+    run_round(problem, buffers, batch, samples);
+    const double after = measure_line_ns();
+    if (attempt == ATTEMPTS || (after < 1.5 * before && before < 1.5 * after) || before == 0) return after;
+    before = after;
+  }
+}
+
+static void print_round(const struct problem* problem, int round, double line_ns, int calls, const double p50[ARMS],
                         const double p10[ARMS]) {
   char choice[256];
   if (Espalier_Describe(problem->operation->described, problem->bytes, 0, MPI_COMM_WORLD, choice, sizeof(choice)) !=
       MPI_SUCCESS)
     snprintf(choice, sizeof(choice), "unknown");
   printf(
-      "{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, \"calls\": %d, "
+      "{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, \"line_ns\": %.0f, \"calls\": %d, "
       "\"native_p50_us\": %.3f, \"espalier_p50_us\": %.3f, \"control_p50_us\": %.3f, "
       "\"native_p10_us\": %.3f, \"espalier_p10_us\": %.3f, \"choice\": \"%s\"}\n",
-      problem->operation->name, problem->bytes, round, job.ranks, job.nodes, calls, p50[NATIVE], p50[ESPALIER],
+      problem->operation->name, problem->bytes, round, job.ranks, job.nodes, line_ns, calls, p50[NATIVE], p50[ESPALIER],
       p50[CONTROL], p10[NATIVE], p10[ESPALIER], choice);
   fflush(stdout);
 }
@@ -167,9 +185,9 @@ static void measure(const struct operation* operation, long bytes) {
   const int batch = derive_batch(&problem, &buffers);
   for (int round = 0; round < options.rounds; ++round) {
     double p50[ARMS] = {0}, p10[ARMS] = {0};
-    run_round(&problem, &buffers, batch, samples);
+    const double line_ns = run_steady_round(&problem, &buffers, batch, samples);
     for (int arm = 0; arm < ARMS; ++arm) reduce_samples(&samples[arm], &p50[arm], &p10[arm]);
-    if (job.rank == 0) print_round(&problem, round, samples[0].count, p50, p10);
+    if (job.rank == 0) print_round(&problem, round, line_ns, samples[0].count, p50, p10);
   }
   free(buffers.in);
   free(buffers.out);
@@ -235,6 +253,10 @@ static void parse_arguments(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "--cold") == 0) {
       options.cold = 1;
+      continue;
+    }
+    if (strcmp(argv[i], "--barrier") == 0) {
+      start_by_barrier();
       continue;
     }
     if (i + 1 == argc) fail("missing value after ", argv[i]);

@@ -2,11 +2,12 @@
  *
  * Method (bench/METHOD.md; Wu, Kendall, Aluru 2005, section 7): before timing, each arm's result is compared with
  * native's, bit by bit. In every round each arm has one batch of calls, and who begins changes from round to round; a
- * batch begins with a call that is not timed and takes the blame for what the arm before left in the caches. A barrier
- * precedes each call outside the time, and the slowest rank counts. Each arm has a communicator of its own, so that
+ * batch begins with a call that is not timed and takes the blame for what the arm before left in the caches. All ranks
+ * begin a call together (common/lines.h), and the slowest counts. Each arm has a communicator of its own, so that
  * changing between arms costs nothing that a program would not pay. `native` is what a program gets that selects it:
  * the call reaches MPI through Espalier, which costs tens of nanoseconds. */
 
+#include "../common/lines.h"
 #include "worker.h"
 
 #include <stdio.h>
@@ -71,7 +72,7 @@ static void run_batch(struct arm* arm, struct bench* bench, int round) {
   if (arm->least > 1) run_arm(arm, bench, turn++);
   for (int i = 0; i < calls; ++i, ++turn) {
     if (bench->cold) purge_cache();
-    PMPI_Barrier(MPI_COMM_WORLD);
+    start_together();
     entry[i] = now_us();
     run_arm(arm, bench, turn);
     exit[i] = now_us();
@@ -110,7 +111,7 @@ static void select_arm(struct arm* arm, const struct operation* operation, int i
 static double try_call(const struct arm* arm, struct bench* bench, int turn) {
   double slowest, begin = now_us();
   if (bench->cold) purge_cache();
-  PMPI_Barrier(MPI_COMM_WORLD);
+  start_together();
   run_arm(arm, bench, turn);
   double took = now_us() - begin;
   PMPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import TypeVar
 
 from espalier.errors import UserError
 from espalier.launch import Hosts, Job, Target, build_command
@@ -40,6 +41,8 @@ OPERATIONS = (
     "barrier",
 )
 TYPES = ("double", "int", "float")  # of reductions
+# Round trips of a cache line that differ by more belong to different places of the processors.
+FAR_APART = 1.6
 DEFAULT_SIZES = (4, 64, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20)
 
 
@@ -56,11 +59,12 @@ class Sample:
     espalier_p50_us: float
     control_p50_us: float  # native once more, as a third arm
     choice: str
+    line_ns: float = 0.0  # how far apart the first two ranks were: see `split_by_distance`
 
 
 @dataclass(frozen=True)
 class Row:
-    """All rounds of one operation and size under one MPI.
+    """All rounds of one operation and size under one MPI, of those in which ranks were equally far apart.
 
     `ratio` is native ÷ Espalier: above 1, Espalier is faster. `control` is native ÷ native measured again: what lies
     within its range is noise.
@@ -79,6 +83,10 @@ class Row:
     control_min: float
     control_max: float
     choice: str
+    line_ns: float = 0.0
+
+
+Measured = TypeVar("Measured", Sample, Row)
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,7 @@ class Plan:
     rounds: int = 5
     budget_ms: int | None = None  # time for one size of one arm; None: the worker's own
     type: str = "double"  # of reductions, which are sums
+    barrier: bool = False  # a native barrier before each call, in place of a moment at which all ranks begin
     cold: bool = False  # a fresh buffer for every call, as applications with large working sets see it
     settings: dict[str, str] = field(default_factory=dict)
     hosts: Hosts | None = None  # None: this machine; else `ranks` are theirs
@@ -107,7 +116,7 @@ def run_worker(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda
     worker += ["--sizes", ",".join(str(size) for size in plan.sizes), "--rounds", str(plan.rounds)]
     worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
     worker += ["--type", plan.type]
-    worker += ["--cold"] if plan.cold else []
+    worker += [f"--{name}" for name, is_on in (("cold", plan.cold), ("barrier", plan.barrier)) if is_on]
     # The worker is linked with no MPI: it runs under every one of its ABI, which therefore has to be preloaded.
     job = Job(Target(mpi, True, "benchmark"), plan.ranks, worker, settings=plan.settings, hosts=plan.hosts)
     samples = []
@@ -119,33 +128,51 @@ def run_worker(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda
     return samples
 
 
+def split_by_distance(items: Iterable[Measured]) -> list[list[Measured]]:
+    """What was measured at one distance of the ranks, nearest first: only such times can be compared.
+
+    `line_ns` is the round trip of a cache line between the first two ranks, in nanoseconds; 0 if unknown. The host of a
+    virtual machine moves its processors, now to cores that share a cache, now to cores that do not; the round trip then
+    jumps, on an EPYC from 100 to 500 ns and back.
+    """
+    parts: list[list[Measured]] = []
+    for item in sorted(items, key=lambda it: it.line_ns):
+        if not parts or item.line_ns > FAR_APART * parts[-1][-1].line_ns:
+            parts.append([])
+        parts[-1].append(item)
+    return parts
+
+
 def condense(samples: Iterable[Sample], mpi: str) -> list[Row]:
-    """One row per operation and size, in the order of first appearance."""
-    groups: dict[tuple[str, int], list[Sample]] = {}
-    for sample in samples:
-        groups.setdefault((sample.op, sample.bytes), []).append(sample)
-    rows = []
-    for (op, size), group in groups.items():
-        controls = [sample.native_p50_us / sample.control_p50_us for sample in group]
-        ratios = [sample.native_p50_us / sample.espalier_p50_us for sample in group]
-        rows.append(
-            Row(
-                op,
-                size,
-                group[0].ranks,
-                group[0].nodes,
-                mpi,
-                native_p50_us=round(median(sample.native_p50_us for sample in group), 3),
-                espalier_p50_us=round(median(sample.espalier_p50_us for sample in group), 3),
-                ratio_median=round(median(ratios), 3),
-                ratio_min=round(min(ratios), 3),
-                ratio_max=round(max(ratios), 3),
-                control_min=round(min(controls), 3),
-                control_max=round(max(controls), 3),
-                choice=group[-1].choice,
-            )
-        )
-    return rows
+    """One row per operation, size and distance of the ranks; operations and sizes in the order of first appearance."""
+    samples = list(samples)
+    order = {key: place for place, key in enumerate(dict.fromkeys((it.op, it.bytes) for it in samples))}
+    groups: dict[tuple[int, int], list[Sample]] = {}
+    for distance, part in enumerate(split_by_distance(samples)):
+        for sample in part:
+            groups.setdefault((order[sample.op, sample.bytes], distance), []).append(sample)
+    return [_condense_group(sorted(groups[key], key=lambda it: it.round), mpi) for key in sorted(groups)]
+
+
+def _condense_group(group: Sequence[Sample], mpi: str) -> Row:
+    controls = [sample.native_p50_us / sample.control_p50_us for sample in group]
+    ratios = [sample.native_p50_us / sample.espalier_p50_us for sample in group]
+    return Row(
+        group[0].op,
+        group[0].bytes,
+        group[0].ranks,
+        group[0].nodes,
+        mpi,
+        native_p50_us=round(median(sample.native_p50_us for sample in group), 3),
+        espalier_p50_us=round(median(sample.espalier_p50_us for sample in group), 3),
+        ratio_median=round(median(ratios), 3),
+        ratio_min=round(min(ratios), 3),
+        ratio_max=round(max(ratios), 3),
+        control_min=round(min(controls), 3),
+        control_max=round(max(controls), 3),
+        choice=group[-1].choice,
+        line_ns=round(median(sample.line_ns for sample in group)),
+    )
 
 
 def parse_sample(line: str) -> Sample | None:
@@ -164,6 +191,7 @@ def parse_sample(line: str) -> Sample | None:
             espalier_p50_us=float(fields["espalier_p50_us"]),
             control_p50_us=float(fields["control_p50_us"]),
             choice=str(fields.get("choice", "")),
+            line_ns=float(fields.get("line_ns", 0)),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"the benchmark printed a line that cannot be read: {line.strip()} ({error})") from error

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from espalier.commands.bench import best_peer
 from espalier.errors import UserError
 from espalier.measure import OPERATIONS, Sample, condense, parse_sample
 from workshop import MPI_TEXT, Command, make_mpi
@@ -17,8 +18,10 @@ from workshop import MPI_TEXT, Command, make_mpi
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-def a_sample(op: str = "bcast", size: int = 4, number: int = 0, native: float = 2.0, own: float = 1.0) -> Sample:
-    return Sample(op, size, number, 2, 1, native, own, native, "tiny")
+def a_sample(
+    op: str = "bcast", size: int = 4, number: int = 0, native: float = 2.0, own: float = 1.0, line_ns: float = 0
+) -> Sample:
+    return Sample(op, size, number, 2, 1, native, own, native, "tiny", line_ns)
 
 
 def as_line(sample: Sample) -> str:
@@ -54,6 +57,22 @@ def test_a_broken_line_is_an_error_that_shows_it(line: str) -> None:
     assert line in caught.value.message
 
 
+def test_rounds_at_different_distances_of_the_ranks_are_not_mixed() -> None:
+    trips = {0: 100, 1: 520, 2: 110, 3: 540}
+    samples = [a_sample(number=n, native=trip / 50, own=1, line_ns=trip) for n, trip in trips.items()]
+    near, far = condense([*samples, a_sample(op="scan", line_ns=105)], "mpich 5.0.2")[:2]
+    assert (near.op, near.line_ns, near.ratio_median) == ("bcast", 105, pytest.approx(2.1))
+    assert (far.op, far.line_ns, far.ratio_median) == ("bcast", 530, pytest.approx(10.6))
+
+
+def test_natives_are_compared_at_one_distance_only() -> None:
+    one, near, far = (
+        condense([a_sample(native=native, line_ns=trip)], mpi)[0]
+        for mpi, native, trip in (("mpich 5", 4.0, 500), ("openmpi 5", 1.0, 100), ("openmpi 5", 3.0, 510))
+    )
+    assert best_peer(one, [one, near, far], 2)["best_peer_p50_us"] == 3.0
+
+
 def test_the_ratio_is_taken_within_each_round() -> None:
     # Both arms were ten times slower in the second round: the ratio does not notice.
     samples = [a_sample(number=0), a_sample(number=1, native=20, own=10), a_sample(number=2, native=3, own=1)]
@@ -80,7 +99,7 @@ def test_bench_prints_rows_with_every_promised_field(command: Command, worker, t
     assert outcome.code == 0
     (row,) = json.loads(outcome.out)["rows"]
     promised = "op bytes ranks nodes mpi native_p50_us espalier_p50_us ratio_median ratio_min ratio_max choice"
-    assert set(row) == {*promised.split(), "control_min", "control_max"}
+    assert set(row) == {*promised.split(), "control_min", "control_max", "line_ns"}
     called = (tmp_path / "mpich" / "called").read_text()
     assert "--ops bcast --sizes 4,1024 --rounds 3 --type double --cold" in called
     assert "libmpi.so.12" in called

@@ -43,8 +43,8 @@ def measures_page(measures: ModuleType) -> Iterator[ModuleType]:
     del sys.modules["measures_page"], sys.modules["embedding"]
 
 
-def row(mpi: str, native: float, own: float, op: str = "bcast", size: int = 64) -> Row:
-    return Row(op, size, 2, 1, mpi, native, own, native / own, 1, 1, 1, 1, "tiny")
+def row(mpi: str, native: float, own: float, op: str = "bcast", size: int = 64, line_ns: float = 0) -> Row:
+    return Row(op, size, 2, 1, mpi, native, own, native / own, 1, 1, 1, 1, "tiny", line_ns)
 
 
 def goal(measures: ModuleType):
@@ -97,6 +97,33 @@ def test_drift_is_how_native_changed_from_tuning_to_measuring(measures: ModuleTy
     measured = [row("m", 3.0, 1.0), row("m", 8.0, 1.0, size=256), row("m", 1.0, 1.0, op="reduce")]
     assert measures.drift(table, measured) == 1.5
     assert measures.drift(table, []) == 1.0
+
+
+def test_what_was_measured_at_one_distance_is_judged_apart_if_all_mpis_were(measures: ModuleType) -> None:
+    near = [row("mpich 5", 4.0, 1.0, line_ns=100), row("openmpi 5", 2.0, 1.0, line_ns=110)]
+    far = [row("mpich 5", 9.0, 3.0, line_ns=500), row("openmpi 5", 6.0, 4.0, line_ns=520)]
+    lone = row("mpich 5", 1.0, 9.0, size=4096, line_ns=100), row("openmpi 5", 1.0, 9.0, size=4096, line_ns=500)
+    parts = measures.comparable([*far, *near, *lone])
+    assert parts == [near, far]
+    assert [measures.describe_distance(part) for part in parts] == ["cores 105 ns apart", "cores 510 ns apart"]
+    assert [measures.judge(part, goal(measures))[0].mean for part in parts] == [2.0, 2.0]
+
+
+def test_rounds_go_on_until_every_mpi_met_each_problem_at_each_usual_distance(measures: ModuleType) -> None:
+    def sample(op: str, trip: float) -> Sample:
+        return Sample(op, 64, 0, 2, 1, 4.0, 2.0, 4.0, "tiny", trip)
+
+    both = [sample("bcast", 100), sample("scan", 100), sample("bcast", 500), sample("scan", 500)]
+    assert not measures.has_gaps([both, both])
+    assert measures.has_gaps([both, both[:3]])
+    assert not measures.has_gaps([both * 5, [*both * 5, sample("bcast", 1500)]]), "one accident is no usual distance"
+
+
+def test_the_page_has_a_section_for_each_distance(measures_page: ModuleType) -> None:
+    rows = [row("mpich 5", 4.0, 1.0, line_ns=100), row("mpich 5", 4.0, 2.0, line_ns=500)]
+    text = measures_page.page({"2-ranks": rows}, "Measured somewhere.")
+    assert text.index("### Cores 100 ns apart") < text.index("| bcast | 4.0 |") < text.index("### Cores 500 ns apart")
+    assert "| bcast | 2.0 |" in text
 
 
 def test_the_page_shows_each_mpi_against_its_own_native_and_marks_harm(measures_page: ModuleType) -> None:

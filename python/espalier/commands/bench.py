@@ -14,7 +14,7 @@ from espalier import console
 from espalier.commands.operations import pick_operations
 from espalier.errors import UserError
 from espalier.lab import cluster
-from espalier.measure import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, measure
+from espalier.measure import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, measure, split_by_distance
 from espalier.mpis import Mpi, find_default_mpi, select_mpi
 from espalier.settings import parse_settings
 from espalier.units import format_bytes, parse_bytes
@@ -39,6 +39,9 @@ def bench(
     rounds: Annotated[int, typer.Option(min=1, help="How often to repeat everything.")] = 5,
     budget_ms: Annotated[int | None, typer.Option(min=1, help="Time for one size of one arm in one round.")] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Buffers that are in no cache.")] = False,
+    barrier: Annotated[
+        bool, typer.Option("--barrier", help="Begin each call after a native barrier, not all ranks at one moment.")
+    ] = False,
     virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
     lab: Annotated[bool, typer.Option("--lab", help="On all nodes of the emulated cluster (espalier lab up).")] = False,
     ppn: Annotated[int, typer.Option(min=1, help="With --lab: ranks per node, in place of --ranks.")] = 1,
@@ -60,7 +63,7 @@ def bench(
     hosts = cluster.hosts(cluster.load(), ppn) if lab else None
     ranks = hosts.ranks if hosts else ranks
     operations = pick_operations(ops, OPERATIONS, {"broadcast": "bcast"})
-    plan = Plan(operations, _parse_sizes(sizes), ranks, rounds, budget_ms, type_, cold, variables, hosts)
+    plan = Plan(operations, _parse_sizes(sizes), ranks, rounds, budget_ms, type_, barrier, cold, variables, hosts)
     mpis = [select_mpi(name) for name in against.split(",")] if against else [_one_mpi(mpi)]
     rows = [row for one in mpis for row in _measure_with_progress(one, plan)]
     if json:
@@ -76,7 +79,8 @@ def best_peer(row: Row, rows: Iterable[Row], count: int) -> dict[str, Any]:
     """For one row among those of several MPIs: the fastest native of them all, and how Espalier compares with it."""
     if count < 2:
         return {}
-    peers = [other for other in rows if (other.op, other.bytes) == (row.op, row.bytes)]
+    alike = (other for other in rows if (other.op, other.bytes) == (row.op, row.bytes))
+    peers = next(part for part in split_by_distance(alike) if row in part)
     best = min(peers, key=lambda other: other.native_p50_us)
     return {
         "best_peer": best.mpi,
@@ -112,6 +116,9 @@ def _table(mpi: Mpi, rows: list[Row]) -> Table:
     table.add_column("op", min_width=max(len(row.op) for row in rows))  # the choice gives way on narrow screens
     for name in ("bytes", "native", "Espalier", "native ÷ Espalier", "range", "noise"):
         table.add_column(name, justify="right")
+    moved = len(split_by_distance(rows)) > 1
+    if moved:
+        table.add_column("cores apart", justify="right")
     table.add_column("choice", style="dim")
     for row in rows:
         table.add_row(
@@ -122,6 +129,7 @@ def _table(mpi: Mpi, rows: list[Row]) -> Table:
             ratio_text(row.ratio_median),
             f"{row.ratio_min:.2f}–{row.ratio_max:.2f}",
             f"{row.control_min:.2f}–{row.control_max:.2f}",
+            *([f"{row.line_ns:.0f} ns"] if moved else []),
             escape(row.choice),
         )
     return table
@@ -133,8 +141,10 @@ def _peer_table(rows: list[Row]) -> Table:
     for name in ("op", "bytes", "best native", "µs", *(f"on {mpi}" for mpi in mpis)):
         table.add_column(name, justify="left" if name in ("op", "best native") else "right")
     for op, size in dict.fromkeys((row.op, row.bytes) for row in rows):
-        group = {row.mpi: row for row in rows if (row.op, row.bytes) == (op, size)}
-        best = min(group.values(), key=lambda row: row.native_p50_us)
-        ratios = (ratio_text(best.native_p50_us / group[mpi].espalier_p50_us) if mpi in group else "–" for mpi in mpis)
-        table.add_row(op, format_bytes(size), best.mpi, f"{best.native_p50_us:.2f}", *ratios)
+        for part in split_by_distance(row for row in rows if (row.op, row.bytes) == (op, size)):
+            group = {row.mpi: row for row in part}
+            best = min(part, key=lambda row: row.native_p50_us)
+            ratios = (best.native_p50_us / group[mpi].espalier_p50_us if mpi in group else None for mpi in mpis)
+            texts = (ratio_text(ratio) if ratio is not None else "–" for ratio in ratios)
+            table.add_row(op, format_bytes(size), best.mpi, f"{best.native_p50_us:.2f}", *texts)
     return table

@@ -226,7 +226,7 @@ class Session:
 
     def _repeat_wins(self) -> None:
         """Lets every entry and its rivals meet native again, some time after it was decided: machines change their ways
-        within minutes (two processors of a virtual one may share a core now and not then), and a win that does not last
+        within minutes (processors of a virtual one may share a cache or not), and a win that does not last
         is none. What was best at its worst stays. Where all lose, there is a new search; what is found then has to win
         a second time, too.
         """
