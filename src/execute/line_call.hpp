@@ -10,6 +10,10 @@
 namespace espalier::execute {
 
 // Copies of up to one line: two overlapping moves of a fixed size instead of a call of memcpy with a variable one.
+// Whole lines, of a size the compiler knows, and most of one had better be left to memcpy.
+struct Quarter {
+  std::byte bytes[16];
+};
 inline void copy_tiny(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
   const auto ends = [&]<class Word>(Word) {
     Word first, last;
@@ -18,8 +22,10 @@ inline void copy_tiny(std::byte* into, const std::byte* from, Bytes bytes) noexc
     std::memcpy(into, &first, sizeof(Word));
     std::memcpy(into + bytes - sizeof(Word), &last, sizeof(Word));
   };
-  if (bytes > 16) {
+  if (bytes > 2 * sizeof(Quarter)) {
     std::memcpy(into, from, bytes);
+  } else if (bytes > sizeof(Quarter)) {
+    ends(Quarter{});
   } else if (bytes >= 8) {
     ends(std::uint64_t{});
   } else if (bytes >= 4) {

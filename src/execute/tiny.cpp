@@ -12,12 +12,23 @@ class TinyCall : public LineCall {
   TinyCall(Seat& seat, const plan::Problem& problem, const Reducer* reducer, Waiter& waiter) noexcept
       : LineCall(seat, waiter), reducer_(reducer), bytes_(problem.bytes), lines_(count_lines(problem.bytes)) {}
 
-  /// Writes this rank's message: `blocks` blocks, each from a line of its own.
-  Message write(const std::byte* data, int blocks) noexcept {
-    const Message message = open(lines_ * static_cast<std::uint32_t>(blocks));
-    Line* line = message.lines;
-    for (int b = 0; b < blocks; ++b, line += lines_, data += bytes_) LineCall::write(line, data, bytes_);
+  /// Writes this rank's message of one block, for all.
+  Message write(const std::byte* data) noexcept {
+    const Message message = open(lines_);
+    LineCall::write(message.lines, data, bytes_);
     return message;
+  }
+
+  /// Writes this rank's message of a block for each rank, from a line of its own; not the one that would be for itself.
+  Message write_to_others(const std::byte* data) noexcept {
+    const Message message = open(lines_ * static_cast<std::uint32_t>(ranks()));
+    for (int r = 0; r < ranks(); ++r)
+      if (LocalRank(r) != me()) write_block(message, r, data);
+    return message;
+  }
+  /// That of `data`'s blocks for rank `r`.
+  void write_block(const Message& message, int r, const std::byte* data) noexcept {
+    LineCall::write(line_of(message, r), data + static_cast<Bytes>(r) * bytes_, bytes_);
   }
 
   /// Where the owner's message of `blocks` blocks lies.
@@ -26,7 +37,7 @@ class TinyCall : public LineCall {
   }
 
   void read(const Message& message, int block, std::byte* into) noexcept {
-    LineCall::read(message.owner, message.lines + block * static_cast<int>(lines_), into, bytes_);
+    LineCall::read(message.owner, line_of(message, block), into, bytes_);
   }
 
   /// into = block o into. The block is made contiguous first: elements may straddle lines.
@@ -37,7 +48,13 @@ class TinyCall : public LineCall {
   }
   void combine(const std::byte* left, std::byte* into) const noexcept { reducer_->combine(left, into, bytes_); }
 
-  void prefetch_next(int blocks) noexcept { LineCall::prefetch_next(lines_ * static_cast<std::uint32_t>(blocks)); }
+  /// For the next call, if it is like this one: lines of a message to all, and of one with a block for each other rank.
+  void prefetch_next() noexcept { LineCall::prefetch_next(lines_); }
+  void prefetch_next_to_others() noexcept {
+    const auto all = static_cast<std::uint32_t>(ranks()), mine = static_cast<std::uint32_t>(me().value);
+    LineCall::prefetch_next(lines_ * all, 0, lines_ * mine);
+    LineCall::prefetch_next(lines_ * all, lines_ * (mine + 1), lines_ * (all - mine - 1));
+  }
 
   Bytes bytes() const noexcept { return bytes_; }
   /// Block of rank `r` in a buffer of equal blocks.
@@ -47,6 +64,10 @@ class TinyCall : public LineCall {
   }
 
  private:
+  Line* line_of(const Message& message, int block) const noexcept {
+    return message.lines + block * static_cast<int>(lines_);
+  }
+
   const Reducer* reducer_;
   Bytes bytes_;
   std::uint32_t lines_;
@@ -54,15 +75,15 @@ class TinyCall : public LineCall {
 
 void broadcast(TinyCall& call, LocalRank root, std::byte* data) noexcept {
   if (call.me() != root) return call.read(call.place(root, 1), 0, data);
-  call.write(data, 1);
-  call.prefetch_next(1);
+  call.write(data);
+  call.prefetch_next();
 }
 
 void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) noexcept {
   if (call.me() != root) return call.read(call.place(root, call.ranks()), call.me().value, output);
-  call.write(input, call.ranks());
+  call.write_to_others(input);
   call.copy_own(input + static_cast<Bytes>(root.value) * call.bytes(), output);
-  call.prefetch_next(call.ranks());
+  call.prefetch_next_to_others();
 }
 
 void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) noexcept {
@@ -71,41 +92,42 @@ void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* o
     if (owner == root && call.me() == root) call.copy_own(input, call.block(output, r));
     if (owner == root) continue;
     if (owner == call.me())
-      call.write(input, 1);
+      call.write(input);
     else if (const Message message = call.place(owner, 1); call.me() == root)
       call.read(message, 0, call.block(output, r));
   }
-  if (call.me() != root) call.prefetch_next(1);
+  if (call.me() != root) call.prefetch_next();
 }
 
 void allgather(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
-  call.write(input, 1);
+  call.write(input);
   for (int i = 1; i < call.ranks(); ++i) {
     const int r = (call.me().value + i) % call.ranks();  // not all at the same line at once
     call.read(call.place(LocalRank(r), 1), 0, call.block(output, r));
   }
   if (call.bytes() > 0) call.copy_own(input, call.block(output, call.me().value));
-  call.prefetch_next(1);
+  call.prefetch_next();
 }
 
 void alltoall(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
   const int me = call.me().value;
-  call.write(input, call.ranks());
+  call.write_to_others(input);
   call.copy_own(input + static_cast<Bytes>(me) * call.bytes(), call.block(output, me));
   for (int i = 1; i < call.ranks(); ++i) {
     const int r = (me + i) % call.ranks();
     call.read(call.place(LocalRank(r), call.ranks()), me, call.block(output, r));
   }
-  call.prefetch_next(call.ranks());
+  call.prefetch_next_to_others();
 }
 
 /// output = v(first) o … o v(last), where v(r) is block `block` of rank r's message of `blocks` blocks; `own` is this
-/// rank's v, which may lie in `output`. Also finds the place of every other rank's message, wanted or not.
-void fold_ranks(TinyCall& call, const Message& own_message, int blocks, int block, int last, const std::byte* own,
-                std::byte* output) noexcept {
+/// rank's v. It may lie in `output` where this rank has written `own_message`, or is the last. `unread` has written
+/// none. Also finds the place of every other rank's message, wanted or not.
+void fold_ranks(TinyCall& call, const Message& own_message, int blocks, int block, int last, int unread,
+                const std::byte* own, std::byte* output) noexcept {
   for (int r = call.ranks() - 1; r >= 0; --r) {
     const bool is_own = LocalRank(r) == call.me();
-    const Message message = is_own ? own_message : call.place(LocalRank(r), blocks);
+    const Message message = is_own || r == unread ? own_message : call.place(LocalRank(r), blocks);
     if (r == last && is_own)
       call.copy_own(own, output);
     else if (r == last)
@@ -115,19 +137,30 @@ void fold_ranks(TinyCall& call, const Message& own_message, int blocks, int bloc
     else if (r < last)
       call.fold(message, block, output);
   }
-  call.prefetch_next(blocks);
 }
 
-/// Reductions of one vector per rank: `last` is the last rank to take part in this rank's result, -1 for no result.
-void reduce_vectors(TinyCall& call, int last, const std::byte* input, std::byte* output) noexcept {
-  const Message own = call.write(input, 1);
-  fold_ranks(call, own, 1, 0, last, input, output);
+/// Reductions of one vector per rank: `last` is the last rank to take part in this rank's result, -1 for no result;
+/// `unread` is the rank whose vector no other takes, -1 for none. That one leaves its ring alone: to write there would
+/// keep it from looking for the others'.
+void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input, std::byte* output) noexcept {
+  const int me = call.me().value;
+  alignas(line_bytes) std::byte kept[tiny_bytes];
+  Message own{};
+  if (me != unread)
+    own = call.write(input);
+  else if (input == output && me < last)
+    input = static_cast<std::byte*>(std::memcpy(kept, input, call.bytes()));
+  fold_ranks(call, own, 1, 0, last, unread, input, output);
+  if (me != unread) call.prefetch_next();
 }
 
 void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
   const int me = call.me().value;
-  const Message own = call.write(input, call.ranks());
-  fold_ranks(call, own, call.ranks(), me, call.ranks() - 1, input + static_cast<Bytes>(me) * call.bytes(), output);
+  const Message own = call.write_to_others(input);
+  const std::byte* const own_block = input + static_cast<Bytes>(me) * call.bytes();
+  if (own_block == output && me < call.ranks() - 1) call.write_block(own, me, input);  // before that is written over
+  fold_ranks(call, own, call.ranks(), me, call.ranks() - 1, -1, own_block, output);
+  call.prefetch_next_to_others();
 }
 
 }  // namespace
@@ -146,11 +179,11 @@ void run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, 
     case plan::Operation::barrier:
     case plan::Operation::allgather: return allgather(call, input, output);
     case plan::Operation::alltoall: return alltoall(call, input, output);
-    case plan::Operation::reduce: return reduce_vectors(call, seat.me() == root ? all : -1, input, output);
-    case plan::Operation::allreduce: return reduce_vectors(call, all, input, output);
+    case plan::Operation::reduce: return reduce_vectors(call, seat.me() == root ? all : -1, root.value, input, output);
+    case plan::Operation::allreduce: return reduce_vectors(call, all, -1, input, output);
     case plan::Operation::reduce_scatter: return reduce_scatter(call, input, output);
-    case plan::Operation::scan: return reduce_vectors(call, me, input, output);
-    case plan::Operation::exscan: return reduce_vectors(call, me - 1, input, output);
+    case plan::Operation::scan: return reduce_vectors(call, me, all, input, output);
+    case plan::Operation::exscan: return reduce_vectors(call, me - 1, all, input, output);
   }
 }
 

@@ -38,10 +38,11 @@ void allgather(LineCall& call, Counts counts, const std::byte* input, std::byte*
   call.prefetch_next(count_lines(own));
 }
 
-/// Each from a line of its own.
-void write_blocks(LineCall& call, Line* line, Counts counts, const std::byte* input) {
-  for (const Bytes bytes : counts) {
-    call.write(line, input, bytes);
+/// Each from a line of its own, but for rank `unread`'s, which nobody will read.
+void write_blocks(LineCall& call, Line* line, Counts counts, int unread, const std::byte* input) {
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    const Bytes bytes = counts[r];
+    if (static_cast<int>(r) != unread) call.write(line, input, bytes);
     line += count_lines(bytes);
     input += bytes;
   }
@@ -53,15 +54,17 @@ void reduce_scatter(LineCall& call, Counts counts, const std::byte* input, std::
   const std::uint32_t lines = lines_of(counts, call.ranks()), my_line = lines_of(counts, me);
   const Bytes bytes = counts[static_cast<std::size_t>(me)];
   const Message mine = call.open(lines);
-  write_blocks(call, mine.lines, counts, input);
   const std::byte* const own = input + sum_of(counts, me);
-  const bool is_own_lost = overlap(own, output, bytes);  // in place: what is in the lines is still whole
+  const bool is_own_lost = overlap(own, output, bytes);  // in place: only in the lines it stays whole
+  write_blocks(call, mine.lines, counts, is_own_lost ? -1 : me, input);
   for (int r = last; r >= 0; --r) {
-    const bool is_own = r == me;
-    const Message message = is_own ? mine : call.place(LocalRank(r), lines);
-    if (r == last) {
+    const Message message = r == me ? mine : call.place(LocalRank(r), lines);
+    const bool is_here = r == me && !is_own_lost;
+    if (r == last && is_here) {
+      if (bytes > 0) std::memcpy(output, own, bytes);
+    } else if (r == last) {
       call.read(message.owner, message.lines + my_line, output, bytes);
-    } else if (is_own && !is_own_lost) {
+    } else if (is_here) {
       reducer.combine(own, output, bytes);
     } else {
       alignas(line_bytes) std::byte left[plan::tiny_bytes];

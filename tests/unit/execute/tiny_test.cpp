@@ -119,6 +119,34 @@ TEST(TinyCountsTest, AReduceScatterOnItsOwnInputFoldsWhatWasThere) {
   });
 }
 
+/// Which of its first lines each rank has written by one call, as a picture: "x." is the first of two.
+std::vector<std::string> lines_written_by(Operation operation, int ranks) {
+  transports::ThreadWorld world(one_node(ranks), 4096);
+  std::vector<std::string> written(static_cast<std::size_t>(ranks));
+  transports::for_each_rank(ranks, [&](Rank me) {
+    Yield waiter;
+    const Problem problem{.operation = operation, .bytes = 8, .element = 2};
+    const testing::ReferenceReducer reducer(true);
+    testing::CallerBuffers buffers(problem, ranks, me, 0, false);
+    Seat& seat = world.seat(me);
+    run_tiny(seat, problem, buffers.input(), buffers.output(), &reducer, waiter);
+    for (int i = 0; i < ranks; ++i)
+      written[static_cast<std::size_t>(me.value)] += seat.board().ring(seat.me())[i].call.load() == 0 ? '.' : 'x';
+  });
+  return written;
+}
+
+// To write a line that others have read costs a transfer between caches.
+TEST(TinyTest, LinesThatNobodyReadsAreNotWritten) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lines_written_by(Operation::reduce, 2), (Lines{"..", "x."})) << "the root's vector stays with it";
+  EXPECT_EQ(lines_written_by(Operation::scan, 3), (Lines{"x..", "x..", "..."})) << "the last rank's is in no other sum";
+  EXPECT_EQ(lines_written_by(Operation::allreduce, 2), (Lines{"x.", "x."}));
+  EXPECT_EQ(lines_written_by(Operation::scatter, 3), (Lines{".xx", "...", "..."})) << "the root's own block";
+  EXPECT_EQ(lines_written_by(Operation::alltoall, 2), (Lines{".x", "x."}));
+  EXPECT_EQ(lines_written_by(Operation::reduce_scatter, 3), (Lines{".xx", "x.x", "xx."}));
+}
+
 // Operations share rings and cursors: a communicator mixes them in any order.
 TEST(TinyTest, OperationsFollowEachOtherInAnyOrder) {
   constexpr int ranks = 3;
