@@ -1,25 +1,36 @@
 #!/usr/bin/env bash
-# Instructions that one 4-byte MPI_Bcast costs its root, native and with Espalier: callgrind's counts, the same every time.
-# Needs valgrind, a finished build and the MPICH environment (make setup). Usage: bench/instructions.sh [BUILD_FOLDER]
+# Instructions that one short collective of two ranks costs each of them, native and with Espalier: callgrind's counts,
+# the same every time. A rank that waits is counted as it finds what it waits for.
+# Needs valgrind, a finished build and the MPICH environment (make setup).
+# Usage: bench/instructions.sh [OPERATION [BYTES [BUILD_FOLDER]]], as `espalier bench` names them; default: bcast 4
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-build=${1:-$top/build/release}
+operation=${1:-bcast} bytes=${2:-4} build=${3:-$top/build/release}
 mpi=$top/build/mpi/mpich
 command -v valgrind >/dev/null || { echo "instructions.sh: valgrind is missing: apt-get install valgrind" >&2; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# count FUNCTION LIBRARIES CALLS: instructions inside the function at rank 0. Rank 1 runs without valgrind.
+# What the entry point is called: bcast is MPI_Bcast.
+entry=${operation^}
+
+# count RANK FUNCTION LIBRARIES CALLS: instructions inside the function at that rank. The other runs without valgrind.
 count() {
-  local program="$build/bench/bench_tiny_calls_mpich"
-  "$mpi/bin/mpiexec" \
-    -n 1 env LD_PRELOAD="$2" valgrind --tool=callgrind --toggle-collect="$1" --callgrind-out-file="$work/out" "$program" "$3" : \
-    -n 1 env LD_PRELOAD="$2" "$program" "$3" >/dev/null 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+  local program=("$build/bench/bench_tiny_calls_mpich" "$4" "$operation" "$bytes")
+  local plain=(env ESPALIER_TABLE=off LD_PRELOAD="$3")
+  local counted=("${plain[@]}" valgrind --tool=callgrind --toggle-collect="$2" --callgrind-out-file="$work/out")
+  local ranks=("${counted[@]}" "${program[@]}" : -n 1 "${plain[@]}" "${program[@]}")
+  [ "$1" = 0 ] || ranks=("${plain[@]}" "${program[@]}" : -n 1 "${counted[@]}" "${program[@]}")
+  "$mpi/bin/mpiexec" -n 1 "${ranks[@]}" >/dev/null 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
   awk '/^(summary|totals):/ { total = $2 } END { print total }' "$work/out"
 }
 
 # The difference of two runs leaves out whatever happens once.
-per_call() { echo $(( ($(count "$1" "$2" 3000) - $(count "$1" "$2" 1000)) / 2000 )); }
+per_call() { echo $(( ($(count "$1" "$2" "$3" 3000) - $(count "$1" "$2" "$3" 1000)) / 2000 )); }
 
-echo "native   $(per_call PMPI_Bcast "$mpi/lib/libmpi.so.12") instructions per broadcast of 4 bytes at the root"
-echo "espalier $(per_call MPI_Bcast "$build/src/mpi/libespalier-mpich.so $mpi/lib/libmpi.so.12") instructions"
+echo "instructions per $operation of $bytes bytes at rank 0 and at rank 1:"
+for rank in 0 1; do native[rank]=$(per_call $rank "PMPI_$entry" "$mpi/lib/libmpi.so.12"); done
+echo "native   ${native[0]} ${native[1]}"
+library=$build/src/mpi/libespalier-mpich.so
+for rank in 0 1; do ours[rank]=$(per_call $rank "MPI_$entry" "$library $mpi/lib/libmpi.so.12"); done
+echo "espalier ${ours[0]} ${ours[1]}"

@@ -1,18 +1,37 @@
-/* Broadcasts of 4 bytes that never wait at the root, for counting instructions (bench/instructions.sh).
+/* Short calls of one collective, for counting instructions (bench/instructions.sh).
  *
- * Every second call is followed by a native barrier: the root's ring of messages never fills, so its path through
- * MPI_Bcast is the same instructions every time. */
+ *   bench_tiny_calls_<abi> CALLS [OPERATION [BYTES]]
+ *
+ * Native barriers around every call: the ring of messages never fills, and a rank that callgrind slows down finds the
+ * others' messages already there, so that its path is the same instructions every time. */
 
-#include <mpi.h>
+#include "../common/job.h"
+#include "../common/operations.h"
+
 #include <stdlib.h>
 
 int main(int argc, char** argv) {
-  int calls = argc > 1 ? atoi(argv[1]) : 1000, value = 42;
   MPI_Init(&argc, &argv);
+  learn_job("bench_tiny_calls");
+  set_reduction_type("double");
+  const int calls = argc > 1 ? atoi(argv[1]) : 1000;
+  const struct operation* operation = find_operation(argc > 2 ? argv[2] : "bcast");
+  if (operation == NULL) fail("unknown operation: ", argv[2]);
+  struct problem problem;
+  const long bytes = whole_elements(operation, argc > 3 ? atol(argv[3]) : 4);
+  if (!make_problem(operation, bytes, MPI_COMM_WORLD, &problem)) fail("out of memory", "");
+  char* in = allocate((size_t)extent_bytes(&problem, operation->in));
+  char* out = allocate((size_t)extent_bytes(&problem, operation->out));
+  fill_input(&problem, in);
+  reset_output(&problem, out);
   for (int i = 0; i < calls; ++i) {
-    MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (i % 2) PMPI_Barrier(MPI_COMM_WORLD);
+    PMPI_Barrier(MPI_COMM_WORLD);
+    operation->preloaded(&problem, in, out);
   }
+  if (is_wrong(&problem, out)) fail("wrong data: ", operation->name);
+  release_problem(&problem);
+  free(in);
+  free(out);
   MPI_Finalize();
-  return value == 42 ? 0 : 1;
+  return 0;
 }
