@@ -51,9 +51,10 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
 void Engine::select_unknown(plan::Operation operation) {
   Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
   unknown.native_from = derive_native_from(operation);
-  unknown.longest = derive_longest_block(operation);
+  const Bytes in_window = means_.topology.capabilities().oversubscribed ? longest_in_window : 0;
+  unknown.kind = {operation, derive_longest_block(operation), in_window};
   if (unknown.native_from && *unknown.native_from != execute::any_size)
-    unknown.longest = std::min(unknown.longest, std::max<Bytes>(*unknown.native_from, 1) - 1);
+    unknown.kind.longest = std::min(unknown.kind.longest, std::max<Bytes>(*unknown.native_from, 1) - 1);
 }
 
 const std::optional<Selection>& Engine::selected(plan::Operation operation) const {
@@ -95,7 +96,7 @@ std::string Engine::describe(const plan::Problem& problem) {
   };
   const Unknown& unknown = unknown_of(problem.operation);
   const Bytes largest = problem.counts.empty() ? 0 : *std::max_element(problem.counts.begin(), problem.counts.end());
-  const bool goes_in_one = unknown.longest > 0 && largest <= unknown.longest;
+  const bool goes_in_one = unknown.kind.longest > 0 && largest <= unknown.kind.longest;
   if (problem.counts.empty() || !(goes_in_one || unknown.native_from)) {
     const Entry& entry = prepare(problem);
     return with_origin(entry.kind == Entry::Kind::native ? "native: " : "", entry);
@@ -252,9 +253,7 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
 
 execute::UnevenOutcome Engine::run_uneven_blocks(plan::Operation operation, const execute::UnevenCall& call) {
   Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
-  const Bytes in_window = means_.topology.capabilities().oversubscribed ? longest_in_window : 0;
-  const auto outcome = execute::run_uneven_blocks(seat_, {operation, unknown.longest, in_window}, call,
-                                                  means_.single_copy.get(), *means_.waiter);
+  const auto outcome = execute::run_uneven_blocks(seat_, unknown.kind, call, means_.single_copy.get(), *means_.waiter);
   if (outcome != execute::UnevenOutcome::too_long) ++unknown.calls;
   return outcome;
 }

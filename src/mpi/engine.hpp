@@ -95,9 +95,9 @@ class Engine {
   /// The same of calls whose blocks turned out to be too long: native without an exchange of sizes.
   bool leaves_long_blocks(plan::Operation operation) const { return unknown_of(operation).native_from.has_value(); }
 
-  /// Largest block of a scatter, gather or alltoall whose sizes no rank knows that goes without an exchange of sizes,
-  /// maybe execute::any_size; 0: none, as on several nodes, or where the calls were selected to be done otherwise.
-  Bytes longest_block(plan::Operation operation) const { return unknown_of(operation).longest; }
+  /// How a scatter, gather or alltoall whose sizes no rank knows goes without an exchange of sizes. `longest` is 0
+  /// where it does not, as on several nodes, or where the calls were selected to be done otherwise.
+  const execute::UnevenKind& uneven_kind(plan::Operation operation) const { return unknown_of(operation).kind; }
   /// Such a call; all ranks make it (execute/uneven_blocks.hpp).
   execute::UnevenOutcome run_uneven_blocks(plan::Operation operation, const execute::UnevenCall& call);
 
@@ -130,7 +130,7 @@ class Engine {
   Selections selected_;  ///< by select()
   /// An operation's calls with blocks of different sizes, before any rank knows all sizes.
   struct Unknown {
-    Bytes longest = 0;                 ///< block that goes without an exchange of sizes
+    execute::UnevenKind kind{};        ///< what goes without an exchange of sizes
     std::optional<Bytes> native_from;  ///< from this largest block on, native; none: sizes decide
     std::uint64_t calls = 0;           ///< that went so
   };

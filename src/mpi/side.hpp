@@ -54,7 +54,12 @@ struct Parts {
 inline bool is_valid(const Run& run) {
   return run.count >= 0 && run.buffer != MPI_IN_PLACE && run.type != native().datatype_null;
 }
-bool is_valid(const Parts& parts, int ranks);
+inline bool is_valid(const Parts& parts, int ranks) {
+  if (parts.counts.is_missing() || parts.displacements.is_missing()) return false;
+  for (int r = 0; r < ranks; ++r)
+    if (parts.counts[r] < 0) return false;
+  return parts.buffer != MPI_IN_PLACE && parts.type != native().datatype_null;
+}
 
 /// Saturates: what does not fit is more than anyone handles.
 inline Bytes multiply(MPI_Count count, MPI_Count size) {
@@ -64,36 +69,40 @@ inline Bytes multiply(MPI_Count count, MPI_Count size) {
 }
 
 /// A rank's data in one call: one run, a run of equal blocks, or parts. A view: buffers, counts and type outlive it.
+/// What is to be said of all parts together is found out when it is asked for: short calls ask for single blocks only.
 class Side {
  public:
   explicit Side(const Run& run) : Side(run, 1) {}
   /// `blocks` blocks of `run.count` elements, one behind the other.
   Side(const Run& run, int blocks)
-      : buffer_(run.buffer),
-        count_(run.count),
-        blocks_(blocks),
-        type_(run.type),
-        layout_(describe(run.type)),
-        bytes_(multiply(static_cast<MPI_Count>(multiply(run.count, blocks)), layout_.size)),
-        is_plain_(layout_.is_dense || bytes_ == 0),
-        plain_(const_cast<std::byte*>(static_cast<const std::byte*>(run.buffer))) {}
-  Side(const Parts& parts, int ranks);
+      : buffer_(run.buffer), count_(run.count), blocks_(blocks), type_(run.type), layout_(describe(run.type)) {}
+  Side(const Parts& parts, int ranks)
+      : buffer_(parts.buffer),
+        count_(0),
+        blocks_(ranks),
+        type_(parts.type),
+        counts_(parts.counts),
+        displacements_(parts.displacements),
+        layout_(describe(parts.type)) {}
 
   /// All data, without gaps.
-  Bytes bytes() const { return bytes_; }
+  Bytes bytes() const {
+    if (has_parts()) return bytes_of_parts();
+    return multiply(static_cast<MPI_Count>(multiply(count_, blocks_)), layout_.size);
+  }
   Bytes block_bytes(int block) const { return multiply(count(block), layout_.size); }
   int blocks() const { return blocks_; }
   /// Each block is usable as bytes where it lies; is_plain() wants them one behind the other, too.
-  bool has_plain_blocks() const { return layout_.is_dense || bytes_ == 0; }
+  bool has_plain_blocks() const { return layout_.is_dense || bytes() == 0; }
   std::byte* plain_block(int block) const { return address(block); }
   /// One block by itself.
   Side block(int block) const { return Side({address(block), count(block), type_}); }
 
   /// Usable as bytes without packing: in the type map's order, without gaps, blocks in order. So is nothing at all.
-  bool is_plain() const { return is_plain_; }
-  std::byte* plain() const { return plain_; }
+  bool is_plain() const { return has_plain_blocks() && (!has_parts() || are_parts_in_a_row()); }
+  std::byte* plain() const { return has_parts() ? first_part() : address(0); }
   /// There must be data, but at address 0 only a datatype with absolute addresses finds any.
-  bool is_missing() const { return buffer_ == nullptr && layout_.is_dense && bytes_ > 0; }
+  bool is_missing() const { return buffer_ == nullptr && layout_.is_dense && bytes() > 0; }
 
   /// Copies all data, as bytes in the order of the type map, block behind block; unpack() does the reverse. `bytes()`
   /// fit an int. Return MPI's code.
@@ -101,15 +110,22 @@ class Side {
   int unpack(const std::byte* from, MPI_Comm comm) const;
 
   /// Native refuses types that are not committed, on every rank. Asked with no elements before anybody moves data.
-  int check_committed(MPI_Comm comm) const;
+  int check_committed(MPI_Comm comm) const { return layout_.is_named ? MPI_SUCCESS : ask_committed(comm); }
 
  private:
   static Numbers none() { return Numbers(static_cast<const int*>(nullptr)); }
   bool has_parts() const { return !counts_.is_missing(); }
   MPI_Count count(int block) const { return has_parts() ? counts_[block] : count_; }
-  std::byte* address(int block) const;
-  void place_parts();
+  std::byte* address(int block) const {
+    auto* const begin = const_cast<std::byte*>(static_cast<const std::byte*>(buffer_));
+    const MPI_Count index = has_parts() ? displacements_[block] : block * count_;
+    return index == 0 ? begin : begin + index * layout_.extent;
+  }
+  Bytes bytes_of_parts() const;
+  bool are_parts_in_a_row() const;
+  std::byte* first_part() const;
   int all_elements() const { return static_cast<int>(count_ * blocks_); }
+  int ask_committed(MPI_Comm comm) const;
 
   const void* buffer_;
   MPI_Count count_;
@@ -118,9 +134,6 @@ class Side {
   Numbers counts_ = none();
   Numbers displacements_ = none();
   Layout layout_;
-  Bytes bytes_;
-  bool is_plain_;
-  std::byte* plain_;
 };
 
 inline const Side* address_of(const std::optional<Side>& side) { return side ? &*side : nullptr; }

@@ -67,7 +67,7 @@ std::optional<int> try_call(const Alltoallv& call) {
   if (communicator->engine()->leaves_uneven(Operation::alltoall))
     return leave_uneven(*communicator, Operation::alltoall);
   const UnevenSides sides(call, ranks);
-  auto [is_over, code, matrix] = try_uneven_blocks(*communicator, call.comm, {Operation::alltoall}, sides.both());
+  auto [is_over, code, matrix] = try_uneven_blocks(*communicator, call.comm, Operation::alltoall, 0, sides.both());
   if (is_over) return code;
   if (communicator->engine()->leaves_long_blocks(Operation::alltoall))
     return leave_uneven(*communicator, Operation::alltoall);

@@ -41,13 +41,6 @@ int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, const Si
 
 }  // namespace
 
-int check_committed(const Sides& sides, MPI_Comm comm) {
-  int code = MPI_SUCCESS;
-  if (sides.input != nullptr) code = sides.input->check_committed(comm);
-  if (sides.output != nullptr && code == MPI_SUCCESS) code = sides.output->check_committed(comm);
-  return code;
-}
-
 int report(MPI_Comm comm, int code) {
   native().Comm_call_errhandler(comm, code);
   return code;

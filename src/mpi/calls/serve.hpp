@@ -49,7 +49,12 @@ struct Sides {
 };
 
 /// MPI's code for types that were not committed: native refuses them, on every rank, before anybody moves data.
-int check_committed(const Sides& sides, MPI_Comm comm);
+inline int check_committed(const Sides& sides, MPI_Comm comm) {
+  int code = MPI_SUCCESS;
+  if (sides.input != nullptr) code = sides.input->check_committed(comm);
+  if (sides.output != nullptr && code == MPI_SUCCESS) code = sides.output->check_committed(comm);
+  return code;
+}
 
 /// Calls the communicator's error handler and returns the code.
 int report(MPI_Comm comm, int code);

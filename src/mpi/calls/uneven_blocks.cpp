@@ -18,29 +18,32 @@ class PlainBlocks {
   /// No blocks where there is no side, or where they are too long to be packed for nothing. With `must_copy` they are
   /// packed although they are plain.
   PlainBlocks(const Side* side, Bytes longest, bool must_copy = false) : side_(side) {
-    for (int b = 0; side_ != nullptr && b < side_->blocks(); ++b) {
-      blocks_[static_cast<std::size_t>(b)].bytes = side_->block_bytes(b);
-      if (side_->block_bytes(b) > longest) side_ = nullptr;
+    if (side == nullptr) return;
+    is_packed_ = must_copy || !side->has_plain_blocks();
+    for (int b = 0; b < side->blocks(); ++b) {
+      Block& block = blocks_[static_cast<std::size_t>(b)];
+      block = {is_packed_ ? nullptr : side->plain_block(b), side->block_bytes(b)};
+      if (block.bytes > longest) side_ = nullptr;
     }
-    is_packed_ = side_ != nullptr && (must_copy || !side_->has_plain_blocks());
+    if (side_ == nullptr) is_packed_ = false;
   }
 
   bool has_blocks() const { return side_ != nullptr; }
   bool is_packed() const { return is_packed_; }
-  Bytes packed_bytes() const { return is_packed() ? side_->bytes() : 0; }
+  Bytes packed_bytes() const { return is_packed_ ? side_->bytes() : 0; }
 
   /// `memory` has room for packed_bytes().
   MaybeBlocks place(std::byte* memory) {
     if (side_ == nullptr) return std::nullopt;
-    const auto count = static_cast<std::size_t>(side_->blocks());
-    for (std::size_t b = 0; b < count; memory += blocks_[b++].bytes)
-      blocks_[b].data = is_packed() ? memory : side_->plain_block(static_cast<int>(b));
-    return std::span(blocks_.data(), count);
+    const std::span<Block> all(blocks_.data(), static_cast<std::size_t>(side_->blocks()));
+    if (is_packed_)
+      for (Block& block : all) memory = (block.data = memory) + block.bytes;
+    return all;
   }
 
  private:
   const Side* side_;
-  bool is_packed_;
+  bool is_packed_ = false;
   std::array<Block, execute::most_uneven_ranks> blocks_;
 };
 
@@ -62,30 +65,24 @@ class Told {
 };
 
 /// MPI's code of a call that was done.
-std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, MPI_Comm comm,
-                            const plan::Problem& problem, const Sides& sides) {
+std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, MPI_Comm comm, plan::Operation operation,
+                            const Sides& sides) {
   switch (outcome) {
     case UnevenOutcome::mismatched: return report(comm, MPI_ERR_TRUNCATE);
     case UnevenOutcome::broken: return fail(communicator, comm);
     case UnevenOutcome::unknown:
       if (sides.are_missing) return report(comm, MPI_ERR_BUFFER);
-      return refuse_arguments(problem.operation);
+      return refuse_arguments(operation);
     default: return MPI_SUCCESS;
   }
 }
 
 }  // namespace
 
-bool drop_missing(std::optional<Side>& side) {
-  const bool is_missing = side && side->is_missing();
-  if (is_missing) side.reset();
-  return is_missing;
-}
-
-UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, const plan::Problem& problem,
+UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
                                 const Sides& sides) {
   Engine& engine = *communicator.engine();
-  const UnevenKind kind{problem.operation, engine.longest_block(problem.operation)};
+  const UnevenKind& kind = engine.uneven_kind(operation);
   if (kind.longest == 0) return {};
   if (communicator.is_broken) return {true, fail(communicator, comm)};
   if (const int code = check_committed(sides, comm); code != MPI_SUCCESS) return {true, code};
@@ -94,14 +91,13 @@ UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, const
   if (input.is_packed())
     if (const int code = sides.input->pack(memory, comm); code != MPI_SUCCESS) return {true, code};
   Told told(kind, communicator.ranks());
-  const bool is_scatter = problem.operation == plan::Operation::scatter;
-  const bool is_root = problem.root == Rank(communicator.rank());
-  if (is_root && !(is_scatter ? input : output).has_blocks()) told.tell(is_scatter ? sides.input : sides.output);
+  const bool is_scatter = operation == plan::Operation::scatter;
+  if (root == communicator.rank() && !(is_scatter ? input : output).has_blocks())
+    told.tell(is_scatter ? sides.input : sides.output);
   const UnevenOutcome outcome = engine.run_uneven_blocks(
-      problem.operation,
-      {LocalRank(problem.root.value), input.place(memory), output.place(memory + input.packed_bytes()), told.sizes()});
+      operation, {LocalRank(root), input.place(memory), output.place(memory + input.packed_bytes()), told.sizes()});
   if (outcome == UnevenOutcome::too_long) return {.sizes = {told.sizes().begin(), told.sizes().end()}};
-  std::optional<int> code = conclude(outcome, communicator, comm, problem, sides);
+  std::optional<int> code = conclude(outcome, communicator, comm, operation, sides);
   if (code == MPI_SUCCESS && output.is_packed()) code = sides.output->unpack(memory + input.packed_bytes(), comm);
   communicator.packed().trim();
   return {true, code};

@@ -21,11 +21,15 @@ struct UnevenAttempt {
 };
 
 /// Forgets a side whose data are nowhere. Whether it did.
-bool drop_missing(std::optional<Side>& side);
+inline bool drop_missing(std::optional<Side>& side) {
+  const bool is_missing = side && side->is_missing();
+  if (is_missing) side.reset();
+  return is_missing;
+}
 
-/// Tries a scatter, gather or alltoall. `sides` have a block for each rank or one, as execute/uneven_blocks.hpp says;
-/// null: MPI ignores that side here, or forbids it as it is.
-UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, const plan::Problem& problem,
+/// Tries a scatter, gather or alltoall; `root` is read for the first two. `sides` have a block for each rank or one, as
+/// execute/uneven_blocks.hpp says; null: MPI ignores that side here, or forbids it as it is.
+UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
                                 const Sides& sides);
 
 }  // namespace espalier::mpi

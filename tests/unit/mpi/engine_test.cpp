@@ -229,10 +229,10 @@ TEST_F(EngineTest, LeavesLongUnevenBlocksToNativeWhereTheDedicatedPathTakesTheSh
   make_engines();
   EXPECT_FALSE(engines[0]->leaves_uneven(Operation::gather));
   EXPECT_TRUE(engines[0]->leaves_long_blocks(Operation::gather));
-  EXPECT_EQ(engines[0]->longest_block(Operation::gather), 1000u);
+  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, 1000u);
   EXPECT_FALSE(engines[0]->leaves_long_blocks(Operation::scatter)) << "no row: they are exchanged";
   engines[0]->select(Operation::gather, parse_selection(Operation::gather, "tiny"));
-  EXPECT_GT(engines[0]->longest_block(Operation::gather), 1000u) << "the program's word counts more";
+  EXPECT_GT(engines[0]->uneven_kind(Operation::gather).longest, 1000u) << "the program's word counts more";
   EXPECT_TRUE(engines[0]->leaves_long_blocks(Operation::gather)) << "not what the program asked for";
 }
 
@@ -251,13 +251,13 @@ std::string uneven_table(const std::string& selection, const std::string& bytes 
 TEST_F(EngineTest, TakesUnevenBlocksOfAnySizeInOneGoWhereSingleCopyWorks) {
   has_single_copy = true;
   make_engines();
-  EXPECT_EQ(engines[0]->longest_block(Operation::gather), execute::any_size);
+  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, execute::any_size);
   EXPECT_FALSE(engines[0]->leaves_long_blocks(Operation::gather));
-  EXPECT_EQ(engines[0]->longest_block(Operation::allgather), 0u) << "all ranks know all sizes";
+  EXPECT_EQ(engines[0]->uneven_kind(Operation::allgather).longest, 0u) << "all ranks know all sizes";
   engines[0]->select(Operation::gather, parse_selection(Operation::gather, "tiny"));
-  EXPECT_EQ(engines[0]->longest_block(Operation::gather), execute::any_size);
+  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, execute::any_size);
   engines[0]->select(Operation::gather, parse_selection(Operation::gather, "flat"));
-  EXPECT_EQ(engines[0]->longest_block(Operation::gather), 0u);
+  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, 0u);
 }
 
 TEST_F(EngineTest, DoesSoWhenATableSaysItOfAllSizesAndNotWhenItTellsSizesApart) {
@@ -268,8 +268,8 @@ TEST_F(EngineTest, DoesSoWhenATableSaysItOfAllSizesAndNotWhenItTellsSizesApart) 
     table = one;
     engines.clear();
     make_engines();
-    EXPECT_EQ(engines[0]->longest_block(Operation::gather) == execute::any_size, one == &all);
-    EXPECT_EQ(engines[0]->longest_block(Operation::scatter), execute::any_size) << "no row";
+    EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest == execute::any_size, one == &all);
+    EXPECT_EQ(engines[0]->uneven_kind(Operation::scatter).longest, execute::any_size) << "no row";
   }
 }
 

@@ -1,0 +1,32 @@
+// Allgather: every rank's block, to all.
+
+#include "mpi/calls/counts.hpp"
+#include "mpi/calls/own_block.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Operation;
+
+}  // namespace
+
+std::optional<int> try_call(const Allgather& call) {
+  Communicator* communicator = find_served(call.comm, Operation::allgather);
+  if (communicator == nullptr) return std::nullopt;
+  if (!is_valid(call.receive)) return refuse_arguments(Operation::allgather);
+  const Side all(call.receive, communicator->ranks());
+  return serve_blocks(*communicator, call.comm, Operation::allgather, 0, call.send, &all);
+}
+
+std::optional<int> try_call(const Allgatherv& call) {
+  Communicator* communicator = find_served(call.comm, Operation::allgather);
+  if (communicator == nullptr) return std::nullopt;
+  const int ranks = communicator->ranks();
+  if (!is_valid(call.receive, ranks) || !is_own_valid(call.send, true)) return refuse_arguments(Operation::allgather);
+  const Side all(call.receive, ranks);
+  const Side own = find_own(call.send, &all, communicator->rank());
+  if (own.is_missing() || all.is_missing()) return refuse_arguments(Operation::allgather);
+  return serve_uneven(*communicator, call.comm, Operation::allgather, 0, own, &all, sizes_of(&all, ranks));
+}
+
+}  // namespace espalier::mpi

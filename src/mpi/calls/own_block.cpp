@@ -1,0 +1,27 @@
+#include "mpi/calls/own_block.hpp"
+
+#include "mpi/calls/counts.hpp"
+
+namespace espalier::mpi {
+
+std::optional<int> serve_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
+                                const Run& own, const Side* all) {
+  if (!is_own_valid(own, all != nullptr)) return refuse_arguments(operation);
+  const int me = communicator.rank();
+  const Side mine = find_own(own, all, me);
+  const Bytes bytes = mine.bytes();
+  if (mine.is_missing() || (all != nullptr && all->is_missing())) return refuse_arguments(operation);
+  if (all != nullptr && own.buffer != MPI_IN_PLACE &&
+      (bytes != all->block_bytes(me) || is_forbidden_alias(mine, *all, static_cast<Bytes>(me) * bytes)))
+    return refuse_arguments(operation);
+  return serve(communicator, comm, {operation, bytes, Rank(root)}, sides_of(operation, all, &mine));
+}
+
+std::optional<int> serve_uneven(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
+                                const Side& own, const Side* all, std::vector<Bytes> sizes) {
+  Sides sides = sides_of(operation, all, &own);
+  sides.is_mismatched = own.bytes() != sizes[static_cast<std::size_t>(communicator.rank())];
+  return serve(communicator, comm, make_uneven(operation, root, std::move(sizes)), sides);
+}
+
+}  // namespace espalier::mpi

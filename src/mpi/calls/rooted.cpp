@@ -1,0 +1,92 @@
+// Scatter and gather: at the root the blocks of all ranks, everywhere a rank's own. The two differ in which side goes
+// in.
+
+#include <utility>
+
+#include "mpi/calls/counts.hpp"
+#include "mpi/calls/own_block.hpp"
+#include "mpi/calls/uneven_blocks.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Operation;
+
+/// With equal blocks.
+std::optional<int> try_rooted(Operation operation, MPI_Comm comm, int root, const Run& all, const Run& own) {
+  Communicator* communicator = find_served(comm, operation);
+  if (communicator == nullptr) return std::nullopt;
+  const int ranks = communicator->ranks();
+  if (root < 0 || root >= ranks) return refuse_arguments(operation);
+  if (communicator->rank() != root) return serve_blocks(*communicator, comm, operation, root, own, nullptr);
+  if (!is_valid(all)) return refuse_arguments(operation);
+  const Side blocks(all, ranks);
+  return serve_blocks(*communicator, comm, operation, root, own, &blocks);
+}
+
+/// The sides of a v-form; null where MPI ignores or forbids them.
+class UnevenSides {
+ public:
+  UnevenSides(const Communicator& communicator, int root, const Parts& all, const Run& own) {
+    const int me = communicator.rank(), ranks = communicator.ranks();
+    if (me == root && is_valid(all, ranks) && is_own_valid(own, true)) all_.emplace(all, ranks);
+    are_missing_ = drop_missing(all_);
+    if (is_own_valid(own, all_.has_value())) own_.emplace(find_own(own, this->all(), me));
+    are_missing_ = drop_missing(own_) || are_missing_;
+  }
+  const Side* all() const { return address_of(all_); }
+  const Side* own() const { return address_of(own_); }
+  Sides both(Operation operation) const {
+    Sides sides = sides_of(operation, all(), own());
+    sides.are_missing = are_missing_;
+    return sides;
+  }
+
+ private:
+  std::optional<Side> all_, own_;
+  bool are_missing_;
+};
+
+/// With blocks that were too long for the short way. `sizes`: of all blocks, if the root has told them already.
+std::optional<int> share_and_serve(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
+                                   const UnevenSides& sides, std::vector<Bytes> sizes) {
+  if (communicator.engine()->leaves_long_blocks(operation)) return leave_uneven(communicator, operation);
+  if (sizes.empty()) {
+    sizes = sizes_of(sides.all(), communicator.ranks());
+    if (const int failed = share_sizes(communicator, comm, root, sizes); failed != MPI_SUCCESS) return failed;
+  }
+  if (!are_known(sizes) || sides.own() == nullptr) return refuse_arguments(operation);
+  return serve_uneven(communicator, comm, operation, root, *sides.own(), sides.all(), std::move(sizes));
+}
+
+std::optional<int> try_rooted(Operation operation, MPI_Comm comm, int root, const Parts& all, const Run& own) {
+  Communicator* communicator = find_served(comm, operation);
+  if (communicator == nullptr) return std::nullopt;
+  if (root < 0 || root >= communicator->ranks()) return refuse_arguments(operation);
+  if (communicator->ranks() > most_exchanging_ranks) return leave(operation, too_many_ranks);
+  if (communicator->engine()->leaves_uneven(operation)) return leave_uneven(*communicator, operation);
+  const UnevenSides sides(*communicator, root, all, own);
+  UnevenAttempt attempt = try_uneven_blocks(*communicator, comm, operation, root, sides.both(operation));
+  if (attempt.is_over) return attempt.code;
+  return share_and_serve(operation, *communicator, comm, root, sides, std::move(attempt.sizes));
+}
+
+}  // namespace
+
+std::optional<int> try_call(const Scatter& call) {
+  return try_rooted(Operation::scatter, call.comm, call.root, call.send, call.receive);
+}
+
+std::optional<int> try_call(const Scatterv& call) {
+  return try_rooted(Operation::scatter, call.comm, call.root, call.send, call.receive);
+}
+
+std::optional<int> try_call(const Gather& call) {
+  return try_rooted(Operation::gather, call.comm, call.root, call.receive, call.send);
+}
+
+std::optional<int> try_call(const Gatherv& call) {
+  return try_rooted(Operation::gather, call.comm, call.root, call.receive, call.send);
+}
+
+}  // namespace espalier::mpi
