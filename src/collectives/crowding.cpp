@@ -1,5 +1,7 @@
 #include "collectives/crowding.hpp"
 
+#include <algorithm>
+
 namespace espalier::collectives {
 namespace {
 

@@ -1,9 +1,5 @@
 #include "collectives/registry.hpp"
 
-#include <algorithm>
-#include <charconv>
-
-#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "collectives/allgather.hpp"
 #include "collectives/allreduce.hpp"
@@ -21,14 +17,11 @@
 #include "collectives/scan.hpp"
 #include "collectives/scatter.hpp"
 #include "collectives/scatter_allgather.hpp"
-#include "smp/domains.hpp"
 
 namespace espalier::collectives {
 
 using plan::Between;
-using plan::Choice;
 using plan::Operation;
-using plan::Within;
 
 namespace {
 
@@ -266,7 +259,11 @@ std::string names_of(Operation operation) {
   return names;
 }
 
-const Algorithm& find_by_name(Operation operation, std::string_view text) {
+}  // namespace
+
+std::span<const Algorithm> algorithms() { return table; }
+
+const Algorithm& find_algorithm(Operation operation, std::string_view text) {
   for (const Algorithm& algorithm : table)
     if (algorithm.operation == operation && (text == algorithm.name || text == name(algorithm.between)))
       return algorithm;
@@ -274,183 +271,8 @@ const Algorithm& find_by_name(Operation operation, std::string_view text) {
               names_of(operation));
 }
 
-int parse_count(std::string_view knob, std::string_view value, int least, int most) {
-  int number = 0;
-  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (status != std::errc{} || end != value.data() + value.size() || number < least || number > most)
-    throw Error(std::string(knob) + "=" + std::string(value) + ": write a whole number from " + std::to_string(least) +
-                " to " + std::to_string(most));
-  return number;
-}
-
-Bytes parse_size(std::string_view knob, std::string_view value, Bytes least, Bytes most) {
-  const Bytes bytes = parse_bytes(value);
-  if (bytes < least || bytes > most)
-    throw Error(std::string(knob) + "=" + std::string(value) + ": write a size from " + format_bytes(least) + " to " +
-                format_bytes(most));
-  return bytes;
-}
-
-Within parse_within(std::string_view value) {
-  for (const Within within : {Within::cells, Within::single_copy})
-    if (value == name(within)) return within;
-  throw Error("within=" + std::string(value) + ": one of cells, single_copy");
-}
-
-plan::Stores parse_stores(std::string_view value) {
-  for (const plan::Stores stores : {plan::Stores::cached, plan::Stores::streaming})
-    if (value == name(stores)) return stores;
-  throw Error("stores=" + std::string(value) + ": one of cached, streaming");
-}
-
-plan::Exchange parse_exchange(std::string_view value) {
-  using plan::Exchange;
-  for (const Exchange exchange : {Exchange::direct, Exchange::ring, Exchange::bruck, Exchange::recursive_doubling})
-    if (value == name(exchange)) return exchange;
-  throw Error("exchange=" + std::string(value) + ": one of direct, ring, bruck, recursive_doubling");
-}
-
-plan::Staging parse_staging(std::string_view value) {
-  using plan::Staging;
-  for (const Staging staging : {Staging::automatic, Staging::copy, Staging::zero_copy})
-    if (value == name(staging)) return staging;
-  throw Error("staging=" + std::string(value) + ": one of auto, copy, zero_copy");
-}
-
-plan::Leaders parse_leaders(std::string_view value) {
-  using plan::Leaders;
-  for (const Leaders leaders : {Leaders::natural, Leaders::near, Leaders::spread})
-    if (value == name(leaders)) return leaders;
-  throw Error("leaders=" + std::string(value) + ": one of natural, near, spread");
-}
-
-plan::Order parse_order(std::string_view value) {
-  using plan::Order;
-  for (const Order order : {Order::best, Order::natural, Order::breadth, Order::depth, Order::bine})
-    if (value == name(order)) return order;
-  throw Error("order=" + std::string(value) + ": one of auto, natural, breadth, depth, bine");
-}
-
-void set_knob(Choice& choice, std::string_view knob, std::string_view value) {
-  if (knob == "radix")
-    choice.radix = parse_count(knob, value, 2, 64);
-  else if (knob == "segment")
-    choice.segment = value == "0" ? 0 : parse_size(knob, value, Bytes{1} << 10, Bytes{1} << 30);
-  else if (knob == "within")
-    choice.within = parse_within(value);
-  else if (knob == "cell")
-    choice.cell = parse_size(knob, value, 64, Bytes{64} << 20);
-  else if (knob == "cells")
-    choice.cells = parse_count(knob, value, 1, 1024);
-  else if (knob == "groups")
-    choice.groups = parse_count(knob, value, 1, 64);
-  else if (knob == "exchange")
-    choice.exchange = parse_exchange(value);
-  else if (knob == "connections")
-    choice.connections = parse_count(knob, value, 0, 1024);
-  else if (knob == "staging")
-    choice.staging = parse_staging(value);
-  else if (knob == "leaders")
-    choice.leaders = parse_leaders(value);
-  else if (knob == "order")
-    choice.order = parse_order(value);
-  else if (knob == "stores")
-    choice.stores = parse_stores(value);
-  else if (knob == "levels")
-    choice.levels = parse_count(knob, value, 1, 2);
-  else
-    throw Error(
-        "unknown knob '" + std::string(knob) +
-        "': one of radix, segment, within, cell, cells, groups, exchange, connections, staging, leaders, order, "
-        "stores, levels");
-}
-
-/// The larger of the two buffers of the rank that has most.
-Bytes largest_buffer(const topology::Topology& topology, const plan::Problem& problem) {
-  Bytes most = 0;
-  const int ranks = problem.counts.empty() ? 1 : topology.ranks();  // without counts the root has most
-  for (int i = 0; i < ranks; ++i) {
-    const Rank rank((problem.root.value + i) % topology.ranks());
-    most =
-        std::max({most, input_bytes(problem, topology.ranks(), rank), output_bytes(problem, topology.ranks(), rank)});
-  }
-  return most;
-}
-
-/// Whether a segment bounds the messages of an operation between nodes, and ends pieces on them.
-bool has_segments(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::allreduce;
-}
-
-/// Whether it bounds the messages.
-bool is_segmented(Operation operation, const Choice& choice) {
-  const bool is_rooted = operation == Operation::scatter || operation == Operation::gather;
-  const bool is_ring = operation == Operation::allgather && choice.between == Between::ring;
-  return choice.segment > 0 &&
-         (has_segments(operation) || is_ring || (is_rooted && choice.between != Between::pairwise));
-}
-
-/// The largest single message between nodes, at most, for limits of the network underneath.
-Bytes largest_message(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
-  if (topology.nodes() == 1) return 0;
-  const Bytes whole = largest_buffer(topology, problem);
-  const Bytes largest = is_segmented(problem.operation, choice) ? std::min(choice.segment, whole) : whole;
-  return choice.between == Between::gather_reduce ? largest * static_cast<Bytes>(topology.largest_node()) : largest;
-}
-
-/// Pieces that the busiest writer of a node passes on, at most: each takes up to two ticks of its flag.
-Bytes count_pieces(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
-  const Bytes ranks = static_cast<Bytes>(topology.ranks());
-  const bool is_swap = problem.operation == Operation::alltoall || problem.operation == Operation::reduce_scatter;
-  const bool is_uneven_swap = is_swap && !problem.counts.empty();
-  // In a swap everyone takes as many turns as the longest block needs.
-  const Bytes result = is_uneven_swap ? ranks * *std::max_element(problem.counts.begin(), problem.counts.end())
-                                      : largest_buffer(topology, problem);
-  const bool ends_pieces = has_segments(problem.operation) || problem.operation == Operation::allgather;
-  const Bytes segment =
-      choice.segment > 0 && (choice.within == Within::single_copy || ends_pieces) ? choice.segment : result + 1;
-  // Two levels of a reduction need two halves of a cell and twice the ticks.
-  const Bytes cell = choice.cell / static_cast<Bytes>(choice.levels * choice.levels);
-  const Bytes unit = choice.within == Within::cells ? std::min(std::max<Bytes>(cell, 1), segment) : segment;
-  return result / unit + 2 * ranks;  // each block may end in a piece of its own
-}
-
-}  // namespace
-
-std::span<const Algorithm> algorithms() { return table; }
-
-const Algorithm& find_algorithm(Operation operation, Between between) { return find_by_name(operation, name(between)); }
-
-Choice parse_choice(Operation operation, std::string_view text) {
-  Choice choice;
-  const std::size_t comma = std::min(text.find(','), text.size());
-  choice.between = find_by_name(operation, text.substr(0, comma)).between;
-  for (std::size_t begin = comma + 1; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view item = text.substr(begin, end - begin);
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos) throw Error("'" + std::string(item) + "' is not a knob: write knob=value");
-    set_knob(choice, item.substr(0, equals), item.substr(equals + 1));
-    begin = end + 1;
-  }
-  return choice;
-}
-
-std::string why_invalid(const topology::Topology& topology, const plan::Problem& problem, const Choice& choice) {
-  const topology::Capabilities& can = topology.capabilities();
-  if (choice.within == Within::single_copy && !can.single_copy)
-    return "single copy is switched off or forbidden by the system";
-  if (choice.within == Within::cells && choice.cell * static_cast<Bytes>(choice.cells) > can.window_bytes)
-    return "cells of " + format_bytes(choice.cell) + " x " + std::to_string(choice.cells) + " exceed the window of " +
-           format_bytes(can.window_bytes) + " (ESPALIER_SHM_WINDOW)";
-  if (choice.levels > 1 && !smp::has_two_levels(topology))
-    return "no node has ranks on several NUMA nodes, or on several last-level caches of one (as far as is known)";
-  if (largest_message(topology, problem, choice) > (Bytes{1} << 30))
-    return "a message between nodes would exceed 1G: set segment";
-  if (2 * count_pieces(topology, problem, choice) >= plan::max_tick)
-    return "too many pieces: use larger cells or segments";
-  const Algorithm& algorithm = find_algorithm(problem.operation, choice.between);
-  return algorithm.why_invalid == nullptr ? "" : algorithm.why_invalid(topology, problem, choice);
+const Algorithm& find_algorithm(Operation operation, Between between) {
+  return find_algorithm(operation, name(between));
 }
 
 }  // namespace espalier::collectives

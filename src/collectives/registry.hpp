@@ -34,6 +34,8 @@ std::span<const Algorithm> algorithms();
 
 /// The algorithm of a choice. Throws Error when the operation has no such exchange between nodes.
 const Algorithm& find_algorithm(plan::Operation operation, plan::Between between);
+/// The same by what a person calls it: "chain" or "broadcast_chain". The error names those that there are.
+const Algorithm& find_algorithm(plan::Operation operation, std::string_view text);
 
 /// Reads "chain,segment=64K,cells=8" (or "broadcast_chain,…"); knobs not named keep their default.
 /// Throws Error naming the unknown algorithm, knob or value, with the possible ones.
