@@ -12,15 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from launch import TestMpi
+from launch import TestMpi, run_command
+from places import Places, make_places
 
 GetMpi = Callable[[str], TestMpi]
 MPIS = ("mpich-5", "openmpi-5", "intel", "mpich-4", "openmpi-4")
 
 
-def shared_memory_objects() -> set[str]:
-    """Shared memory of ours that has a name: ideally none at any time."""
-    return {str(entry) for folder in ("/dev/shm", "/tmp") for entry in Path(folder).glob("*espalier*")}
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    """Where the job of a test may leave files behind."""
+    return make_places(tmp_path)
 
 
 def is_alive(process: int) -> bool:
@@ -32,14 +34,14 @@ def is_alive(process: int) -> bool:
     return state not in "ZX"
 
 
-def assert_nothing_left(processes: list[int], before: set[str]) -> None:
+def assert_nothing_left(processes: list[int], places: Places, before: set[str]) -> None:
     deadline = time.monotonic() + 15
     while any(map(is_alive, processes)) and time.monotonic() < deadline:
         time.sleep(0.05)
     alive = [process for process in processes if is_alive(process)]
     end_processes(alive)
     assert not alive, f"processes {alive} outlived their job"
-    assert shared_memory_objects() <= before, "named shared memory is left behind"
+    assert places.named() <= before, "something with a name is left behind"
 
 
 def end_processes(processes: Iterable[int]) -> None:
@@ -62,12 +64,17 @@ def read_processes(lines: Iterator[str]) -> list[int]:
 
 @pytest.mark.parametrize("nodes", [None, "2"])
 @pytest.mark.parametrize("name", MPIS)
-def test_killing_all_ranks_leaves_nothing_behind(name: str, nodes: str | None, get_mpi: GetMpi) -> None:
-    mpi, before = get_mpi(name), shared_memory_objects()
+def test_killing_all_ranks_leaves_nothing_behind(name: str, nodes: str | None, get_mpi: GetMpi, places: Places) -> None:
+    mpi, before = get_mpi(name), places.named()
     settings = {"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {}
     line, environment = mpi.command([mpi.program("endless")], 4, settings=settings)
     with subprocess.Popen(
-        line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        places.inside(line),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as job:
         assert job.stdout is not None
         watchdog = subprocess.Popen(["sh", "-c", f"sleep 60; kill -9 -{job.pid}"])
@@ -85,15 +92,32 @@ def test_killing_all_ranks_leaves_nothing_behind(name: str, nodes: str | None, g
             watchdog.wait()
             if job.poll() is None:
                 os.killpg(job.pid, signal.SIGKILL)
-    assert_nothing_left(processes, before)
+    assert_nothing_left(processes, places, before)
 
 
 @pytest.mark.parametrize("name", MPIS)
-def test_an_abort_ends_the_job_and_leaves_nothing_behind(name: str, get_mpi: GetMpi) -> None:
-    mpi, before = get_mpi(name), shared_memory_objects()
-    outcome = mpi.run([mpi.program("endless"), "abort-after", "50"], 4, timeout=60)
+def test_an_abort_ends_the_job_and_leaves_nothing_behind(name: str, get_mpi: GetMpi, places: Places) -> None:
+    mpi, before = get_mpi(name), places.named()
+    line, environment = mpi.command([mpi.program("endless"), "abort-after", "50"], 4)
+    outcome = run_command(places.inside(line), environment, 60)
     assert outcome.code != 0
-    assert_nothing_left(read_processes(iter(outcome.out.splitlines())), before)
+    assert_nothing_left(read_processes(iter(outcome.out.splitlines())), places, before)
+
+
+def test_what_a_job_leaves_in_either_place_is_seen_and_what_others_leave_is_not(places: Places) -> None:
+    before = places.named()
+    files = [Path(folder) / f"espalier-{kind}-{os.getpid()}" for folder in ("/dev/shm", "/tmp") for kind in ("a", "b")]
+    mine, others = files[::2], files[1::2]
+    try:
+        for path in others:
+            path.touch()
+        subprocess.run(places.inside(["touch", *map(str, mine)]), check=True)
+        left = {Path(it).name for it in places.named() - before}
+    finally:
+        for path in files:
+            path.unlink(missing_ok=True)
+    assert {path.name for path in mine} <= left
+    assert not places.are_private or left == {path.name for path in mine}
 
 
 @pytest.mark.parametrize("use", [[], ["earlier"]], ids=["first-use", "used-before"])
