@@ -25,8 +25,9 @@ bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
   return topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks());
 }
 
-// "row 3 of the tuned table: 5.1 us against 7.2 us of native at 64K".
+// "row 3 of the tuned table: 5.1 us against 7.2 us of native at 64K"; there may be nothing measured behind native.
 std::string name_row(const tune::Row& row, std::ptrdiff_t index) {
+  if (row.measured.calls == 0) return "row " + std::to_string(index + 1) + " of the tuned table: not measured";
   char text[128];
   std::snprintf(text, sizeof text, "row %td of the tuned table: %.3g us against %.3g us of native at ", index + 1,
                 row.measured.chosen_us, row.measured.native_us);

@@ -10,11 +10,13 @@ from espalier.tuning.decisions import Decision
 from espalier.tuning.forms import (
     find_challenger,
     find_challengers,
+    leave_undecided,
     list_shorts,
     needs_a_look,
     settle_any_size,
     settle_exchanged,
     settle_shorts,
+    settled_together,
 )
 from espalier.tuning.problems import Problem, list_forms
 from tuning_bench import a_machine
@@ -156,3 +158,22 @@ def test_different_blocks_between_nodes_meet_native_in_segments() -> None:
 def test_every_size_of_the_operations_that_have_uneven_forms_is_measured() -> None:
     problems = [Problem("gather", size) for size in (4, 16, 64)] + [Problem("broadcast", 4), Problem("barrier", 0)]
     assert list_forms(problems) == [Problem("gatherv", size) for size in (4, 16, 64)]
+
+
+def test_native_stays_for_uneven_blocks_that_a_budget_did_not_reach() -> None:
+    decisions = {it.problem: it for it in (duelled("allgather", 64, 2.0), duelled("allgather", 1024, 2.0))}
+    decisions[Problem("allgatherv", 64)] = duelled("allgatherv", 64, 2.0)
+    (left,) = leave_undecided(decisions)
+    assert (left.problem, left.selection, left.calls) == (Problem("allgatherv", 1024), "native", 0)
+
+
+def test_what_sizes_could_not_choose_is_left_to_native_at_all_of_them_or_at_none() -> None:
+    decisions = {it.problem: it for it in (duelled("gather", 64, 2.0), duelled("gather", 1024, 2.0))}
+    assert [it.problem for it in leave_undecided(decisions)] == [Problem("gatherv", 64), Problem("gatherv", 1024)]
+    decisions[Problem("gatherv", 64)] = duelled("gatherv", 64, 2.0)
+    assert leave_undecided(decisions) == [], "one way serves all sizes"
+
+
+def test_forms_whose_ranks_know_all_sizes_are_settled_size_by_size() -> None:
+    forms = [Problem(form, size) for form in ("gatherv", "allgatherv") for size in (64, 1024)]
+    assert settled_together(forms) == [forms[:2], [forms[2]], [forms[3]]]

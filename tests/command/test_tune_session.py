@@ -173,6 +173,76 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tune) -> None:
     assert list(second.result.decisions)[:3] == PROBLEMS
 
 
+FORMS = [Problem("allgather", size) for size in (64, 1024, 16384)]
+
+
+def interrupted_before(worker: SimulatedWorker, count: int) -> SimulatedWorker:
+    """Ctrl-C in place of the answer that follows `count` others."""
+
+    def interrupt() -> None:
+        if len(worker.measured) == count:
+            raise KeyboardInterrupt
+
+    worker.before = interrupt
+    return worker
+
+
+def test_duels_of_uneven_blocks_are_fought_once_however_often_a_run_is_interrupted(tune) -> None:
+    def duels(*workers: SimulatedWorker) -> list[int]:
+        return [
+            size
+            for worker in workers
+            for operation, size, arms in worker.measured
+            if operation == "allgatherv" and "native" in arms
+        ]
+
+    undisturbed = SimulatedWorker(flat(native=2.0, own=1.0))
+    tune(undisturbed).run(FORMS)
+    last = max(at for at, it in enumerate(undisturbed.measured) if it[0] == "allgatherv")
+    assert sorted(duels(undisturbed)) == sorted([64, 1024, 16384] * 2)
+    Path(tune(undisturbed)._journal.path).unlink()
+    first, second = (SimulatedWorker(flat(native=2.0, own=1.0)) for _ in range(2))
+    with pytest.raises(KeyboardInterrupt):
+        tune(interrupted_before(first, last)).run(FORMS)
+    session = tune(second)
+    session.run(FORMS)
+    assert sorted(duels(first, second)) == sorted([64, 1024, 16384] * 2)
+    assert session.result.decisions[Problem("allgatherv", 16384)].selection != "native"
+
+
+def test_uneven_blocks_get_their_turn_before_the_time_is_up(tune, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = SimulatedWorker(flat(native=2.0, own=1.0))
+    session = tune(worker)
+    monkeypatch.setattr(session, "_share_of_time", lambda: 0.3 * len(session.result.decisions))
+    session.run(FORMS)
+    order = [problem.operation for problem in session.result.decisions]
+    assert order[:5] == ["allgather", "allgather", "allgatherv", "allgatherv", "allgather"]
+
+
+def test_what_is_known_of_the_built_in_choice_is_not_measured_again_after_an_interruption(tmp_path: Path) -> None:
+    def make(worker: SimulatedWorker) -> Session:
+        journal = Journal(tmp_path / "journal", ABOUT)
+        return Session(a_machine(2), lambda: worker, Options(samples=1), journal, time.monotonic() + 60)
+
+    def compared(worker: SimulatedWorker) -> list[int]:
+        return [size for operation, size, arms in worker.measured if operation == "allgather" and "auto" in arms]
+
+    first, second = (SimulatedWorker(flat(native=2.0, own=1.0)) for _ in range(2))
+
+    def interrupt() -> None:
+        if compared(first) == [64, 1024]:
+            raise KeyboardInterrupt
+
+    first.before = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        make(first).run(FORMS)
+    session = make(second)
+    session.run(FORMS)
+    assert 16384 in compared(second)
+    assert not {64, 1024} & set(compared(second))
+    assert [it["bytes"] for it in session.result.untuned] == [*compared(first), *compared(second)]
+
+
 def test_a_journal_about_something_else_is_begun_anew(tune, tmp_path: Path) -> None:
     tune(SimulatedWorker(flat(2.0, 1.0))).run(PROBLEMS)
     assert Journal(tmp_path / "journal", ABOUT).entries

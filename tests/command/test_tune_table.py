@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from espalier.core import load_core
 from espalier.errors import UserError
 from espalier.tuning.decisions import Decision
+from espalier.tuning.forms import leave_undecided
 from espalier.tuning.problems import Problem
 from espalier.tuning.table import format_table, merge_rows, preferred_transport, read_table, rows_of, write_table
 from tuning_bench import a_machine
@@ -143,6 +144,20 @@ def test_rows_about_uneven_blocks_come_first_and_name_the_operation() -> None:
     table = load_core().Table.parse(a_text(rows), "it")
     assert [row.uneven for row in table.rows] == [True, False]
     assert table.find(a_machine(2).topology, "allgather", 64).selection == "tiny"
+
+
+@pytest.mark.parametrize(("operation", "form"), [("allgather", "allgatherv"), ("gather", "gatherv")])
+def test_uneven_blocks_that_nobody_has_measured_do_not_follow_the_rows_of_equal_ones(operation: str, form: str) -> None:
+    ring = "ring,within=cells,cell=32K,cells=4" if operation == "allgather" else KNOMIAL
+    machine, even = a_machine(2, 2), decided(operation, 4096, ring)
+    unreached = leave_undecided({even.problem: even})
+    rows = rows_of([even, *unreached], machine)
+    assert [(row.get("form"), row["selection"]) for row in rows] == [("uneven", "native"), (None, ring)]
+    assert rows[0]["bytes"][0] <= rows[1]["bytes"][0]
+    assert rows[0]["bytes"][1] >= rows[1]["bytes"][1]
+    assert load_core().Table.parse(a_text(rows), "it").rows[0].calls == 0
+    measured = rows_of([even, decided(form, 4096, ring)], machine)
+    assert merge_rows(rows, measured) == measured, "a later run that gets there takes its place"
 
 
 def test_a_form_whose_sizes_must_be_exchanged_is_native_at_all_but_short_blocks_or_not_at_all() -> None:

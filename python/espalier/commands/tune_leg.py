@@ -16,6 +16,7 @@ from espalier.commands.tune_request import TRANSPORT, Request
 from espalier.errors import UserError
 from espalier.report.tuning import write_report
 from espalier.tuning.curves import CURVES
+from espalier.tuning.forms import leave_undecided
 from espalier.tuning.journal import Journal
 from espalier.tuning.model import model_of
 from espalier.tuning.place import survey
@@ -82,7 +83,11 @@ def _run_leg(core: Any, request: Request, first: Worker, deadline: float) -> Leg
 
     result = session.result
     summary = summarize(result, len(problems), request.ranks, time.monotonic() - begin)
-    decided = rows_of(list(result.decisions.values()), machine)
+    unreached = leave_undecided(result.decisions)
+    if unreached:
+        names = ", ".join(dict.fromkeys(it.problem.operation for it in unreached))
+        result.remarks.append(f"{names}: no time was left to measure them at all sizes; native stays at the others")
+    decided = rows_of([*result.decisions.values(), *unreached], machine)
     if not decided:
         journal.close(remove=not result.decisions)
         _nothing_decided(result, path, how)

@@ -4,12 +4,12 @@ little to search; which of them is fastest here, and whether it beats native, is
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from espalier.tuning.candidates import Machine, choose_by_model, is_very_long, seeds
-from espalier.tuning.decisions import Decision, leave_to_native
-from espalier.tuning.problems import EXCHANGED, Problem
+from espalier.tuning.decisions import Decision, leave_to_native, native_stays
+from espalier.tuning.problems import EXCHANGED, Problem, list_forms
 from espalier.tuning.racing import NATIVE
 
 # What the worker deals as the largest of uneven blocks, in parts of their mean; what the dedicated path keeps beside
@@ -70,6 +70,27 @@ def find_challenger(machine: Machine, problem: Problem, even: Decision) -> str:
 def _fits_lines(machine: Machine, problem: Problem) -> bool:
     largest = math.ceil(_LARGEST_OF_MEAN * problem.bytes) + _SIZE_BYTES
     return bool(machine.core.is_tiny(problem.even.operation, largest, machine.shape.ranks))
+
+
+def settled_together(forms: Iterable[Problem]) -> list[list[Problem]]:
+    """One group for each form whose ranks would have to tell each other sizes: no size can choose its way alone. Of
+    the others every size by itself."""
+    groups: dict[str | Problem, list[Problem]] = {}
+    for problem in forms:
+        groups.setdefault(problem.operation if problem.operation in EXCHANGED else problem, []).append(problem)
+    return list(groups.values())
+
+
+def leave_undecided(decisions: Mapping[Problem, Decision]) -> list[Decision]:
+    """Native for the uneven forms that a budget did not reach where equal blocks were decided: rows about those would
+    hold for uneven ones, too, which nobody has measured (16 ranks on 4 nodes, alltoallv: 0.93 of native by a row that
+    is 1.2 times as fast with equal blocks). Of forms whose ranks would have to tell each other sizes, only those that
+    were reached at no size: what was decided for some holds for all.
+    """
+    reached = {problem.operation for problem in decisions if problem.operation in EXCHANGED}
+    forms = list_forms([problem for problem, it in decisions.items() if it.calls and not problem.is_uneven])
+    undecided = [it for it in forms if it not in decisions and it.operation not in reached]
+    return [native_stays(problem, "out of time") for problem in undecided]
 
 
 def settle_any_size(duels: Mapping[Problem, Decision], margin: float) -> dict[Problem, Decision]:

@@ -30,6 +30,8 @@ class Verdict:
 
     def __str__(self) -> str:
         """Why this selection, in one line."""
+        if not self.calls:
+            return f"row {self.row} of {self.table} ({self.mpi}): not measured, there was no time left"
         size = f" at {format_bytes(self.measured_bytes)}" if self.measured_bytes else ""
         told = f"native took {self.native_us:.2f} µs{size}"
         if self.selection != "native":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from espalier.tuning import candidates
@@ -26,6 +27,7 @@ from espalier.tuning.forms import (
     settle_any_size,
     settle_exchanged,
     settle_shorts,
+    settled_together,
     takes_any_size,
 )
 from espalier.tuning.guidelines import Violation, check_guidelines, is_real
@@ -39,6 +41,9 @@ from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
 
 # How often the winner's knobs are varied before it is taken as it is.
 _SEARCH_STEPS = 2
+# When so much of the time is gone, uneven forms get their turn at the sizes that there are: a row about equal blocks
+# would be followed by uneven ones, too, which it may not suit.
+_TIME_FOR_FORMS = 0.6
 # After so many lost jobs something is wrong that goes on.
 _MOST_LOSSES = 3
 
@@ -92,6 +97,8 @@ class Session:
         self._options = options
         self._journal = journal
         self._deadline = deadline
+        self._begin = time.monotonic()
+        self._form_duels: dict[Problem, list[Decision]] = {}  # what each duel of an uneven form found, one or two
         self._worker: Worker | None = None
         self._losses = 0
         for entry in journal.entries:
@@ -104,20 +111,25 @@ class Session:
             self._worker = None
 
     def run(self, problems: Sequence[Problem]) -> None:
-        """Decides all problems, then those half-way where the way changes; has wins repeated; decides uneven forms;
-        checks the guidelines; samples. Half-way only where calls are short: between two long ones the wire decides.
+        """Decides all problems, uneven forms and what lies half-way where the way changes; has wins repeated; checks
+        the guidelines; samples. Half-way only where calls are short: between two long ones the wire decides.
 
         May end at any moment by OutOfTimeError or KeyboardInterrupt;
         `result` has what was decided until then.
         """
+        is_early = True
         for problem in problems:
+            if is_early and self._share_of_time() >= _TIME_FOR_FORMS:
+                is_early = False
+                self._settle_forms(problems)
             self._settle(problem)
             self.on_progress("", 1)
+        self._settle_forms(problems)
         for crossover in list_crossovers({it: self.result.decisions[it].selection for it in problems}):
             if not self._is_between_long(crossover, problems):
                 self._settle(crossover)
         self._repeat_wins()
-        self._settle_forms(problems)
+        self._settle_forms(problems, duels=2)
         self._keep_guidelines()
         self._repeat_wins()
         self._try_without_table()
@@ -257,21 +269,31 @@ class Session:
 
     # ---- uneven blocks -----------------------------------------------------------------------------------------------
 
-    def _settle_forms(self, problems: Sequence[Problem]) -> None:
-        """Lets what is best for equal blocks meet native with uneven ones, where the former could be measured."""
+    def _settle_forms(self, problems: Sequence[Problem], duels: int = 1) -> None:
+        """Lets what is best for equal blocks meet native with uneven ones, where the former could be measured.
+
+        `duels`: a second one, some time after the first, has a say where calls are short.
+        """
         known = self.result.decisions
-        forms = [it for it in list_forms(problems) if it not in known and known[it.even].calls]
-        decided = {problem: self._decide_form(problem) for problem in forms}
-        again = {
-            problem: self._duel_form(problem, it.best)
-            for problem, it in decided.items()
-            if it.best and it.native_us < LONG_US
-        }
-        decided |= {problem: less_favourable(decided[problem], it) for problem, it in again.items()}
-        for form in EXCHANGED:
-            duels = {problem: it for problem, it in decided.items() if problem.operation == form}
-            decided |= self._settle_exchanged(duels)
-        for decision in decided.values():
+        forms = [it for it in list_forms([it for it in problems if it in known]) if known[it.even].calls]
+        for group in settled_together(forms):
+            news = [problem for problem in group if self._lets_meet_native(problem, duels)]
+            if news or any(problem not in known for problem in group):
+                self._settle_form({problem: reduce(less_favourable, self._form_duels[problem]) for problem in group})
+
+    def _lets_meet_native(self, problem: Problem, times: int) -> bool:
+        """Whether there was a duel to fight yet."""
+        fought = self._form_duels.setdefault(problem, [])
+        before = len(fought)
+        while not fought or (len(fought) < times and fought[0].best and fought[0].native_us < LONG_US):
+            found = self._duel_form(problem, fought[0].best) if fought else self._decide_form(problem)
+            fought.append(found)
+            self._journal.append({"duel": found.to_json()})
+        return len(fought) > before
+
+    def _settle_form(self, duels: Mapping[Problem, Decision]) -> None:
+        is_exchanged = any(problem.operation in EXCHANGED for problem in duels)
+        for decision in (self._settle_exchanged(duels) if is_exchanged else duels).values():
             self._record(decision)
 
     def _settle_exchanged(self, duels: Mapping[Problem, Decision]) -> dict[Problem, Decision]:
@@ -365,18 +387,20 @@ class Session:
 
     def _try_without_table(self) -> None:
         """How good is the built-in choice where there is no table? Measured next to what the table selects."""
-        if self._options.samples == 0 or self.result.untuned:
+        if self._options.samples == 0:
             return
+        known = {(it["operation"], it["bytes"]) for it in self.result.untuned}
         decided = [it for it in self.result.decisions.values() if it.calls and not it.problem.is_uneven]
+        decided = [it for it in decided if (it.problem.operation, it.problem.bytes) not in known]
         try:
             for decision in decided:
                 self._check_time()
                 self.on_progress(f"without the table: {decision.problem}", 0)
-                found = compare_with_builtin(decision, self._measure(decision.problem))
-                self.result.untuned += [found] if found else []
+                if found := compare_with_builtin(decision, self._measure(decision.problem)):
+                    self.result.untuned.append(found)
+                    self._journal.append({"untuned": found})
         except WorkerLostError as error:
             self._lose("without the table", error)
-        self._journal.append({"untuned": self.result.untuned})
 
     def _sample(self, problems: Sequence[Problem]) -> None:
         """How far is the pick from the best of everything on the grid? Measured on a few problems, evenly chosen."""
@@ -429,7 +453,14 @@ class Session:
         elif "sample" in entry:
             self.result.samples.append(entry["sample"])
         elif "untuned" in entry:
-            self.result.untuned = entry["untuned"]
+            self.result.untuned.append(entry["untuned"])
+        elif "duel" in entry:
+            duel = Decision.from_json(entry["duel"])
+            self._form_duels.setdefault(duel.problem, []).append(duel)
+
+    def _share_of_time(self) -> float:
+        now = time.monotonic()
+        return (now - self._begin) / max(now - self._begin, self._deadline - self._begin)
 
     def _check_time(self) -> None:
         if time.monotonic() > self._deadline:

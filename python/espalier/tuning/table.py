@@ -65,7 +65,8 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
     rows = []
     by_operation: dict[str, list[Decision]] = {}
     for decision in sorted(decisions, key=lambda it: (_ORDER.index(it.problem.operation), it.problem.bytes)):
-        if decision.selection != NATIVE or decision.calls:  # without a measurement there is nothing to say
+        # Without a measurement there is nothing to say, but that uneven blocks do not follow the rows of equal ones.
+        if decision.selection != NATIVE or decision.calls or decision.problem.is_uneven:
             by_operation.setdefault(decision.problem.operation, []).append(decision)
     for operation, group in by_operation.items():
         if takes_any_size(machine, group[0].problem):

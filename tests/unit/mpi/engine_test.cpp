@@ -186,6 +186,20 @@ TEST_F(EngineTest, FollowsTheTableWhereNothingElseIsSaid) {
   EXPECT_EQ(engines[0]->prepare({Operation::broadcast, 64, Rank(0)}).kind, Entry::Kind::tiny);
 }
 
+TEST_F(EngineTest, SaysOfARowWithoutAMeasurementThatItHasNone) {
+  const tune::Table measured = tune::Table::parse(
+      R"({"espalier_table": 1, "machine": "a box", "mpi": "an MPI", "rows": [
+        {"operation": "allgather", "form": "uneven", "nodes": [1, 1], "ppn": [2, 4], "bytes": [0, 255],
+         "selection": "native", "measured": {"bytes": 64, "native_us": 0, "chosen_us": 0, "lowest_ratio": 1,
+                                             "highest_ratio": 1, "calls": 0}}]})",
+      "table");
+  table = &measured;
+  make_engines();
+  const Problem uneven{Operation::allgather, 60, Rank(0), 1, true, {40, 60, 80}};
+  EXPECT_EQ(engines[0]->prepare(uneven).kind, Entry::Kind::native);
+  EXPECT_NE(engines[0]->prepare(uneven).origin.find("row 1 of the tuned table: not measured"), std::string::npos);
+}
+
 TEST_F(EngineTest, TakesTheBuiltInChoiceWhereATablesRowDoesNotApply) {
   const tune::Table measured = tune::Table::parse(table_text, "table");
   table = &measured;
