@@ -1,7 +1,10 @@
 // Closed forms of the reductions.
 
 #include <algorithm>
+#include <bit>
+#include <vector>
 
+#include "collectives/part_order.hpp"
 #include "collectives/scene.hpp"
 
 namespace espalier::collectives {
@@ -183,14 +186,27 @@ double hand_out_blocks(const Scene& s) {
   return s.on_node > 1 ? (s.on_node - 1) * s.node.put(s.bytes) + s.node.flag() + s.node.get(s.bytes) : 0;
 }
 
+/// The longest message of each round of a halved reduce_scatter. O(1) without counts, O(ranks) with.
+std::vector<double> halved_parts(const Scene& s) {
+  std::vector<double> longest;
+  const bool is_possible = std::has_single_bit(static_cast<unsigned>(s.nodes));  // else it does not matter
+  if (s.problem.counts.empty() || !is_possible) {
+    for (int parts = s.nodes / 2; parts > 0; parts /= 2) longest.push_back(parts * s.of_node());
+    return longest;
+  }
+  const PartOrder order = derive_part_order(s.topology, s.problem);
+  for (const Bytes bytes : order.longest()) longest.push_back(static_cast<double>(bytes));
+  return longest;
+}
+
 /// Half of what a leader has to each round's partner, while the node combines the other half at first.
 double halving_scatter_time(const Scene& s) {
-  const NodeData data = node_data(s);
+  const std::vector<double> longest = halved_parts(s);
   const double half = s.nodes / 2 * combine_part(s), own = s.node.copy(s.bytes) + hand_out_blocks(s);
-  double time = half + std::max(half, s.network.message(data.of(s.nodes / 2, s.nodes)));
-  for (int parts = s.nodes / 2; parts > 0; parts /= 2) {
-    if (parts < s.nodes / 2) time += s.network.message(data.of(parts, s.nodes));
-    time += s.node.combine(data.of(parts, s.nodes)) + s.handing_over;
+  double time = half + std::max(half, s.network.message(longest.front()));
+  for (std::size_t round = 0; round < longest.size(); ++round) {
+    if (round > 0) time += s.network.message(longest[round]);
+    time += s.node.combine(longest[round]) + s.handing_over;
   }
   return time + own;
 }

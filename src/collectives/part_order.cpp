@@ -1,0 +1,54 @@
+#include "collectives/part_order.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "collectives/node_parts.hpp"
+#include "plan/blocks.hpp"
+
+namespace espalier::collectives {
+namespace {
+
+/// The number whose `bits` lowest bits are those of another in reverse.
+int reverse(int number, int bits) {
+  int reversed = 0;
+  for (int bit = 0; bit < bits; ++bit) reversed |= (number >> bit & 1) << (bits - 1 - bit);
+  return reversed;
+}
+
+/// The longest of `count` stretches of as many slices each.
+Bytes longest_stretch(const std::vector<Bytes>& cuts, std::size_t count) {
+  const std::size_t width = (cuts.size() - 1) / count;
+  Bytes longest = 0;
+  for (std::size_t at = 0; at + 1 < cuts.size(); at += width) longest = std::max(longest, cuts[at + width] - cuts[at]);
+  return longest;
+}
+
+}  // namespace
+
+PartOrder::PartOrder(const std::vector<Bytes>& parts, bool is_far_first)
+    : is_far_first_(is_far_first), cuts_(parts.size() + 1) {
+  for (std::size_t slice = 0; slice < parts.size(); ++slice)
+    cuts_[slice + 1] = cuts_[slice] + parts[static_cast<std::size_t>(node_of(static_cast<int>(slice)))];
+  for (std::size_t count = 2; count <= parts.size(); count *= 2) longest_.push_back(longest_stretch(cuts_, count));
+}
+
+int PartOrder::slice_of(int node) const {
+  return is_far_first_ ? node : reverse(node, std::countr_zero(static_cast<unsigned>(nodes())));
+}
+
+Bytes PartOrder::way() const { return std::accumulate(longest_.begin(), longest_.end(), Bytes{0}); }
+
+PartOrder derive_part_order(const topology::Topology& topology, const plan::Problem& problem) {
+  const plan::Blocks blocks(problem, topology.ranks());
+  std::vector<Bytes> parts;
+  for (int node = 0; node < topology.nodes(); ++node) parts.push_back(part_bytes(topology, blocks, node));
+  PartOrder near(parts, false);
+  const bool must_be_near = !problem.is_commutative || topology.distances().crowded_per_byte() > 0;
+  if (must_be_near || problem.counts.empty()) return near;
+  PartOrder far(parts, true);
+  return far.way() < near.way() ? far : near;
+}
+
+}  // namespace espalier::collectives
