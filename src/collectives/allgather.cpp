@@ -5,7 +5,8 @@
 //     node 1        └──[0]──► ──[0]──►      however much the nodes' data differ
 //
 // Leaders hold the data node by node, so that a node's blocks are one message however the ranks are placed. Under block
-// placement that is rank order already and the exchange runs in `output`; otherwise it runs in `scratch`.
+// placement that is rank order already and the exchange runs in `output`; otherwise, or where doubling goes by another
+// order of nodes (far first), it runs in `scratch`.
 
 #include "collectives/allgather.hpp"
 
@@ -14,6 +15,7 @@
 
 #include "collectives/in_flight.hpp"
 #include "collectives/node_order.hpp"
+#include "groups/far_first.hpp"
 #include "groups/rounds.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/collect.hpp"
@@ -55,11 +57,26 @@ std::vector<Round> derive_ring(const Builder& builder, const Problem& problem, c
   return rounds;
 }
 
-std::vector<Round> derive_rounds(const Builder& builder, const Problem& problem, const Choice& choice) {
-  const int node = builder.node().value, count = builder.topology().nodes();
+/// By positions, where doubling meets far partners first: nodes in that order.
+std::vector<int> derive_positions(int nodes, const Choice& choice) {
+  return goes_far_first(choice) ? groups::derive_far_first(nodes) : std::vector<int>{};
+}
+
+/// `position` of this node, and the nodes by position unless they are as numbered.
+std::vector<Round> derive_doubling(int position, int count, std::span<const int> node_at) {
+  std::vector<Round> rounds = groups::derive_recursive_doubling(position, count);
+  for (Round& round : rounds)
+    for (int* partner : {&round.to, &round.from})
+      if (!node_at.empty() && *partner >= 0) *partner = node_at[static_cast<std::size_t>(*partner)];
+  return rounds;
+}
+
+std::vector<Round> derive_rounds(const Builder& builder, const Problem& problem, const Choice& choice, int position,
+                                 std::span<const int> node_at) {
+  const int count = builder.topology().nodes();
   if (choice.between == Between::ring) return derive_ring(builder, problem, choice);
-  if (choice.between == Between::bruck) return groups::derive_bruck(node, count);
-  return groups::derive_recursive_doubling(node, count);
+  if (choice.between == Between::bruck) return groups::derive_bruck(position, count);
+  return derive_doubling(position, count, node_at);
 }
 
 /// Where nodes' data lie in the leaders' buffers.
@@ -167,42 +184,46 @@ void run_ring(const std::vector<Round>& rounds, std::size_t at_once, LeaderExcha
   }
 }
 
-void copy_to_rank_order(Builder& builder, const LeaderData& data) {
+void copy_to_rank_order(Builder& builder, const LeaderData& data, const Piece& piece) {
   if (data.buffer() == Buffer::output) return;
-  data.order.for_each_part(0, data.order.total(), [&](Bytes from, Bytes to, Bytes bytes) {
+  data.order.for_each_part(piece.begin, piece.bytes, [&](Bytes from, Bytes to, Bytes bytes) {
     builder.copy(Buffer::scratch, from, Buffer::output, to, bytes);
   });
 }
 
 void build_between_nodes(Builder& builder, const Problem& problem, const Choice& choice) {
   const topology::Topology& topology = builder.topology();
-  const LeaderData data{smp::NodeMajor(topology, problem)};
+  const std::vector<int> node_at = derive_positions(topology.nodes(), choice);
+  const LeaderData data{smp::NodeMajor(topology, problem, node_at)};
   const leaders::Speakers speakers(topology, problem, choice.leaders);
   const LocalRank leader = speakers.local_of(builder.node());
   const bool is_leader = builder.local() == leader;
   if (is_leader && data.buffer() == Buffer::scratch) builder.need_scratch(data.order.total());
-  const int node = builder.node().value;
+  const int position = data.order.position_of(builder.node());
   smp::collect_blocks(builder, choice, leader,
-                      smp::NodeBlocks::from(data.order.begin_of(node), topology, builder.node(), data.order),
+                      smp::NodeBlocks::from(data.order.begin_of(position), topology, builder.node(), data.order),
                       data.buffer());
 
-  smp::Spread spread(builder, choice, leader, data.buffer(), smp::Placement(data.order));
+  const bool is_late = is_spread_at_end(choice);
+  smp::Spread spread(builder, choice, leader, is_late ? Buffer::output : data.buffer(),
+                     is_late ? smp::Placement() : smp::Placement(data.order));
   const bool is_ring = choice.between == Between::ring;
   LeaderExchange exchange(builder, data, speakers, is_ring ? choice.segment : 0);
   const Pass pass = [&](const Piece& piece) {
-    if (piece.bytes > 0) spread.pass(piece.begin, piece.bytes);
+    if (piece.bytes > 0 && !is_late) spread.pass(piece.begin, piece.bytes);
+    if (is_leader) copy_to_rank_order(builder, data, piece);
   };
-  const std::vector<Round> rounds = derive_rounds(builder, problem, choice);
+  const std::vector<Round> rounds = derive_rounds(builder, problem, choice, position, node_at);
   builder.expect_steps(rounds.size() * steps_per_round);
-  const Piece own{data.begin({node, 1}), data.bytes({node, 1})};
+  const Piece own{data.begin({position, 1}), data.bytes({position, 1})};
   // The other way round a ring begins behind the first: if both shared the link in step, what they bring would come at
   // once, and the node be idle before.
   if (is_ring)
     run_ring(rounds, goes_both_ways(choice, topology.nodes()) ? 2 : 1, exchange, is_leader, own, pass);
   else
     run_exchange(rounds, exchange, is_leader, own, pass);
+  if (is_late && data.order.total() > 0) spread.pass(0, data.order.total());
   if (is_leader) exchange.finish_sends();
-  if (is_leader) copy_to_rank_order(builder, data);
   spread.end();
 }
 

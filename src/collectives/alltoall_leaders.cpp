@@ -11,22 +11,24 @@
 //
 // With groups of leaders (multi_group) each of g leaders of a node exchanges with every g-th other node; the leader of
 // such a node keeps no blocks for it in its window, the others do.
+//
+// What does not fit the windows goes in batches of nodes. Two of them are in the windows at once: while the messages of
+// one are on the wire, what the one before brought is taken.
 
 #include "collectives/alltoall_leaders.hpp"
 
 #include <algorithm>
+#include <deque>
 
 #include "base/bytes.hpp"
+#include "collectives/alltoall_layout.hpp"
 #include "collectives/in_flight.hpp"
-#include "collectives/masters.hpp"
-#include "groups/distances.hpp"
 #include "smp/operations.hpp"
 
 namespace espalier::collectives {
 
 using plan::Buffer;
 using plan::Builder;
-using plan::PairBlocks;
 using plan::Problem;
 using topology::Topology;
 
@@ -34,164 +36,118 @@ namespace {
 
 constexpr std::size_t sends_ahead = 16;
 
-plan::Choice with_groups(plan::Choice choice) {
-  if (choice.between != plan::Between::multi_group) choice.groups = 1;
-  return choice;
-}
-
-/// Sizes and places that every rank of a node works out alike.
-class Layout {
- public:
-  Layout(const Topology& topology, const Problem& problem, const plan::Choice& choice)
-      : topology_(topology),
-        problem_(problem),
-        blocks_(problem, topology.ranks()),
-        masters_(topology, problem, with_groups(choice)) {}
-
-  const PairBlocks& blocks() const { return blocks_; }
-  std::span<const Rank> ranks_on(int node) const { return topology_.ranks_on(NodeId(node)); }
-  /// Who on `node` exchanges with `peer`: leaders share the other nodes, and two nodes talk through leaders of the same
-  /// group, that is of the same rail.
-  Rank leader_of(int node, int peer) const { return masters_.of(node, group_of(node, peer)); }
-  bool leads(Rank rank, int peer) const {
-    const int node = topology_.node_of(rank).value;
-    return peer != node && leader_of(node, peer) == rank;
-  }
-
-  Bytes bytes_to_node(Rank from, int node) const {
-    if (problem_.counts.empty()) return problem_.bytes * static_cast<Bytes>(topology_.size_of(NodeId(node)));
-    Bytes sum = 0;
-    for (const Rank to : ranks_on(node)) sum += blocks_.bytes(from, to);
-    return sum;
-  }
-  Bytes message(int from, int to) const {
-    Bytes sum = 0;
-    for (const Rank rank : ranks_on(from)) sum += bytes_to_node(rank, to);
-    return sum;
-  }
-  /// Where in a rank's window its blocks for a node begin; for the number of nodes, where all end. It holds none for
-  /// nodes that the rank exchanges with itself.
-  Bytes window_begin(Rank owner, int node) const {
-    Bytes sum = 0;
-    for (int before = 0; before < node; ++before)
-      if (!leads(owner, before)) sum += bytes_to_node(owner, before);
-    return sum;
-  }
-  /// Where among a rank's blocks for its node the one of `to` begins.
-  Bytes begin_on_node(Rank from, Rank to) const {
-    if (problem_.counts.empty()) return problem_.bytes * static_cast<Bytes>(topology_.local_rank(to).value);
-    Bytes sum = 0;
-    for (const Rank rank : ranks_on(topology_.node_of(to).value)) {
-      if (rank == to) break;
-      sum += blocks_.bytes(from, rank);
-    }
-    return sum;
-  }
-  /// Where in a leader's window, behind its own blocks, the message of a node begins; for the number of nodes, the end.
-  Bytes incoming_begin(Rank leader, int node) const {
-    Bytes sum = window_begin(leader, topology_.nodes());
-    for (int before = 0; before < node; ++before)
-      if (leads(leader, before)) sum += message(before, topology_.node_of(leader).value);
-    return sum;
-  }
-
- private:
-  /// By how far apart the nodes are on a circle of all: every node has two others at each distance. Where those are
-  /// fewer than groups, by their sum, which leaves no group without work.
-  int group_of(int node, int peer) const {
-    const int nodes = topology_.nodes(), right = (peer - node + nodes) % nodes;
-    const bool has_distances = masters_.groups() <= nodes / 2;
-    return (has_distances ? std::min(right, nodes - right) - 1 : node + peer) % masters_.groups();
-  }
-
-  const Topology& topology_;
-  const Problem& problem_;
-  PairBlocks blocks_;
-  Masters masters_;
-};
-
 class LeaderSwap {
  public:
   LeaderSwap(Builder& builder, const Problem& problem, const plan::Choice& choice)
       : builder_(builder),
-        layout_(builder.topology(), problem, choice),
+        layout_(builder.topology(), problem, choice, count_batches(builder.topology(), problem, choice)),
         cells_(choice),
-        nodes_(builder.topology().nodes()),
         node_(builder.node().value),
-        distances_(groups::spread_distances(nodes_)),
-        receives_(builder, static_cast<std::size_t>(nodes_)),
+        receives_(builder),
         sends_(builder, sends_ahead) {}
 
   void run() {
     builder_.claim_window();
-    start_receives();
-    put_blocks();
-    send_messages();
-    get_from_neighbours();
-    for (std::size_t i = 0; i < distances_.size(); ++i) get_from_node(left(distances_[i]), static_cast<int>(i) + 1);
+    begin_batch(0);
+    for (int batch = 0; batch < layout_.batches(); ++batch) {
+      if (batch + 1 < layout_.batches()) begin_batch(batch + 1);
+      if (batch == 0) get_from_neighbours();
+      for (int number = layout_.first(batch); number < layout_.first(batch + 1); ++number) get_from_node(batch, number);
+      if (layout_.batches() > 2) smp::taken_post(builder_, batch);
+      bases_.pop_front();
+    }
     sends_.finish_all();
   }
 
  private:
-  bool leads(int peer) const { return layout_.leads(builder_.me(), peer); }
-  int left(int distance) const { return (node_ - distance + nodes_) % nodes_; }
-  Bytes output_begin(Rank from) const { return layout_.blocks().output_begin(from, builder_.me()); }
+  /// A batch's half of the cells, and what every neighbour's hold of it.
+  struct Base {
+    Bytes offset;
+    std::vector<AlltoallLayout::Places> places;  ///< by local rank
+  };
 
-  void start_receives() {
-    for (const int distance : distances_) {
-      const int from = left(distance);
-      if (leads(from))
-        receives_.add(builder_.recv(layout_.leader_of(from, node_), Buffer::window,
-                                    layout_.incoming_begin(builder_.me(), from), layout_.message(from, node_)));
-    }
+  bool leads(int number) const { return layout_.leads(builder_.me(), number); }
+  Bytes output_begin(Rank from) const { return layout_.blocks().output_begin(from, builder_.me()); }
+  static std::size_t index(int number) { return static_cast<std::size_t>(number); }
+  LocalRank local(Rank rank) const { return builder_.topology().local_rank(rank); }
+  const AlltoallLayout::Places& places_of(const Base& base, LocalRank rank) const {
+    return base.places[index(rank.value)];
+  }
+
+  // A rank's `ready` counts in the order of its program: its blocks of a batch, then, behind those of the next batch,
+  // the messages of this one.
+  int tick_of_blocks(int batch) const { return batch == 0 ? 0 : batch + layout_.first(batch - 1); }
+  int tick_of_message(int batch, int number) const { return number + std::min(batch + 1, layout_.batches() - 1) + 1; }
+
+  /// Everything of a batch up to its messages' being on the wire. Its half of the windows has been left by the batch
+  /// before the last.
+  void begin_batch(int batch) {
+    if (batch > 1) builder_.await_neighbours(plan::Flag::taken, static_cast<std::uint64_t>(batch - 1));
+    Base& base = bases_.emplace_back();
+    base.offset = static_cast<Bytes>(batch % 2) * (cells_.total() / 2);
+    for (const Rank rank : layout_.ranks_on(node_)) base.places.push_back(layout_.places(rank, batch));
+    start_receives(base, batch);
+    put_blocks(base, batch);
+    send_messages(base, batch);
+  }
+
+  void start_receives(const Base& base, int batch) {
+    const int begin = layout_.first(batch);
+    for (int number = begin; number < layout_.first(batch + 1); ++number)
+      if (const int from = layout_.left(node_, number); leads(number))
+        receives_.add(builder_.recv(layout_.leader_of(from, number), Buffer::window,
+                                    base.offset + places_of(base, builder_.local()).incoming[index(number - begin)],
+                                    layout_.message(from, node_)));
   }
 
   // In one go, whatever the size of a cell: all cells together are the piece.
-  void put_blocks() {
+  void put_blocks(const Base& base, int batch) {
     smp::JoinedPuts puts(builder_, cells_);
     const Rank me = builder_.me();
-    Bytes offset = 0;
-    for (int node = 0; node < nodes_; ++node) {
-      if (leads(node)) continue;
-      for (const Rank to : layout_.ranks_on(node)) {
+    Bytes offset = base.offset;
+    for (const int number : layout_.ascending(node_, batch)) {
+      if (leads(number)) continue;
+      for (const Rank to : layout_.ranks_on(layout_.right(node_, number))) {
         const Bytes bytes = layout_.blocks().bytes(me, to);
         if (to != me) puts.add(0, {Buffer::input, layout_.blocks().input_begin(me, to), bytes}, offset);
         offset += bytes;
       }
     }
     puts.flush();
-    if (builder_.node_size() > 1) smp::pair_sync(builder_, builder_.local(), 0);
+    if (builder_.node_size() > 1) smp::pair_sync(builder_, builder_.local(), tick_of_blocks(batch));
   }
 
-  void send_messages() {
-    Bytes total = 0, begin = 0;
-    for (int node = 0; node < nodes_; ++node)
-      if (leads(node)) total += layout_.message(node_, node);
-    builder_.need_scratch(total);
-    for (const int distance : distances_) {
-      const int to = (node_ + distance) % nodes_;
-      if (!leads(to)) continue;
+  void send_messages(const Base& base, int batch) {
+    bool have_put = false;  // the neighbours, as far as this rank has looked
+    for (int number = layout_.first(batch); number < layout_.first(batch + 1); ++number) {
+      if (!leads(number)) continue;
+      const int to = layout_.right(node_, number);
       const Bytes bytes = layout_.message(node_, to);
-      collect_message(to, begin);
+      builder_.need_scratch(collected_ + bytes);
+      collect_message(base, batch, number, have_put);
+      have_put = true;
       sends_.make_room();
-      sends_.add(builder_.send(layout_.leader_of(to, node_), Buffer::scratch, begin, bytes));
-      begin += bytes;
+      sends_.add(builder_.send(layout_.leader_of(to, number), Buffer::scratch, collected_, bytes));
+      collected_ += bytes;
     }
+    if (batch == 0) have_put_first_ = have_put;
   }
 
-  void collect_message(int node, Bytes offset) {
+  void collect_message(const Base& base, int batch, int number, bool have_put) {
+    const int to = layout_.right(node_, number);
+    Bytes offset = collected_;
     for (const Rank from : layout_.ranks_on(node_)) {
-      const LocalRank owner = builder_.topology().local_rank(from);
-      const Bytes bytes = layout_.bytes_to_node(from, node);
-      if (from != builder_.me() && !have_neighbours_put_) smp::pair_sync(builder_, owner, 0);
+      const LocalRank owner = local(from);
+      const Bytes bytes = layout_.bytes_to_node(from, to);
+      if (from != builder_.me() && !have_put) smp::pair_sync(builder_, owner, tick_of_blocks(batch));
       if (from == builder_.me())
-        copy_own_blocks(node, offset);
+        copy_own_blocks(to, offset);
       else
-        smp::receiver_get(builder_, cells_, owner, 0, layout_.window_begin(from, node),
+        smp::receiver_get(builder_, cells_, owner, 0,
+                          base.offset + places_of(base, owner).own[index(number - layout_.first(batch))],
                           {Buffer::scratch, offset, bytes});
       offset += bytes;
     }
-    have_neighbours_put_ = true;
   }
 
   void copy_own_blocks(int node, Bytes offset) {
@@ -206,25 +162,27 @@ class LeaderSwap {
   void get_from_neighbours() {
     const Rank me = builder_.me();
     for (const Rank from : layout_.ranks_on(node_)) {
-      const LocalRank owner = builder_.topology().local_rank(from);
+      const LocalRank owner = local(from);
       const Bytes bytes = layout_.blocks().bytes(from, me);
       if (from == me) {
         builder_.copy(Buffer::input, layout_.blocks().input_begin(me, me), Buffer::output, output_begin(me), bytes);
         continue;
       }
-      if (!have_neighbours_put_) smp::pair_sync(builder_, owner, 0);
-      smp::receiver_get(builder_, cells_, owner, 0, layout_.window_begin(from, node_) + layout_.begin_on_node(from, me),
+      if (!have_put_first_) smp::pair_sync(builder_, owner, 0);
+      smp::receiver_get(builder_, cells_, owner, 0,
+                        places_of(bases_.front(), owner).on_node + layout_.begin_on_node(from, me),
                         {Buffer::output, output_begin(from), bytes});
     }
   }
 
-  /// Takes this rank's blocks out of the message of another node, the `number`-th to be waited for.
-  void get_from_node(int node, int number) {
-    const Rank leader = layout_.leader_of(node_, node);
-    const LocalRank owner = builder_.topology().local_rank(leader);
-    if (leads(node)) receives_.finish_oldest();
-    if (builder_.node_size() > 1) smp::pair_sync(builder_, owner, number);
-    Bytes offset = layout_.incoming_begin(leader, node);
+  /// Takes this rank's blocks out of another node's message.
+  void get_from_node(int batch, int number) {
+    const int node = layout_.left(node_, number);
+    const LocalRank owner = local(layout_.leader_of(node_, number));
+    const Base& base = bases_.front();
+    if (leads(number)) receives_.finish_oldest();
+    if (builder_.node_size() > 1) smp::pair_sync(builder_, owner, tick_of_message(batch, number));
+    Bytes offset = base.offset + places_of(base, owner).incoming[index(number - layout_.first(batch))];
     for (const Rank from : layout_.ranks_on(node)) {
       smp::receiver_get(builder_, cells_, owner, 0, offset + layout_.begin_on_node(from, builder_.me()),
                         {Buffer::output, output_begin(from), layout_.blocks().bytes(from, builder_.me())});
@@ -233,14 +191,14 @@ class LeaderSwap {
   }
 
   Builder& builder_;
-  Layout layout_;
+  AlltoallLayout layout_;
   smp::Cells cells_;
-  int nodes_;
   int node_;
-  std::vector<int> distances_;  ///< of the nodes on the right that it sends to, and on the left, in turn
   InFlight receives_;
   InFlight sends_;
-  bool have_neighbours_put_ = false;
+  std::deque<Base> bases_;  ///< of the batches that are in the windows
+  Bytes collected_ = 0;     ///< bytes of messages in scratch
+  bool have_put_first_ = false;
 };
 
 }  // namespace
@@ -252,12 +210,9 @@ void build_alltoall_leaders(Builder& builder, const Problem& problem, const plan
 std::string why_no_alltoall_leaders(const Topology& topology, const Problem& problem, const plan::Choice& choice) {
   if (topology.nodes() == 1) return "one node has no leaders that exchange: use pairwise";
   if (choice.within != plan::Within::cells) return "leaders exchange what lies in cells: use within=cells";
-  const Layout layout(topology, problem, choice);
-  Bytes most = 0;
-  for (const Rank rank : topology.by_node()) most = std::max(most, layout.incoming_begin(rank, topology.nodes()));
-  const Bytes room = choice.cell * static_cast<Bytes>(choice.cells);
-  if (most <= room) return "";
-  return "a rank's cells would have to hold " + format_bytes(most) + " at once: use pairwise, or more cells";
+  if (count_batches(topology, problem, choice) > 0) return "";
+  return "a rank's cells of " + format_bytes(choice.cell * static_cast<Bytes>(choice.cells)) +
+         " do not hold even a few nodes' blocks at once: use pairwise, or more cells";
 }
 
 }  // namespace espalier::collectives

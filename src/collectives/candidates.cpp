@@ -1,6 +1,7 @@
 #include "collectives/candidates.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <string_view>
 
@@ -70,6 +71,7 @@ class Candidates {
     }
     choice.radix = Choice{}.radix;
     choice.segment = 0;
+    if (can_go_far_first(algorithm)) vary_within(far_first(choice));
     choice.connections = 1;
     if (knobs.find("connections=") != knobs.npos && can_take_turns()) vary_within(choice);
   }
@@ -80,6 +82,17 @@ class Candidates {
   static Choice gathered_by_bruck(Choice choice) {
     choice.exchange = plan::Exchange::bruck;
     return choice;
+  }
+
+  static Choice far_first(Choice choice) {
+    choice.order = plan::Order::depth;
+    return choice;
+  }
+
+  /// Of few nodes none is far, and those beyond a power of two would bring all they have at the end.
+  bool can_go_far_first(const Algorithm& algorithm) const {
+    return problem_.operation == Operation::allgather && algorithm.between == Between::recursive_doubling &&
+           topology_.nodes() > many_nodes && std::has_single_bit(static_cast<unsigned>(topology_.nodes()));
   }
 
   /// Round a ring of leaders equal blocks keep in step by themselves.

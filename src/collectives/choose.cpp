@@ -9,6 +9,7 @@
 #include "collectives/candidates.hpp"
 #include "collectives/crowding.hpp"
 #include "collectives/estimate.hpp"
+#include "collectives/node_order.hpp"
 #include "collectives/registry.hpp"
 
 namespace espalier::collectives {
@@ -65,6 +66,7 @@ const Estimated* find_nearer_as_good(const Topology& topology, const Problem& pr
 /// "chain in segments of 64K, through cells"; "multi_group of 4 groups through cells".
 std::string describe(const Topology& topology, plan::Operation operation, const Choice& choice) {
   std::string text = name(choice.between);
+  if (goes_far_first(choice)) text += ", far partners first,";
   const std::string_view knobs = find_algorithm(operation, choice.between).knobs;
   if (topology.nodes() > 1 && knobs.find("groups=") != knobs.npos)
     text += " of " + std::to_string(choice.groups) + (choice.groups == 1 ? " group" : " groups");

@@ -5,8 +5,8 @@
 namespace espalier::collectives {
 namespace {
 
-constexpr int supposed_neighbours = 8;
-constexpr double supposed_oversubscription = 2;
+constexpr int supposed_neighbours = 8, supposed_group = 64;
+constexpr double supposed_oversubscription = 2, supposed_among_groups = 4;
 constexpr double supposed_latency = 2.04;  // Subramoni et al., Table II: 1.57 µs below one switch
 
 }  // namespace
@@ -25,7 +25,8 @@ bool is_supposed(const topology::Topology& topology) {
 
 Crowding expected_crowding(const topology::Topology& topology, const cost::Parameters& parameters) {
   if (!is_supposed(topology)) return known_crowding(topology);
-  return {supposed_neighbours, supposed_oversubscription / parameters.link_rate, supposed_latency};
+  return {supposed_neighbours, supposed_oversubscription / parameters.link_rate, supposed_latency, supposed_group,
+          supposed_among_groups / parameters.link_rate};
 }
 
 }  // namespace espalier::collectives

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collectives/alltoall_layout.hpp"
 #include "collectives/group_data.hpp"
 #include "collectives/scene.hpp"
 
@@ -216,7 +217,15 @@ double estimate_group_alltoall(const Scene& s) {
   const double exchange =
       std::max(peers * fetch + s.network.serial(per_pair), fetch + s.network.at_once(s.nodes - 1, per_pair));
   return s.node.put((s.ranks - 1) * s.bytes) + s.node.flag() + exchange + s.network.delay() + s.node.flag() +
-         s.elsewhere() * s.node.get(s.bytes) + (s.on_node - 1) * s.node.get(s.bytes) + s.node.copy(s.bytes);
+         s.elsewhere() * s.node.get(s.bytes) + (s.on_node - 1) * s.node.get(s.bytes) + s.node.copy(s.bytes) +
+         batches_time(s);
+}
+
+double batches_time(const Scene& s) {
+  const int batches = count_batches(s.topology, s.problem, s.choice);
+  if (batches <= 1) return 0;
+  const double runs = s.nodes / 8.0;  // of consecutive nodes (alltoall_layout.hpp)
+  return (batches - 1) * 3 * s.node.flag() + runs * s.node.put(1);
 }
 
 /// Masters fold for one node after the other; what is folded is on its way meanwhile.

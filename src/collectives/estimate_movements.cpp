@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "collectives/alltoall_layout.hpp"
+#include "collectives/node_order.hpp"
 #include "collectives/scene.hpp"
 #include "groups/rounds.hpp"
 
@@ -103,6 +105,49 @@ double ring_time(const Scene& s, const NodeData& data) {
 /// Data that lie node by node must be put into rank order, or taken out of it, rank by rank.
 double reorder_time(const Scene& s, double blocks) { return s.is_blocked ? 0 : blocks * s.node.copy(s.bytes); }
 
+/// An allgather's leader has `bytes` that are in the order of ranks, or in so many runs of another order: rank by rank
+/// where nodes' blocks do not follow each other, node by node where far ones come first.
+double runs_of(const Scene& s, double bytes) {
+  const double run = s.is_blocked ? s.of_node() : s.bytes;
+  return !s.is_blocked || goes_far_first(s.choice) ? std::max(1.0, bytes / run) : 1;
+}
+
+/// What it copies of them into its own result, and what others take longer for taking them run by run.
+double own_copy(const Scene& s, double bytes) {
+  const bool is_apart = !s.is_blocked || goes_far_first(s.choice);
+  return is_apart ? runs_of(s, bytes) * s.node.copy(bytes / runs_of(s, bytes)) : 0;
+}
+double taking_apart(const Scene& s, double bytes) {
+  const bool is_single_copy = s.choice.within == Within::single_copy;
+  const double one = is_single_copy ? s.is.single_copy.fixed + (s.on_node - 2) * s.is.together : s.is.get.fixed;
+  return s.on_node == 1 ? 0 : (runs_of(s, bytes) - 1) * (one + s.is.step);
+}
+
+/// Rounds of doubling or of Bruck; what has come is spread while the next is on its way.
+double doubling_time(const Scene& s, const NodeData& data) {
+  const auto round = [&](int distance, int sent, int passed) {
+    const double wire = s.message_to(distance, data.of(sent, s.nodes)), come = data.of(passed, s.nodes);
+    const double own = s.is.overhead + own_copy(s, come);
+    if (is_spread_at_end(s.choice)) return std::max(wire, own) + s.handing_over;
+    const double reader = s.node.spread_reader(come) + taking_apart(s, come);
+    return std::max({wire, own + s.node.spread_writer(come), reader}) + s.handing_over;
+  };
+  const bool is_doubling = s.choice.between == Between::recursive_doubling;
+  const int rest = s.nodes - (1 << (cost::rounds_of(s.nodes + 1) - 1));  // beyond the last power of two
+  const int reached = is_doubling ? s.nodes - rest : s.nodes;
+  double time = 0;
+  int passed = 1;
+  for (int has = 1; has < reached; has *= 2) {
+    const int sent = std::min(has, reached - has);
+    time += round(goes_far_first(s.choice) ? reached / (2 * has) : has, sent, passed);
+    passed = sent;
+  }
+  if (is_doubling && rest > 0) time += round(0, 1, 1) + round(0, s.nodes, passed), passed = s.nodes - 1;
+  const double last = data.of(passed, s.nodes);
+  if (is_spread_at_end(s.choice)) return time + own_copy(s, last) + s.node.spread(data.all);
+  return time + std::max(s.node.spread(last) + taking_apart(s, last), s.node.spread_writer(last) + own_copy(s, last));
+}
+
 /// Messages in which the blocks of one node travel: segments, where there are any.
 double messages_of_node(const Scene& s) {
   const bool is_cut = s.choice.segment > 0 && s.choice.between != Between::pairwise;
@@ -187,25 +232,10 @@ double estimate_allgather(const Scene& s) {
   if (s.nodes == 1) return s.node.exchange(s.bytes);
   if (s.choice.between == Between::gather_based) return estimate_gather_based_allgather(s);
   if (has_groups(s.choice.between)) return estimate_group_allgather(s);
-  const double begin = s.node.collect(s.bytes), end = reorder_time(s, s.ranks);
+  const double begin = s.node.collect(s.bytes);
   const NodeData data = node_data(s);
-  if (s.choice.between == Between::ring) return begin + ring_time(s, data) + end;
-  const auto round = [&](int distance, int sent, int passed) {
-    const double wire = s.message_to(distance, data.of(sent, s.nodes)), run = data.of(passed, s.nodes);
-    return std::max({wire, s.is.overhead + s.node.spread_writer(run), s.node.spread_reader(run)}) + s.handing_over;
-  };
-  const bool is_doubling = s.choice.between == Between::recursive_doubling;
-  const int rest = s.nodes - (1 << (cost::rounds_of(s.nodes + 1) - 1));  // beyond the last power of two
-  const int reached = is_doubling ? s.nodes - rest : s.nodes;
-  double time = begin;
-  int passed = 1;
-  for (int has = 1; has < reached; has *= 2) {
-    const int sent = std::min(has, reached - has);
-    time += round(has, sent, passed);
-    passed = sent;
-  }
-  if (is_doubling && rest > 0) time += round(0, 1, 1) + round(0, s.nodes, passed), passed = s.nodes - 1;
-  return time + s.node.spread(data.of(passed, s.nodes)) + end;
+  if (s.choice.between == Between::ring) return begin + ring_time(s, data) + reorder_time(s, s.ranks);
+  return begin + doubling_time(s, data);
 }
 
 double estimate_alltoall(const Scene& s) {
@@ -217,7 +247,7 @@ double estimate_alltoall(const Scene& s) {
     const double exchange =
         (s.nodes - 1) * std::max({fetch, s.network.serial(per_pair), s.network.carried(per_pair) / (s.nodes - 1)});
     return s.node.put(s.elsewhere() * s.bytes) + s.node.flag() + exchange + s.network.delay() + s.node.flag() +
-           s.elsewhere() * s.node.get(s.bytes) + s.node.swap(s.bytes);
+           s.elsewhere() * s.node.get(s.bytes) + s.node.swap(s.bytes) + batches_time(s);
   }
   const double own = s.node.swap(s.bytes) + 2 * s.elsewhere() * s.is.overhead;
   if (s.choice.connections == 1)

@@ -16,7 +16,17 @@ trees::Layout derive_layout(const topology::Topology& topology, const plan::Prob
 trees::Order derive_node_order(const topology::Topology& topology, const plan::Problem& problem,
                                const plan::Choice& choice);
 
-/// The same for building programs: derived once per topology. The topology must outlive it.
+/// Doubling that meets its far partners first, by choice and not because of what is known (groups/far_first.hpp).
+constexpr bool goes_far_first(const plan::Choice& choice) {
+  return choice.between == plan::Between::recursive_doubling && choice.order == plan::Order::depth;
+}
+/// Then what comes is in many runs. Under single copy each would be a call of the system for every neighbour: the
+/// leader puts its own result in order meanwhile, and in the end neighbours copy all of that at once.
+constexpr bool is_spread_at_end(const plan::Choice& choice) {
+  return goes_far_first(choice) && choice.within == plan::Within::single_copy;
+}
+
+/// `derive_node_order` for building programs: derived once per topology. The topology must outlive it.
 class NodeOrder {
  public:
   NodeOrder(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);

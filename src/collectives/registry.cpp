@@ -39,6 +39,7 @@ constexpr const char* knomial_knobs = "radix=2..64 " WITHIN STORES LEADERS ORDER
 constexpr const char* scatter_allgather_knobs = "radix=2..64 exchange=ring|bruck " WITHIN STORES LEADERS ORDER;
 constexpr const char* ring_knobs = "segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
 constexpr const char* exchange_knobs = WITHIN STORES LEADERS;
+constexpr const char* doubling_knobs = WITHIN STORES LEADERS " order=auto|depth";
 constexpr const char* rooted_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
 constexpr const char* rooted_flat_knobs = "segment=0|1K..1G " WITHIN STORES LEADERS;
 constexpr const char* pairwise_knobs = WITHIN STORES;  // every rank speaks for itself
@@ -130,8 +131,9 @@ constexpr Algorithm table[] = {
      ring_knobs, build_allgather},
     {"allgather_recursive_doubling", Operation::allgather, Between::recursive_doubling,
      "Thakur, Rabenseifner, Gropp 2005, section 4.1",
-     "leaders swap all they have at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two)",
-     exchange_knobs, build_allgather},
+     "leaders swap all they have at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two); far "
+     "first (order=depth) at N/2, N/4, …, 1, with a copy more",
+     doubling_knobs, build_allgather},
     {"allgather_bruck", Operation::allgather, Between::bruck, "Bruck et al. 1997",
      "leaders send all they have 2^k nodes to the left, ceil(log2 N) rounds for any N", exchange_knobs,
      build_allgather},

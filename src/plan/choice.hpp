@@ -56,12 +56,12 @@ enum class Leaders : std::uint8_t {
 };
 
 /// Which node sits where in a tree or ring between nodes, where something is known of the network
-/// (topology/distances.hpp, trees/order.hpp). Where nothing is known all but `bine` are `natural`.
+/// (topology/distances.hpp, trees/order.hpp). Trees where nothing is known: all but `bine` are `natural`.
 enum class Order : std::uint8_t {
   best,     ///< whichever of the next three promises to be quickest
   natural,  ///< from the root's node on, as nodes are numbered
   breadth,  ///< near and fast nodes first where most wait for them
-  depth,    ///< whole subtrees close together
+  depth,    ///< whole subtrees close together; of an exchange that doubles: far partners first (groups/far_first.hpp)
   bine,     ///< as nodes are numbered, with few far messages whatever the network (trees/bine.hpp)
 };
 

@@ -11,24 +11,29 @@
 namespace espalier::smp {
 
 /// The blocks of all ranks, one behind the other, node by node: then a node's blocks are one stretch however the ranks
-/// are placed. O(1) to make without counts, O(ranks) with. The topology must outlive it.
+/// are placed. Nodes follow each other as they are numbered, or as `node_at` says, position by position; below, a
+/// node's position is its number unless there is such an order. O(1) to make without counts and without an order,
+/// O(ranks) with. The topology must outlive it.
 class NodeMajor {
  public:
-  NodeMajor(const topology::Topology& topology, const plan::Problem& problem);
+  NodeMajor(const topology::Topology& topology, const plan::Problem& problem, std::span<const int> node_at = {});
 
   /// The same blocks in rank order.
   const plan::Blocks& in_rank_order() const { return blocks_; }
   /// Both orders are one: a stretch of one is a stretch of the other.
-  bool is_rank_order() const { return topology_.is_blocked(); }
+  bool is_rank_order() const { return ranks_.empty() && topology_.is_blocked(); }
 
-  /// Where the blocks of the first `ranks_before` ranks of by_node() end.
+  int position_of(NodeId node) const { return ranks_.empty() ? node.value : position_of_[index(node.value)]; }
+  /// On the nodes of the positions before this one.
+  int ranks_before(int position) const {
+    return ranks_.empty() ? topology_.ranks_before(NodeId(position)) : ranks_before_[index(position)];
+  }
+  /// Where the blocks of the first `ranks_before` ranks of this order end.
   Bytes begin(int ranks_before) const {
     return begin_.empty() ? static_cast<Bytes>(ranks_before) * block_ : begin_[static_cast<std::size_t>(ranks_before)];
   }
-  /// Where a node's blocks begin; for the number of nodes, where the last one's end.
-  Bytes begin_of(int node) const {
-    return node == topology_.nodes() ? total() : begin(topology_.ranks_before(NodeId(node)));
-  }
+  /// Where the blocks of the node at a position begin; for the number of nodes, where the last one's end.
+  Bytes begin_of(int position) const { return position == topology_.nodes() ? total() : begin(ranks_before(position)); }
   Bytes total() const { return begin(topology_.ranks()); }
 
   /// Calls `part(from, to, bytes)` for each maximal run of a stretch of this order that is one run in rank order as
@@ -37,13 +42,19 @@ class NodeMajor {
   void for_each_part(Bytes offset, Bytes bytes, Part part) const;
 
  private:
-  Bytes rank_begin(int index) const { return blocks_.begin(topology_.by_node()[static_cast<std::size_t>(index)]); }
+  static std::size_t index(int number) { return static_cast<std::size_t>(number); }
+  void put_in_order(std::span<const int> node_at);
+  std::span<const Rank> ranks() const { return ranks_.empty() ? topology_.by_node() : std::span<const Rank>(ranks_); }
+  Bytes rank_begin(int place) const { return blocks_.begin(ranks()[index(place)]); }
   int index_at(Bytes offset) const;
 
   const topology::Topology& topology_;
   plan::Blocks blocks_;
   Bytes block_;
-  std::vector<Bytes> begin_;  ///< empty when all blocks are equal
+  std::vector<Bytes> begin_;       ///< empty when all blocks are equal
+  std::vector<Rank> ranks_;        ///< empty where nodes are in the order of their numbers, as the next two are
+  std::vector<int> position_of_;   ///< by node
+  std::vector<int> ranks_before_;  ///< by position
 };
 
 template <class Part>
@@ -104,7 +115,7 @@ class NodeBlocks {
  private:
   NodeBlocks(const topology::Topology& topology, NodeId node, const NodeMajor& order, Bytes base, bool is_packed)
       : ranks_(topology.ranks_on(node)),
-        first_(topology.ranks_before(node)),
+        first_(order.ranks_before(order.position_of(node))),
         order_(order),
         base_(base),
         is_packed_(is_packed) {}

@@ -183,13 +183,19 @@ Topology make_wide(int nodes, int on_node) {
   return make_blocks(nodes, on_node).with_distances(known.with_trunks({leaf_of, trunks}));
 }
 
-// 512 ranks, 1K, simulated: doubling 98, 227 and 403 us, a ring 125, 147 and 144.
-TEST(Choose, DoublesFarOnlyWhereItKnowsThatTheCablesAreWide) {
+// 512 ranks, 1K, simulated: doubling 98, 227 and 403 us, far first 121, 140 and 155, a ring 125, 147 and 144; 4K: a
+// ring 274, 319 and 274, far first 429, 498 and 572.
+TEST(Choose, SendsMuchToFarNodesOnlyWhereItKnowsThatTheCablesAreWide) {
   const Problem problem = make_problem(static_cast<int>(Operation::allgather), 1 << 10);
-  EXPECT_EQ(choose(make_blocks(64, 8), problem).between, Between::ring);
+  const Problem longer = make_problem(static_cast<int>(Operation::allgather), 4 << 10);
   const auto rates_only = topology::Distances::from_rates(std::vector<std::uint64_t>(64));
-  EXPECT_EQ(choose(make_blocks(64, 8).with_distances(rates_only), problem).between, Between::ring);
+  for (const Topology& unknown : {make_blocks(64, 8), make_blocks(64, 8).with_distances(rates_only)}) {
+    EXPECT_EQ(choose(unknown, problem).between, Between::recursive_doubling);
+    EXPECT_EQ(choose(unknown, problem).order, plan::Order::depth) << "far first";
+    EXPECT_EQ(choose(unknown, longer).between, Between::ring);
+  }
   EXPECT_EQ(choose(make_wide(64, 8), problem).between, Between::recursive_doubling);
+  EXPECT_EQ(choose(make_wide(64, 8), problem).order, plan::Order::best);
   EXPECT_EQ(choose(make_blocks(8, 1), problem).between, choose(make_wide(8, 1), problem).between) << "one switch";
 }
 

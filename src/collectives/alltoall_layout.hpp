@@ -1,0 +1,78 @@
+#pragma once
+// Sizes and places of an all-to-all between leaders that all ranks of a node work out alike.
+
+#include <span>
+#include <vector>
+
+#include "collectives/masters.hpp"
+#include "plan/blocks.hpp"
+#include "plan/choice.hpp"
+#include "topology/topology.hpp"
+
+namespace espalier::collectives {
+
+/// How many batches the other nodes are dealt into so that what a rank's cells must hold at once fits them: one when
+/// all of it does, else as many as make each fit half of the cells; 0 when no number does. Every rank finds the same.
+/// O(batches), with counts O(ranks²) for each number tried.
+int count_batches(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
+
+/// The other nodes of a node are numbered by how far they are to its right, in an order that spreads the partners of
+/// consecutive numbers over the network (groups/distances.hpp), batch by batch:
+///
+///     distances  1 … 8 | 9 … 16 | 17 … 24 | …       of 2 batches runs 1, 3, 5, … are the first, runs 2, 4, … the
+///     second
+///
+/// In runs, because blocks for consecutive nodes are one run of a caller's input. The messages of a number go from each
+/// node to the one that far to the right, from and to the leader of the same group.
+class AlltoallLayout {
+ public:
+  /// What one rank's cells hold of a batch, and where: its blocks, node by node, for those of the batch that others
+  /// send for, in the first batch for its own node as well; then what comes for it.
+  struct Places {
+    std::vector<Bytes> own;       ///< by number, from the batch's first on: where the blocks for that node begin
+    std::vector<Bytes> incoming;  ///< where the message of that number begins, if the rank receives it
+    Bytes on_node = 0;            ///< where the blocks for its own node begin
+    Bytes end = 0;
+  };
+  /// Stands for the own node among numbers.
+  static constexpr int here = -1;
+
+  /// The arguments must outlive it.
+  AlltoallLayout(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
+                 int batches);
+
+  const plan::PairBlocks& blocks() const { return blocks_; }
+  int batches() const { return static_cast<int>(first_.size()) - 1; }
+  /// The first number of a batch; of the one behind the last: how many numbers there are.
+  int first(int batch) const { return first_[static_cast<std::size_t>(batch)]; }
+  int right(int node, int number) const {
+    return number == here ? node : (node + distance(number)) % topology_.nodes();
+  }
+  int left(int node, int number) const { return (node - distance(number) + topology_.nodes()) % topology_.nodes(); }
+
+  std::span<const Rank> ranks_on(int node) const { return topology_.ranks_on(NodeId(node)); }
+  Rank leader_of(int node, int number) const { return masters_.of(node, number % masters_.groups()); }
+  bool leads(Rank rank, int number) const {
+    return number != here && leader_of(topology_.node_of(rank).value, number) == rank;
+  }
+
+  Bytes bytes_to_node(Rank from, int node) const;
+  Bytes message(int from, int to) const;
+  /// Where among a rank's blocks for its node the one of `to` begins.
+  Bytes begin_on_node(Rank from, Rank to) const;
+  Places places(Rank rank, int batch) const;
+  /// The numbers of a batch in the ascending order of the nodes on this node's right, and in the first batch itself.
+  std::vector<int> ascending(int node, int batch) const;
+
+ private:
+  int distance(int number) const { return distances_[static_cast<std::size_t>(number)]; }
+
+  const topology::Topology& topology_;
+  const plan::Problem& problem_;
+  plan::PairBlocks blocks_;
+  Masters masters_;
+  std::vector<int> distances_;  ///< by number
+  std::vector<int> first_;
+};
+
+}  // namespace espalier::collectives

@@ -1,0 +1,118 @@
+// Exchanges whose form depends on there being many nodes: in batches, and far partners first.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "collectives/alltoall_layout.hpp"
+#include "collectives/build.hpp"
+#include "collectives/choose.hpp"
+#include "collectives/registry.hpp"
+#include "verify/specimen.hpp"
+
+namespace espalier::collectives {
+namespace {
+
+using plan::Choice;
+using plan::Op;
+using plan::Operation;
+using plan::Plan;
+using plan::Problem;
+using plan::Step;
+using topology::Topology;
+
+enum class Mapping { blocks, cyclic, uneven };
+
+Topology place(int nodes, int on_node, Mapping mapping = Mapping::blocks) {
+  std::vector<int> node_of;
+  for (int r = 0; r < nodes * on_node; ++r) node_of.push_back(mapping == Mapping::cyclic ? r % nodes : r / on_node);
+  if (mapping == Mapping::uneven) node_of.erase(node_of.begin() + 1);
+  return Topology::from_nodes(node_of, {.single_copy = true});
+}
+
+void expect_proved(const Topology& topology, const Problem& problem, const std::string& text) {
+  SCOPED_TRACE(text + " on " + std::to_string(topology.ranks()) + " ranks, " + std::to_string(problem.bytes) + " B");
+  const Choice choice = parse_choice(problem.operation, text);
+  ASSERT_EQ(why_invalid(topology, problem, choice), "");
+  verify::Outcome outcome;
+  verify::prove({topology, problem, choice}, outcome);
+  for (const auto& failure : outcome.failures)
+    ADD_FAILURE() << to_string(failure.violation) << "\n  " << failure.reproducer;
+}
+
+/// Blocks of 0 to 28 bytes.
+std::vector<Bytes> uneven_counts(int ranks) {
+  std::vector<Bytes> counts(static_cast<std::size_t>(ranks * ranks));
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = i * 5 % 8 * 4;
+  return counts;
+}
+
+TEST(AlltoallInBatches, IsRightWithHoweverManyBatches) {
+  for (const Mapping mapping : {Mapping::blocks, Mapping::cyclic, Mapping::uneven})
+    for (const auto& [nodes, on_node] : {std::pair{20, 2}, {26, 3}, {33, 1}})
+      for (const char* text : {"flat,cell=1K,cells=1", "flat,cell=2K,cells=1", "multi_group,groups=2,cell=4K,cells=1",
+                               "multi_group,groups=3,cell=1K,cells=2"}) {
+        const Topology topology = place(nodes, on_node, mapping);
+        Problem problem{Operation::alltoall, 16};
+        const Choice choice = parse_choice(problem.operation, text);
+        if (count_batches(topology, problem, choice) > 0) expect_proved(topology, problem, text);
+        problem.counts = uneven_counts(topology.ranks());
+        if (count_batches(topology, problem, choice) > 0) expect_proved(topology, problem, text);
+      }
+}
+
+TEST(AlltoallInBatches, HasAsManyAsTheCellsNeed) {
+  const auto batches = [](const char* text, Bytes bytes) {
+    return count_batches(place(33, 4), {Operation::alltoall, bytes}, parse_choice(Operation::alltoall, text));
+  };
+  EXPECT_EQ(batches("flat,cell=64K,cells=1", 64), 1);
+  EXPECT_EQ(batches("flat,cell=32K,cells=1", 64), 4) << "two at once";
+  EXPECT_EQ(batches("flat,cell=8K,cells=1", 64), 0) << "not even eight nodes' blocks fit a half";
+  EXPECT_EQ(batches("multi_group,groups=4,cell=32K,cells=1", 64), 1) << "four leaders' cells hold what comes";
+}
+
+TEST(AlltoallInBatches, SendsNoMoreMessages) {
+  const auto sends = [](const char* text) {
+    const Problem problem{Operation::alltoall, 64};
+    const Plan plan = build_plan(place(33, 4), problem, parse_choice(problem.operation, text));
+    std::map<int, int> sends;
+    for (std::size_t r = 0; r < plan.programs.size(); ++r)
+      for (const Step& step : plan.programs[r].steps) sends[static_cast<int>(r / 4)] += step.op() == Op::send;
+    return sends;
+  };
+  EXPECT_EQ(sends("flat,cell=32K,cells=1"), sends("flat,cell=64K,cells=1"));
+}
+
+TEST(AlltoallInBatches, IsChosenWhereShortBlocksFillTheCellsOfManyNodes) {
+  EXPECT_EQ(choose(place(512, 8), {Operation::alltoall, 64}).between, plan::Between::multi_group);
+}
+
+TEST(FarFirst, IsRightForEveryNumberOfNodes) {
+  for (const Mapping mapping : {Mapping::blocks, Mapping::cyclic, Mapping::uneven})
+    for (const int nodes : {2, 3, 4, 7, 16, 21, 32})
+      for (const char* text :
+           {"recursive_doubling,order=depth,cell=128,cells=2", "recursive_doubling,order=depth,within=single_copy"}) {
+        const Topology topology = place(nodes, 3, mapping);
+        Problem problem{Operation::allgather, 40};
+        expect_proved(topology, problem, text);
+        for (int r = 0; r < topology.ranks(); ++r) problem.counts.push_back(static_cast<Bytes>(r * 7 % 5 * 30));
+        expect_proved(topology, problem, text);
+      }
+}
+
+TEST(FarFirst, SendsLessTheFartherItGoes) {
+  const Plan plan = build_plan(place(64, 2), {Operation::allgather, 100},
+                               parse_choice(Operation::allgather, "recursive_doubling,order=depth"));
+  std::map<int, Bytes> sent;  // by distance
+  for (const Step& step : plan.programs[0].steps)
+    if (step.op() == Op::send) sent[plan.topology.node_of(step.peer()).value] += step.bytes();
+  EXPECT_EQ(sent, (std::map<int, Bytes>{{32, 200}, {16, 400}, {8, 800}, {4, 1600}, {2, 3200}, {1, 6400}}));
+}
+
+TEST(FarFirst, IsChosenForManyBytesWhereNothingIsKnownOfTheNetwork) {
+  const Choice choice = choose(place(512, 8), {Operation::allgather, 256});
+  EXPECT_EQ(plan::to_string(choice).find("recursive_doubling,order=depth"), 0u) << plan::to_string(choice);
+}
+
+}  // namespace
+}  // namespace espalier::collectives
