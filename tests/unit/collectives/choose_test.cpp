@@ -44,7 +44,8 @@ TEST(Choose, IsTheFastestValidCandidateOfEveryOperationOnEveryPlacement) {
         EXPECT_EQ(why_invalid(topology, problem, choice), "");
         EXPECT_EQ(choice, ranked.front().choice) << placement.name << " " << name(problem.operation) << " " << bytes;
         EXPECT_EQ(choice, decide(topology, problem).choice);
-        EXPECT_LE(ranked.front().microseconds, ranked.back().microseconds);
+        for (const Estimated& other : ranked)  // of as good ones the better bet
+          EXPECT_LE(ranked.front().microseconds, 1.15 * other.microseconds);
       }
 }
 
@@ -232,6 +233,25 @@ TEST(Choose, OnASlowNetworkPipelinesSooner) {
   EXPECT_EQ(choose(nodes, make_problem(0, 64 << 10), slow).between, Between::chain);
   EXPECT_EQ(choose(nodes, make_problem(5, 1 << 20), slow).between, Between::chain)
       << "a tree's inner leaders receive the vector once per child, and halving moves it twice";
+}
+
+// 4 nodes, 16 KB by MPICH on 200 Mbit/s: a root that sends to three took 1.3 times as long as a binomial tree.
+TEST(Choose, HedgesBetweenFewNodesOfWhoseNetworkNotEvenARateIsKnown) {
+  const auto told = topology::Distances::from_rates(std::vector<std::uint64_t>(4, 100'000));
+  for (const int on_node : {1, 4})
+    for (const Operation operation : {Operation::broadcast, Operation::reduce}) {
+      const Problem problem = make_problem(static_cast<int>(operation), 16 << 10);
+      const Topology unknown = make_blocks(4, on_node);
+      const plan::Choice fast = choose(unknown.with_distances(told), problem), hedged = choose(unknown, problem);
+      EXPECT_EQ(fast.radix, 4) << "one round";
+      EXPECT_EQ(hedged.radix, 2) << "and two, but two thirds of the bytes";
+      const auto cost = [&](const plan::Choice& it) { return estimate_choice(unknown, problem, it, {}); };
+      EXPECT_LE(cost(hedged), 1.15 * cost(fast));
+    }
+  cost::Parameters measured;
+  measured.link_rate = 9000;
+  const Problem problem = make_problem(0, 16 << 10);
+  EXPECT_EQ(choose(make_blocks(4, 1), problem, measured).radix, 4) << "a table's curves have told";
 }
 
 // The emulated cluster: links of 200 Mbit/s of which one connection gets 0.55, two cores for each node's four ranks.
