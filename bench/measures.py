@@ -110,7 +110,7 @@ class Files:
 
 
 # Between slow links a call takes up to seconds, and varies little.
-LAB_EFFORT = Effort("3m", 3, 20)
+LAB_EFFORT = Effort("5m", 3, 20)
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ def main(
     ranks: Annotated[str, typer.Option(help="Numbers of ranks on this machine.")] = "2,8,16",
     lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster instead (espalier lab up).")] = False,
     ppn: Annotated[str, typer.Option(help="With --lab: ranks per node.")] = "1,4",
-    budget: Annotated[str, typer.Option(help="Most time to tune one MPI at one place. Default: 10m; --lab 3m.")] = "",
+    budget: Annotated[str, typer.Option(help="Most time to tune one MPI at one place. Default: 10m; --lab 5m.")] = "",
     rounds: Annotated[int, typer.Option(min=0, help="Default: 5; --lab 3.")] = 0,
     budget_ms: Annotated[int, typer.Option(min=0, help="Time for one size in one round. Default: 40; --lab 20.")] = 0,
 ) -> None:
