@@ -15,6 +15,7 @@
 
 #include "collectives/in_flight.hpp"
 #include "collectives/node_order.hpp"
+#include "collectives/words.hpp"
 #include "groups/far_first.hpp"
 #include "groups/rounds.hpp"
 #include "leaders/speakers.hpp"
@@ -26,11 +27,6 @@ namespace espalier::collectives {
 
 using groups::Nodes;
 using groups::Round;
-using plan::Between;
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

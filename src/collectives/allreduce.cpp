@@ -14,6 +14,7 @@
 #include "collectives/gather_reduce.hpp"
 #include "collectives/leader_exchange.hpp"
 #include "collectives/leader_sum.hpp"
+#include "collectives/words.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/reduce_apart.hpp"
 #include "smp/reduce_domains.hpp"
@@ -21,12 +22,6 @@
 #include "smp/reduce_node.hpp"
 
 namespace espalier::collectives {
-
-using plan::Between;
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

@@ -8,13 +8,12 @@
 #include <algorithm>
 
 #include "collectives/in_flight.hpp"
+#include "collectives/words.hpp"
 #include "groups/distances.hpp"
 #include "smp/swap.hpp"
 
 namespace espalier::collectives {
 
-using plan::Buffer;
-using plan::Builder;
 using plan::PairBlocks;
 
 namespace {

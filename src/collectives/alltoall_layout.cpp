@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "collectives/words.hpp"
 #include "groups/distances.hpp"
 
 namespace espalier::collectives {
 
-using plan::Choice;
-using plan::Problem;
 using topology::Topology;
 
 namespace {

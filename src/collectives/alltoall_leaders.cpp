@@ -23,13 +23,11 @@
 #include "base/bytes.hpp"
 #include "collectives/alltoall_layout.hpp"
 #include "collectives/in_flight.hpp"
+#include "collectives/words.hpp"
 #include "smp/operations.hpp"
 
 namespace espalier::collectives {
 
-using plan::Buffer;
-using plan::Builder;
-using plan::Problem;
 using topology::Topology;
 
 namespace {

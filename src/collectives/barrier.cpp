@@ -5,14 +5,13 @@
 
 #include "collectives/barrier.hpp"
 
+#include "collectives/words.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/domains.hpp"
 #include "smp/operations.hpp"
 
 namespace espalier::collectives {
 
-using plan::Buffer;
-using plan::Builder;
 using plan::Flag;
 
 namespace {

@@ -11,15 +11,10 @@
 
 #include "collectives/in_flight.hpp"
 #include "collectives/node_tree.hpp"
+#include "collectives/words.hpp"
 #include "smp/spread.hpp"
 
 namespace espalier::collectives {
-
-using plan::Between;
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

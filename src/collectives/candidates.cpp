@@ -6,14 +6,11 @@
 #include <string_view>
 
 #include "collectives/registry.hpp"
+#include "collectives/words.hpp"
 #include "smp/reduce_grain.hpp"
 
 namespace espalier::collectives {
 
-using plan::Between;
-using plan::Choice;
-using plan::Operation;
-using plan::Problem;
 using plan::Within;
 using topology::Topology;
 

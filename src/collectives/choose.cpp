@@ -12,11 +12,10 @@
 #include "collectives/estimate.hpp"
 #include "collectives/node_order.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/words.hpp"
 
 namespace espalier::collectives {
 
-using plan::Choice;
-using plan::Problem;
 using topology::Topology;
 
 namespace {

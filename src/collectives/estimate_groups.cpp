@@ -5,11 +5,11 @@
 #include "collectives/alltoall_layout.hpp"
 #include "collectives/group_data.hpp"
 #include "collectives/scene.hpp"
+#include "collectives/words.hpp"
 
 namespace espalier::collectives {
 
 using cost::Phase;
-using plan::Between;
 using plan::Exchange;
 
 namespace {

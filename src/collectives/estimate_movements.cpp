@@ -6,11 +6,11 @@
 #include "collectives/alltoall_layout.hpp"
 #include "collectives/node_order.hpp"
 #include "collectives/scene.hpp"
+#include "collectives/words.hpp"
 #include "groups/rounds.hpp"
 
 namespace espalier::collectives {
 
-using plan::Between;
 using plan::Within;
 
 namespace {

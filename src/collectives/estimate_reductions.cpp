@@ -6,11 +6,9 @@
 
 #include "collectives/part_order.hpp"
 #include "collectives/scene.hpp"
+#include "collectives/words.hpp"
 
 namespace espalier::collectives {
-
-using plan::Between;
-using plan::Operation;
 
 namespace {
 

@@ -11,15 +11,11 @@
 #include "collectives/group_data.hpp"
 #include "collectives/in_flight.hpp"
 #include "collectives/masters.hpp"
+#include "collectives/words.hpp"
 #include "smp/exchange.hpp"
 #include "smp/phases.hpp"
 
 namespace espalier::collectives {
-
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "collectives/words.hpp"
 #include "groups/distances.hpp"
 #include "leaders/speakers.hpp"
 #include "plan/blocks.hpp"
@@ -10,12 +11,6 @@
 #include "smp/reduce_node.hpp"
 
 namespace espalier::collectives {
-
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Operation;
-using plan::Problem;
 
 namespace {
 

@@ -12,17 +12,13 @@
 #include "collectives/group_allgather.hpp"
 
 #include "collectives/group_exchange.hpp"
+#include "collectives/words.hpp"
 #include "smp/exchange.hpp"
 
 namespace espalier::collectives {
 
 using groups::Nodes;
 using groups::Round;
-using plan::Between;
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

@@ -23,16 +23,12 @@
 #include "collectives/leader_exchange.hpp"
 #include "collectives/leader_sum.hpp"
 #include "collectives/masters_fold.hpp"
+#include "collectives/words.hpp"
 #include "smp/share.hpp"
 
 namespace espalier::collectives {
 
-using plan::Between;
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
 using plan::Exchange;
-using plan::Problem;
 
 namespace {
 

@@ -17,16 +17,12 @@
 #include "collectives/in_flight.hpp"
 #include "collectives/masters.hpp"
 #include "collectives/node_tree.hpp"
+#include "collectives/words.hpp"
 #include "smp/share.hpp"
 
 namespace espalier::collectives {
 
-using plan::Between;
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
 using plan::Exchange;
-using plan::Problem;
 
 namespace {
 

@@ -1,9 +1,10 @@
 #include "collectives/group_data.hpp"
 
+#include "collectives/words.hpp"
+
 namespace espalier::collectives {
 
 using groups::Shares;
-using plan::Buffer;
 
 namespace {
 

@@ -1,10 +1,11 @@
 #include "collectives/group_exchange.hpp"
 
+#include "collectives/words.hpp"
+
 namespace espalier::collectives {
 
 using groups::Nodes;
 using groups::Round;
-using plan::Buffer;
 
 std::vector<Round> derive_rounds(plan::Exchange exchange, int node, int nodes) {
   switch (exchange) {

@@ -15,14 +15,10 @@
 #include "collectives/in_flight.hpp"
 #include "collectives/leader_sum.hpp"
 #include "collectives/masters_fold.hpp"
+#include "collectives/words.hpp"
 #include "groups/distances.hpp"
 
 namespace espalier::collectives {
-
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

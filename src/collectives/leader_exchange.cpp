@@ -7,16 +7,11 @@
 #include "collectives/in_flight.hpp"
 #include "collectives/leader_sum.hpp"
 #include "collectives/node_order.hpp"
+#include "collectives/words.hpp"
 #include "groups/doubling.hpp"
 #include "smp/reduce_grain.hpp"
 
 namespace espalier::collectives {
-
-using plan::Between;
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

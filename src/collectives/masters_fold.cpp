@@ -3,12 +3,9 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "collectives/words.hpp"
 
 namespace espalier::collectives {
-
-using plan::Buffer;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

@@ -4,14 +4,11 @@
 #include <bit>
 #include <utility>
 
+#include "collectives/words.hpp"
 #include "plan/blocks.hpp"
 
 namespace espalier::collectives {
 
-using plan::Between;
-using plan::Choice;
-using plan::Operation;
-using plan::Problem;
 using topology::Topology;
 using trees::Layout;
 using trees::Shape;

@@ -1,8 +1,8 @@
 #include "collectives/node_parts.hpp"
 
-namespace espalier::collectives {
+#include "collectives/words.hpp"
 
-using plan::Buffer;
+namespace espalier::collectives {
 
 NodeParts::NodeParts(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice, Bytes bytes)
     : builder_(builder),

@@ -6,11 +6,10 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/words.hpp"
 
 namespace espalier::collectives {
 
-using plan::Choice;
-using plan::Operation;
 using plan::Within;
 
 namespace {

@@ -16,6 +16,7 @@
 #include "collectives/leader_sum.hpp"
 #include "collectives/node_order.hpp"
 #include "collectives/reduce_halving.hpp"
+#include "collectives/words.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/reduce_domains.hpp"
 #include "smp/reduce_grain.hpp"
@@ -23,11 +24,6 @@
 #include "trees/layout.hpp"
 
 namespace espalier::collectives {
-
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

@@ -10,16 +10,12 @@
 #include <algorithm>
 
 #include "collectives/halving.hpp"
+#include "collectives/words.hpp"
 #include "groups/doubling.hpp"
 #include "leaders/speakers.hpp"
 #include "smp/reduce_node.hpp"
 
 namespace espalier::collectives {
-
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

@@ -14,16 +14,12 @@
 #include "collectives/leader_sum.hpp"
 #include "collectives/node_parts.hpp"
 #include "collectives/reduce_scatter_halving.hpp"
+#include "collectives/words.hpp"
 #include "groups/distances.hpp"
 #include "plan/blocks.hpp"
 #include "smp/reduce_apart.hpp"
 
 namespace espalier::collectives {
-
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

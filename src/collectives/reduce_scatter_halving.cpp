@@ -10,14 +10,10 @@
 #include "collectives/halving.hpp"
 #include "collectives/node_parts.hpp"
 #include "collectives/part_order.hpp"
+#include "collectives/words.hpp"
 #include "groups/doubling.hpp"
 
 namespace espalier::collectives {
-
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

@@ -17,11 +17,9 @@
 #include "collectives/scan.hpp"
 #include "collectives/scatter.hpp"
 #include "collectives/scatter_allgather.hpp"
+#include "collectives/words.hpp"
 
 namespace espalier::collectives {
-
-using plan::Between;
-using plan::Operation;
 
 namespace {
 

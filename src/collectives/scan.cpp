@@ -11,19 +11,14 @@
 #include <deque>
 
 #include "collectives/leader_sum.hpp"
+#include "collectives/words.hpp"
 #include "smp/operations.hpp"
 #include "smp/reduce_apart.hpp"
 #include "smp/reduce_grain.hpp"
 
 namespace espalier::collectives {
 
-using plan::Between;
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
 using plan::Flag;
-using plan::Operation;
-using plan::Problem;
 
 namespace {
 

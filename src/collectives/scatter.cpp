@@ -14,14 +14,11 @@
 #include "collectives/arrivals.hpp"
 #include "collectives/in_flight.hpp"
 #include "collectives/node_tree.hpp"
+#include "collectives/words.hpp"
 #include "smp/deal.hpp"
 
 namespace espalier::collectives {
 
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 using smp::NodeBlocks;
 using smp::NodeMajor;
 

@@ -18,16 +18,13 @@
 
 #include "collectives/in_flight.hpp"
 #include "collectives/node_tree.hpp"
+#include "collectives/words.hpp"
 #include "groups/rounds.hpp"
 #include "smp/spread.hpp"
 
 namespace espalier::collectives {
 
 using groups::Round;
-using plan::Buffer;
-using plan::Builder;
-using plan::Choice;
-using plan::Problem;
 
 namespace {
 

@@ -4,13 +4,11 @@
 
 #include "base/bytes.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/words.hpp"
 #include "smp/domains.hpp"
 
 namespace espalier::collectives {
 
-using plan::Between;
-using plan::Choice;
-using plan::Operation;
 using plan::Within;
 
 namespace {
