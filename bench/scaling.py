@@ -55,7 +55,7 @@ _SIZES: Mapping[str, tuple[int, ...]] = {
     "broadcast": (1 << 10, 64 << 10, 1 << 20),
     "allreduce": (1 << 10, 64 << 10, 1 << 20),
     "allgather": (256, 1 << 10, 16 << 10),
-    "alltoall": (256, 4 << 10),
+    "alltoall": (64, 256, 4 << 10),
 }
 # All simulated ranks are one process, which holds the buffers of all of them.
 _MOST_HELD = 8 << 30

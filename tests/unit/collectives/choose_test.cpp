@@ -200,6 +200,21 @@ TEST(Choose, SendsMuchToFarNodesOnlyWhereItKnowsThatTheCablesAreWide) {
   EXPECT_EQ(choose(make_blocks(8, 1), problem).between, choose(make_wide(8, 1), problem).between) << "one switch";
 }
 
+// What a switch has to all others does not tell what two groups of switches have between them.
+TEST(Choose, SendsLittleBetweenGroupsOfSwitchesThatItKnowsOf) {
+  std::vector<int> leaf_of;
+  for (int node = 0; node < 128; ++node) leaf_of.push_back(node / 4);
+  std::vector<topology::Way> ways(32 * 32, {2.45F, 1e-4F});
+  for (std::size_t a = 0; a < 32; ++a)
+    for (std::size_t b = 0; b < 32; ++b)
+      if (a / 8 == b / 8) ways[a * 32 + b].latency = a == b ? 1.57F : 2.04F;
+  const auto known = topology::Distances::from_classes(leaf_of, ways).with_trunks({leaf_of, std::vector(32, 1e-5F)});
+  const plan::Choice choice =
+      choose(make_blocks(128, 8).with_distances(known), make_problem(static_cast<int>(Operation::allgather), 1 << 10));
+  EXPECT_EQ(choice.between, Between::recursive_doubling);
+  EXPECT_EQ(choice.order, plan::Order::depth) << "far first";
+}
+
 // 128 ranks, simulated: 13.5 us on every network, doubling 14.2 to 16.5.
 TEST(Choose, GathersVeryShortBlocksToMastersOfManyNodes) {
   const auto allgather = static_cast<int>(Operation::allgather);
