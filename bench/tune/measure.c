@@ -216,8 +216,8 @@ static void print_arm(const struct arm* arm, int rounds) {
   printf("}");
 }
 
-static void print_answer(const struct problem* p, const struct arm* arms, int count, int rounds) {
-  printf("{\"op\": \"%s\", \"bytes\": %ld, \"arms\": [", p->operation->name, p->bytes);
+static void print_answer(const struct problem* p, double line_ns, const struct arm* arms, int count, int rounds) {
+  printf("{\"op\": \"%s\", \"bytes\": %ld, \"line_ns\": %.0f, \"arms\": [", p->operation->name, p->bytes, line_ns);
   for (int i = 0; i < count; ++i) {
     if (i > 0) printf(", ");
     print_arm(&arms[i], rounds);
@@ -262,7 +262,8 @@ void measure(char* arguments) {
   char* expected = expect(&bench);
   for (int i = 0; i < count; ++i) prepare_arm(&arms[i], &bench, expected, i);
   run_rounds(arms, count, rounds, &bench);
-  if (job.rank == 0) print_answer(&bench.problem, arms, count, rounds);
+  const double line_ns = measure_line_ns();
+  if (job.rank == 0) print_answer(&bench.problem, line_ns, arms, count, rounds);
   free(expected);
   free(bench.in);
   free(bench.out);

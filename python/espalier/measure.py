@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from espalier.errors import UserError
 from espalier.launch import Hosts, Job, Target, build_command
@@ -86,7 +86,15 @@ class Row:
     line_ns: float = 0.0
 
 
-Measured = TypeVar("Measured", Sample, Row)
+class HasDistance(Protocol):
+    """What was measured at some distance of the ranks."""
+
+    @property
+    def line_ns(self) -> float:
+        """The round trip of a cache line between the first two, in nanoseconds; 0 if unknown."""
+
+
+Measured = TypeVar("Measured", bound=HasDistance)
 
 
 @dataclass(frozen=True)

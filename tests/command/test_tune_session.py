@@ -104,6 +104,43 @@ def test_what_is_slower_later_gives_way_to_what_wins_then_and_lasts(tune, tmp_pa
     assert "single_copy" in session.result.decisions[PROBLEMS[0]].selection
 
 
+def moving(near_until: int, far_until: int) -> SimulatedWorker:
+    """Far from each other, after some answers, processors lose what near ones win; later they come near again."""
+    worker = SimulatedWorker(flat(native=10.0, own=5.0))
+
+    def move() -> None:
+        is_far = near_until <= len(worker.measured) < far_until
+        worker.line_ns = 500.0 if is_far else 100.0
+        worker.time_of = flat(native=10.0, own=20.0 if is_far else 5.0)
+
+    worker.before = move
+    return worker
+
+
+def test_an_entry_has_to_win_at_each_distance_of_processors_that_are_moved(tune, tmp_path: Path) -> None:
+    still = SimulatedWorker(flat(native=10.0, own=5.0))
+    tune(still).run(PROBLEMS)
+    (tmp_path / "journal").unlink()
+    everything = len(still.measured)  # ends where the processors of the other machine begin to lie far from each other
+
+    session = tune(moving(everything - 1, everything + 60))
+    session.run(PROBLEMS)
+
+    assert {it.selection for it in session.result.decisions.values()} == {"native"}
+    assert any("where they lay later" in it.note for it in session.result.decisions.values())
+
+
+def test_nothing_is_repeated_for_distances_where_processors_stay(tune, tmp_path: Path) -> None:
+    counts = []
+    for trip in (0.0, 100.0):
+        worker = SimulatedWorker(flat(native=10.0, own=5.0))
+        worker.line_ns = trip
+        tune(worker).run(PROBLEMS)
+        (tmp_path / "journal").unlink()
+        counts.append(len(worker.measured))
+    assert counts[0] == counts[1]
+
+
 @pytest.mark.parametrize(("later_us", "way"), [(8.0, "cells"), (9.7, "single_copy")])
 def test_what_is_best_at_its_worst_stays(tune, tmp_path: Path, later_us: float, way: str) -> None:
     def cells_slow_down(operation: str, size: int, arm: str) -> float:

@@ -35,6 +35,7 @@ class SimulatedWorker:
         self.measured: list[tuple[str, int, Sequence[str]]] = []
         self.refusals: dict[str, str] = {}
         self.before: Callable[[], None] = lambda: None  # may raise in place of an answer
+        self.line_ns = 0.0
         self.is_closed = False
 
     def measure(

@@ -32,6 +32,7 @@ from espalier.tuning.forms import (
 )
 from espalier.tuning.guidelines import Violation, check_guidelines, is_real
 from espalier.tuning.journal import Journal
+from espalier.tuning.meetings import Meetings
 from espalier.tuning.place import learn_groups, learn_messages
 from espalier.tuning.problems import EXCHANGED, Problem, list_crossovers, list_forms
 from espalier.tuning.racing import BLOCK_ROUNDS, LONG_US, MOST_ARMS, MOST_BLOCKS, NATIVE, Race, duel, duels, race
@@ -44,6 +45,8 @@ _SEARCH_STEPS = 2
 # When so much of the time is gone, uneven forms get their turn at the sizes that there are: a row about equal blocks
 # would be followed by uneven ones, too, which it may not suit.
 _TIME_FOR_FORMS = 0.6
+# How often entries may look for the machine in another state than they have won in.
+_MOST_VISITS = 3
 # After so many lost jobs something is wrong that goes on.
 _MOST_LOSSES = 3
 
@@ -99,6 +102,7 @@ class Session:
         self._deadline = deadline
         self._begin = time.monotonic()
         self._form_duels: dict[Problem, list[Decision]] = {}  # what each duel of an uneven form found, one or two
+        self._meetings = Meetings()
         self._worker: Worker | None = None
         self._losses = 0
         for entry in journal.entries:
@@ -132,6 +136,7 @@ class Session:
         self._settle_forms(problems, duels=2)
         self._keep_guidelines()
         self._repeat_wins()
+        self._repeat_elsewhere(problems)
         self._try_without_table()
         self._sample(problems)
         self.result.is_complete = True
@@ -229,8 +234,11 @@ class Session:
     def _measure(self, problem: Problem) -> Callable[[Sequence[str], int], list[ArmTimes]]:
         def measure(arms: Sequence[str], rounds: int) -> list[ArmTimes]:
             self._check_time()
-            options = self._options
-            return self._job().measure(problem.operation, problem.bytes, arms, rounds, options.batch_us, options.cold)
+            options, job = self._options, self._job()
+            times = job.measure(problem.operation, problem.bytes, arms, rounds, options.batch_us, options.cold)
+            if NATIVE in arms:
+                self._meetings.note(problem, job.line_ns)
+            return times
 
         return measure
 
@@ -249,6 +257,23 @@ class Session:
         for problem in losers:
             if not self._wins_again(problem):
                 self._record(leave_to_native(self.result.decisions[problem], "it won once, and not again later"))
+
+    def _repeat_elsewhere(self, problems: Sequence[Problem]) -> None:
+        """Where processors are moved meanwhile: lets every entry and every uneven form meet native at each distance of
+        them, as far as the distances come by in a few visits. What loses at one is left to native."""
+        for visit in range(_MOST_VISITS):
+            lacking = [problem for problem, it in self.result.decisions.items() if self._is_unproved(problem, it)]
+            if not lacking:
+                return
+            for problem in lacking:
+                if not self._wins_again(problem):
+                    why = "it won where the processors lay first, and not where they lay later"
+                    self._record(leave_to_native(self.result.decisions[problem], why))
+            self._settle_forms(problems, duels=3 + visit)
+
+    def _is_unproved(self, problem: Problem, decision: Decision) -> bool:
+        is_short = decision.selection != NATIVE and decision.chosen_us < LONG_US
+        return is_short and self._meetings.lacks_some(problem)
 
     def _wins_again(self, problem: Problem) -> bool:
         """Whether an entry, or a rival in its place, is no slower than native now either; true of native itself,

@@ -78,6 +78,7 @@ class Worker:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
         self._pending = b""
+        self.line_ns = 0.0  # how far apart the first two ranks were in the last measurement (measure.split_by_distance)
         try:
             self.hello = _parse_hello(self._answer("start", _START_PATIENCE_S, "hello"))
         except WorkerLostError as error:
@@ -103,6 +104,7 @@ class Worker:
             f"measure {CALLS.get(operation, operation)} {size} {rounds} {batch_us:.0f} {int(cold)} {';'.join(arms)}"
         )
         answer = self._ask(command, "arms")
+        self.line_ns = float(answer.get("line_ns", 0))
         return [_parse_arm(fields) for fields in answer["arms"]]
 
     def curve(self, name: str) -> list[dict[str, Any]]:

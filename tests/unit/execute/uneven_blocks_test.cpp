@@ -292,9 +292,11 @@ TEST_P(UnevenBlocks, OfOtherSizesThanExpectedKeepNobodyWaitingEvenIfOneEndTakesT
       std::vector<Block> expected(sides.output.all().begin(), sides.output.all().end());
       const bool is_wrong = sides.takes && me == (operation() == Operation::gather ? call.root().value
                                                                                    : (call.root().value + 1) % ranks());
-      Block& other = expected[expected.size() > 1 ? static_cast<std::size_t>((me + 1) % ranks()) : 0];
       std::vector<std::byte> memory(9 * call.longest());
-      if (is_wrong) other = {memory.data(), other.bytes > call.longest() ? call.longest() : 8 * call.longest()};
+      if (is_wrong) {
+        Block& other = expected[expected.size() > 1 ? static_cast<std::size_t>((me + 1) % ranks()) : 0];
+        other = {memory.data(), other.bytes > call.longest() ? call.longest() : 8 * call.longest()};
+      }
       const MaybeBlocks output = sides.takes ? MaybeBlocks(expected) : std::nullopt;
       ASSERT_EQ(run(seat, {operation(), any_size}, {call.root(), sides.in(), output, {}}, waiter),
                 is_wrong ? UnevenOutcome::mismatched : UnevenOutcome::done)
