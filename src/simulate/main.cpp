@@ -9,6 +9,7 @@
 #include "collectives/build.hpp"
 #include "collectives/choose.hpp"
 #include "collectives/registry.hpp"
+#include "cost/condense.hpp"
 #include "simulate/placement.hpp"
 #include "simulate/simulate.hpp"
 
@@ -55,7 +56,20 @@ topology::Topology read_topology(const json& request) {
   return topology::Topology::from_nodes(request.at("node_of").get<std::vector<int>>(), can);
 }
 
-plan::Plan read_plan(const json& request, const topology::Topology& topology) {
+/// From so many ranks on programs are condensed as they are built: not all of them fit into memory as they are.
+constexpr int many_ranks = 16384;
+
+plan::Plan build_condensed(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
+                           const cost::Parameters& parameters) {
+  const cost::Parameters is = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()));
+  plan::Plan plan{topology, problem, choice, {}};
+  for (int r = 0; r < topology.ranks(); ++r)
+    plan.programs.push_back(cost::condense(collectives::build_program(topology, problem, choice, Rank(r)),
+                                           topology.local_rank(Rank(r)), is));
+  return plan;
+}
+
+plan::Plan read_plan(const json& request, const topology::Topology& topology, const cost::Parameters& parameters) {
   const plan::Problem problem{read_operation(request.at("operation").get<std::string>()),
                               request.at("bytes").get<Bytes>(), Rank(request.value("root", 0))};
   const std::string text = request.value("choice", "");
@@ -63,7 +77,9 @@ plan::Plan read_plan(const json& request, const topology::Topology& topology) {
       text.empty() ? collectives::choose(topology, problem) : collectives::parse_choice(problem.operation, text);
   const std::string why = collectives::why_invalid(topology, problem, choice);
   if (!why.empty()) throw Error(text + ": " + why);
-  return collectives::build_plan(topology, problem, choice);
+  const bool is_whole = request.value("spans", false) || topology.capabilities().oversubscribed;
+  return topology.ranks() < many_ranks || is_whole ? collectives::build_plan(topology, problem, choice)
+                                                   : build_condensed(topology, problem, choice, parameters);
 }
 
 json loads_of(const Network& network, const Result& result) {
@@ -103,13 +119,13 @@ json answer(const json& request) {
   const auto network = parse_network(request.at("network").get<std::string>());
   const topology::Topology blind = read_topology(request);
   const std::vector<int> hosts = check_hosts(*network, read_hosts(request, *network, blind.nodes()), blind.nodes());
-  const plan::Plan plan =
-      read_plan(request, blind.with_distances(derive_distances(*network, hosts, request.value("metric", "none"))));
+  const cost::Parameters parameters = read_parameters(request);
+  const plan::Plan plan = read_plan(
+      request, blind.with_distances(derive_distances(*network, hosts, request.value("metric", "none"))), parameters);
   const Options options{.host_of_node = hosts,
                         .connection_rate = request.value("connection_rate", 0.0),
                         .keeps_spans = request.value("spans", false),
                         .keeps_flights = request.value("flights", false)};
-  const cost::Parameters parameters = read_parameters(request);
   const Result result = simulate(plan, *network, parameters, options);
   json reply = {{"network", network->describe()},
                 {"choice", plan::to_string(plan.choice)},
