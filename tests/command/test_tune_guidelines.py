@@ -48,10 +48,12 @@ def test_a_violation_names_the_calls_to_compare_with_in_whole_elements() -> None
 @pytest.mark.parametrize(
     ("own", "real"),
     [
-        ([3.0] * 5, True),
-        ([2.1] * 5, False),  # within the tolerance
-        ([3.0, 3.0, 1.5, 3.0, 3.0], True),  # one round may disagree
-        ([3.0, 1.5, 1.5, 3.0, 3.0], False),
+        ([3.0] * 7, True),
+        ([2.1] * 7, False),  # within the tolerance
+        ([3.0, 3.0, 1.5, 3.0, 3.0, 3.0, 3.0], True),  # one round may disagree
+        ([3.0, 1.5, 1.5, 3.0, 3.0, 3.0, 3.0], False),
+        ([2.1, 2.3, 2.5, 2.1, 2.9, 2.2, 2.4], False),  # no more than its own spread
+        ([2.22] * 7, False),  # no more than the clock's ticks: of this time and of its two parts
     ],
 )
 def test_a_violation_is_real_when_it_shows_side_by_side(own: list[float], real: bool) -> None:

@@ -18,9 +18,15 @@ from espalier.units import format_bytes
 # Below this, two measurements of the same thing differ as much.
 TOLERANCE = 1.10
 
-# Side by side all but one of so many rounds must agree: by chance 6 in 32, and the median must exceed the tolerance.
-CONFIRM_ROUNDS = 5
+# Side by side all but one of so many rounds must agree, by chance 8 in 128, and what the tolerance is exceeded by must
+# stand out from its own spread: by two standard errors of a median of normally distributed values (π/2 for the median
+# of so many, 1.4826 from a median deviation to a standard deviation).
+CONFIRM_ROUNDS = 7
 _DISSENTERS = 1
+_STANDARD_ERRORS = 2 * 1.4826 * math.sqrt(math.pi / 2 / CONFIRM_ROUNDS)
+
+# Times are multiples of this, in microseconds; each may be that far off.
+_TICK_US = 0.01
 
 Times = Mapping[Problem, float]
 # A time in microseconds for an operation and a size; None where it is not known.
@@ -92,18 +98,23 @@ def check_guidelines(times: Times, ranks: int) -> list[Violation]:
 
 
 def is_real(violation: Violation, time_of: Callable[[Problem], float | None]) -> bool:
-    """Whether it fails side by side, too: the table's times were measured minutes apart.
+    """Whether it fails side by side, too, by more than such times differ by themselves: the table's were measured minutes
+    apart.
 
     `time_of` measures now what the table chooses for a problem; None where that cannot be, which leaves the violation
     as it is.
     """
-    ratios = []
+    differences, excesses = [], []
     for _ in range(CONFIRM_ROUNDS):
         own, *others = (time_of(problem) for problem in (violation.problem, *violation.parts))
         if own is None or None in others:
             return True
-        ratios.append(own / sum(us for us in others if us is not None))
-    return median(ratios) > TOLERANCE and sum(ratio <= 1 for ratio in ratios) <= _DISSENTERS
+        limit = sum(us for us in others if us is not None)
+        differences.append(own - limit)
+        excesses.append(own - limit * TOLERANCE)
+    spread = median(abs(it - median(excesses)) for it in excesses)
+    noise = _STANDARD_ERRORS * spread + _TICK_US * (1 + len(violation.parts))
+    return median(excesses) > noise and sum(it <= 0 for it in differences) <= _DISSENTERS
 
 
 def _check_monotone(times: Times) -> Iterator[Violation]:
