@@ -65,13 +65,15 @@ class LineCall {
 
   /// Where the owner's message of so many lines lies. Every rank asks once for every message of the call, read or not:
   /// that keeps the cursors together.
-  Message place(LocalRank owner, std::uint32_t lines) noexcept { return {owner, seat_.next_message(owner, lines)}; }
+  Message place(LocalRank owner, std::uint32_t lines) noexcept {
+    return {owner, seat_.message_at(owner, seat_.next_place(owner, lines))};
+  }
 
   /// Places this rank's message and waits until it may be written.
   Message open(std::uint32_t lines) noexcept {
-    const Message message = place(me(), lines);
-    wait_until([&] { return seat_.may_write(message.lines); }, [&] { return seat_.missed_bell(); });
-    return message;
+    const RingPlace place = seat_.next_place(me(), lines);
+    wait_until([&] { return seat_.may_write(place); }, [&] { return seat_.missed_bell(); });
+    return {me(), seat_.message_at(me(), place)};
   }
 
   /// Writes bytes into successive lines.

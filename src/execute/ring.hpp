@@ -18,17 +18,30 @@ inline constexpr std::uint32_t ring_blocks = 2;
 inline constexpr std::uint32_t ring_block_lines = 2 * tiny_lines;
 inline constexpr std::uint32_t ring_lines = ring_blocks * ring_block_lines;
 
+/// Where a message lies in its writer's ring.
+struct RingPlace {
+  std::uint32_t begin;  ///< its first line
+  std::uint32_t block;  ///< which it lies in
+  bool opens_block;     ///< it is the first in this block since the ring came round
+};
+
 /// Position in one rank's ring. All its node keeps the same count, because all know every message's owner and size.
+///
+///     ┌───────────── block 1 ───┬─── block 0 ─────────────┐
+///     │ … message 3 │ message 2 │ message 1 │ message 0   │      each one's lines from left to right
+///
+/// Each message lies before the one that came before it. Processors fetch on behind what they read: in the other order
+/// that would be the next message, whose lines its writer has just made its own.
 class RingCursor {
  public:
-  /// Where the next message of `lines` <= tiny_lines lines begins.
-  std::uint32_t place(std::uint32_t lines) noexcept {
+  /// Where the next message of `lines` <= tiny_lines lines goes.
+  RingPlace place(std::uint32_t lines) noexcept {
     const std::uint32_t left = ring_block_lines - next_ % ring_block_lines;
     if (lines > left) next_ += left;
     if (next_ == ring_lines) next_ = 0;
-    const std::uint32_t begin = next_;
+    const RingPlace place{ring_lines - next_ - lines, next_ / ring_block_lines, next_ % ring_block_lines == 0};
     next_ += lines;
-    return begin;
+    return place;
   }
 
  private:

@@ -83,9 +83,10 @@ class Seat {
   }
 
   /// Where `owner`'s short message of this call lies. Called once per message by its writer and by all its readers.
-  Line* next_message(LocalRank owner, std::uint32_t lines) noexcept {
-    return board_.ring(owner) + cursors_[static_cast<std::size_t>(owner.value)].place(lines);
+  RingPlace next_place(LocalRank owner, std::uint32_t lines) noexcept {
+    return cursors_[static_cast<std::size_t>(owner.value)].place(lines);
   }
+  Line* message_at(LocalRank owner, const RingPlace& place) const noexcept { return board_.ring(owner) + place.begin; }
 
   /// Fetches the lines of the own ring that another message like the last would take, for writing: readers had copies
   /// of them, and taking those away would otherwise be the first thing the next call waits for (two ranks, 1K: gather
@@ -93,24 +94,26 @@ class Seat {
   void prefetch_next(std::uint32_t lines) noexcept { prefetch_next(lines, 0, lines); }
   /// Only `count` of its lines, from `first` on.
   void prefetch_next(std::uint32_t lines, std::uint32_t first, std::uint32_t count) noexcept {
-    const std::uint32_t begin = RingCursor(cursors_[static_cast<std::size_t>(me_.value)]).place(lines);
-    const Line* const part = board_.ring(me_) + begin + first;
+    const RingPlace place = RingCursor(cursors_[static_cast<std::size_t>(me_.value)]).place(lines);
+    const Line* const part = message_at(me_, place) + first;
     for (std::uint32_t i = 0; i < count; ++i) prefetch_for_writing(part + i);
     // Where it enters a block of the ring, the next call will ask this; likely it is known by then.
-    if (begin % ring_block_lines == 0) all_reached(plan::Flag::done, 1, call_ - block_calls_[begin / ring_block_lines]);
+    is_block_free(place);
   }
 
   /// Whether this rank may write the message it has just placed: true inside a block of the ring, and at a block's
   /// beginning when all neighbours have left the last call that used it.
-  bool may_write(const Line* message) noexcept {
-    const auto begin = static_cast<std::uint32_t>(message - board_.ring(me_));
-    std::uint64_t& last_call = block_calls_[begin / ring_block_lines];
-    if (begin % ring_block_lines == 0 && !all_reached(plan::Flag::done, 1, call_ - last_call)) return false;
-    last_call = call_;
+  bool may_write(const RingPlace& place) noexcept {
+    if (!is_block_free(place)) return false;
+    block_calls_[place.block] = call_;
     return true;
   }
 
  private:
+  bool is_block_free(const RingPlace& place) noexcept {
+    return !place.opens_block || all_reached(plan::Flag::done, 1, call_ - block_calls_[place.block]);
+  }
+
   std::uint64_t& seen_of(LocalRank owner, plan::Flag flag) noexcept {
     return seen_[static_cast<std::size_t>(owner.value) * plan::flag_count + static_cast<std::size_t>(flag)];
   }

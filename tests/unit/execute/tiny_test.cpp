@@ -119,7 +119,7 @@ TEST(TinyCountsTest, AReduceScatterOnItsOwnInputFoldsWhatWasThere) {
   });
 }
 
-/// Which of its first lines each rank has written by one call, as a picture: "x." is the first of two.
+/// Which lines of its first message each rank has written by one call, as a picture: "x." is the first of two.
 std::vector<std::string> lines_written_by(Operation operation, int ranks) {
   transports::ThreadWorld world(one_node(ranks), 4096);
   std::vector<std::string> written(static_cast<std::size_t>(ranks));
@@ -130,8 +130,12 @@ std::vector<std::string> lines_written_by(Operation operation, int ranks) {
     testing::CallerBuffers buffers(problem, ranks, me, 0, false);
     Seat& seat = world.seat(me);
     run_tiny(seat, problem, buffers.input(), buffers.output(), &reducer, waiter);
-    for (int i = 0; i < ranks; ++i)
-      written[static_cast<std::size_t>(me.value)] += seat.board().ring(seat.me())[i].call.load() == 0 ? '.' : 'x';
+    const bool has_blocks =
+        operation == Operation::scatter || operation == Operation::alltoall || operation == Operation::reduce_scatter;
+    const auto lines = static_cast<std::uint32_t>(has_blocks ? ranks : 1);
+    const Line* const first = seat.message_at(seat.me(), RingCursor().place(lines));
+    for (std::uint32_t i = 0; i < lines; ++i)
+      written[static_cast<std::size_t>(me.value)] += first[i].call.load() == 0 ? '.' : 'x';
   });
   return written;
 }
@@ -139,12 +143,35 @@ std::vector<std::string> lines_written_by(Operation operation, int ranks) {
 // To write a line that others have read costs a transfer between caches.
 TEST(TinyTest, LinesThatNobodyReadsAreNotWritten) {
   using Lines = std::vector<std::string>;
-  EXPECT_EQ(lines_written_by(Operation::reduce, 2), (Lines{"..", "x."})) << "the root's vector stays with it";
-  EXPECT_EQ(lines_written_by(Operation::scan, 3), (Lines{"x..", "x..", "..."})) << "the last rank's is in no other sum";
-  EXPECT_EQ(lines_written_by(Operation::allreduce, 2), (Lines{"x.", "x."}));
+  EXPECT_EQ(lines_written_by(Operation::reduce, 2), (Lines{".", "x"})) << "the root's vector stays with it";
+  EXPECT_EQ(lines_written_by(Operation::scan, 3), (Lines{"x", "x", "."})) << "the last rank's is in no other sum";
+  EXPECT_EQ(lines_written_by(Operation::allreduce, 2), (Lines{"x", "x"}));
   EXPECT_EQ(lines_written_by(Operation::scatter, 3), (Lines{".xx", "...", "..."})) << "the root's own block";
   EXPECT_EQ(lines_written_by(Operation::alltoall, 2), (Lines{".x", "x."}));
   EXPECT_EQ(lines_written_by(Operation::reduce_scatter, 3), (Lines{".xx", "x.x", "xx."}));
+}
+
+TEST(RingCursorTest, EveryMessageLiesBeforeTheOneThatCameBefore) {
+  RingCursor cursor;
+  std::uint32_t before = ring_lines;
+  for (const std::uint32_t lines : {1u, 20u, 74u, 53u, 74u, 74u}) {
+    const RingPlace place = cursor.place(lines);
+    EXPECT_LE(place.begin + lines, before);
+    EXPECT_EQ(place.block, ring_blocks - 1 - place.begin / ring_block_lines) << "in one block as a whole";
+    before = place.begin;
+  }
+  EXPECT_EQ(before, 0u);
+  EXPECT_TRUE(cursor.place(1).opens_block) << "the ring has come round";
+}
+
+TEST(RingCursorTest, AMessageThatABlockHasNoRoomForOpensTheNext) {
+  RingCursor cursor;
+  EXPECT_TRUE(cursor.place(74).opens_block);
+  EXPECT_FALSE(cursor.place(70).opens_block);
+  const RingPlace place = cursor.place(5);
+  EXPECT_TRUE(place.opens_block);
+  EXPECT_EQ(place.block, 1u);
+  EXPECT_EQ(place.begin + 5, ring_block_lines);
 }
 
 // Operations share rings and cursors: a communicator mixes them in any order.
