@@ -98,8 +98,9 @@ def check_guidelines(times: Times, ranks: int) -> list[Violation]:
 
 
 def is_real(violation: Violation, time_of: Callable[[Problem], float | None]) -> bool:
-    """Whether it fails side by side, too, by more than such times differ by themselves: the table's were measured minutes
-    apart.
+    """Whether it fails side by side, too, and by more than such times differ by themselves.
+
+    The table's were measured minutes apart.
 
     `time_of` measures now what the table chooses for a problem; None where that cannot be, which leaves the violation
     as it is.
