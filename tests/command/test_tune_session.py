@@ -12,7 +12,8 @@ from espalier.tuning.decisions import Decision, less_favourable
 from espalier.tuning.guidelines import check_guidelines
 from espalier.tuning.journal import Journal
 from espalier.tuning.problems import Problem, list_crossovers, list_problems
-from espalier.tuning.session import Options, OutOfTimeError, Session
+from espalier.tuning.run import Options, OutOfTimeError
+from espalier.tuning.session import Session
 from espalier.tuning.summary import summarize
 from tuning_bench import SimulatedWorker, TimeOf, a_machine
 
@@ -237,7 +238,7 @@ def test_duels_of_uneven_blocks_are_fought_once_however_often_a_run_is_interrupt
     tune(undisturbed).run(FORMS)
     last = max(at for at, it in enumerate(undisturbed.measured) if it[0] == "allgatherv")
     assert sorted(duels(undisturbed)) == sorted([64, 1024, 16384] * 2)
-    Path(tune(undisturbed)._journal.path).unlink()
+    Path(tune(undisturbed).journal.path).unlink()
     first, second = (SimulatedWorker(flat(native=2.0, own=1.0)) for _ in range(2))
     with pytest.raises(KeyboardInterrupt):
         tune(interrupted_before(first, last)).run(FORMS)
@@ -250,7 +251,7 @@ def test_duels_of_uneven_blocks_are_fought_once_however_often_a_run_is_interrupt
 def test_uneven_blocks_get_their_turn_before_the_time_is_up(tune, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = SimulatedWorker(flat(native=2.0, own=1.0))
     session = tune(worker)
-    monkeypatch.setattr(session, "_share_of_time", lambda: 0.3 * len(session.result.decisions))
+    monkeypatch.setattr(session, "share_of_time", lambda: 0.3 * len(session.result.decisions))
     session.run(FORMS)
     order = [problem.operation for problem in session.result.decisions]
     assert order[:5] == ["allgather", "allgather", "allgatherv", "allgatherv", "allgather"]

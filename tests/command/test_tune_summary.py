@@ -15,7 +15,8 @@ from espalier.report.chart import Series, draw_lines
 from espalier.report.tuning import write_report
 from espalier.tuning.journal import Journal
 from espalier.tuning.problems import Problem
-from espalier.tuning.session import Options, Result, Session
+from espalier.tuning.run import Options, Result
+from espalier.tuning.session import Session
 from espalier.tuning.summary import summarize
 from tuning_bench import SimulatedWorker, a_machine
 

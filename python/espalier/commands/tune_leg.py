@@ -21,7 +21,8 @@ from espalier.tuning.journal import Journal
 from espalier.tuning.model import model_of
 from espalier.tuning.place import survey
 from espalier.tuning.problems import Problem, Shape, list_problems
-from espalier.tuning.session import Options, OutOfTimeError, Result, Session
+from espalier.tuning.run import Options, OutOfTimeError, Result
+from espalier.tuning.session import Session
 from espalier.tuning.summary import Summary, summarize
 from espalier.tuning.table import MPI, format_table, merge_rows, read_table, rows_of, write_table
 from espalier.tuning.worker import Hello, Worker

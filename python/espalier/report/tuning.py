@@ -16,7 +16,7 @@ from espalier.report.chart import Series, draw_times
 from espalier.tuning.decisions import Decision
 from espalier.tuning.problems import FORMS, OPERATIONS, Shape
 from espalier.tuning.racing import NATIVE
-from espalier.tuning.session import Result
+from espalier.tuning.run import Result
 from espalier.tuning.summary import Summary, geometric_mean, ratio_of
 from espalier.units import format_bytes, format_time
 

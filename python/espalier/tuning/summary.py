@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from espalier.tuning.decisions import Decision
 from espalier.tuning.racing import DISTURBED, NATIVE
-from espalier.tuning.session import Result
+from espalier.tuning.run import Result
 
 
 @dataclass(frozen=True)
