@@ -163,15 +163,18 @@ def test_every_size_of_the_operations_that_have_uneven_forms_is_measured() -> No
 def test_native_stays_for_uneven_blocks_that_a_budget_did_not_reach() -> None:
     decisions = {it.problem: it for it in (duelled("allgather", 64, 2.0), duelled("allgather", 1024, 2.0))}
     decisions[Problem("allgatherv", 64)] = duelled("allgatherv", 64, 2.0)
-    (left,) = leave_undecided(decisions)
+    asked = list(decisions)
+    half_way = duelled("allgather", 256, 2.0)
+    (left,) = leave_undecided(asked, {**decisions, half_way.problem: half_way})
     assert (left.problem, left.selection, left.calls) == (Problem("allgatherv", 1024), "native", 0)
 
 
 def test_what_sizes_could_not_choose_is_left_to_native_at_all_of_them_or_at_none() -> None:
     decisions = {it.problem: it for it in (duelled("gather", 64, 2.0), duelled("gather", 1024, 2.0))}
-    assert [it.problem for it in leave_undecided(decisions)] == [Problem("gatherv", 64), Problem("gatherv", 1024)]
+    left = [it.problem for it in leave_undecided(decisions, decisions)]
+    assert left == [Problem("gatherv", 64), Problem("gatherv", 1024)]
     decisions[Problem("gatherv", 64)] = duelled("gatherv", 64, 2.0)
-    assert leave_undecided(decisions) == [], "one way serves all sizes"
+    assert leave_undecided(decisions, decisions) == [], "one way serves all sizes"
 
 
 def test_forms_whose_ranks_know_all_sizes_are_settled_size_by_size() -> None:

@@ -150,7 +150,7 @@ def test_rows_about_uneven_blocks_come_first_and_name_the_operation() -> None:
 def test_uneven_blocks_that_nobody_has_measured_do_not_follow_the_rows_of_equal_ones(operation: str, form: str) -> None:
     ring = "ring,within=cells,cell=32K,cells=4" if operation == "allgather" else KNOMIAL
     machine, even = a_machine(2, 2), decided(operation, 4096, ring)
-    unreached = leave_undecided({even.problem: even})
+    unreached = leave_undecided([even.problem], {even.problem: even})
     rows = rows_of([even, *unreached], machine)
     assert [(row.get("form"), row["selection"]) for row in rows] == [("uneven", "native"), (None, ring)]
     assert rows[0]["bytes"][0] <= rows[1]["bytes"][0]

@@ -84,7 +84,7 @@ def _run_leg(core: Any, request: Request, first: Worker, deadline: float) -> Leg
 
     result = session.result
     summary = summarize(result, len(problems), request.ranks, time.monotonic() - begin)
-    unreached = leave_undecided(result.decisions)
+    unreached = leave_undecided(problems, result.decisions)
     if unreached:
         names = ", ".join(dict.fromkeys(it.problem.operation for it in unreached))
         result.remarks.append(f"{names}: no time was left to measure them at all sizes; native stays at the others")

@@ -81,14 +81,15 @@ def settled_together(forms: Iterable[Problem]) -> list[list[Problem]]:
     return list(groups.values())
 
 
-def leave_undecided(decisions: Mapping[Problem, Decision]) -> list[Decision]:
+def leave_undecided(problems: Iterable[Problem], decisions: Mapping[Problem, Decision]) -> list[Decision]:
     """Native for the uneven forms that a budget did not reach where equal blocks were decided: rows about those would
     hold for uneven ones, too, which nobody has measured (16 ranks on 4 nodes, alltoallv: 0.93 of native by a row that
-    is 1.2 times as fast with equal blocks). Of forms whose ranks would have to tell each other sizes, only those that
-    were reached at no size: what was decided for some holds for all.
+    is 1.2 times as fast with equal blocks). `problems` are what was asked for: sizes half-way between them, where only
+    equal blocks are measured, follow the forms around. Of forms whose ranks would have to tell each other sizes, only
+    those that were reached at no size: what was decided for some holds for all.
     """
     reached = {problem.operation for problem in decisions if problem.operation in EXCHANGED}
-    forms = list_forms([problem for problem, it in decisions.items() if it.calls and not problem.is_uneven])
+    forms = list_forms([problem for problem in problems if problem in decisions and decisions[problem].calls])
     undecided = [it for it in forms if it not in decisions and it.operation not in reached]
     return [native_stays(problem, "out of time") for problem in undecided]
 
