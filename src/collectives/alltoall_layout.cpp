@@ -12,6 +12,7 @@ using topology::Topology;
 namespace {
 
 constexpr int run_length = 8;
+constexpr int few_nodes = 8;
 
 int runs_of(int nodes) { return (nodes - 1 + run_length - 1) / run_length; }
 int batch_of(int distance, int batches) { return (distance - 1) / run_length % batches; }
@@ -58,6 +59,11 @@ int count_batches(const Topology& topology, const Problem& problem, const Choice
     if (most <= (batches == 1 ? room : room / 2)) return batches;
   }
   return 0;
+}
+
+bool lays_by_target(const Topology& topology, const Problem& problem, const Choice& choice) {
+  const bool are_many = 2 * groups_of(choice) >= topology.largest_node() && topology.largest_node() > 1;
+  return topology.nodes() > few_nodes && are_many && problem.counts.empty();
 }
 
 AlltoallLayout::AlltoallLayout(const Topology& topology, const Problem& problem, const Choice& choice, int batches)

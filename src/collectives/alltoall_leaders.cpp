@@ -12,6 +12,9 @@
 // With groups of leaders (multi_group) each of g leaders of a node exchanges with every g-th other node; the leader of
 // such a node keeps no blocks for it in its window, the others do.
 //
+// Between many nodes leaders turn what they have fetched round: j = 0: i = 0, 1, … | j = 1: i = 0, 1, … Then a rank
+// takes one stretch of every message.
+//
 // What does not fit the windows goes in batches of nodes. Two of them are in the windows at once: while the messages of
 // one are on the wire, what the one before brought is taken.
 
@@ -19,6 +22,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <span>
 
 #include "base/bytes.hpp"
 #include "collectives/alltoall_layout.hpp"
@@ -41,6 +45,8 @@ class LeaderSwap {
         layout_(builder.topology(), problem, choice, count_batches(builder.topology(), problem, choice)),
         cells_(choice),
         node_(builder.node().value),
+        is_by_target_(lays_by_target(builder.topology(), problem, choice)),
+        collected_(is_by_target_ ? problem.bytes * static_cast<Bytes>(builder.topology().largest_node()) : 0),
         receives_(builder),
         sends_(builder, sends_ahead) {}
 
@@ -138,12 +144,13 @@ class LeaderSwap {
       const LocalRank owner = local(from);
       const Bytes bytes = layout_.bytes_to_node(from, to);
       if (from != builder_.me() && !have_put) smp::pair_sync(builder_, owner, tick_of_blocks(batch));
+      const Bytes run = base.offset + places_of(base, owner).own[index(number - layout_.first(batch))];
       if (from == builder_.me())
         copy_own_blocks(to, offset);
+      else if (is_by_target_)
+        get_and_turn(owner, run, to);
       else
-        smp::receiver_get(builder_, cells_, owner, 0,
-                          base.offset + places_of(base, owner).own[index(number - layout_.first(batch))],
-                          {Buffer::scratch, offset, bytes});
+        smp::receiver_get(builder_, cells_, owner, 0, run, {Buffer::scratch, offset, bytes});
       offset += bytes;
     }
   }
@@ -151,11 +158,30 @@ class LeaderSwap {
   void copy_own_blocks(int node, Bytes offset) {
     const Rank me = builder_.me();
     for (const Rank to : layout_.ranks_on(node)) {
-      builder_.copy(Buffer::input, layout_.blocks().input_begin(me, to), Buffer::scratch, offset,
-                    layout_.blocks().bytes(me, to));
-      offset += layout_.blocks().bytes(me, to);
+      const Bytes bytes = layout_.blocks().bytes(me, to);
+      builder_.copy(Buffer::input, layout_.blocks().input_begin(me, to), Buffer::scratch,
+                    is_by_target_ ? place_by_target(builder_.local(), to) : offset, bytes);
+      offset += bytes;
     }
   }
+
+  /// A neighbour's blocks for a node to the beginning of scratch, and from there to their places.
+  void get_and_turn(LocalRank owner, Bytes run, int node) {
+    const Bytes block = layout_.block();
+    smp::receiver_get(builder_, cells_, owner, 0, run, {Buffer::scratch, 0, most_fetched(node)});
+    Bytes fetched = 0;
+    for (const Rank to : layout_.ranks_on(node)) {
+      builder_.copy(Buffer::scratch, fetched, Buffer::scratch, place_by_target(owner, to), block);
+      fetched += block;
+    }
+  }
+
+  /// Where in scratch, in the message that is being collected, a block lies.
+  Bytes place_by_target(LocalRank from, Rank to) const {
+    const auto before = local(to).value * builder_.node_size() + from.value;
+    return collected_ + static_cast<Bytes>(before) * layout_.block();
+  }
+  Bytes most_fetched(int node) const { return layout_.block() * layout_.ranks_on(node).size(); }
 
   void get_from_neighbours() {
     const Rank me = builder_.me();
@@ -181,6 +207,7 @@ class LeaderSwap {
     if (leads(number)) receives_.finish_oldest();
     if (builder_.node_size() > 1) smp::pair_sync(builder_, owner, tick_of_message(batch, number));
     Bytes offset = base.offset + places_of(base, owner).incoming[index(number - layout_.first(batch))];
+    if (is_by_target_) return get_by_target(node, owner, offset);
     for (const Rank from : layout_.ranks_on(node)) {
       smp::receiver_get(builder_, cells_, owner, 0, offset + layout_.begin_on_node(from, builder_.me()),
                         {Buffer::output, output_begin(from), layout_.blocks().bytes(from, builder_.me())});
@@ -188,14 +215,27 @@ class LeaderSwap {
     }
   }
 
+  /// Blocks of ranks that follow each other lie together on either side.
+  void get_by_target(int node, LocalRank owner, Bytes message) {
+    const std::span<const Rank> sources = layout_.ranks_on(node);
+    const Bytes block = layout_.block();
+    const Bytes begin = message + static_cast<Bytes>(builder_.local().value) * sources.size() * block;
+    for (std::size_t first = 0, end = 0; first < sources.size(); first = end) {
+      for (end = first + 1; end < sources.size() && sources[end].value == sources[end - 1].value + 1;) ++end;
+      smp::receiver_get(builder_, cells_, owner, 0, begin + first * block,
+                        {Buffer::output, output_begin(sources[first]), (end - first) * block});
+    }
+  }
+
   Builder& builder_;
   AlltoallLayout layout_;
   smp::Cells cells_;
   int node_;
+  bool is_by_target_;
+  Bytes collected_;  ///< where in scratch messages end; a neighbour's blocks that must be turned come before them
   InFlight receives_;
   InFlight sends_;
   std::deque<Base> bases_;  ///< of the batches that are in the windows
-  Bytes collected_ = 0;     ///< bytes of messages in scratch
   bool have_put_first_ = false;
 };
 

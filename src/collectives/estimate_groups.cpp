@@ -213,12 +213,14 @@ double estimate_group_broadcast(const Scene& s) {
 double estimate_group_alltoall(const Scene& s) {
   const NodeMasters masters(s);
   const double per_pair = s.of_node() * s.on_node, peers = std::ceil((s.nodes - 1.0) / masters.count);
-  const double fetch = (s.on_node - 1) * s.node.get(s.of_node()) + s.on_node * s.node.copy(s.bytes) + s.is.overhead;
+  const bool is_by_target = lays_by_target(s.topology, s.problem, s.choice);
+  const double copies = s.on_node * (is_by_target ? s.on_node : 1) * s.node.copy(s.bytes);
+  const double fetch = (s.on_node - 1) * s.node.get(s.of_node()) + copies + s.is.overhead;
+  const double taken = is_by_target ? (s.nodes - 1) * s.node.get(s.of_node()) : s.elsewhere() * s.node.get(s.bytes);
   const double exchange =
       std::max(peers * fetch + s.network.serial(per_pair), fetch + s.network.at_once(s.nodes - 1, per_pair));
-  return s.node.put((s.ranks - 1) * s.bytes) + s.node.flag() + exchange + s.network.delay() + s.node.flag() +
-         s.elsewhere() * s.node.get(s.bytes) + (s.on_node - 1) * s.node.get(s.bytes) + s.node.copy(s.bytes) +
-         batches_time(s);
+  return s.node.put((s.ranks - 1) * s.bytes) + s.node.flag() + exchange + s.network.delay() + s.node.flag() + taken +
+         (s.on_node - 1) * s.node.get(s.bytes) + s.node.copy(s.bytes) + batches_time(s);
 }
 
 double batches_time(const Scene& s) {

@@ -61,6 +61,19 @@ TEST(AlltoallInBatches, IsRightWithHoweverManyBatches) {
       }
 }
 
+TEST(AlltoallByTarget, TakesOneStretchOfEveryMessage) {
+  const auto gets = [](const Topology& topology, const char* text) {
+    const Problem problem{Operation::alltoall, 64};
+    const Plan plan = build_plan(topology, problem, parse_choice(problem.operation, text));
+    int gets = 0;
+    for (const Step& step : plan.programs[1].steps) gets += step.op() == Op::get;
+    return gets;
+  };
+  EXPECT_EQ(gets(place(20, 4), "multi_group,groups=2,cell=64K,cells=4"), 3 + 19) << "neighbours and other nodes";
+  EXPECT_EQ(gets(place(20, 4), "flat,cell=64K,cells=4"), 3 + 4 * 19) << "one leader does not turn blocks for four";
+  EXPECT_EQ(gets(place(8, 4), "multi_group,groups=2,cell=64K,cells=4"), 3 + 4 * 7) << "few nodes";
+}
+
 TEST(AlltoallInBatches, HasAsManyAsTheCellsNeed) {
   const auto batches = [](const char* text, Bytes bytes) {
     return count_batches(place(33, 4), {Operation::alltoall, bytes}, parse_choice(Operation::alltoall, text));
