@@ -134,7 +134,8 @@ def _fit_environment(job: Job) -> dict[str, str]:
             "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "16",
         }
     else:
-        wishes = {}
+        # It sees for itself that ranks outnumber cores, but not that hosts of an emulated cluster share theirs.
+        wishes = {"OMPI_MCA_mpi_yield_when_idle": "1"} if job.hosts is not None else {}
     if job.hosts is not None and not job.native and "ESPALIER_WAIT_SPIN" not in job.settings:
         # Each host of an emulated cluster believes that this machine's processors are its own.
         wishes["ESPALIER_WAIT_SPIN"] = "0"

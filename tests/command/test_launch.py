@@ -102,6 +102,19 @@ def test_ranks_of_emulated_hosts_that_share_processors_give_them_away_at_once(li
     assert spins(settings={"ESPALIER_WAIT_SPIN": "7"}) == "7"
 
 
+def test_open_mpi_yields_on_emulated_hosts_whose_shared_processors_it_cannot_see(libraries: Path, processors) -> None:
+    hosts = Hosts(("10.0.0.1", "10.0.0.2"), 2, Path("/agent"), "10.0.0.254", "eth0")
+
+    def yields(**more) -> str | None:
+        variables = rank_variables(build_command(a_job(an_mpi(Family.OPENMPI), 4, **more))[0])
+        return variables.get("OMPI_MCA_mpi_yield_when_idle")
+
+    assert yields(hosts=hosts) is None
+    processors(2)
+    assert yields(hosts=hosts) == "1"
+    assert yields() is None, "on one host it counts for itself"
+
+
 def test_the_users_own_tuning_is_never_overridden(libraries: Path, processors, monkeypatch) -> None:
     processors(2)
     monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "0")
