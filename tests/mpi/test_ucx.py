@@ -16,9 +16,10 @@ from espalier.core import load_core
 from espalier.mpis import read_library_version
 from espalier.tuning.worker import Worker
 from launch import TestMpi
+from places import make_places
 from stats import assert_handled, read_stats
 from test_conformance import assert_passed, error_lines, native_errors, themes_for
-from test_lifetime import assert_nothing_left, end_processes, read_processes, shared_memory_objects
+from test_lifetime import assert_nothing_left, end_processes, read_processes
 
 GetMpi = Callable[[str], TestMpi]
 
@@ -111,8 +112,9 @@ def test_a_table_may_choose_the_transport(asked: dict[str, str], carried: str, g
 # The launcher would end the job itself. Intel's, told not to, leaves that to the ranks, to which only UCX (tcp) or the
 # watch over processes (sm) reports the death.
 @pytest.mark.parametrize("networks", ["tcp,self", "sm,self"])
-def test_a_killed_rank_ends_the_job_through_the_error_handler(networks: str, get_mpi: GetMpi) -> None:
-    mpi, before = get_mpi("intel"), shared_memory_objects()
+def test_a_killed_rank_ends_the_job_through_the_error_handler(networks: str, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, places = get_mpi("intel"), make_places(tmp_path)
+    before = places.named()
     # UCX announces what it refuses and what fails on stdout.
     settings = {
         "ESPALIER_VIRTUAL_NODES": "2",
@@ -123,7 +125,12 @@ def test_a_killed_rank_ends_the_job_through_the_error_handler(networks: str, get
     line, environment = mpi.command([mpi.program("endless")], 2, settings=settings)
     line.insert(1, "-disable-auto-cleanup")
     with subprocess.Popen(
-        line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        places.inside(line),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as job:
         assert job.stdout is not None
         processes: list[int] = []
@@ -138,4 +145,4 @@ def test_a_killed_rank_ends_the_job_through_the_error_handler(networks: str, get
     assert job.returncode != 0
     # UCX 1.13 aborts by itself when it has to acknowledge a write of a peer that is gone.
     assert "a transport broke in the middle of a collective" in err or "Endpoint timeout" in err, err
-    assert_nothing_left(processes, before)
+    assert_nothing_left(processes, places, before)
