@@ -5,17 +5,11 @@
 #include <numeric>
 
 #include "collectives/node_parts.hpp"
+#include "groups/far_first.hpp"
 #include "plan/blocks.hpp"
 
 namespace espalier::collectives {
 namespace {
-
-/// The number whose `bits` lowest bits are those of another in reverse.
-int reverse(int number, int bits) {
-  int reversed = 0;
-  for (int bit = 0; bit < bits; ++bit) reversed |= (number >> bit & 1) << (bits - 1 - bit);
-  return reversed;
-}
 
 /// The longest of `count` stretches of as many slices each.
 Bytes longest_stretch(const std::vector<Bytes>& cuts, std::size_t count) {
@@ -35,7 +29,7 @@ PartOrder::PartOrder(const std::vector<Bytes>& parts, bool is_far_first)
 }
 
 int PartOrder::slice_of(int node) const {
-  return is_far_first_ ? node : reverse(node, std::countr_zero(static_cast<unsigned>(nodes())));
+  return is_far_first_ ? node : groups::reverse_digits(node, std::countr_zero(static_cast<unsigned>(nodes())));
 }
 
 Bytes PartOrder::way() const { return std::accumulate(longest_.begin(), longest_.end(), Bytes{0}); }

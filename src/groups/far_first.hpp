@@ -5,6 +5,9 @@
 
 namespace espalier::groups {
 
+/// The number whose `digits` lowest binary digits are those of `number` in reverse.
+int reverse_digits(int number, int digits);
+
 /// Which node is at which position when doubling goes by positions. It meets the farthest partners first, with its own
 /// data, and then ever nearer ones, with more; half of all data come from the next node:
 ///
