@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +43,17 @@ class Places:
     def inside(self, line: Sequence[str]) -> list[str]:
         """A command line whose processes see these places."""
         return [*self.enter, *line]
+
+    def start(self, line: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
+        """A job in these places, in a process group of its own; what it prints can be read."""
+        return subprocess.Popen(
+            self.inside(line),
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
 
     def named(self) -> set[str]:
         """Files and shared memory of ours that have a name: ideally none at any time."""

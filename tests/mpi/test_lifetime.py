@@ -68,14 +68,7 @@ def test_killing_all_ranks_leaves_nothing_behind(name: str, nodes: str | None, g
     mpi, before = get_mpi(name), places.named()
     settings = {"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {}
     line, environment = mpi.command([mpi.program("endless")], 4, settings=settings)
-    with subprocess.Popen(
-        places.inside(line),
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as job:
+    with places.start(line, environment) as job:
         assert job.stdout is not None
         watchdog = subprocess.Popen(["sh", "-c", f"sleep 60; kill -9 -{job.pid}"])
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,14 +123,7 @@ def test_a_killed_rank_ends_the_job_through_the_error_handler(networks: str, get
     }
     line, environment = mpi.command([mpi.program("endless")], 2, settings=settings)
     line.insert(1, "-disable-auto-cleanup")
-    with subprocess.Popen(
-        places.inside(line),
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as job:
+    with places.start(line, environment) as job:
         assert job.stdout is not None
         processes: list[int] = []
         try:
