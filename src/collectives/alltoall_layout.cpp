@@ -1,6 +1,7 @@
 #include "collectives/alltoall_layout.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "collectives/words.hpp"
 #include "groups/distances.hpp"
@@ -22,6 +23,13 @@ int groups_of(const Choice& choice) { return choice.between == plan::Between::mu
 Choice with_groups(Choice choice) {
   choice.groups = groups_of(choice);
   return choice;
+}
+
+std::vector<int> order_distances(int nodes, const Choice& choice) {
+  if (!goes_by_relays(choice)) return groups::spread_distances(nodes);
+  std::vector<int> ascending(static_cast<std::size_t>(nodes - 1));
+  std::iota(ascending.begin(), ascending.end(), 1);
+  return ascending;
 }
 
 /// Groups that one rank speaks for, where a node has fewer ranks.
@@ -66,12 +74,14 @@ bool lays_by_target(const Topology& topology, const Problem& problem, const Choi
   return topology.nodes() > few_nodes && are_many && problem.counts.empty();
 }
 
+bool goes_by_relays(const Choice& choice) { return choice.exchange == plan::Exchange::bruck; }
+
 AlltoallLayout::AlltoallLayout(const Topology& topology, const Problem& problem, const Choice& choice, int batches)
     : topology_(topology),
       problem_(problem),
       blocks_(problem, topology.ranks()),
       masters_(topology, problem, with_groups(choice)),
-      distances_(groups::spread_distances(topology.nodes())) {
+      distances_(order_distances(topology.nodes(), choice)) {
   std::stable_sort(distances_.begin(), distances_.end(),
                    [&](int a, int b) { return batch_of(a, batches) < batch_of(b, batches); });
   for (int batch = 0, number = 0; batch <= batches; ++batch) {
@@ -113,12 +123,20 @@ AlltoallLayout::Places AlltoallLayout::places(Rank rank, int batch) const {
     (number == here ? places.on_node : places.own[static_cast<std::size_t>(number - begin)]) = places.end;
     places.end += bytes_to_node(rank, right(node, number));
   }
-  for (int number = begin; number < end; ++number) {
-    if (!leads(rank, number)) continue;
-    places.incoming[static_cast<std::size_t>(number - begin)] = places.end;
-    places.end += message(left(node, number), node);
-  }
+  for (const int group : groups_of(rank))
+    for (const int number : numbers_of(group, batch)) {
+      places.incoming[static_cast<std::size_t>(number - begin)] = places.end;
+      places.end += message(left(node, number), node);
+    }
   return places;
+}
+
+std::vector<int> AlltoallLayout::numbers_of(int group, int batch) const {
+  const int begin = first(batch), groups = masters_.groups();
+  std::vector<int> numbers;
+  for (int number = begin + (group - begin % groups + groups) % groups; number < first(batch + 1); number += groups)
+    numbers.push_back(number);
+  return numbers;
 }
 
 std::vector<int> AlltoallLayout::ascending(int node, int batch) const {

@@ -21,21 +21,24 @@ int count_batches(const topology::Topology& topology, const plan::Problem& probl
 /// many nodes where leaders are many and blocks equal (512 ranks, 64 bytes: 153 us, by target 97; simulated).
 bool lays_by_target(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
 
+/// Whether leaders pass each other's parcels on (Exchange::bruck), and do not send each to where it wants to go.
+bool goes_by_relays(const plan::Choice& choice);
+
 /// The other nodes of a node are numbered by how far they are to its right, in an order that spreads the partners of
 /// consecutive numbers over the network (groups/distances.hpp), batch by batch:
 ///
 ///     distances  1 … 8 | 9 … 16 | 17 … 24 | …       of 2 batches runs 1, 3, 5, … are the first, runs 2, 4, … the
 ///     second
 ///
-/// In runs, because blocks for consecutive nodes are one run of a caller's input. The messages of a number go from each
-/// node to the one that far to the right, from and to the leader of the same group.
+/// In runs, because blocks for consecutive nodes are one run of a caller's input. What a node has for the one of a
+/// number goes from and to the leaders of the same group. Relays take numbers by ascending distance.
 class AlltoallLayout {
  public:
   /// What one rank's cells hold of a batch, and where: its blocks, node by node, for those of the batch that others
   /// send for, in the first batch for its own node as well; then what comes for it.
   struct Places {
     std::vector<Bytes> own;       ///< by number, from the batch's first on: where the blocks for that node begin
-    std::vector<Bytes> incoming;  ///< where the message of that number begins, if the rank receives it
+    std::vector<Bytes> incoming;  ///< where what comes of that number begins, group by group, if the rank leads it
     Bytes on_node = 0;            ///< where the blocks for its own node begin
     Bytes end = 0;
   };
@@ -50,16 +53,23 @@ class AlltoallLayout {
   int batches() const { return static_cast<int>(first_.size()) - 1; }
   /// The first number of a batch; of the one behind the last: how many numbers there are.
   int first(int batch) const { return first_[static_cast<std::size_t>(batch)]; }
-  int right(int node, int number) const {
-    return number == here ? node : (node + distance(number)) % topology_.nodes();
-  }
-  int left(int node, int number) const { return (node - distance(number) + topology_.nodes()) % topology_.nodes(); }
+  int distance(int number) const { return distances_[static_cast<std::size_t>(number)]; }
+  int right_by(int node, int distance) const { return (node + distance) % topology_.nodes(); }
+  int left_by(int node, int distance) const { return (node - distance + topology_.nodes()) % topology_.nodes(); }
+  int right(int node, int number) const { return number == here ? node : right_by(node, distance(number)); }
+  int left(int node, int number) const { return left_by(node, distance(number)); }
 
   std::span<const Rank> ranks_on(int node) const { return topology_.ranks_on(NodeId(node)); }
-  Rank leader_of(int node, int number) const { return masters_.of(node, number % masters_.groups()); }
+  Rank leader_of(int node, int number) const { return masters_.of(node, group_of(number)); }
   bool leads(Rank rank, int number) const {
     return number != here && leader_of(topology_.node_of(rank).value, number) == rank;
   }
+
+  /// The groups that a rank leads, ascending, and what of a batch one of them has to do with.
+  std::vector<int> groups_of(Rank rank) const { return masters_.groups_of(rank); }
+  std::vector<int> numbers_of(int group, int batch) const;
+  int groups() const { return masters_.groups(); }
+  int group_of(int number) const { return number % groups(); }
 
   /// Where all are equal.
   Bytes block() const { return problem_.bytes; }
@@ -72,8 +82,6 @@ class AlltoallLayout {
   std::vector<int> ascending(int node, int batch) const;
 
  private:
-  int distance(int number) const { return distances_[static_cast<std::size_t>(number)]; }
-
   const topology::Topology& topology_;
   const plan::Problem& problem_;
   plan::PairBlocks blocks_;

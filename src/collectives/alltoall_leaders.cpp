@@ -10,7 +10,8 @@
 // one.
 //
 // With groups of leaders (multi_group) each of g leaders of a node exchanges with every g-th other node; the leader of
-// such a node keeps no blocks for it in its window, the others do.
+// such a node keeps no blocks for it in its window, the others do. Leaders send straight to each other, or pass on what
+// others send (parcel_exchange.hpp): fewer, longer messages.
 //
 // Between many nodes leaders turn what they have fetched round: j = 0: i = 0, 1, … | j = 1: i = 0, 1, … Then a rank
 // takes one stretch of every message.
@@ -22,11 +23,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <span>
 
 #include "base/bytes.hpp"
 #include "collectives/alltoall_layout.hpp"
-#include "collectives/in_flight.hpp"
+#include "collectives/parcel_exchange.hpp"
 #include "collectives/words.hpp"
 #include "smp/operations.hpp"
 
@@ -43,11 +45,11 @@ class LeaderSwap {
   LeaderSwap(Builder& builder, const Problem& problem, const plan::Choice& choice)
       : builder_(builder),
         layout_(builder.topology(), problem, choice, count_batches(builder.topology(), problem, choice)),
+        choice_(choice),
         cells_(choice),
         node_(builder.node().value),
         is_by_target_(lays_by_target(builder.topology(), problem, choice)),
-        collected_(is_by_target_ ? problem.bytes * static_cast<Bytes>(builder.topology().largest_node()) : 0),
-        receives_(builder),
+        scratch_(builder, is_by_target_ ? problem.bytes * static_cast<Bytes>(builder.topology().largest_node()) : 0),
         sends_(builder, sends_ahead) {}
 
   void run() {
@@ -68,6 +70,8 @@ class LeaderSwap {
   struct Base {
     Bytes offset;
     std::vector<AlltoallLayout::Places> places;  ///< by local rank
+    std::map<int, ParcelExchange> exchanges;     ///< by group that this rank leads
+    bool have_put = false;                       ///< the neighbours, as far as this rank has looked
   };
 
   bool leads(int number) const { return layout_.leads(builder_.me(), number); }
@@ -92,16 +96,23 @@ class LeaderSwap {
     for (const Rank rank : layout_.ranks_on(node_)) base.places.push_back(layout_.places(rank, batch));
     start_receives(base, batch);
     put_blocks(base, batch);
-    send_messages(base, batch);
+    for (auto& [group, exchange] : base.exchanges)
+      exchange.start_sends([&](int number, Bytes begin) { collect(base, batch, number, begin); });
+    if (batch == 0) have_put_first_ = base.have_put;
   }
 
-  void start_receives(const Base& base, int batch) {
-    const int begin = layout_.first(batch);
-    for (int number = begin; number < layout_.first(batch + 1); ++number)
-      if (const int from = layout_.left(node_, number); leads(number))
-        receives_.add(builder_.recv(layout_.leader_of(from, number), Buffer::window,
-                                    base.offset + places_of(base, builder_.local()).incoming[index(number - begin)],
-                                    layout_.message(from, node_)));
+  void start_receives(Base& base, int batch) {
+    const AlltoallLayout::Places& mine = places_of(base, builder_.local());
+    for (const int group : layout_.groups_of(builder_.me())) {
+      const std::vector<int> numbers = layout_.numbers_of(group, batch);
+      if (numbers.empty()) continue;
+      std::vector<Bytes> windows;
+      for (const int number : numbers)
+        windows.push_back(base.offset + mine.incoming[index(number - layout_.first(batch))]);
+      const auto [place, is_new] =
+          base.exchanges.try_emplace(group, builder_, layout_, choice_, numbers, windows, scratch_, sends_);
+      place->second.start_receives();
+    }
   }
 
   // In one go, whatever the size of a cell: all cells together are the piece.
@@ -121,65 +132,52 @@ class LeaderSwap {
     if (builder_.node_size() > 1) smp::pair_sync(builder_, builder_.local(), tick_of_blocks(batch));
   }
 
-  void send_messages(const Base& base, int batch) {
-    bool have_put = false;  // the neighbours, as far as this rank has looked
-    for (int number = layout_.first(batch); number < layout_.first(batch + 1); ++number) {
-      if (!leads(number)) continue;
-      const int to = layout_.right(node_, number);
-      const Bytes bytes = layout_.message(node_, to);
-      builder_.need_scratch(collected_ + bytes);
-      collect_message(base, batch, number, have_put);
-      have_put = true;
-      sends_.make_room();
-      sends_.add(builder_.send(layout_.leader_of(to, number), Buffer::scratch, collected_, bytes));
-      collected_ += bytes;
-    }
-    if (batch == 0) have_put_first_ = have_put;
-  }
-
-  void collect_message(const Base& base, int batch, int number, bool have_put) {
+  /// Brings what the node has for the one of this number to `begin` of scratch.
+  void collect(Base& base, int batch, int number, Bytes begin) {
     const int to = layout_.right(node_, number);
-    Bytes offset = collected_;
+    Bytes offset = begin;
     for (const Rank from : layout_.ranks_on(node_)) {
       const LocalRank owner = local(from);
       const Bytes bytes = layout_.bytes_to_node(from, to);
-      if (from != builder_.me() && !have_put) smp::pair_sync(builder_, owner, tick_of_blocks(batch));
+      if (from != builder_.me() && !base.have_put) smp::pair_sync(builder_, owner, tick_of_blocks(batch));
       const Bytes run = base.offset + places_of(base, owner).own[index(number - layout_.first(batch))];
       if (from == builder_.me())
-        copy_own_blocks(to, offset);
+        copy_own_blocks(to, is_by_target_ ? begin : offset);
       else if (is_by_target_)
-        get_and_turn(owner, run, to);
+        get_and_turn(owner, run, to, begin);
       else
         smp::receiver_get(builder_, cells_, owner, 0, run, {Buffer::scratch, offset, bytes});
       offset += bytes;
     }
+    base.have_put = true;
   }
 
-  void copy_own_blocks(int node, Bytes offset) {
+  void copy_own_blocks(int node, Bytes begin) {
+    Bytes offset = begin;
     const Rank me = builder_.me();
     for (const Rank to : layout_.ranks_on(node)) {
       const Bytes bytes = layout_.blocks().bytes(me, to);
       builder_.copy(Buffer::input, layout_.blocks().input_begin(me, to), Buffer::scratch,
-                    is_by_target_ ? place_by_target(builder_.local(), to) : offset, bytes);
+                    is_by_target_ ? begin + place_by_target(builder_.local(), to) : offset, bytes);
       offset += bytes;
     }
   }
 
   /// A neighbour's blocks for a node to the beginning of scratch, and from there to their places.
-  void get_and_turn(LocalRank owner, Bytes run, int node) {
+  void get_and_turn(LocalRank owner, Bytes run, int node, Bytes begin) {
     const Bytes block = layout_.block();
     smp::receiver_get(builder_, cells_, owner, 0, run, {Buffer::scratch, 0, most_fetched(node)});
     Bytes fetched = 0;
     for (const Rank to : layout_.ranks_on(node)) {
-      builder_.copy(Buffer::scratch, fetched, Buffer::scratch, place_by_target(owner, to), block);
+      builder_.copy(Buffer::scratch, fetched, Buffer::scratch, begin + place_by_target(owner, to), block);
       fetched += block;
     }
   }
 
-  /// Where in scratch, in the message that is being collected, a block lies.
+  /// Where in what the node has for another a block lies.
   Bytes place_by_target(LocalRank from, Rank to) const {
     const auto before = local(to).value * builder_.node_size() + from.value;
-    return collected_ + static_cast<Bytes>(before) * layout_.block();
+    return static_cast<Bytes>(before) * layout_.block();
   }
   Bytes most_fetched(int node) const { return layout_.block() * layout_.ranks_on(node).size(); }
 
@@ -199,12 +197,12 @@ class LeaderSwap {
     }
   }
 
-  /// Takes this rank's blocks out of another node's message.
+  /// Takes this rank's blocks out of what has come from another node.
   void get_from_node(int batch, int number) {
     const int node = layout_.left(node_, number);
     const LocalRank owner = local(layout_.leader_of(node_, number));
-    const Base& base = bases_.front();
-    if (leads(number)) receives_.finish_oldest();
+    Base& base = bases_.front();
+    if (leads(number)) base.exchanges.at(layout_.group_of(number)).finish(number);
     if (builder_.node_size() > 1) smp::pair_sync(builder_, owner, tick_of_message(batch, number));
     Bytes offset = base.offset + places_of(base, owner).incoming[index(number - layout_.first(batch))];
     if (is_by_target_) return get_by_target(node, owner, offset);
@@ -229,11 +227,11 @@ class LeaderSwap {
 
   Builder& builder_;
   AlltoallLayout layout_;
+  const plan::Choice& choice_;
   smp::Cells cells_;
   int node_;
   bool is_by_target_;
-  Bytes collected_;  ///< where in scratch messages end; a neighbour's blocks that must be turned come before them
-  InFlight receives_;
+  Scratch scratch_;  ///< a neighbour's blocks that must be turned come first
   InFlight sends_;
   std::deque<Base> bases_;  ///< of the batches that are in the windows
   bool have_put_first_ = false;

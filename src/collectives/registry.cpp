@@ -55,8 +55,8 @@ constexpr const char* group_sum_knobs =
     "groups=1..64 exchange=direct|ring|recursive_doubling radix=2..64 connections=0..1024 segment=0|1K..1G " CELLS
         LEADERS;
 constexpr const char* group_part_knobs = "groups=1..64 connections=0..1024 " CELLS LEADERS;
-constexpr const char* group_swap_knobs = "groups=1..64 " CELLS LEADERS;
-constexpr const char* leader_knobs = CELLS LEADERS;
+constexpr const char* swap_leader_knobs = "exchange=direct|bruck radix=2..64 " CELLS LEADERS;
+constexpr const char* group_swap_knobs = "groups=1..64 exchange=direct|bruck radix=2..64 " CELLS LEADERS;
 constexpr const char* cell_knobs = CELLS;
 constexpr const char* segment_knobs = "segment=0|1K..1G " WITHIN LEADERS;
 constexpr const char* sum_knobs = "segment=0|1K..1G " WITHIN LEVELS LEADERS;
@@ -163,11 +163,14 @@ constexpr Algorithm table[] = {
      swap_knobs, build_alltoall},
     {"alltoall_flat", Operation::alltoall, Between::flat,
      "Wu, Kendall, Aluru 2005, section 8.3 (gather, exchange between leaders, scatter)",
-     "leaders exchange all their ranks' short blocks: N - 1 messages per node, two more copies of each block",
-     leader_knobs, build_alltoall_leaders, why_no_alltoall_leaders},
+     "leaders exchange all their ranks' short blocks: N - 1 messages per node, two more copies of each block; by "
+     "relays "
+     "(exchange=bruck; Bruck et al. 1997) about (k - 1) log_k N messages, each byte up to log_k N times",
+     swap_leader_knobs, build_alltoall_leaders, why_no_alltoall_leaders},
     {"alltoall_multi_group", Operation::alltoall, Between::multi_group,
      "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8; Kumar, Mamidala, Panda 2008",
-     "as flat, by g leaders per node, each for every g-th other node: as many messages, on more connections and cores",
+     "as flat, by g leaders per node, each for every g-th other node: as many messages, on more connections and cores; "
+     "by relays each leader passes on what its group has for others",
      group_swap_knobs, build_alltoall_leaders, why_no_alltoall_leaders},
     {"reduce_knomial", Operation::reduce, Between::knomial, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
      "nodes combine, then a k-nomial tree of N leaders in node order, ceil(log_k N) rounds; every leader sends the "

@@ -29,6 +29,8 @@ std::string to_string(const Choice& choice) {
     text += ",radix=" + std::to_string(choice.radix);
   if (choice.between == Between::scatter_allgather && choice.exchange == Exchange::bruck)
     text += std::string(",exchange=") + name(choice.exchange);
+  if (choice.between == Between::flat && choice.exchange == Exchange::bruck)  // of an all-to-all
+    text += std::string(",exchange=") + name(choice.exchange) + ",radix=" + std::to_string(choice.radix);
   if (choice.order != Order::best) text += std::string(",order=") + name(choice.order);
   text += group_knobs(choice);
   if (choice.segment > 0) text += ",segment=" + format_bytes(choice.segment);

@@ -99,6 +99,10 @@ std::vector<Choice> choices_of(const Algorithm& algorithm) {
     choices.back().levels = 2;
   }
   if (has_groups(algorithm.between)) add_groups(algorithm, choices);
+  if (std::string_view(algorithm.knobs).find("bruck") != std::string_view::npos) {
+    choices.push_back({algorithm.between, Within::cells, 3, 0, 4096, 4});
+    choices.back().exchange = plan::Exchange::bruck;
+  }
   return choices;
 }
 

@@ -51,7 +51,8 @@ TEST(AlltoallInBatches, IsRightWithHoweverManyBatches) {
   for (const Mapping mapping : {Mapping::blocks, Mapping::cyclic, Mapping::uneven})
     for (const auto& [nodes, on_node] : {std::pair{20, 2}, {26, 3}, {33, 1}})
       for (const char* text : {"flat,cell=1K,cells=1", "flat,cell=2K,cells=1", "multi_group,groups=2,cell=4K,cells=1",
-                               "multi_group,groups=3,cell=1K,cells=2"}) {
+                               "multi_group,groups=3,cell=1K,cells=2", "flat,exchange=bruck,cell=1K,cells=1",
+                               "multi_group,groups=2,exchange=bruck,radix=3,cell=1K,cells=2"}) {
         const Topology topology = place(nodes, on_node, mapping);
         Problem problem{Operation::alltoall, 16};
         const Choice choice = parse_choice(problem.operation, text);
@@ -59,6 +60,49 @@ TEST(AlltoallInBatches, IsRightWithHoweverManyBatches) {
         problem.counts = uneven_counts(topology.ranks());
         if (count_batches(topology, problem, choice) > 0) expect_proved(topology, problem, text);
       }
+}
+
+TEST(AlltoallByRelays, IsRightForEveryNumberOfNodesAndEveryRadix) {
+  for (const Mapping mapping : {Mapping::blocks, Mapping::cyclic, Mapping::uneven})
+    for (const auto& [nodes, on_node] : {std::pair{2, 2}, {3, 2}, {5, 3}, {8, 2}, {11, 4}, {16, 1}, {27, 2}, {33, 1}})
+      for (const char* text :
+           {"flat,exchange=bruck", "flat,exchange=bruck,radix=3", "multi_group,groups=2,exchange=bruck,radix=4",
+            "multi_group,groups=4,exchange=bruck", "multi_group,groups=3,exchange=bruck,radix=64"}) {
+        const Topology topology = place(nodes, on_node, mapping);
+        Problem problem{Operation::alltoall, 16};
+        expect_proved(topology, problem, text);
+        problem.counts = uneven_counts(topology.ranks());
+        expect_proved(topology, problem, text);
+      }
+}
+
+TEST(AlltoallByRelays, SendsFewMessages) {
+  const auto sends = [](const char* text) {
+    const Problem problem{Operation::alltoall, 4};
+    const Plan plan = build_plan(place(64, 4), problem, parse_choice(problem.operation, text));
+    int sends = 0;
+    for (std::size_t r = 0; r < 4; ++r)
+      for (const Step& step : plan.programs[r].steps) sends += step.op() == Op::send;
+    return sends;
+  };
+  EXPECT_EQ(sends("flat"), 63);
+  EXPECT_EQ(sends("flat,exchange=bruck"), 6);
+  EXPECT_EQ(sends("flat,exchange=bruck,radix=4"), 3 * 3);
+  EXPECT_EQ(sends("flat,exchange=bruck,radix=8"), 2 * 7);
+  EXPECT_EQ(sends("multi_group,groups=4,exchange=bruck,radix=4"), 4 * 2 * 3 + 3) << "leaders share the lowest digits";
+}
+
+TEST(AlltoallByRelays, CopiesAParcelOnceForEachMessageAtMost) {
+  const auto copies = [](int nodes, const char* text) {
+    const Problem problem{Operation::alltoall, 4};
+    const Plan plan = build_plan(place(nodes, 1), problem, parse_choice(problem.operation, text));
+    int copies = 0;
+    for (const Step& step : plan.programs[0].steps) copies += step.op() == Op::copy || step.op() == Op::put;
+    return copies;
+  };
+  const int straight = copies(64, "flat");
+  EXPECT_LE(copies(64, "flat,exchange=bruck"), straight + 6 * 32);
+  EXPECT_LE(copies(64, "flat,exchange=bruck,radix=8"), straight + 56 + 8) << "of 63 parcels 7 have arrived";
 }
 
 TEST(AlltoallByTarget, TakesOneStretchOfEveryMessage) {
