@@ -58,7 +58,8 @@ class LeaderSwap {
     for (int batch = 0; batch < layout_.batches(); ++batch) {
       if (batch + 1 < layout_.batches()) begin_batch(batch + 1);
       if (batch == 0) get_from_neighbours();
-      for (int number = layout_.first(batch); number < layout_.first(batch + 1); ++number) get_from_node(batch, number);
+      for (int number = layout_.first(batch); number < layout_.first(batch + 1); number += layout_.groups())
+        get_from_nodes(batch, number, std::min(number + layout_.groups(), layout_.first(batch + 1)));
       if (layout_.batches() > 2) smp::taken_post(builder_, batch);
       bases_.pop_front();
     }
@@ -197,13 +198,26 @@ class LeaderSwap {
     }
   }
 
-  /// Takes this rank's blocks out of what has come from another node.
+  /// Takes this rank's blocks out of what has come of these numbers, one for each group. Who leads one says that it is
+  /// there before it takes anything and begins with it: if all took them in one order, every leader would keep the
+  /// others waiting until it has taken those before its own (512 ranks, 4 bytes: 88 us, so 47; played).
+  void get_from_nodes(int batch, int begin, int end) {
+    int first = begin;
+    for (int number = begin; number < end; ++number) {
+      if (!leads(number)) continue;
+      bases_.front().exchanges.at(layout_.group_of(number)).finish(number);
+      if (builder_.node_size() > 1) smp::pair_sync(builder_, builder_.local(), tick_of_message(batch, number));
+      first = number;
+    }
+    for (int number = first; number < end; ++number) get_from_node(batch, number);
+    for (int number = begin; number < first; ++number) get_from_node(batch, number);
+  }
+
   void get_from_node(int batch, int number) {
     const int node = layout_.left(node_, number);
     const LocalRank owner = local(layout_.leader_of(node_, number));
-    Base& base = bases_.front();
-    if (leads(number)) base.exchanges.at(layout_.group_of(number)).finish(number);
-    if (builder_.node_size() > 1) smp::pair_sync(builder_, owner, tick_of_message(batch, number));
+    const Base& base = bases_.front();
+    if (!leads(number)) smp::pair_sync(builder_, owner, tick_of_message(batch, number));
     Bytes offset = base.offset + places_of(base, owner).incoming[index(number - layout_.first(batch))];
     if (is_by_target_) return get_by_target(node, owner, offset);
     for (const Rank from : layout_.ranks_on(node)) {
