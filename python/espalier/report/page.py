@@ -110,7 +110,10 @@ def _charts(comparisons: Iterable[Comparison]) -> str:
         figures.append(f"<figure>{draw_times(title, [point.bytes for point in line], [native, own], marks)}</figure>")
     if not figures:
         return ""
-    note = "Time per call over message size; below each size, how many times faster Espalier is (median of the rounds)."
+    note = (
+        "Time per call over message size, one call after the other; below each size, how many times faster Espalier is "
+        "(median of the rounds)."
+    )
     return f'<h2>IMB-MPI1</h2><p class="faint">{note}</p><div class="charts">{"".join(figures)}</div>'
 
 
@@ -152,8 +155,10 @@ def _method(rounds: int, skipped: Iterable[str]) -> str:
     text = (
         f"<h2>How it was measured</h2><p>Each program ran natively and with Espalier one after the other, {rounds} "
         "times; which of the two went first alternated. A ratio compares the two runs of one round; its median and "
-        "range over the rounds are shown. IMB-MPI1 prints averages over its repetitions and ranks, which a single "
-        "disturbance can move; <code>espalier bench</code> measures medians per call. Every MPI ran with the settings "
+        "range over the rounds are shown. IMB-MPI1 ran with <code>-sync off</code>: by default it puts a barrier, "
+        "which is not measured, after each call, and whoever has the slower barrier finds data waiting. It prints "
+        "averages over its repetitions and ranks, which a single disturbance can move; <code>espalier bench</code> "
+        "measures medians per call. Every MPI ran with the settings "
         "that suit it when ranks outnumber processors, in both arms.</p>"
     )
     missing = "".join(f"<li>{escape(reason)}</li>" for reason in skipped)
