@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "collectives/registry.hpp"
+#include "collectives/scan_doubling.hpp"
 #include "collectives/words.hpp"
 #include "smp/reduce_grain.hpp"
 
@@ -210,17 +211,18 @@ class Candidates {
       all_.push_back(choice);
     };
     if (fills_window(choice)) return add(std::min<Bytes>(window_, 32 << 10), window_);
-    if (topology_.largest_node() == 1 && !is_chain(choice)) return add(std::min<Bytes>(window_, 32 << 10), 1);
+    if (topology_.largest_node() == 1 && !is_scan()) return add(std::min<Bytes>(window_, 32 << 10), 1);
+    const auto in_stage = static_cast<Bytes>(cells_in_one_stage(choice));
     const Bytes one_stage = round_up_to(std::max<Bytes>(passed_, 64), std::lcm(grain, Bytes{64}));
-    if (one_stage <= std::min(window_, most_in_one_stage)) add(one_stage, 1);
+    if (one_stage <= std::min(window_ / in_stage, most_in_one_stage)) add(one_stage, in_stage);
     for (const Bytes wanted : {short_piece(problem_.operation), Bytes{32} << 10})
       if (const Bytes cell = std::min(wanted, window_ / 4); cell < passed_) add(cell, 8);
   }
 
-  /// A chain of prefixes is cut into cells between nodes, too.
-  bool is_chain(const Choice& choice) const {
-    return choice.between == Between::chain && is_reduction(problem_.operation) &&
-           problem_.operation != Operation::reduce;
+  /// Prefixes are cut into cells between nodes, too.
+  bool is_scan() const { return problem_.operation == Operation::scan || problem_.operation == Operation::exscan; }
+  int cells_in_one_stage(const Choice& choice) const {
+    return is_scan() && choice.between == Between::recursive_doubling ? doubling_scan_cells(topology_) : 1;
   }
   /// Leaders of an all-to-all lay out whole rounds in their cells.
   bool fills_window(const Choice& choice) const {
@@ -240,7 +242,8 @@ bool is_new_on_one_node(const Algorithm& algorithm, const Algorithm* before) {
   if (before == nullptr) return true;
   if (algorithm.operation == Operation::allreduce)
     return algorithm.between == Between::gather_reduce || algorithm.between == Between::rabenseifner;
-  return algorithm.operation == Operation::scan || algorithm.operation == Operation::exscan;
+  const bool is_scan = algorithm.operation == Operation::scan || algorithm.operation == Operation::exscan;
+  return is_scan && algorithm.between != Between::recursive_doubling;
 }
 
 /// The paper's groups move what its Table 1 says; multi_group_lean does the same exchange with less.

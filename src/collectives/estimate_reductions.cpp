@@ -165,6 +165,21 @@ double chain_time(const Scene& s) {
          (pieces - 1) * std::max({link.first, middle, link.last, around, wire});
 }
 
+/// Sums of nodes, or of ranks, that reach back 1, 2, 4, … places; stretch by stretch.
+double doubling_scan_time(const Scene& s) {
+  const double pieces = std::ceil(s.bytes / static_cast<double>(s.choice.cell)), piece = s.bytes / pieces;
+  const bool is_by_node = s.is_blocked;
+  const int places = is_by_node ? s.nodes : s.ranks, at_once = is_by_node ? 1 : s.on_node;
+  const double node = is_by_node && s.on_node > 1 ? s.node.fold_prefix(piece, false) : s.node.copy(piece);
+  const double out = is_by_node && s.on_node > 1 ? s.node.put(piece) + s.node.flag() + s.node.combine_cell(piece)
+                                                 : s.node.combine(piece);
+  double time = node + s.node.copy(piece) + out;
+  for (int distance = 1; distance < places; distance *= 2)
+    time += s.network.delay() + std::max(s.network.at_once(at_once, piece), s.carried_to(distance / at_once, piece)) +
+            s.node.combine(piece);
+  return pieces * time;
+}
+
 /// Halving, then a gather of what was combined: each moves (N - 1)/N of the vector over the root's link.
 double halving_time(const Scene& s) {
   const double bytes = s.segment(), share = bytes * (s.nodes - 1) / s.nodes;
@@ -245,6 +260,7 @@ double estimate_reduce_scatter(const Scene& s) {
 double estimate_scan(const Scene& s) {
   const bool is_exclusive = s.problem.operation == Operation::exscan;
   if (s.choice.between == Between::gather_reduce) return s.node.fold_prefix(s.bytes, is_exclusive);
+  if (s.choice.between == Between::recursive_doubling) return doubling_scan_time(s);
   return s.ranks == 1 ? s.node.copy(s.bytes) : chain_time(s);
 }
 

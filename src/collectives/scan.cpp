@@ -1,5 +1,5 @@
 // Scan and exscan: a chain of all ranks in rank order, through cells between neighbours and by messages between nodes,
-// piece by piece; works for every placement.
+// piece by piece; works for every placement. For short vectors on many nodes: scan_doubling.hpp.
 //
 //   rank 0 ──v0──► rank 1 ──v0 o v1──► rank 2 ──► …       each rank adds its own and hands on
 //
@@ -11,6 +11,7 @@
 #include <deque>
 
 #include "collectives/leader_sum.hpp"
+#include "collectives/scan_doubling.hpp"
 #include "collectives/words.hpp"
 #include "smp/operations.hpp"
 #include "smp/reduce_apart.hpp"
@@ -165,6 +166,8 @@ void build_scan(Builder& builder, const Problem& problem, const Choice& choice) 
   const int last = builder.me().value - (problem.operation == Operation::exscan ? 1 : 0);
   if (choice.between == Between::gather_reduce)
     smp::reduce_apart(builder, problem, choice, last);
+  else if (choice.between == Between::recursive_doubling)
+    build_doubling_scan(builder, problem, choice);
   else
     Link(builder, problem, choice).build();
 }
@@ -176,6 +179,7 @@ std::string why_no_scan(const topology::Topology& topology, const Problem& probl
   if (choice.within == plan::Within::single_copy) return "prefixes go through cells";
   if (const Bytes least = smp::Grain(problem).bytes(); choice.cell < least)
     return "a cell must hold " + std::to_string(least) + " bytes at least: whole, aligned elements";
+  if (choice.between == Between::recursive_doubling) return why_no_doubling_scan(topology, choice);
   return "";
 }
 
