@@ -57,7 +57,7 @@ class Sample:
     nodes: int
     native_p50_us: float
     espalier_p50_us: float
-    control_p50_us: float  # native once more, as a third arm
+    control: float  # p50 of every other batch of native ÷ that of the others
     choice: str
     line_ns: float = 0.0  # how far apart the first two ranks were: see `split_by_distance`
 
@@ -163,7 +163,7 @@ def condense(samples: Iterable[Sample], mpi: str) -> list[Row]:
 
 
 def _condense_group(group: Sequence[Sample], mpi: str) -> Row:
-    controls = [sample.native_p50_us / sample.control_p50_us for sample in group]
+    controls = [sample.control for sample in group]
     ratios = [sample.native_p50_us / sample.espalier_p50_us for sample in group]
     return Row(
         group[0].op,
@@ -197,7 +197,7 @@ def parse_sample(line: str) -> Sample | None:
             nodes=int(fields["nodes"]),
             native_p50_us=float(fields["native_p50_us"]),
             espalier_p50_us=float(fields["espalier_p50_us"]),
-            control_p50_us=float(fields["control_p50_us"]),
+            control=float(fields["control"]),
             choice=str(fields.get("choice", "")),
             line_ns=float(fields.get("line_ns", 0)),
         )

@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 def a_sample(
     op: str = "bcast", size: int = 4, number: int = 0, native: float = 2.0, own: float = 1.0, line_ns: float = 0
 ) -> Sample:
-    return Sample(op, size, number, 2, 1, native, own, native, "tiny", line_ns)
+    return Sample(op, size, number, 2, 1, native, own, 1.0, "tiny", line_ns)
 
 
 def as_line(sample: Sample) -> str:
