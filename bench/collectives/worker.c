@@ -159,18 +159,17 @@ static void run_round(const struct problem* problem, const struct buffers* buffe
   }
 }
 
-/* Runs a round during which the ranks stayed where they were, and returns how far apart (measure_line_ns). If they
- * moved it is run again, a few times at most. */
-static double run_steady_round(const struct problem* problem, const struct buffers* buffers, int batch,
-                               struct samples samples[ARMS]) {
-  enum { ATTEMPTS = 4 };
-  double before = measure_line_ns();
-  for (int attempt = 1;; ++attempt) {
-    run_round(problem, buffers, batch, samples);
-    const double after = measure_line_ns();
-    if (attempt == ATTEMPTS || (after < 1.5 * before && before < 1.5 * after) || before == 0) return after;
-    before = after;
-  }
+/* One round of one problem, as run_in_one_place takes it. */
+struct round {
+  const struct problem* problem;
+  const struct buffers* buffers;
+  int batch;
+  struct samples* samples; /* by arm */
+};
+
+static void run_again(void* what) {
+  const struct round* round = what;
+  run_round(round->problem, round->buffers, round->batch, round->samples);
 }
 
 /* What rank 0 prints of a round. Times in microseconds. */
@@ -216,7 +215,7 @@ static void measure(const struct operation* operation, long bytes) {
   const int batch = derive_batch(&problem, &buffers);
   for (int round = 0; round < options.rounds; ++round) {
     struct summary summary;
-    const double line_ns = run_steady_round(&problem, &buffers, batch, samples);
+    const double line_ns = run_in_one_place(run_again, &(struct round){&problem, &buffers, batch, samples});
     summarize(samples, &summary);
     if (job.rank == 0) print_round(&problem, round, line_ns, &summary);
   }

@@ -8,7 +8,8 @@ void start_by_barrier(void);
 
 /* Returns on all ranks at the same moment, which rank 0 names, where all have a core of their own and read one clock.
  * A barrier lets some ranks go earlier than others (Open MPI's, by a quarter of a microsecond), and then it depends on
- * who is first how long a short call takes. Elsewhere this is a native barrier. */
+ * who is first how long a short call takes. Elsewhere this is a native barrier; also where MPI_Win_allocate_shared
+ * fails, which rank 0 says once. */
 void start_together(void);
 
 /* Nanoseconds in which a cache line goes from rank 0 to rank 1 and comes back, the median of some; 0 where
@@ -18,5 +19,9 @@ void start_together(void);
  * share a cache (on an EPYC 100 ns), now to cores that do not (500 ns), every ten seconds or so: times of short
  * messages change by a factor of two to three, and only those measured at one distance can be compared. */
 double measure_line_ns(void);
+
+/* Calls run(what) and returns how far apart the ranks were meanwhile (measure_line_ns). If they moved it is called
+ * again, a few times at most: what it leaves must be that of its last call. */
+double run_in_one_place(void (*run)(void* what), void* what);
 
 #endif

@@ -6,6 +6,7 @@
  *
  *   measure OP BYTES ROUNDS BATCH_US COLD ARM;ARM;...   an arm is "native", "auto" or a selection (measure.c)
  *   curve NAME                                          a property of the machine (curves.c)
+ *   look                                                how far apart the first two ranks are
  *   quit                                                as does the end of the input
  *
  * Its first line says where the job runs. */
@@ -76,6 +77,8 @@ int main(int argc, char** argv) {
       measure(line + 8);
     else if (strncmp(line, "curve ", 6) == 0)
       draw_curve(line + 6);
+    else if (strcmp(line, "look") == 0)
+      look();
     else
       fail("unknown command: ", line);
   MPI_Finalize();

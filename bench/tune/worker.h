@@ -25,6 +25,9 @@ void meet(void);
  * 0 prints one line of JSON. */
 void measure(char* arguments);
 
+/* How far apart the first two ranks are (measure_line_ns): rank 0 prints one line of JSON. */
+void look(void);
+
 /* "copy", "waiting", "latency", "connections" or "groups": one property of the machine; rank 0 prints one line of JSON.
  */
 void draw_curve(const char* name);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from espalier.core import load_core
 from espalier.tuning.decisions import Decision
 from espalier.tuning.lookup import consult_table
+from espalier.tuning.meetings import Meeting
 from espalier.tuning.problems import Problem
 from espalier.tuning.table import format_table, rows_of
 from tuning_bench import a_machine
@@ -73,6 +75,33 @@ def test_rows_over_two_transports_stand_side_by_side(
         verdict = consult_table(load_core(), a_machine(2, 2).topology, "broadcast", 1024, path)
         assert verdict is not None
         assert verdict.row == number
+
+
+def test_where_the_processors_lay_is_said_of_the_table_and_of_the_row(command: Command, write) -> None:
+    both, near = (
+        replace(
+            decided("broadcast", size, KNOMIAL), met=tuple(Meeting(KNOMIAL, distance, 1.2) for distance in distances)
+        )
+        for size, distances in ((1024, (110.0, 560.0)), (4096, (110.0,)))
+    )
+    path = write("table.json", both, near)
+    table = json.loads(path.read_text())
+    table["made"]["line_ns"] = [110, 560]
+    path.write_text(json.dumps(table))
+    out = command("table", "show", str(path)).out
+    assert "processors 110 and 560 ns apart" in out
+    assert "1 of 2 rows that are not native met it at one of these only" in out
+    verdict = consult_table(load_core(), a_machine(2).topology, "broadcast", 4096, path)
+    assert str(verdict).endswith("with processors 110 ns apart")
+
+
+@pytest.mark.parametrize("told", ["far", [None], {"near": 1}])
+def test_distances_that_make_no_sense_are_passed_over(command: Command, write, told: object) -> None:
+    path = write("table.json", decided("broadcast", 1024, KNOMIAL))
+    table = json.loads(path.read_text())
+    table["made"]["line_ns"] = table["rows"][0]["measured"]["line_ns"] = told
+    path.write_text(json.dumps(table))
+    assert "ns apart" not in command("table", "show", str(path)).out
 
 
 @pytest.mark.parametrize(

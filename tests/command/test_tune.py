@@ -27,6 +27,9 @@ for line in sys.stdin:
     if word == "curve":
         say({"curve": rest[0], "points": [{"way": "spin", "ranks": 2, "us": 0.2}] if rest[0] == "waiting" else []})
         continue
+    if word == "look":
+        say({"line_ns": 0})
+        continue
     operation, size, rounds, _, _, arms = rest
     if operation in sys.argv[1:]:
         sys.exit(3)

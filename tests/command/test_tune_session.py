@@ -156,7 +156,7 @@ def test_what_is_best_at_its_worst_stays(tune, tmp_path: Path, later_us: float, 
     session.run([PROBLEMS[0]])
     decision = session.result.decisions[PROBLEMS[0]]
     assert f"within={way}" in decision.selection
-    assert len(decision.lowest_of) > 1
+    assert len(decision.met) > 1
 
 
 def test_uneven_blocks_count_the_less_favourable_of_two_duels() -> None:

@@ -36,6 +36,7 @@ class SimulatedWorker:
         self.refusals: dict[str, str] = {}
         self.before: Callable[[], None] = lambda: None  # may raise in place of an answer
         self.line_ns = 0.0
+        self.looks = 0
         self.is_closed = False
 
     def measure(
@@ -53,6 +54,11 @@ class SimulatedWorker:
             )
             for arm in arms
         ]
+
+    def look(self) -> float:
+        self.before()
+        self.looks += 1
+        return self.line_ns
 
     def curve(self, name: str) -> list[dict[str, Any]]:
         return []

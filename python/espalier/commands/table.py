@@ -13,10 +13,11 @@ from rich.table import Table
 from espalier import console
 from espalier.core import load_core
 from espalier.mpis import find_default_mpi, read_library_version, select_mpi
+from espalier.tuning.distances import describe
 from espalier.tuning.guidelines import check_guidelines
 from espalier.tuning.problems import FORMS, Problem
 from espalier.tuning.racing import NATIVE
-from espalier.tuning.table import MPI, TableFile, read_table
+from espalier.tuning.table import MPI, TableFile, distances_in, read_table
 from espalier.units import format_bytes
 
 app = typer.Typer(no_args_is_help=True, help="Tuned tables: show, diff, check.")
@@ -183,7 +184,19 @@ def _print_head(file: TableFile) -> None:
     if isinstance(made, dict) and made:
         words = ", ".join(f"{name} {value}" for name, value in made.items() if not isinstance(value, list))
         console.out.print(f"[bold]made[/]     {escape(words)}", soft_wrap=True)
+    if where := describe_places(file):
+        console.out.print(f"[bold]where[/]    {escape(where)}", soft_wrap=True)
     console.out.print()
+
+
+def describe_places(file: TableFile) -> str:
+    """At which distances of the processors the table was made, and how many rows know fewer; nothing where that is not
+    known."""
+    made = distances_in(file.raw)
+    rows = [distances_in(row, "measured") for row in file.raw["rows"] if row["selection"] != NATIVE]
+    fewer = sum(0 < len(row) < len(made) for row in rows)
+    left = f"; {fewer} of {len(rows)} rows that are not native met it at one of these only" if fewer else ""
+    return f"{describe(made)} (a cache line's round trip){left}" if made else ""
 
 
 def _cells(row: Any) -> list[str]:

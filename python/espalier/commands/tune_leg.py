@@ -16,6 +16,7 @@ from espalier.commands.tune_request import TRANSPORT, Request
 from espalier.errors import UserError
 from espalier.report.tuning import write_report
 from espalier.tuning.curves import CURVES
+from espalier.tuning.distances import Distances, is_virtual
 from espalier.tuning.forms import leave_undecided
 from espalier.tuning.journal import Journal
 from espalier.tuning.model import model_of
@@ -24,7 +25,7 @@ from espalier.tuning.problems import Problem, Shape, list_problems
 from espalier.tuning.run import Options, OutOfTimeError, Result
 from espalier.tuning.session import Session
 from espalier.tuning.summary import Summary, summarize
-from espalier.tuning.table import MPI, format_table, merge_rows, read_table, rows_of, write_table
+from espalier.tuning.table import MPI, distances_in, format_table, merge_rows, read_table, rows_of, write_table
 from espalier.tuning.worker import Hello, Worker
 
 # One arm's share of a round: some hundred calls where they take microseconds. Where ranks share cores, a call takes
@@ -78,11 +79,13 @@ def _run_leg(core: Any, request: Request, first: Worker, deadline: float) -> Leg
     infix = "" if machine.transport == MPI else f".{machine.transport}"
     journal = Journal(path.with_name(f"{path.name}{infix}.journal"), about)
     jobs = iter([first])
-    session = Session(machine, lambda: next(jobs, None) or request.start(), options, journal, deadline)
+    distances = Distances(_known_distances(core, path), may_change=is_virtual())
+    session = Session(machine, lambda: next(jobs, None) or request.start(), options, journal, deadline, distances)
     with contextlib.closing(session):
         how = _run_with_progress(session, request, machine.shape, problems)
 
     result = session.result
+    result.distances = distances.usual
     summary = summarize(result, len(problems), request.ranks, time.monotonic() - begin)
     unreached = leave_undecided(problems, result.decisions)
     if unreached:
@@ -115,6 +118,11 @@ def _rows_to_keep(core: Any, path: Path, signature: Any, network: str) -> list[M
         raise UserError(f"{path} is {reason}", "write this one elsewhere with -o FILE, or remove the old one")
     rows: list[Mapping[str, Any]] = table.raw["rows"]
     return rows
+
+
+def _known_distances(core: Any, path: Path) -> list[float]:
+    """Where the processors lay when the table that is there was made."""
+    return distances_in(read_table(core, path).raw) if path.exists() else []
 
 
 def _run_with_progress(session: Session, request: Request, shape: Shape, problems: Sequence[Problem]) -> str:
@@ -171,6 +179,7 @@ def _made(
         "batch_us": options.batch_us,
         "cold": options.cold,
         **({"network": request.network} if request.network else {}),
+        **({"line_ns": summary.distances} if summary.distances else {}),
         "decided": summary.decided,
         "problems": summary.problems,
         "guidelines_fail": [violation.name for violation in result.violations],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from espalier.tuning.meetings import Meeting, distances_of, join, lowest_ratios, meetings_of, worst_ratios
 from espalier.tuning.problems import Problem, way_of
 from espalier.tuning.racing import NATIVE, Duel
 
@@ -27,8 +28,14 @@ class Decision:
     rounds_run: int = 0  # arms × rounds
     rounds_exhaustive: int = 0  # what trying everything on the grid would have taken
     disturbance: float = 1.0  # by which factor native differed from itself in the duel
-    # Of the best and its rivals, each another way of doing it: the lowest ratio of all duels so far.
-    lowest_of: Mapping[str, float] = field(default_factory=dict)
+    # Of the best and its rivals, each another way of doing it: how they fared against native, and where.
+    met: tuple[Meeting, ...] = ()
+
+    @property
+    def distances(self) -> list[float]:
+        """At which distances of the processors the selection has met native, as far as that matters; nearest first."""
+        arm = None if self.selection == NATIVE else self.selection
+        return [distance for distance in distances_of(self.met, arm) if distance > 0]
 
     def to_json(self) -> dict[str, Any]:
         """For the journal and for --json."""
@@ -38,8 +45,9 @@ class Decision:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Decision:
         """What to_json made."""
-        rest = {name: value for name, value in fields.items() if name not in ("operation", "bytes")}
-        return cls(problem=Problem(fields["operation"], fields["bytes"]), **rest)
+        rest = {name: value for name, value in fields.items() if name not in ("operation", "bytes", "met")}
+        met = tuple(Meeting(**it) for it in fields.get("met", ()))
+        return cls(problem=Problem(fields["operation"], fields["bytes"]), met=met, **rest)
 
 
 # A rival takes at most this many times as long as the best, when they race; on a machine that has changed since it may
@@ -60,20 +68,37 @@ def list_rivals(winner: str, times: Mapping[str, float]) -> list[str]:
     return rivals[:_MOST_RIVALS]
 
 
-def hold(decision: Decision, fights: Mapping[str, Duel]) -> Decision:
-    """After further duels, at another time: the arm whose worst time against native was the best; native if none has
-    been faster at all times."""
-    lowest = {
-        arm: round(min(ratio, fights[arm].ratio), 3) for arm, ratio in decision.lowest_of.items() if arm in fights
-    }
-    best = max(lowest, key=lambda arm: lowest[arm], default=None)
-    if best is None or not fights[best].is_won(margin=0) or lowest[best] < 1:
-        return leave_to_native(decision, "it won once, and not again later")
+def hold(
+    decision: Decision,
+    fights: Mapping[str, Duel],
+    line_ns: float,
+    usual: Sequence[float] = (),
+    why: str = "it won once, and not again later",
+) -> Decision:
+    """After further duels, at another time and this distance: the arm whose worst time against native was the best, of
+    those that were tried at all `usual` distances; native, and `why`, if none has been faster at all times."""
+    met = join(decision.met, meetings_of(fights, line_ns))
+    worst = {arm: ratio for arm, ratio in worst_ratios(met, usual).items() if arm in fights}
+    best = max(worst, key=lambda arm: worst[arm], default=None)
+    if best is None or worst[best] < 1:
+        return replace(leave_to_native(decision, why), met=met)
     if best == decision.selection:
-        return replace(decision, lowest_of=lowest)
+        return replace(decision, met=met)
     now = decide(decision.problem, best, fights[best], margin=0)
     runs = {name: getattr(decision, name) for name in ("rounds_run", "rounds_exhaustive")}
-    return replace(now, lowest_of=lowest, **runs)
+    return replace(now, met=met, **runs)
+
+
+def list_hopeful(decision: Decision, usual: Sequence[float]) -> list[str]:
+    """The arms that may turn out to be better at their worst than what was tried at all `usual` distances, native among
+    it: as yet they are."""
+    proved = max(worst_ratios(decision.met, usual).values(), default=1.0)
+    return [arm for arm, ratio in lowest_ratios(decision.met).items() if ratio >= max(1.0, proved)]
+
+
+def gains(decision: Decision, margin: float) -> bool:
+    """Whether the selection beats native by the margin at some distance at least."""
+    return any(it.arm == decision.selection and it.ratio >= 1 + margin for it in decision.met)
 
 
 def decide(problem: Problem, winner: str | None, fight: Duel | None, margin: float, note: str = "") -> Decision:

@@ -9,7 +9,8 @@ from typing import Any
 
 from espalier import console
 from espalier.errors import UserError
-from espalier.tuning.table import read_table
+from espalier.tuning.distances import describe
+from espalier.tuning.table import TableFile, distances_in, read_table
 from espalier.units import format_bytes
 
 
@@ -27,6 +28,7 @@ class Verdict:
     highest_ratio: float
     calls: int
     mpi: str
+    line_ns: tuple[float, ...] = ()  # where the processors lay meanwhile (espalier.tuning.distances)
 
     def __str__(self) -> str:
         """Why this selection, in one line."""
@@ -37,7 +39,8 @@ class Verdict:
         if self.selection != "native":
             ratios = f"{self.lowest_ratio:.2f} to {self.highest_ratio:.2f}"
             told += f", this {self.chosen_us:.2f} µs ({self.native_us / self.chosen_us:.2f}x, {ratios})"
-        return f"row {self.row} of {self.table} ({self.mpi}): {told}, {self.calls} calls each"
+        where = f", with {describe(self.line_ns)}" if self.line_ns else ""
+        return f"row {self.row} of {self.table} ({self.mpi}): {told}, {self.calls} calls each{where}"
 
 
 def consult_table(core: Any, topology: Any, operation: str, size: int, named: Path | None) -> Verdict | None:
@@ -63,7 +66,7 @@ def consult_table(core: Any, topology: Any, operation: str, size: int, named: Pa
         return None
     transport = os.environ.get("ESPALIER_TRANSPORT", "auto")
     row = file.core.find(topology, operation, size, "" if transport == "auto" else transport)
-    return None if row is None else _verdict(file.core, path, row)
+    return None if row is None else _verdict(file, row)
 
 
 def _table_in_force(core: Any) -> Path | None:
@@ -71,9 +74,11 @@ def _table_in_force(core: Any) -> Path | None:
     return Path(path) if path else None
 
 
-def _verdict(table: Any, path: Path, row: Any) -> Verdict:
+def _verdict(file: TableFile, row: Any) -> Verdict:
     facts = {name: getattr(row, name) for name in Verdict.__dataclass_fields__ if hasattr(row, name)}
-    return Verdict(table=str(path), row=_number_of(table, row), mpi=table.signature.mpi, **facts)
+    number = _number_of(file.core, row)
+    where = tuple(distances_in(file.raw["rows"][number - 1], "measured"))
+    return Verdict(table=str(file.path), row=number, mpi=file.core.signature.mpi, line_ns=where, **facts)
 
 
 def _number_of(table: Any, row: Any) -> int:

@@ -1,34 +1,71 @@
-"""Where the processors lay when a problem met native: a virtual machine's are moved while nobody looks."""
+"""Which selections met native at which distance of the processors, and how they fared there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from espalier.measure import split_by_distance
-from espalier.tuning.problems import Problem
-
-# A distance that fewer meetings than this share had is an accident.
-_LEAST_SHARE = 0.1
+from espalier.tuning.distances import is_same
+from espalier.tuning.racing import Duel
 
 
 @dataclass(frozen=True)
-class _Meeting:
-    problem: Problem
-    line_ns: float
+class Meeting:
+    """The worst that an arm did against native at one distance, whenever that was."""
+
+    arm: str
+    line_ns: float  # the distance (espalier.tuning.distances)
+    ratio: float  # native ÷ arm
 
 
-class Meetings:
-    """At which distances of the processors (measure.split_by_distance) each problem's selection has met native."""
+def meetings_of(fights: Mapping[str, Duel], line_ns: float) -> tuple[Meeting, ...]:
+    """Of duels at one distance."""
+    return tuple(Meeting(arm, line_ns, round(_worth(fight), 3)) for arm, fight in fights.items())
 
-    def __init__(self) -> None:
-        self._meetings: list[_Meeting] = []
 
-    def note(self, problem: Problem, line_ns: float) -> None:
-        """A meeting; `line_ns` is 0 where it is not known or does not matter."""
-        self._meetings.append(_Meeting(problem, line_ns))
+def _worth(fight: Duel) -> float:
+    """Its ratio; below 1 where rounds disagree about who is faster."""
+    return fight.ratio if fight.is_won(margin=0) else min(fight.ratio, 0.999)
 
-    def lacks_some(self, problem: Problem) -> bool:
-        """Whether processors lay at several usual distances, and the problem has not met native at each."""
-        least = _LEAST_SHARE * len(self._meetings)
-        usual = [part for part in split_by_distance(self._meetings) if len(part) >= least]
-        return len(usual) > 1 and any(all(meeting.problem != problem for meeting in part) for part in usual)
+
+def join(meetings: Iterable[Meeting], others: Iterable[Meeting]) -> tuple[Meeting, ...]:
+    """Both; where an arm is in both at one distance, the worse of the two."""
+    joined = list(meetings)
+    for new in others:
+        at = next((at for at, old in enumerate(joined) if old.arm == new.arm and is_same(old.line_ns, new.line_ns)), -1)
+        if at < 0:
+            joined.append(new)
+        elif new.ratio < joined[at].ratio:
+            joined[at] = new
+    return tuple(joined)
+
+
+def distances_of(meetings: Iterable[Meeting], arm: str | None = None) -> list[float]:
+    """At which distances an arm met native, or any arm did; nearest first."""
+    found: list[float] = []
+    for it in meetings:
+        if (arm is None or it.arm == arm) and not any(is_same(it.line_ns, other) for other in found):
+            found.append(it.line_ns)
+    return sorted(found)
+
+
+def is_met_at(meetings: Iterable[Meeting], arm: str, line_ns: float) -> bool:
+    """Whether the arm met native at this distance."""
+    return any(is_same(line_ns, it) for it in distances_of(meetings, arm))
+
+
+def worst_ratios(meetings: Iterable[Meeting], usual: Iterable[float]) -> dict[str, float]:
+    """How the arms fared where they fared worst: those that met native at each of the `usual` distances at which any
+    of them did. Others have not been put to the test everywhere."""
+    meetings = list(meetings)
+    wanted = [it for it in usual if any(is_same(it, other) for other in distances_of(meetings))]
+    lowest = lowest_ratios(meetings)
+    return {arm: it for arm, it in lowest.items() if all(is_met_at(meetings, arm, distance) for distance in wanted)}
+
+
+def lowest_ratios(meetings: Iterable[Meeting]) -> dict[str, float]:
+    """How each arm fared where it fared worst, so far."""
+    lowest: dict[str, float] = {}
+    for it in meetings:
+        lowest[it.arm] = min(it.ratio, lowest.get(it.arm, it.ratio))
+    return lowest

@@ -10,11 +10,11 @@ from typing import Any
 from espalier.tuning import candidates
 from espalier.tuning.candidates import Machine
 from espalier.tuning.decisions import Decision
+from espalier.tuning.distances import Distances
 from espalier.tuning.guidelines import Violation
 from espalier.tuning.journal import Journal
-from espalier.tuning.meetings import Meetings
 from espalier.tuning.problems import Problem
-from espalier.tuning.racing import MOST_ARMS, NATIVE, Race, race
+from espalier.tuning.racing import MOST_ARMS, Duel, Race, duels, race
 from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
 
 # After so many lost jobs something is wrong that goes on.
@@ -43,6 +43,7 @@ class Result:
     samples: list[dict[str, Any]] = field(default_factory=list)
     untuned: list[dict[str, Any]] = field(default_factory=list)  # what the built-in choice takes, as multiples
     remarks: list[str] = field(default_factory=list)
+    distances: list[float] = field(default_factory=list)  # at which the processors lay (espalier.tuning.distances)
     is_complete: bool = False
 
 
@@ -60,16 +61,19 @@ class Run:
         options: Options,
         journal: Journal,
         deadline: float,
+        distances: Distances | None = None,
     ) -> None:
-        """`start` begins a new job; `deadline` is a time of time.monotonic(). Takes up what the journal has."""
+        """`start` begins a new job; `deadline` is a time of time.monotonic(); `distances` is what is known of the
+        processors' places. Takes up what the journal has."""
         self.result = Result()
         # Told what is being measured, and how many of the problems have been decided since.
         self.on_progress: Callable[[str, int], None] = lambda text, steps: None
         self.machine = machine
         self.options = options
         self.journal = journal
-        self.meetings = Meetings()
+        self.distances = distances or Distances()
         self.form_duels: dict[Problem, list[Decision]] = {}  # what each duel of an uneven form found
+        self.pause = time.sleep
         self._start = start
         self._begin = time.monotonic()
         self._deadline = deadline
@@ -109,11 +113,24 @@ class Run:
             self.check_time()
             options, job = self.options, self.job()
             times = job.measure(problem.operation, problem.bytes, arms, rounds, options.batch_us, options.cold)
-            if NATIVE in arms:
-                self.meetings.note(problem, job.line_ns)
+            self.distances.note(job.line_ns)
             return times
 
         return measure
+
+    def fight(self, problem: Problem, arms: Sequence[str], expected_us: float = 0.0) -> tuple[dict[str, Duel], float]:
+        """Duels of arms with native, and at which distance of the processors."""
+        fights = duels(arms, self.measure(problem), expected_us)
+        return fights, self.job().line_ns
+
+    def look(self) -> float:
+        """The usual distance at which the processors lie now; 0 if it is none of those."""
+        self.check_time()
+        try:
+            self.distances.note(self.job().look())
+        except WorkerLostError as error:
+            self.lose("where the processors lie", error, then="")
+        return self.distances.here
 
     def begin(self, what: str) -> None:
         """Says what comes next, if there is time for it."""
@@ -126,10 +143,10 @@ class Run:
             self._worker = self._start()
         return self._worker
 
-    def lose(self, what: str, error: WorkerLostError) -> None:
-        """Notes a job that was lost over something."""
+    def lose(self, what: str, error: WorkerLostError, then: str = "; native stays there") -> None:
+        """Notes a job that was lost over something, and what follows."""
         self.close()
-        self.result.remarks.append(f"{what}: {error}; native stays there")
+        self.result.remarks.append(f"{what}: {error}{then}")
         self._losses += 1
         if self._losses >= _MOST_LOSSES:
             self.result.remarks.append(f"gave up after {self._losses} lost jobs")

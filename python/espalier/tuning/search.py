@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from espalier.tuning import candidates
 from espalier.tuning.decisions import Decision, decide, list_rivals, native_stays
+from espalier.tuning.meetings import meetings_of
 from espalier.tuning.problems import Problem
-from espalier.tuning.racing import BLOCK_ROUNDS, LONG_US, MOST_BLOCKS, duels
+from espalier.tuning.racing import BLOCK_ROUNDS, LONG_US, MOST_BLOCKS
 from espalier.tuning.run import Run
 from espalier.tuning.worker import WorkerLostError
 
@@ -48,12 +49,12 @@ def search(run: Run, problem: Problem, more: Sequence[str]) -> Decision:
     expected = best.seen.get(winner, 0.0) if winner is not None else 0.0
     rivals = list_rivals(winner, seen) if winner is not None and expected < LONG_US else []
     challengers = [winner, *rivals] if winner is not None else []
-    fights = duels(challengers, run.measure(problem), expected) if challengers else {}
+    fights, line_ns = run.fight(problem, challengers, expected) if challengers else ({}, 0.0)
     winner = max(fights, key=lambda arm: fights[arm].ratio, default=winner)
     _remark_refusals(run, problem, refused)
     fight = fights.get(winner) if winner is not None else None
     decision = decide(problem, winner, fight, run.options.margin, next(iter(refused.values()), ""))
-    decision = replace(decision, lowest_of={arm: round(it.ratio, 3) for arm, it in fights.items()})
+    decision = replace(decision, met=meetings_of(fights, line_ns))
     grid = candidates.count_exhaustive(machine, problem) * BLOCK_ROUNDS * MOST_BLOCKS
     return replace(decision, rounds_run=rounds, rounds_exhaustive=max(grid, rounds))
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from espalier.tuning.afterwards import keep_guidelines, sample_picks, try_without_table
 from espalier.tuning.curves import draw_curve
-from espalier.tuning.decisions import Decision, hold, leave_to_native
+from espalier.tuning.decisions import hold, leave_to_native
+from espalier.tuning.elsewhere import prove_elsewhere
 from espalier.tuning.place import learn_groups, learn_messages
 from espalier.tuning.problems import Problem, list_crossovers
-from espalier.tuning.racing import LONG_US, NATIVE, duels
+from espalier.tuning.racing import LONG_US, NATIVE
 from espalier.tuning.run import Run
 from espalier.tuning.search import search_safely
 from espalier.tuning.uneven import settle_forms
@@ -18,8 +19,6 @@ from espalier.tuning.worker import WorkerLostError
 # When so much of the time is gone, uneven forms get their turn at the sizes that there are: a row about equal blocks
 # would be followed by uneven ones, too, which it may not suit.
 _TIME_FOR_FORMS = 0.6
-# How often entries may look for the machine in another state than they have won in.
-_MOST_VISITS = 3
 
 
 class Session(Run):
@@ -27,7 +26,8 @@ class Session(Run):
 
     def run(self, problems: Sequence[Problem]) -> None:
         """Decides all problems, uneven forms and what lies half-way where the way changes; has wins repeated; checks
-        the guidelines; samples. Half-way only where calls are short: between two long ones the wire decides.
+        the guidelines; puts entries to the test wherever the processors lie; samples. Half-way only where calls are
+        short: between two long ones the wire decides.
 
         May end at any moment by OutOfTimeError or KeyboardInterrupt;
         `result` has what was decided until then.
@@ -47,7 +47,7 @@ class Session(Run):
         settle_forms(self, problems, duels=2)
         keep_guidelines(self)
         self._repeat_wins()
-        self._repeat_elsewhere(problems)
+        prove_elsewhere(self, problems)
         try_without_table(self)
         sample_picks(self, problems)
         self.result.is_complete = True
@@ -99,23 +99,6 @@ class Session(Run):
             if not self._wins_again(problem):
                 self.record(leave_to_native(self.result.decisions[problem], "it won once, and not again later"))
 
-    def _repeat_elsewhere(self, problems: Sequence[Problem]) -> None:
-        """Where processors are moved meanwhile: lets every entry and every uneven form meet native at each distance of
-        them, as far as the distances come by in a few visits. What loses at one is left to native."""
-        for visit in range(_MOST_VISITS):
-            lacking = [problem for problem, it in self.result.decisions.items() if self._is_unproved(problem, it)]
-            if not lacking:
-                return
-            for problem in lacking:
-                if not self._wins_again(problem):
-                    why = "it won where the processors lay first, and not where they lay later"
-                    self.record(leave_to_native(self.result.decisions[problem], why))
-            settle_forms(self, problems, duels=3 + visit)
-
-    def _is_unproved(self, problem: Problem, decision: Decision) -> bool:
-        is_short = decision.selection != NATIVE and decision.chosen_us < LONG_US
-        return is_short and self.meetings.lacks_some(problem)
-
     def _wins_again(self, problem: Problem) -> bool:
         """Whether an entry, or a rival in its place, is no slower than native now either; true of native itself,
         of uneven blocks, which have duels of their own, and of long calls."""
@@ -124,7 +107,8 @@ class Session(Run):
             return True
         self.begin(f"once more: {problem}")
         try:
-            held = hold(decision, duels(list(decision.lowest_of), self.measure(problem)))
+            fights, line_ns = self.fight(problem, list(dict.fromkeys(it.arm for it in decision.met)))
+            held = hold(decision, fights, line_ns, self.distances.usual)
         except WorkerLostError as error:
             self.lose(str(problem), error)
             return False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from espalier.tuning.decisions import Decision
-from espalier.tuning.racing import DISTURBED, NATIVE
+from espalier.tuning.distances import describe, is_same
+from espalier.tuning.racing import DISTURBED, LONG_US, NATIVE
 from espalier.tuning.run import Result
 
 
@@ -28,6 +29,8 @@ class Summary:
     violations: int
     repaired: int
     apparent: int  # guidelines that the table's times violate, but not the same calls side by side
+    distances: list[float]  # at which the processors lay: a cache line's round trip, in nanoseconds
+    unproved: int  # entries of short calls that are not native and have not met it at each of those
     disturbed: int  # entries in whose duel native differed from itself by more than racing.DISTURBED
 
     def lines(self) -> list[str]:
@@ -41,6 +44,8 @@ class Summary:
             lines.append(
                 f"races took {self.rounds_run} runs of {self.rounds_exhaustive} on the grid: {saved:.0%} saved"
             )
+        if self.distances:
+            lines.append(self._where())
         if self.worst_distance is not None:
             best = f"the best was at most {self.worst_distance:.0%}" if self.worst_distance >= 0.005 else "nothing was"
             lines.append(f"where everything was tried, {best} faster than the pick")
@@ -57,6 +62,13 @@ class Summary:
                 f"{DISTURBED:g}x; tune again when it is idle"
             )
         return lines
+
+    def _where(self) -> str:
+        lay = f"measured with {describe(self.distances)} (a cache line's round trip)"
+        if len(self.distances) == 1:
+            return lay
+        left = f"; {self.unproved} entries met native at one of these only" if self.unproved else ""
+        return f"{lay}, as a host moves them about{left}"
 
 
 def summarize(result: Result, problems: int, ranks: int, seconds: float) -> Summary:
@@ -76,8 +88,17 @@ def summarize(result: Result, problems: int, ranks: int, seconds: float) -> Summ
         violations=len(result.violations),
         repaired=len(result.repaired),
         apparent=len(result.apparent),
+        distances=[round(it) for it in result.distances],
+        unproved=sum(not is_proved(decision, result.distances) for decision in measured),
         disturbed=sum(decision.disturbance > DISTURBED for decision in measured),
     )
+
+
+def is_proved(decision: Decision, distances: Sequence[float]) -> bool:
+    """Whether the selection has met native at each distance of the processors; true of native, and of long calls."""
+    if decision.selection == NATIVE or decision.native_us >= LONG_US:
+        return True
+    return all(any(is_same(one, other) for other in decision.distances) for one in distances)
 
 
 def ratio_of(decision: Decision) -> float:

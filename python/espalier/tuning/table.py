@@ -56,6 +56,14 @@ def read_table(core: Any, path: Path) -> TableFile:
         raise UserError(str(error), "make a new one with espalier tune -o FILE") from error
 
 
+def distances_in(raw: Mapping[str, Any], part: str = "made") -> list[float]:
+    """At which distances of the processors (espalier.tuning.distances) a table was made; none where that is not known,
+    or not told in numbers. Of a row, with part="measured", the same."""
+    about = raw.get(part)
+    told = about.get("line_ns") if isinstance(about, dict) else None
+    return [float(it) for it in told if isinstance(it, int | float) and it > 0] if isinstance(told, list) else []
+
+
 def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
     """The table's rows: operations in order, sizes ascending, ranges of bytes that do not overlap.
 
@@ -134,6 +142,7 @@ def _row(decision: Decision, span: tuple[int, int], machine: Machine) -> dict[st
             "calls": decision.calls,
             "best": decision.best,
             "best_us": decision.best_us,
+            **({"line_ns": [round(it) for it in decision.distances]} if decision.distances else {}),
         },
     }
 

@@ -4,10 +4,13 @@ decided at all sizes together.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 
-from espalier.tuning.decisions import Decision, decide, less_favourable, native_stays
+from espalier.tuning.decisions import Decision, decide, less_favourable, list_hopeful, native_stays
+from espalier.tuning.distances import is_same
 from espalier.tuning.forms import (
     find_challengers,
     list_shorts,
@@ -18,10 +21,14 @@ from espalier.tuning.forms import (
     settled_together,
     takes_any_size,
 )
+from espalier.tuning.meetings import Meeting, is_met_at, join, meetings_of, worst_ratios
 from espalier.tuning.problems import EXCHANGED, Problem, list_forms
-from espalier.tuning.racing import LONG_US, NATIVE, duel
+from espalier.tuning.racing import LONG_US, NATIVE
 from espalier.tuning.run import Run
 from espalier.tuning.worker import WorkerLostError
+
+# What beats native by less at a new distance of the processors may be beaten there by something else.
+_CONTENT = 1.2
 
 
 def settle_forms(run: Run, problems: Sequence[Problem], duels: int = 1) -> None:
@@ -29,12 +36,83 @@ def settle_forms(run: Run, problems: Sequence[Problem], duels: int = 1) -> None:
 
     `duels`: a second one, some time after the first, has a say where calls are short.
     """
+    for group in _groups(run, problems):
+        news = [problem for problem in group if _lets_meet_native(run, problem, duels)]
+        if news or any(problem not in run.result.decisions for problem in group):
+            _settle_group(run, group)
+
+
+def _groups(run: Run, problems: Sequence[Problem]) -> list[list[Problem]]:
     known = run.result.decisions
     forms = [it for it in list_forms([it for it in problems if it in known]) if known[it.even].calls]
-    for group in settled_together(forms):
-        news = [problem for problem in group if _lets_meet_native(run, problem, duels)]
-        if news or any(problem not in known for problem in group):
-            _settle_form(run, {problem: reduce(less_favourable, run.form_duels[problem]) for problem in group})
+    return settled_together(forms)
+
+
+def list_unproved_forms(
+    run: Run, problems: Sequence[Problem], visits: Counter[Problem], most: int
+) -> list[tuple[Problem, list[float]]]:
+    """Forms, with the usual distances of the processors at which what may be selected has not met native. Those that
+    have been visited `most` times are left as they are."""
+    found = []
+    for problem in [it for group in _groups(run, problems) for it in group if visits[it] < most]:
+        arms, met = _rivals(run, problem), _met(run, problem)
+        at = [it for it in run.distances.usual if any(not is_met_at(met, arm, it) for arm in arms)]
+        found += [(problem, at)] if at else []
+    return found
+
+
+def prove_forms(run: Run, problems: Sequence[Problem], visits: Counter[Problem], most: int) -> None:
+    """Lets the forms meet native where the processors lie now, as far as they have not yet, and settles them again."""
+    lacking = dict(list_unproved_forms(run, problems, visits, most))
+    for group in _groups(run, problems):
+        news = [it for it in group if any(is_same(run.distances.here, at) for at in lacking.get(it, ()))]
+        for problem in news:
+            visits[problem] += 1
+            _meet_here(run, problem)
+        if news:
+            _settle_group(run, group)
+
+
+def _meet_here(run: Run, problem: Problem) -> None:
+    """What has not met native here does; what else is the fastest here, too, if not every rank must know the sizes to
+    choose it and nothing that is known does well."""
+    for arm in _rivals(run, problem):
+        if not is_met_at(_met(run, problem), arm, run.distances.here):
+            _note_duel(run, problem, _duel_form(run, problem, arm))
+    best = max((it.ratio for it in _met(run, problem) if is_same(it.line_ns, run.distances.here)), default=0.0)
+    if problem.operation in EXCHANGED or best >= _CONTENT:
+        return
+    fastest = _fastest(run, problem, find_challengers(run.machine, problem, run.result.decisions[problem.even]))
+    if not is_met_at(_met(run, problem), fastest, run.distances.here):
+        _note_duel(run, problem, _duel_form(run, problem, fastest))
+
+
+def _met(run: Run, problem: Problem) -> tuple[Meeting, ...]:
+    return reduce(join, (it.met for it in run.form_duels[problem]), ())
+
+
+def _rivals(run: Run, problem: Problem) -> list[str]:
+    """What may be selected: the one way of doing it that serves all sizes; else what may be better than what is known
+    of all usual distances. None where calls are long, or no duel could be fought."""
+    fought = run.form_duels.get(problem, [])
+    if not fought or not all(it.best for it in fought) or fought[0].native_us >= LONG_US:
+        return []
+    if problem.operation in EXCHANGED:
+        return [fought[0].best]
+    return list_hopeful(replace(fought[0], met=_met(run, problem)), run.distances.usual)
+
+
+def _settle_group(run: Run, group: Sequence[Problem]) -> None:
+    _settle_form(run, {problem: _less_favourable_of_best(run, problem) for problem in group})
+
+
+def _less_favourable_of_best(run: Run, problem: Problem) -> Decision:
+    """Of the challenger that fares best where it fares worst, the worst duel, with all meetings."""
+    fought, met = run.form_duels[problem], _met(run, problem)
+    worst = worst_ratios(met, run.distances.usual)
+    best = max(worst, key=lambda arm: worst[arm], default=fought[0].best)
+    duels = [it for it in fought if it.best in (best, "")]
+    return replace(reduce(less_favourable, duels), met=met)
 
 
 def _lets_meet_native(run: Run, problem: Problem, times: int) -> bool:
@@ -43,9 +121,13 @@ def _lets_meet_native(run: Run, problem: Problem, times: int) -> bool:
     before = len(fought)
     while not fought or (len(fought) < times and fought[0].best and fought[0].native_us < LONG_US):
         found = _duel_form(run, problem, fought[0].best) if fought else _decide_form(run, problem)
-        fought.append(found)
-        run.journal.append({"duel": found.to_json()})
+        _note_duel(run, problem, found)
     return len(fought) > before
+
+
+def _note_duel(run: Run, problem: Problem, found: Decision) -> None:
+    run.form_duels[problem].append(found)
+    run.journal.append({"duel": found.to_json()})
 
 
 def _settle_form(run: Run, duels: Mapping[Problem, Decision]) -> None:
@@ -86,8 +168,9 @@ def _fastest(run: Run, problem: Problem, arms: Sequence[str]) -> str:
 def _duel_form(run: Run, problem: Problem, challenger: str) -> Decision:
     run.begin(str(problem))
     try:
-        fight = duel(challenger, run.measure(problem), run.result.decisions[problem.even].native_us)
+        fights, line_ns = run.fight(problem, [challenger], run.result.decisions[problem.even].native_us)
     except WorkerLostError as error:
         run.lose(str(problem), error)
         return native_stays(problem, str(error))
-    return decide(problem, challenger, fight, run.options.margin)
+    decision = decide(problem, challenger, fights.get(challenger), run.options.margin)
+    return replace(decision, met=meetings_of(fights, line_ns))

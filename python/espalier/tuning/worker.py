@@ -78,7 +78,7 @@ class Worker:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
         self._pending = b""
-        self.line_ns = 0.0  # how far apart the first two ranks were in the last measurement (measure.split_by_distance)
+        self.line_ns = 0.0  # how far apart the first two ranks were in the last measurement (tuning.distances)
         try:
             self.hello = _parse_hello(self._answer("start", _START_PATIENCE_S, "hello"))
         except WorkerLostError as error:
@@ -106,6 +106,11 @@ class Worker:
         answer = self._ask(command, "arms")
         self.line_ns = float(answer.get("line_ns", 0))
         return [_parse_arm(fields) for fields in answer["arms"]]
+
+    def look(self) -> float:
+        """How far apart the first two ranks are now. Raises WorkerLostError."""
+        self.line_ns = float(self._ask("look", "line_ns")["line_ns"])
+        return self.line_ns
 
     def curve(self, name: str) -> list[dict[str, Any]]:
         """The points of a machine curve: copy, waiting, latency, connections, groups. Raises WorkerLostError."""
