@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <set>
 #include <string_view>
 
 #include "collectives/registry.hpp"
@@ -56,6 +57,7 @@ class Candidates {
     Choice choice;
     choice.between = algorithm.between;
     if (topology_.nodes() == 1) return vary_within(choice);
+    if (is_alltoall_of_leaders(choice)) return vary_leaders(choice);
     const std::string_view knobs = algorithm.knobs;
     if (knobs.find("groups=") != knobs.npos)
       return problem_.operation == Operation::allreduce ? vary_slices(choice) : vary_groups(choice, knobs);
@@ -147,6 +149,23 @@ class Candidates {
     }
   }
 
+  /// One leader, two, and as many as ranks, up to eight. Between many nodes they may pass parcels on; relays take fewer
+  /// messages the lower their radix is, and carry more bytes.
+  void vary_leaders(Choice choice) {
+    const bool has_groups = choice.between == Between::multi_group;
+    const int most = std::min(8, topology_.largest_node());
+    if (has_groups && (most == 1 || !are_groups_worth_it(choice.between))) return;
+    for (const int groups : has_groups ? std::set{2, most} : std::set{choice.groups}) {
+      choice.groups = groups;
+      choice.exchange = plan::Exchange::direct;
+      choice.radix = Choice{}.radix;
+      vary_cells(choice);
+      choice.exchange = plan::Exchange::bruck;
+      for (choice.radix = 2; choice.radix <= 8 && topology_.nodes() >= many_nodes; choice.radix *= 2)
+        vary_cells(choice);
+    }
+  }
+
   /// Where one connection does not fill the link. Elsewhere they only share out work, of which an allgather and a
   /// broadcast have little, to cores that ranks must have (4 x 4 ranks on 2 cores: an allgather of 4K takes 1.2 times
   /// as long). Between many nodes one round in which all masters send to each other saves those of doubling.
@@ -210,7 +229,7 @@ class Candidates {
       choice.cells = static_cast<int>(std::clamp<Bytes>(window_ / choice.cell, 1, most));
       all_.push_back(choice);
     };
-    if (fills_window(choice)) return add(std::min<Bytes>(window_, 32 << 10), window_);
+    if (is_alltoall_of_leaders(choice)) return add(std::min<Bytes>(window_, 32 << 10), window_);
     if (topology_.largest_node() == 1 && !is_scan()) return add(std::min<Bytes>(window_, 32 << 10), 1);
     const auto in_stage = static_cast<Bytes>(cells_in_one_stage(choice));
     const Bytes one_stage = round_up_to(std::max<Bytes>(passed_, 64), std::lcm(grain, Bytes{64}));
@@ -224,8 +243,8 @@ class Candidates {
   int cells_in_one_stage(const Choice& choice) const {
     return is_scan() && choice.between == Between::recursive_doubling ? doubling_scan_cells(topology_) : 1;
   }
-  /// Leaders of an all-to-all lay out whole rounds in their cells.
-  bool fills_window(const Choice& choice) const {
+  /// They lay out whole rounds in their cells, as much as a window holds.
+  bool is_alltoall_of_leaders(const Choice& choice) const {
     return problem_.operation == Operation::alltoall && choice.between != Between::pairwise;
   }
 

@@ -123,6 +123,8 @@ const Estimated* find_better_bet(const Topology& topology, const Problem& proble
 std::string describe(const Topology& topology, plan::Operation operation, const Choice& choice) {
   std::string text = name(choice.between);
   if (goes_far_first(choice)) text += ", far partners first,";
+  if (operation == plan::Operation::alltoall && choice.exchange == plan::Exchange::bruck)
+    text += " by relays of radix " + std::to_string(choice.radix);
   const std::string_view knobs = find_algorithm(operation, choice.between).knobs;
   if (topology.nodes() > 1 && knobs.find("groups=") != knobs.npos)
     text += " of " + std::to_string(choice.groups) + (choice.groups == 1 ? " group" : " groups");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "collectives/alltoall_layout.hpp"
 #include "collectives/group_data.hpp"
 #include "collectives/scene.hpp"
 #include "collectives/words.hpp"
@@ -207,27 +206,6 @@ double estimate_group_broadcast(const Scene& s) {
   const double node = std::max(s.node.phase_work(shown), masters.turns * s.node.phase_work(spread) + s.is.overhead);
   return (masters.count > 1 ? s.node.phase(shown) : 0) + hops * hop + (rounds - 1) * std::max(link, node) +
          masters.turns * s.node.phase(spread);
-}
-
-/// As between leaders, by g of them at once; each fetches and sends messages of whole nodes.
-double estimate_group_alltoall(const Scene& s) {
-  const NodeMasters masters(s);
-  const double per_pair = s.of_node() * s.on_node, peers = std::ceil((s.nodes - 1.0) / masters.count);
-  const bool is_by_target = lays_by_target(s.topology, s.problem, s.choice);
-  const double copies = s.on_node * (is_by_target ? s.on_node : 1) * s.node.copy(s.bytes);
-  const double fetch = (s.on_node - 1) * s.node.get(s.of_node()) + copies + s.is.overhead;
-  const double taken = is_by_target ? (s.nodes - 1) * s.node.get(s.of_node()) : s.elsewhere() * s.node.get(s.bytes);
-  const double exchange =
-      std::max(peers * fetch + s.network.serial(per_pair), fetch + s.network.at_once(s.nodes - 1, per_pair));
-  return s.node.put((s.ranks - 1) * s.bytes) + s.node.flag() + exchange + s.network.delay() + s.node.flag() + taken +
-         (s.on_node - 1) * s.node.get(s.bytes) + s.node.copy(s.bytes) + batches_time(s);
-}
-
-double batches_time(const Scene& s) {
-  const int batches = count_batches(s.topology, s.problem, s.choice);
-  if (batches <= 1) return 0;
-  const double runs = s.nodes / 8.0;  // of consecutive nodes (alltoall_layout.hpp)
-  return (batches - 1) * 3 * s.node.flag() + runs * s.node.put(1);
 }
 
 /// Masters fold for one node after the other; what is folded is on its way meanwhile.

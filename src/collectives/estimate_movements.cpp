@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "collectives/alltoall_layout.hpp"
 #include "collectives/node_order.hpp"
 #include "collectives/scene.hpp"
 #include "collectives/words.hpp"
@@ -236,25 +235,6 @@ double estimate_allgather(const Scene& s) {
   const NodeData data = node_data(s);
   if (s.choice.between == Between::ring) return begin + ring_time(s, data) + reorder_time(s, s.ranks);
   return begin + doubling_time(s, data);
-}
-
-double estimate_alltoall(const Scene& s) {
-  if (s.nodes == 1) return s.node.swap(s.bytes);
-  if (s.choice.between == Between::multi_group) return estimate_group_alltoall(s);
-  const double per_pair = s.bytes * s.on_node * s.on_node;
-  if (s.choice.between == Between::flat) {
-    const double fetch = (s.on_node - 1) * s.node.get(s.of_node()) + s.is.overhead;
-    const double exchange =
-        (s.nodes - 1) * std::max({fetch, s.network.serial(per_pair), s.network.carried(per_pair) / (s.nodes - 1)});
-    return s.node.put(s.elsewhere() * s.bytes) + s.node.flag() + exchange + s.network.delay() + s.node.flag() +
-           s.elsewhere() * s.node.get(s.bytes) + s.node.swap(s.bytes) + batches_time(s);
-  }
-  const double own = s.node.swap(s.bytes) + 2 * s.elsewhere() * s.is.overhead;
-  if (s.choice.connections == 1)
-    return std::max(s.elsewhere() * (s.network.delay() + s.network.at_once(s.on_node, s.bytes)), own);
-  const double count = s.on_node * s.elsewhere();  // ranks of one node can not take turns, so they cross in any case
-  const double link = s.on_node == 1 ? s.network.crossing(count, s.bytes) : s.network.at_once(count, s.bytes);
-  return s.network.delay() + std::max(link, own);
 }
 
 double estimate_barrier(const Scene& s) {

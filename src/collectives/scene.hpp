@@ -87,9 +87,6 @@ double estimate_barrier(const Scene& scene);
 double estimate_group_broadcast(const Scene& scene);
 double estimate_group_allgather(const Scene& scene);
 double estimate_gather_based_allgather(const Scene& scene);
-double estimate_group_alltoall(const Scene& scene);
-/// What it costs an all-to-all between leaders to go in batches (alltoall_layout.hpp): flags, and more puts.
-double batches_time(const Scene& scene);
 double estimate_group_reduce_scatter(const Scene& scene);
 
 }  // namespace espalier::collectives

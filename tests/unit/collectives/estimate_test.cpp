@@ -226,6 +226,23 @@ TEST(ClosedForm, KnowsWhatOverlapsWhenAllRanksOfANodeExchange) {
     }
 }
 
+TEST(ClosedForm, OfAnAllToAllThroughLeadersIsThatOfThePlayedPlan) {
+  for (const auto& [nodes, on_node] : {std::pair{16, 8}, {64, 8}, {64, 4}, {128, 2}, {256, 1}})
+    for (const Bytes bytes : {Bytes{1}, Bytes{64}})
+      for (const char* text : {"flat", "flat,exchange=bruck", "flat,exchange=bruck,radix=4"}) {
+        const std::string leaders =
+            on_node == 1 ? text : "multi_group,groups=" + std::to_string(on_node) + std::string(text).substr(4);
+        std::vector<int> node_of;
+        for (int r = 0; r < nodes * on_node; ++r) node_of.push_back(r / on_node);
+        const Topology topology = Topology::from_nodes(node_of, {.single_copy = true});
+        const Problem problem{Operation::alltoall, bytes};
+        const Choice choice = parse_choice(Operation::alltoall, leaders + ",cell=32K,cells=8");
+        const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
+        EXPECT_NEAR(std::log(estimate_choice(topology, problem, choice) / played), 0, std::log(1.25))
+            << bytes << " B, " << nodes << " x " << on_node << " by " << leaders;
+      }
+}
+
 TEST(ClosedForm, OfABinaryTreeIsThatOfThePlayedPlan) {
   Choice choice{plan::Between::binary};
   choice.segment = 32 << 10;

@@ -106,6 +106,16 @@ TEST(AlltoallByRelays, CopiesAParcelOnceForEachMessageAtMost) {
   EXPECT_LE(copies(64, "flat,exchange=bruck,radix=8"), straight + 56 + 8) << "of 63 parcels 7 have arrived";
 }
 
+TEST(AlltoallByRelays, IsChosenForShortBlocksOfManyNodesWithOneRankEach) {
+  const auto exchange = [](int nodes, int on_node, Bytes bytes) {
+    return choose(place(nodes, on_node), {Operation::alltoall, bytes}).exchange;
+  };
+  EXPECT_EQ(exchange(256, 1, 8), plan::Exchange::bruck);
+  EXPECT_EQ(exchange(64, 2, 8), plan::Exchange::bruck);
+  EXPECT_EQ(exchange(64, 1, 64 << 10), plan::Exchange::direct);
+  EXPECT_EQ(exchange(64, 8, 64), plan::Exchange::direct) << "leaders' work is in collecting parcels, not in sending";
+}
+
 TEST(AlltoallByTarget, TakesOneStretchOfEveryMessage) {
   const auto gets = [](const Topology& topology, const char* text) {
     const Problem problem{Operation::alltoall, 64};
