@@ -4,6 +4,7 @@
 #include <bit>
 #include <vector>
 
+#include "collectives/node_parts.hpp"
 #include "collectives/part_order.hpp"
 #include "collectives/scene.hpp"
 #include "collectives/words.hpp"
@@ -199,12 +200,11 @@ double hand_out_blocks(const Scene& s) {
   return s.on_node > 1 ? (s.on_node - 1) * s.node.put(s.bytes) + s.node.flag() + s.node.get(s.bytes) : 0;
 }
 
-/// The longest message of each round of a halved reduce_scatter. O(1) without counts, O(ranks) with.
+/// The longest message of each round of a halved reduce_scatter. O(log nodes) without counts, O(ranks) with.
 std::vector<double> halved_parts(const Scene& s) {
   std::vector<double> longest;
-  const bool is_possible = std::has_single_bit(static_cast<unsigned>(s.nodes));  // else it does not matter
-  if (s.problem.counts.empty() || !is_possible) {
-    for (int parts = s.nodes / 2; parts > 0; parts /= 2) longest.push_back(parts * s.of_node());
+  if (s.problem.counts.empty()) {
+    for (int share = 2; share <= s.nodes; share *= 2) longest.push_back(s.of_node() * s.nodes / share);
     return longest;
   }
   const PartOrder order = derive_part_order(s.topology, s.problem);
@@ -212,16 +212,25 @@ std::vector<double> halved_parts(const Scene& s) {
   return longest;
 }
 
-/// Half of what a leader has to each round's partner, while the node combines the other half at first.
+/// Half of what a leader has to each round's partner, while the node combines the other half at first. Nodes beyond a
+/// power of two have lent all they have before, and get their part in the end.
 double halving_scatter_time(const Scene& s) {
   const std::vector<double> longest = halved_parts(s);
-  const double half = s.nodes / 2 * combine_part(s), own = s.node.copy(s.bytes) + hand_out_blocks(s);
-  double time = half + std::max(half, s.network.message(longest.front()));
+  const double all = s.bytes * s.ranks, runs = s.is_blocked ? s.nodes : s.ranks;
+  const bool is_even = std::has_single_bit(static_cast<unsigned>(s.nodes)), is_short = all <= runs * short_stretch;
+  const double whole = s.node.reduce_to_leader(all) + runs * s.node.copy(all / runs);
+  const double parts = s.nodes * combine_part(s);
+  double time = s.node.copy(s.bytes) + hand_out_blocks(s);
+  if (is_short || !is_even)
+    time += (is_short ? whole : parts) + s.network.message(longest.front());
+  else
+    time += parts / 2 + std::max(parts / 2, s.network.message(longest.front()));
+  if (!is_even) time += s.network.message(all) + s.node.combine(all) + s.network.message(s.of_node());
   for (std::size_t round = 0; round < longest.size(); ++round) {
     if (round > 0) time += s.network.message(longest[round]);
     time += s.node.combine(longest[round]) + s.handing_over;
   }
-  return time + own;
+  return time;
 }
 
 }  // namespace

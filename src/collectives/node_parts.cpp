@@ -4,6 +4,21 @@
 
 namespace espalier::collectives {
 
+std::vector<Stretch> join_blocks(const topology::Topology& topology, const plan::Blocks& blocks,
+                                 std::span<const int> nodes, Bytes to) {
+  std::vector<Stretch> stretches;
+  int next = -1;
+  for (const int node : nodes)
+    for (const Rank rank : topology.ranks_on(NodeId(node))) {
+      const Bytes bytes = blocks.bytes(rank);
+      if (rank.value != next) stretches.push_back({blocks.begin(rank), to, 0});
+      stretches.back().bytes += bytes;
+      to += bytes;
+      next = rank.value + 1;
+    }
+  return stretches;
+}
+
 NodeParts::NodeParts(plan::Builder& builder, const plan::Problem& problem, const plan::Choice& choice, Bytes bytes)
     : builder_(builder),
       topology_(builder.topology()),
@@ -14,16 +29,8 @@ NodeParts::NodeParts(plan::Builder& builder, const plan::Problem& problem, const
   builder.need_scratch((is_leader() ? bytes : 0) + smp::NodeReduction::scratch_bytes(problem, choice));
 }
 
-void NodeParts::combine(int node, Bytes to) {
-  const auto ranks = topology_.ranks_on(NodeId(node));
-  for (std::size_t i = 0; i < ranks.size();) {
-    const std::size_t first = i;
-    Bytes bytes = 0;
-    do bytes += blocks_.bytes(ranks[i++]);
-    while (i < ranks.size() && ranks[i].value == ranks[i - 1].value + 1);
-    node_.reduce(blocks_.begin(ranks[first]), to, bytes);
-    to += bytes;
-  }
+void NodeParts::combine(std::span<const int> nodes, Bytes to) {
+  for (const Stretch& stretch : join_blocks(topology_, blocks_, nodes, to)) combine(stretch);
 }
 
 void NodeParts::hand_out(Bytes result) {

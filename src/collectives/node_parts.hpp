@@ -1,6 +1,9 @@
 #pragma once
 // What a node brings to a reduce_scatter for the ranks of each node, and how its leader hands the result out.
 
+#include <span>
+#include <vector>
+
 #include "leaders/speakers.hpp"
 #include "plan/blocks.hpp"
 #include "plan/builder.hpp"
@@ -8,6 +11,23 @@
 #include "smp/reduce_node.hpp"
 
 namespace espalier::collectives {
+
+/// A stretch of the vector, and where it goes.
+struct Stretch {
+  Bytes from;
+  Bytes to;
+  Bytes bytes;
+};
+
+/// Stretches up to this on average are short: folding one takes a flag each way, about a microsecond, in which a core
+/// copies as much (64 nodes of 4 ranks, simulated, one by one / whole: blocks of 64 105 / 30 us, of 1K 168 / 91, of 2K
+/// 236 / 295).
+inline constexpr Bytes short_stretch = 4 << 10;
+
+/// The blocks of the ranks of these nodes, node by node, from `to` on; those that follow each other in the vector, too,
+/// are one stretch.
+std::vector<Stretch> join_blocks(const topology::Topology& topology, const plan::Blocks& blocks,
+                                 std::span<const int> nodes, Bytes to);
 
 /// Called by every rank of the node, the same functions in the same order. The leader's parts lie in its scratch, where
 /// the caller says, in the first `bytes` of it; behind them is what combining needs.
@@ -18,8 +38,10 @@ class NodeParts {
   bool is_leader() const { return builder_.local() == leader_; }
   Rank leader_of(int node) const { return speakers_.of(NodeId(node)); }
 
-  /// What this node brings for the ranks of another, combined at `to`, in stretches that are consecutive in the vector.
-  void combine(int node, Bytes to);
+  /// What this node brings for a stretch of the vector, combined there.
+  void combine(const Stretch& stretch) { node_.reduce(stretch.from, stretch.to, stretch.bytes); }
+  /// The same for the ranks of these nodes, node by node from `to` on.
+  void combine(std::span<const int> nodes, Bytes to);
   /// The node's own part, combined over all nodes, lies at `result`: to each rank its block.
   void hand_out(Bytes result);
   /// Under single copy nobody may end before all have read its buffers.

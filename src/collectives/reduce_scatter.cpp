@@ -6,7 +6,7 @@
 
 #include "collectives/reduce_scatter.hpp"
 
-#include <bit>
+#include <span>
 #include <vector>
 
 #include "collectives/gather_reduce.hpp"
@@ -62,10 +62,10 @@ class Pairwise {
     for (const int distance : groups::spread_distances(nodes_)) {
       const int from = (me + nodes_ - distance) % nodes_, to = (me + distance) % nodes_;
       if (parts_.is_leader() && own_bytes() > 0) expect(from);
-      parts_.combine(to, layout_.begin(to));
+      parts_.combine(std::span(&to, 1), layout_.begin(to));
       if (parts_.is_leader() && layout_.bytes(to) > 0) send(to);
     }
-    parts_.combine(me, layout_.begin(me));  // while the others are under way
+    parts_.combine(std::span(&me, 1), layout_.begin(me));  // while the others are under way
     const Bytes result = layout_.operand(nodes_ - 1);
     if (parts_.is_leader()) add_parts(result);
     parts_.hand_out(result);
@@ -116,9 +116,6 @@ void build_reduce_scatter(Builder& builder, const Problem& problem, const Choice
 }
 
 std::string why_no_reduce_scatter(const topology::Topology& topology, const Problem& problem, const Choice& choice) {
-  const bool is_power_of_two = std::has_single_bit(static_cast<unsigned>(topology.nodes()));
-  if (choice.between == plan::Between::rabenseifner && !is_power_of_two)
-    return "halving needs a power of two of nodes: use pairwise";
   return why_no_reduction(topology, problem, choice, topology.nodes() == 1 ? topology.ranks() : 1);
 }
 

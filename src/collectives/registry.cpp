@@ -229,9 +229,8 @@ constexpr Algorithm table[] = {
     {"reduce_scatter_rabenseifner", Operation::reduce_scatter, Between::rabenseifner,
      "Thakur, Rabenseifner, Gropp 2005, section 4.3 (recursive halving)",
      "leaders halve what they combine at distances 1, 2, 4, … (or from the farthest on, where that is shorter with "
-     "different blocks), log2 N rounds, (N - 1)/N of the vector: a message each way at a time, and parts are combined "
-     "on "
-     "their way; powers of two of nodes",
+     "different blocks), log2 N rounds (two more unless N is a power of two), (N - 1)/N of the vector: a message each "
+     "way at a time, and parts are combined on their way",
      exchange_knobs, build_reduce_scatter, why_no_reduce_scatter},
     {"reduce_scatter_gather_reduce", Operation::reduce_scatter, Between::gather_reduce,
      "Thakur, Rabenseifner, Gropp 2005, section 4.4",

@@ -32,6 +32,12 @@ Doubling derive_doubling(int node, int count) {
   return doubling;
 }
 
+std::vector<int> derive_members(int place, int count) {
+  const int core = floor_to_power(count), node = node_at(place, core, count);
+  if (place < count - core) return {node - 1, node};
+  return {node};
+}
+
 std::vector<Circle> derive_circles(int node, int count, int radix) {
   std::vector<Circle> circles;
   const int place = derive_doubling(node, count).place;

@@ -25,6 +25,9 @@ struct Doubling {
 /// ones lending to odd ones (Thakur, Rabenseifner, Gropp 2005, section 4.5).
 Doubling derive_doubling(int node, int count);
 
+/// The nodes whose values meet at a place, in order: the one with partners, and before it the one that lends to it.
+std::vector<int> derive_members(int place, int count);
+
 /// Those who divide what they have in common among themselves, in order of their places: `nodes[position]` is oneself.
 struct Circle {
   std::vector<int> nodes;

@@ -64,7 +64,7 @@ TEST(PartOrder, HoldsAllPartsOnceAndKnowsTheLongestMessageOfEveryRound) {
       if (is_far_first) std::reverse(bits.begin(), bits.end());
       for (int node = 0; node < nodes; ++node) {
         const auto slice = static_cast<std::size_t>(order.slice_of(node));
-        EXPECT_EQ(order.node_of(order.slice_of(node)), node);
+        EXPECT_EQ(order.place_of(order.slice_of(node)), node);
         EXPECT_EQ(order.cuts()[slice + 1] - order.cuts()[slice], parts[static_cast<std::size_t>(node)]);
       }
       ASSERT_EQ(order.longest().size(), bits.size());
@@ -130,6 +130,32 @@ TEST(PartOrder, TheClosedFormSaysWhatThePlayedPlanTakes) {
     const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
     EXPECT_NEAR(estimate_choice(topology, problem, choice) / played, 1, 0.25) << nodes << " nodes";
   }
+}
+
+TEST(HalvedReduceScatter, FoldsShortBlocksOfANodeAtOnceAndLongOnesNodeByNode) {
+  const Topology topology = make_blocks(8, 4);
+  const auto folds = [&](Bytes bytes) {
+    int reductions = 0;
+    const Problem problem{Operation::reduce_scatter, bytes, Rank(0), 8};
+    const plan::Choice choice = parse_choice(Operation::reduce_scatter, "rabenseifner,cell=32K,cells=4");
+    for (const plan::Step& step : build_program(topology, problem, choice, Rank(1)).steps)
+      reductions += step.op() == plan::Op::post && step.flag() == plan::Flag::taken;
+    return reductions;
+  };
+  EXPECT_LT(folds(8), 8);
+  EXPECT_GE(folds(4 << 10), 8);
+}
+
+TEST(HalvedReduceScatter, OfNodesBeyondAPowerOfTwoIsAVerifiedPlan) {
+  for (const int nodes : {3, 5, 6, 7, 9})
+    for (const Bytes bytes : {8, 8 << 10})
+      for (const bool is_commutative : {true, false}) {
+        Problem problem{Operation::reduce_scatter, bytes, Rank(0), 8};
+        problem.is_commutative = is_commutative;
+        const plan::Choice choice = parse_choice(Operation::reduce_scatter, "rabenseifner,cell=32K,cells=2");
+        const auto found = verify::verify(build_plan(make_blocks(nodes, 2), problem, choice));
+        EXPECT_TRUE(found.empty()) << nodes << " nodes: " << verify::to_string(found.front());
+      }
 }
 
 }  // namespace
