@@ -6,7 +6,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -55,6 +55,15 @@ def test_ours_on_its_best_mpi_meets_the_best_native_of_all(measures: ModuleType)
     (verdict,) = measures.judge([row("mpich 5", 4.0, 1.0), row("openmpi 5", 2.0, 1.6)], goal(measures))
     assert (verdict.mpi, verdict.mean, verdict.lowest) == ("mpich 5", pytest.approx(2.0), 2.0)
     assert verdict.is_reached
+
+
+def test_native_that_is_kept_misses_no_goal_of_being_as_fast_by_its_noise(measures: ModuleType) -> None:
+    kept = replace(row("mpich 5", 0.99, 1.0), choice="native: native was selected")
+    no_slower = measures.Goal(4, 65536, 1.0)
+    assert [str(it) for it in measures.judge([kept], no_slower)] == ["as native"]
+    assert [str(it) for it in measures.judge([replace(kept, choice="knomial")], no_slower)] == ["missed"]
+    assert [str(it) for it in measures.judge([kept], goal(measures))] == ["missed"]
+    assert [str(it) for it in measures.judge([replace(kept, espalier_p50_us=1.04)], no_slower)] == ["missed"]
 
 
 def test_sizes_beyond_the_goals_count_only_against_the_own_native(measures: ModuleType) -> None:
