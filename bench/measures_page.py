@@ -49,9 +49,9 @@ native ÷ Espalier, medians of the rounds: above 1 Espalier is faster; at 1.0 na
 
 *Mean* and *lowest* compare ours, on the MPI where it does best, with the fastest native of **all** MPIs for each size.
 *Harm* is the lowest ratio to the same MPI's own native, at any size on any MPI; in brackets, what native measured
-against native in the same rounds: what falls within that is noise.
-""" *As native*: the goal is
-to be no slower than native, native was kept wherever ours took longer, and the mean is within 2 % of it.
+against native in the same rounds: what falls within that is noise. *As native*: the goal is to be no slower than
+native, native was kept wherever ours took longer, and the mean is within 2 % of it.
+"""
 
 
 def load(folder: Path) -> dict[str, list[Row]]:
