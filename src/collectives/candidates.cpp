@@ -235,7 +235,8 @@ class Candidates {
     const Bytes one_stage = round_up_to(std::max<Bytes>(passed_, 64), std::lcm(grain, Bytes{64}));
     if (one_stage <= std::min(window_ / in_stage, most_in_one_stage)) add(one_stage, in_stage);
     for (const Bytes wanted : {short_piece(problem_.operation), Bytes{32} << 10})
-      if (const Bytes cell = std::min(wanted, window_ / 4); cell < passed_) add(cell, 8);
+      if (const Bytes cell = std::min(wanted, window_ / std::max<Bytes>(in_stage, 4)); cell < passed_)
+        add(cell, std::max<Bytes>(in_stage, 8));
   }
 
   /// Prefixes are cut into cells between nodes, too.

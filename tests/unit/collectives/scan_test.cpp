@@ -69,6 +69,7 @@ TEST(DoublingScan, IsChosenForShortVectorsOnManyNodesAndTheChainForLongOnes) {
     for (const Mapping mapping : {Mapping::blocks, Mapping::cyclic, Mapping::uneven}) {
       const Topology topology = place(64, 4, mapping);
       EXPECT_EQ(choose(topology, vector_of(operation, 8)).between, Between::recursive_doubling);
+      EXPECT_EQ(choose(topology, vector_of(operation, 64 << 10)).between, Between::recursive_doubling);
       EXPECT_EQ(choose(topology, vector_of(operation, 4 << 20)).between, Between::chain);
     }
 }
