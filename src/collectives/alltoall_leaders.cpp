@@ -14,7 +14,8 @@
 // others send (parcel_exchange.hpp): fewer, longer messages.
 //
 // Between many nodes leaders turn what they have fetched round: j = 0: i = 0, 1, … | j = 1: i = 0, 1, … Then a rank
-// takes one stretch of every message.
+// takes one stretch of every message, and where blocks are short one of the messages of several nodes: they bundle
+// them, to fetch and to show (AlltoallLayout).
 //
 // What does not fit the windows goes in batches of nodes. Two of them are in the windows at once: while the messages of
 // one are on the wire, what the one before brought is taken.
@@ -49,7 +50,8 @@ class LeaderSwap {
         cells_(choice),
         node_(builder.node().value),
         is_by_target_(lays_by_target(builder.topology(), problem, choice)),
-        scratch_(builder, is_by_target_ ? problem.bytes * static_cast<Bytes>(builder.topology().largest_node()) : 0),
+        largest_fetch_(is_by_target_ ? layout_.most_bundled() * index(builder.node_size()) : 0),
+        scratch_(builder, largest_fetch_ + (is_bundled() ? largest_fetch_ : 0)),
         sends_(builder, sends_ahead) {}
 
   void run() {
@@ -58,8 +60,7 @@ class LeaderSwap {
     for (int batch = 0; batch < layout_.batches(); ++batch) {
       if (batch + 1 < layout_.batches()) begin_batch(batch + 1);
       if (batch == 0) get_from_neighbours();
-      for (int number = layout_.first(batch); number < layout_.first(batch + 1); number += layout_.groups())
-        get_from_nodes(batch, number, std::min(number + layout_.groups(), layout_.first(batch + 1)));
+      get_from_nodes(batch);
       if (layout_.batches() > 2) smp::taken_post(builder_, batch);
       bases_.pop_front();
     }
@@ -72,9 +73,13 @@ class LeaderSwap {
     Bytes offset;
     std::vector<AlltoallLayout::Places> places;  ///< by local rank
     std::map<int, ParcelExchange> exchanges;     ///< by group that this rank leads
+    std::map<int, Bytes> fetched;                ///< by a bundle's first number: where neighbours' blocks for it lie
     bool have_put = false;                       ///< the neighbours, as far as this rank has looked
   };
+  using Bundle = AlltoallLayout::Bundle;
 
+  bool is_bundled() const { return layout_.bundled() > 1; }
+  bool leads(const Bundle& bundle) const { return leads(bundle.first); }
   bool leads(int number) const { return layout_.leads(builder_.me(), number); }
   Bytes output_begin(Rank from) const { return layout_.blocks().output_begin(from, builder_.me()); }
   static std::size_t index(int number) { return static_cast<std::size_t>(number); }
@@ -108,8 +113,8 @@ class LeaderSwap {
       const std::vector<int> numbers = layout_.numbers_of(group, batch);
       if (numbers.empty()) continue;
       std::vector<Bytes> windows;
-      for (const int number : numbers)
-        windows.push_back(base.offset + mine.incoming[index(number - layout_.first(batch))]);
+      for (std::size_t i = 0; i < numbers.size() && !is_bundled(); ++i)
+        windows.push_back(base.offset + mine.incoming[index(numbers[i] - layout_.first(batch))]);
       const auto [place, is_new] =
           base.exchanges.try_emplace(group, builder_, layout_, choice_, numbers, windows, scratch_, sends_);
       place->second.start_receives();
@@ -135,27 +140,34 @@ class LeaderSwap {
 
   /// Brings what the node has for the one of this number to `begin` of scratch.
   void collect(Base& base, int batch, int number, Bytes begin) {
-    const int to = layout_.right(node_, number);
-    Bytes offset = begin;
-    for (const Rank from : layout_.ranks_on(node_)) {
-      const LocalRank owner = local(from);
-      const Bytes bytes = layout_.bytes_to_node(from, to);
-      if (from != builder_.me() && !base.have_put) smp::pair_sync(builder_, owner, tick_of_blocks(batch));
-      const Bytes run = base.offset + places_of(base, owner).own[index(number - layout_.first(batch))];
-      if (from == builder_.me())
-        copy_own_blocks(to, is_by_target_ ? begin : offset);
-      else if (is_by_target_)
-        get_and_turn(owner, run, to, begin);
-      else
-        smp::receiver_get(builder_, cells_, owner, 0, run, {Buffer::scratch, offset, bytes});
-      offset += bytes;
-    }
+    for (const Rank from : layout_.ranks_on(node_))
+      if (from != builder_.me() && !base.have_put) smp::pair_sync(builder_, local(from), tick_of_blocks(batch));
     base.have_put = true;
+    copy_own_blocks(number, begin);
+    if (is_by_target_) return turn_fetched(base, batch, number, begin);
+    const int to = layout_.right(node_, number);
+    for (const Rank from : layout_.ranks_on(node_)) {
+      const Bytes bytes = layout_.bytes_to_node(from, to);
+      if (from != builder_.me())
+        smp::receiver_get(builder_, cells_, local(from), 0, place_of(base, batch, local(from), number),
+                          {Buffer::scratch, begin, bytes});
+      begin += bytes;
+    }
   }
 
-  void copy_own_blocks(int node, Bytes begin) {
-    Bytes offset = begin;
+  /// Where in a neighbour's window its blocks for the node of a number begin.
+  Bytes place_of(const Base& base, int batch, LocalRank owner, int number) const {
+    return base.offset + places_of(base, owner).own[index(number - layout_.first(batch))];
+  }
+
+  void copy_own_blocks(int number, Bytes begin) {
     const Rank me = builder_.me();
+    const int node = layout_.right(node_, number);
+    Bytes offset = begin;
+    for (const Rank from : layout_.ranks_on(node_)) {
+      if (from == me) break;
+      if (!is_by_target_) offset += layout_.bytes_to_node(from, node);
+    }
     for (const Rank to : layout_.ranks_on(node)) {
       const Bytes bytes = layout_.blocks().bytes(me, to);
       builder_.copy(Buffer::input, layout_.blocks().input_begin(me, to), Buffer::scratch,
@@ -164,15 +176,51 @@ class LeaderSwap {
     }
   }
 
-  /// A neighbour's blocks for a node to the beginning of scratch, and from there to their places.
-  void get_and_turn(LocalRank owner, Bytes run, int node, Bytes begin) {
-    const Bytes block = layout_.block();
-    smp::receiver_get(builder_, cells_, owner, 0, run, {Buffer::scratch, 0, most_fetched(node)});
-    Bytes fetched = 0;
-    for (const Rank to : layout_.ranks_on(node)) {
-      builder_.copy(Buffer::scratch, fetched, Buffer::scratch, begin + place_by_target(owner, to), block);
-      fetched += block;
+  /// What the neighbours have for a node to their places.
+  void turn_fetched(Base& base, int batch, int number, Bytes begin) {
+    const Bundle& bundle = layout_.bundle_of(number);
+    Bytes fetched = fetch(base, batch, bundle);
+    for (int before = bundle.first; before < number; ++before) fetched += bytes_for(before);
+    for (const Rank from : layout_.ranks_on(node_)) {
+      if (from == builder_.me()) continue;
+      Bytes offset = fetched;
+      for (const Rank to : layout_.ranks_on(layout_.right(node_, number))) {
+        builder_.copy(Buffer::scratch, offset, Buffer::scratch, begin + place_by_target(local(from), to),
+                      layout_.block());
+        offset += layout_.block();
+      }
+      fetched += bytes_for(bundle);
     }
+  }
+
+  /// What each neighbour has for the nodes of a bundle, one behind the other; returns where. Relays come back to it.
+  Bytes fetch(Base& base, int batch, const Bundle& bundle) {
+    const bool is_kept = goes_by_relays(choice_);
+    if (const auto found = base.fetched.find(bundle.first); found != base.fetched.end()) return found->second;
+    if (!is_kept) base.fetched.clear();
+    const Bytes begin = is_kept ? scratch_.take(bytes_for(bundle) * index(builder_.node_size() - 1)) : 0;
+    Bytes end = begin;
+    for (const Rank from : layout_.ranks_on(node_)) {
+      if (from == builder_.me()) continue;
+      for (int number = bundle.first, next = number; number < bundle.first + bundle.count; number = next) {
+        const Bytes place = place_of(base, batch, local(from), number);
+        Bytes bytes = 0;
+        for (; next < bundle.first + bundle.count && place_of(base, batch, local(from), next) == place + bytes; ++next)
+          bytes += bytes_for(next);
+        smp::receiver_get(builder_, cells_, local(from), 0, place, {Buffer::scratch, end, bytes});
+        end += bytes;
+      }
+    }
+    base.fetched[bundle.first] = begin;
+    return begin;
+  }
+
+  /// One rank's, where blocks are equal.
+  Bytes bytes_for(int number) const { return layout_.bytes_to_node(builder_.me(), layout_.right(node_, number)); }
+  Bytes bytes_for(const Bundle& bundle) const {
+    Bytes sum = 0;
+    for (int number = bundle.first; number < bundle.first + bundle.count; ++number) sum += bytes_for(number);
+    return sum;
   }
 
   /// Where in what the node has for another a block lies.
@@ -180,7 +228,6 @@ class LeaderSwap {
     const auto before = local(to).value * builder_.node_size() + from.value;
     return static_cast<Bytes>(before) * layout_.block();
   }
-  Bytes most_fetched(int node) const { return layout_.block() * layout_.ranks_on(node).size(); }
 
   void get_from_neighbours() {
     const Rank me = builder_.me();
@@ -198,29 +245,64 @@ class LeaderSwap {
     }
   }
 
-  /// Takes this rank's blocks out of what has come of these numbers, one for each group. Who leads one says that it is
-  /// there before it takes anything and begins with it: if all took them in one order, every leader would keep the
-  /// others waiting until it has taken those before its own (512 ranks, 4 bytes: 88 us, so 47; played).
-  void get_from_nodes(int batch, int begin, int end) {
-    int first = begin;
-    for (int number = begin; number < end; ++number) {
-      if (!leads(number)) continue;
-      bases_.front().exchanges.at(layout_.group_of(number)).finish(number);
-      if (builder_.node_size() > 1) smp::pair_sync(builder_, builder_.local(), tick_of_message(batch, number));
-      first = number;
+  /// Takes this rank's blocks out of what has come, a round of one bundle for each group after the other. Who leads one
+  /// says that it is there before it takes anything and begins with it: if all took them in one order, every leader
+  /// would keep the others waiting until it has taken those before its own (512 ranks, 4 bytes: 88 us, so 47; played).
+  void get_from_nodes(int batch) {
+    const std::span<const Bundle> all = layout_.bundles(batch);
+    const auto groups = index(layout_.groups());
+    for (std::size_t begin = 0; begin < all.size(); begin += groups) {
+      const std::span<const Bundle> round = all.subspan(begin, std::min(groups, all.size() - begin));
+      std::size_t first = 0;
+      for (std::size_t i = 0; i < round.size(); ++i)
+        if (leads(round[i])) show(batch, round[first = i]);
+      for (std::size_t i = 0; i < round.size(); ++i) get_from(batch, round[(first + i) % round.size()]);
     }
-    for (int number = first; number < end; ++number) get_from_node(batch, number);
-    for (int number = begin; number < first; ++number) get_from_node(batch, number);
   }
 
-  void get_from_node(int batch, int number) {
-    const int node = layout_.left(node_, number);
-    const LocalRank owner = local(layout_.leader_of(node_, number));
+  /// Waits for what comes of a bundle, and says that it is there.
+  void show(int batch, const Bundle& bundle) {
+    ParcelExchange& exchange = bases_.front().exchanges.at(bundle.group);
+    for (int number = bundle.first; number < bundle.first + bundle.count; ++number) exchange.finish(number);
+    if (is_bundled()) put_by_target(batch, bundle, exchange);
+    if (builder_.node_size() > 1) smp::pair_sync(builder_, builder_.local(), tick_of_message(batch, last(bundle)));
+  }
+
+  /// The parcels of a bundle into the window, target by target: source by source.
+  void put_by_target(int batch, const Bundle& bundle, const ParcelExchange& exchange) {
+    const Bytes sources = ranks_of(bundle), block = layout_.block();
+    const Bytes begin = largest_fetch_;  // behind what is fetched
+    Bytes before = 0;
+    for (const int number : layout_.by_source(node_, bundle)) {
+      const Bytes run = layout_.ranks_on(layout_.left(node_, number)).size() * block;
+      for (Bytes to = 0; to < index(builder_.node_size()); ++to)
+        builder_.copy(Buffer::scratch, exchange.arrived(number) + to * run, Buffer::scratch,
+                      begin + to * sources * block + before, run);
+      before += run;
+    }
+    smp::sender_put(builder_, cells_, 0, {Buffer::scratch, begin, before * index(builder_.node_size())},
+                    incoming(batch, builder_.local(), bundle));
+  }
+
+  /// Where in a leader's window what comes of a bundle begins.
+  Bytes incoming(int batch, LocalRank owner, const Bundle& bundle) const {
     const Base& base = bases_.front();
-    if (!leads(number)) smp::pair_sync(builder_, owner, tick_of_message(batch, number));
-    Bytes offset = base.offset + places_of(base, owner).incoming[index(number - layout_.first(batch))];
-    if (is_by_target_) return get_by_target(node, owner, offset);
-    for (const Rank from : layout_.ranks_on(node)) {
+    return base.offset + places_of(base, owner).incoming[index(bundle.first - layout_.first(batch))];
+  }
+  Bytes ranks_of(const Bundle& bundle) const {
+    Bytes sum = 0;
+    for (const int number : layout_.by_source(node_, bundle))
+      sum += layout_.ranks_on(layout_.left(node_, number)).size();
+    return sum;
+  }
+  static int last(const Bundle& bundle) { return bundle.first + bundle.count - 1; }
+
+  void get_from(int batch, const Bundle& bundle) {
+    const LocalRank owner = local(layout_.leader_of(node_, bundle.first));
+    if (!leads(bundle)) smp::pair_sync(builder_, owner, tick_of_message(batch, last(bundle)));
+    Bytes offset = incoming(batch, owner, bundle);
+    if (is_by_target_) return get_by_target(bundle, owner, offset);
+    for (const Rank from : layout_.ranks_on(layout_.left(node_, bundle.first))) {
       smp::receiver_get(builder_, cells_, owner, 0, offset + layout_.begin_on_node(from, builder_.me()),
                         {Buffer::output, output_begin(from), layout_.blocks().bytes(from, builder_.me())});
       offset += layout_.bytes_to_node(from, node_);
@@ -228,10 +310,12 @@ class LeaderSwap {
   }
 
   /// Blocks of ranks that follow each other lie together on either side.
-  void get_by_target(int node, LocalRank owner, Bytes message) {
-    const std::span<const Rank> sources = layout_.ranks_on(node);
+  void get_by_target(const Bundle& bundle, LocalRank owner, Bytes begin) {
+    std::vector<Rank> sources;
+    for (const int number : layout_.by_source(node_, bundle))
+      for (const Rank rank : layout_.ranks_on(layout_.left(node_, number))) sources.push_back(rank);
     const Bytes block = layout_.block();
-    const Bytes begin = message + static_cast<Bytes>(builder_.local().value) * sources.size() * block;
+    begin += static_cast<Bytes>(builder_.local().value) * sources.size() * block;
     for (std::size_t first = 0, end = 0; first < sources.size(); first = end) {
       for (end = first + 1; end < sources.size() && sources[end].value == sources[end - 1].value + 1;) ++end;
       smp::receiver_get(builder_, cells_, owner, 0, begin + first * block,
@@ -245,7 +329,8 @@ class LeaderSwap {
   smp::Cells cells_;
   int node_;
   bool is_by_target_;
-  Scratch scratch_;  ///< a neighbour's blocks that must be turned come first
+  Bytes largest_fetch_;  ///< what is fetched or shown of one bundle at most, each of which comes first in scratch
+  Scratch scratch_;
   InFlight sends_;
   std::deque<Base> bases_;  ///< of the batches that are in the windows
   bool have_put_first_ = false;

@@ -26,13 +26,15 @@ struct NodeLeaders {
       : groups(s.choice.between == Between::multi_group ? s.choice.groups : 1),
         count(std::min(groups, s.on_node)),
         turns(std::ceil(static_cast<double>(groups) / count)),
-        parcels(std::ceil((s.nodes - 1.0) / groups)),
+        bundled(bundled_nodes(s.topology, s.problem, s.choice)),
+        parcels(std::ceil(std::ceil((s.nodes - 1.0) / bundled) / groups) * bundled),
         parcel(s.of_node() * s.on_node),
         is_by_target(lays_by_target(s.topology, s.problem, s.choice)) {}
 
   int groups;
   int count;
   double turns;    ///< groups that one of them leads
+  int bundled;     ///< nodes whose parcels are fetched and shown together
   double parcels;  ///< of a group
   double parcel;   ///< bytes of one
   bool is_by_target;
@@ -40,7 +42,15 @@ struct NodeLeaders {
   /// One parcel, out of the neighbours' cells.
   double collect(const Scene& s) const {
     const double turned = s.on_node * (is_by_target ? s.on_node : 1) * s.node.copy(s.bytes);
-    return (s.on_node - 1) * s.node.get(s.of_node()) + turned;
+    return (s.on_node - 1) * s.node.get(bundled * s.of_node()) / bundled + turned;
+  }
+  /// One that has come, for the neighbours to take.
+  double show(const Scene& s) const {
+    return bundled == 1 ? 0 : s.on_node * s.node.copy(s.of_node()) + s.node.put(bundled * parcel) / bundled;
+  }
+  /// One bundle, or what has come from one node, by a rank that wants its own of it.
+  double take(const Scene& s) const {
+    return is_by_target ? s.node.get(bundled * s.of_node()) : s.on_node * s.node.get(s.bytes);
   }
   /// Each leader sends messages of so many parcels as it gets them together, which takes `work` for all of them, until
   /// it has what the others sent; `from_node` leave its node.
@@ -55,8 +65,9 @@ struct NodeLeaders {
 /// What relays do at one position of the distances' digits, of distances that are `groups` apart.
 struct Digits {
   Digits(const Scene& s, const NodeLeaders& leaders, int unit) {
-    const int radix = s.choice.radix, common = std::gcd(leaders.groups, unit * radix);
-    values = common >= unit ? std::min(radix, unit * radix / common) : radix;
+    const int radix = s.choice.radix, step = unit / leaders.bundled;  // bundles are `groups` apart
+    const int common = std::gcd(leaders.groups, step * radix);
+    values = step > 0 && common >= step ? std::min(radix, step * radix / common) : radix;
     values = std::min(values, (s.nodes - 1) / unit + 1);
     messages = std::min<double>(std::max(values - 1, 1), leaders.parcels);
     of_node = leaders.count * messages * (values > 1 ? 1 : (radix - 1.0) / radix);  // others have a zero there
@@ -79,7 +90,8 @@ double relay_time(const Scene& s, const NodeLeaders& leaders) {
     const Digits digits(s, leaders, unit);
     const double new_ones = digits.is_last ? still_here : still_here * digits.messages / std::max(digits.values, 1);
     const double again = std::max(0.0, digits.carried - new_ones);
-    const double arrived = digits.is_last ? 0 : digits.messages * s.node.put(leaders.parcel);
+    const bool is_put = !digits.is_last && leaders.bundled == 1;
+    const double arrived = is_put ? digits.messages * s.node.put(leaders.parcel) : 0;
     time += leaders.exchange(s, digits.messages, digits.of_node, digits.carried / digits.messages,
                              new_ones * leaders.collect(s) + again * s.node.copy(leaders.parcel)) +
             arrived;
@@ -102,12 +114,11 @@ double estimate_through_leaders(const Scene& s) {
   const double exchange = goes_by_relays(s.choice)
                               ? relay_time(s, leaders)
                               : leaders.exchange(s, parcels, s.nodes - 1, 1, parcels * leaders.collect(s));
-  const double taken =
-      leaders.is_by_target ? (s.nodes - 1) * s.node.get(s.of_node()) : s.elsewhere() * s.node.get(s.bytes);
+  const double taken = std::ceil((s.nodes - 1.0) / leaders.bundled) * leaders.take(s) + parcels * leaders.show(s);
   const double put = s.on_node > 1 ? s.node.put((s.ranks - 1) * s.bytes) + 2 * s.node.flag() : 0;
   // Before a rank looks at a neighbour's flag in a round it takes what it received itself.
-  const double own = leaders.is_by_target ? s.node.get(s.of_node()) : s.on_node * s.node.get(s.bytes);
-  const double flags = leaders.count > 1 ? parcels * std::max(0.0, s.node.flag() - own) : 0;
+  const double rounds = leaders.count > 1 ? parcels / leaders.bundled : 0;
+  const double flags = rounds * std::max(0.0, s.node.flag() - leaders.take(s));
   return put + exchange + taken + flags + (s.on_node - 1) * s.node.get(s.bytes) + s.node.copy(s.bytes) +
          batches_time(s);
 }

@@ -68,12 +68,12 @@ void ParcelExchange::start_receives() {
   }
 }
 
-/// What arrives as a whole belongs into one stretch of the window.
+/// What arrives as a whole belongs into one stretch of the window, if into it at all.
 Bytes ParcelExchange::receive(const groups::Relay& relay, std::vector<int>& travelled) {
   Bytes sum = 0;
   for (const int parcel : relay.carried) sum += bytes(parcel, travelled[index(parcel)] += relay.distance);
   const Rank from = layout_.leader_of(layout_.left_by(node_, relay.distance), numbers_.front());
-  const Bytes begin = all_arrive(relay) ? nowhere : scratch_.take(sum);
+  const Bytes begin = all_arrive(relay) && !windows_.empty() ? nowhere : scratch_.take(sum);
   receives_.add(begin == nowhere ? builder_.recv(from, Buffer::window, windows_[index(relay.carried.front())], sum)
                                  : builder_.recv(from, Buffer::scratch, begin, sum));
   return begin;
@@ -117,7 +117,7 @@ void ParcelExchange::take_apart(const groups::Relay& relay, Bytes begin) {
   for (std::size_t k = 0; k < relay.carried.size(); ++k) {
     const int parcel = relay.carried[k];
     const Bytes length = bytes(parcel, travelled_[index(parcel)]);
-    if (static_cast<int>(k) < relay.arriving)
+    if (static_cast<int>(k) < relay.arriving && !windows_.empty())
       puts.add(0, {Buffer::scratch, begin, length}, windows_[index(parcel)]);
     else
       held_[index(parcel)] = begin;
@@ -134,8 +134,10 @@ void ParcelExchange::finish(int number) {
   };
   const auto found = std::find_if(last.begin(), last.end(), brings);
   for (const auto until = static_cast<std::size_t>(found - last.begin()); found != last.end() && finished_ <= until;
-       ++finished_)
+       ++finished_) {
     receives_.finish_oldest();
+    take_apart(last[finished_], arrivals_.back()[finished_]);
+  }
 }
 
 }  // namespace espalier::collectives

@@ -36,7 +36,7 @@ class ParcelExchange {
   using Collect = std::function<void(int number, Bytes begin)>;
 
   /// `windows`: where in this rank's window the parcel of each number belongs that comes; those of ascending numbers
-  /// follow each other. All but the vectors must outlive it.
+  /// follow each other. None: they stay in scratch. All but the vectors must outlive it.
   ParcelExchange(plan::Builder& builder, const AlltoallLayout& layout, const plan::Choice& choice,
                  std::vector<int> numbers, std::vector<Bytes> windows, Scratch& scratch, InFlight& sends);
 
@@ -44,8 +44,10 @@ class ParcelExchange {
   void start_receives();
   /// Everything up to the last phase's being on the wire.
   void start_sends(const Collect& collect);
-  /// Waits until the parcel of this number, which is one of them, is in the window. In ascending order.
+  /// Waits until the parcel of this number, which is one of them, has come. In ascending order.
   void finish(int number);
+  /// Where in scratch one has come that belongs into no window.
+  Bytes arrived(int number) const { return held_[place(number)]; }
 
  private:
   static constexpr Bytes nowhere = ~Bytes{0};
@@ -69,7 +71,7 @@ class ParcelExchange {
   std::vector<groups::Phase> phases_;
   std::vector<std::vector<Bytes>> arrivals_;  ///< by phase and relay: where in scratch; nowhere: in the window
   std::vector<int> travelled_;                ///< by parcel: how far that has come which lies here
-  std::vector<Bytes> held_;                   ///< and where in scratch; nowhere: still to be collected
+  std::vector<Bytes> held_;                   ///< and where in scratch; nowhere: to be collected, or in the window
   std::size_t finished_ = 0;                  ///< of the last phase
 };
 
