@@ -24,6 +24,8 @@ constexpr Bytes largest_result = Bytes{1} << 30;
 // longer ones do, too: their sender need not wait for a change of processes.
 constexpr Bytes longest_in_window(bool is_oversubscribed) { return is_oversubscribed ? 32 << 10 : 8 << 10; }
 
+constexpr const char* native_selected = "native was selected";
+
 bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
   return topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks());
 }
@@ -107,7 +109,7 @@ std::string Engine::describe(const plan::Problem& problem) {
   }
   Entry entry;
   entry.problem = problem;
-  entry.label = goes_in_one ? "tiny" : "native was selected";
+  entry.label = goes_in_one ? "tiny" : native_selected;
   if (unknown.native_from) find_selection(entry);  // says who did
   return with_origin(goes_in_one ? "" : "native: ", entry);
 }
@@ -142,7 +144,8 @@ void Engine::choose(Entry& entry) const {
   switch (selection->kind) {
     case Selection::Kind::native:
       entry.kind = Entry::Kind::native;
-      entry.label = "native was selected";
+      entry.label = native_selected;
+      entry.is_passed_on = true;
       return;
     case Selection::Kind::tiny: return take_tiny(entry);
     case Selection::Kind::plan: return take_plan(entry, selection->choice);
@@ -238,6 +241,17 @@ void Engine::tell(const std::string& line) const {
   if (means_.me == Rank(0) && policy_.tell) policy_.tell(line);
 }
 
+// Rows are about a mean, so that calls with equal sums are alike; a sum that does not fit is none.
+void Engine::pass_on(Entry& entry) {
+  ++entry.calls;
+  if (!entry.is_passed_on) return;
+  Deal deal{0, !entry.problem.counts.empty()};
+  bool fits = !__builtin_mul_overflow(entry.problem.bytes, static_cast<Bytes>(means_.topology.ranks()), &deal.total);
+  if (deal.is_uneven) deal.total = 0;
+  for (const Bytes count : entry.problem.counts) fits = fits && !__builtin_add_overflow(deal.total, count, &deal.total);
+  passed_[static_cast<std::size_t>(entry.problem.operation)].deal = fits ? std::optional(deal) : std::nullopt;
+}
+
 bool Engine::run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {
   ++entry.calls;
   return perform(entry, input, output, reducer);
@@ -252,6 +266,7 @@ Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input,
 void Engine::select(plan::Operation operation, std::optional<Selection> selection) {
   selected_[static_cast<std::size_t>(operation)] = std::move(selection);
   select_unknown(operation);
+  passed_[static_cast<std::size_t>(operation)].deal.reset();
   cache_.forget(operation);
 }
 
@@ -264,9 +279,12 @@ execute::UnevenOutcome Engine::run_uneven_blocks(plan::Operation operation, cons
 
 void Engine::report() {
   cache_.report();
-  for (int i = 0; i < plan::operation_count; ++i)
-    statistics_.add_handled(static_cast<plan::Operation>(i), "tiny",
-                            std::exchange(unknown_[static_cast<std::size_t>(i)].calls, 0));
+  for (int i = 0; i < plan::operation_count; ++i) {
+    const auto operation = static_cast<plan::Operation>(i);
+    const auto at = static_cast<std::size_t>(i);
+    statistics_.add_handled(operation, "tiny", std::exchange(unknown_[at].calls, 0));
+    statistics_.add_native(operation, native_selected, std::exchange(passed_[at].calls, 0));
+  }
 }
 
 bool Engine::perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {

@@ -22,6 +22,14 @@ namespace espalier::mpi {
 
 using Selections = std::array<std::optional<Selection>, plan::operation_count>;
 
+/// The blocks of an allgather or reduce_scatter, as far as a selection tells them apart.
+struct Deal {
+  Bytes total = 0;
+  bool is_uneven = false;
+
+  friend bool operator==(const Deal&, const Deal&) = default;
+};
+
 /// What the settings say about every call; equal on all ranks.
 struct Policy {
   /// Selections forced by ESPALIER_CHOICE_*, by operation.
@@ -70,6 +78,19 @@ class Engine {
     Entry* known = cache_.find(problem);
     return known != nullptr ? *known : decide(problem);
   }
+
+  /// Whether the call is like the last one of `operation` that native was selected for: then it is native's, too, and
+  /// has been counted. Nothing has to be computed or kept for what native does again and again. `deal` says what the
+  /// blocks are and is asked where there was such a call.
+  template <class DealOf>
+  bool passes_on(plan::Operation operation, DealOf deal) {
+    Passed& passed = passed_[static_cast<std::size_t>(operation)];
+    if (!passed.deal || !(*passed.deal == deal())) return false;
+    ++passed.calls;
+    return true;
+  }
+  /// Counts a call that prepare() left to native, and remembers it for passes_on().
+  void pass_on(Entry& entry);
 
   /// What this call will be, as Espalier_Describe says it. Of a scatter, gather or alltoall with counts: when no rank
   /// knows all of them, as it is in MPI.
@@ -136,6 +157,11 @@ class Engine {
   };
   const Unknown& unknown_of(plan::Operation operation) const { return unknown_[static_cast<std::size_t>(operation)]; }
   std::array<Unknown, plan::operation_count> unknown_{};
+  struct Passed {
+    std::optional<Deal> deal;  ///< of the last call that native was selected for
+    std::uint64_t calls = 0;   ///< that passes_on() has counted
+  };
+  std::array<Passed, plan::operation_count> passed_{};
   Statistics& statistics_;
   execute::Seat seat_;
   ProgramCache cache_;

@@ -29,6 +29,8 @@ struct Entry {
   std::string label;
   /// Who asked for it, where that is not the built-in choice: "Espalier_Choose", "row 3 of the tuned table: …".
   std::string origin = {};
+  /// `native` because that was selected, for whatever blocks have this mean.
+  bool is_passed_on = false;
   /// Counted here, so that a call costs one plain increment; handed to the statistics when the entry goes.
   std::uint64_t calls = 0;
 };

@@ -95,3 +95,15 @@ def test_xpmem_is_used_where_all_ranks_have_it(refused: str, means: str, get_mpi
     assert f"single copy {means}" in outcome.err, outcome.err
     choices = {choice for counts in read_stats(file).values() for choice in counts.choices}
     assert any("single_copy" in choice for choice in choices), choices
+
+
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_calls_that_native_was_selected_for_allocate_nothing_on_their_way(name: str, get_mpi: GetMpi) -> None:
+    operations = ("ALLGATHER", "REDUCE_SCATTER", "SCATTER", "GATHER", "ALLTOALL")
+    mpi = get_mpi(name)
+    settings = {f"ESPALIER_CHOICE_{operation}": "native" for operation in operations}
+    outcome = mpi.run([mpi.program("passing")], 2, settings=settings)
+    assert outcome.out.endswith("passing: done\n"), str(outcome)
+    more = [int(line.split()[1]) for line in outcome.out.splitlines() if line.endswith(" more")]
+    assert len(more) == len(operations)
+    assert max(more) < 100, outcome.out  # of 500 calls each: an MPI may allocate now and then

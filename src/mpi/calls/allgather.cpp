@@ -8,6 +8,13 @@ namespace {
 
 using plan::Operation;
 
+/// Whether native did the last call with these blocks, and was selected for it.
+bool passes_on(Communicator& communicator, const Parts& receive) {
+  if (receive.counts.is_missing() || receive.type == native().datatype_null) return false;
+  return communicator.engine()->passes_on(
+      Operation::allgather, [&] { return deal_of(receive.counts, communicator.ranks(), describe(receive.type).size); });
+}
+
 }  // namespace
 
 std::optional<int> try_call(const Allgather& call) {
@@ -22,6 +29,7 @@ std::optional<int> try_call(const Allgatherv& call) {
   Communicator* communicator = find_served(call.comm, Operation::allgather);
   if (communicator == nullptr) return std::nullopt;
   const int ranks = communicator->ranks();
+  if (passes_on(*communicator, call.receive)) return std::nullopt;
   if (!is_valid(call.receive, ranks) || !is_own_valid(call.send, true)) return refuse_arguments(Operation::allgather);
   const Side all(call.receive, ranks);
   const Side own = find_own(call.send, &all, communicator->rank());

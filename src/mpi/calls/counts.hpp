@@ -22,6 +22,18 @@ inline constexpr Bytes unknown_size = ~Bytes{0};
 
 bool are_known(const std::vector<Bytes>& sizes);
 
+/// The blocks of `ranks` ranks in elements of `size` bytes, for Engine::passes_on(). Whatever it is for counts that MPI
+/// forbids: native refuses them.
+inline Deal deal_of(const Numbers& counts, int ranks, MPI_Count size) {
+  MPI_Count elements = 0;
+  bool is_uneven = false;
+  for (int r = 0; r < ranks; ++r) {
+    elements += counts[r];
+    is_uneven = is_uneven || counts[r] != counts[0];
+  }
+  return {multiply(elements, size), is_uneven};
+}
+
 /// Bytes of each rank's block; unknown ones without a side.
 std::vector<Bytes> sizes_of(const Side* side, int ranks);
 

@@ -147,7 +147,10 @@ std::optional<int> try_call(const ReduceScatter& call) {
     return refuse_arguments(Operation::reduce_scatter);
   const std::optional<Arithmetic> arithmetic = find_arithmetic(call.op, call.type);
   if (!arithmetic) return leave(Operation::reduce_scatter, not_ours);
+  const auto deal = [&] { return deal_of(call.counts, ranks, static_cast<MPI_Count>(arithmetic->element)); };
+  if (communicator->engine()->passes_on(Operation::reduce_scatter, deal)) return std::nullopt;
   std::vector<Bytes> sizes;
+  sizes.reserve(static_cast<std::size_t>(ranks));
   MPI_Count all = 0;
   for (int r = 0; r < ranks; ++r) {
     if (call.counts[r] < 0) return refuse_arguments(Operation::reduce_scatter);

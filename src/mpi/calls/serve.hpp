@@ -63,7 +63,7 @@ int report(MPI_Comm comm, int code);
 inline Entry* prepare(Communicator& communicator, const plan::Problem& problem) {
   Entry& entry = communicator.engine()->prepare(problem);
   if (entry.kind != Entry::Kind::native) return &entry;
-  ++entry.calls;
+  communicator.engine()->pass_on(entry);
   return nullptr;
 }
 

@@ -200,6 +200,37 @@ TEST_F(EngineTest, SaysOfARowWithoutAMeasurementThatItHasNone) {
   EXPECT_NE(engines[0]->prepare(uneven).origin.find("row 1 of the tuned table: not measured"), std::string::npos);
 }
 
+TEST_F(EngineTest, PassesOnCallsLikeTheLastOneThatNativeWasSelectedFor) {
+  make_engines();
+  Engine& engine = *engines[0];
+  const auto passes = [&](Bytes total, bool is_uneven) {
+    return engine.passes_on(Operation::allgather, [&] { return Deal{total, is_uneven}; });
+  };
+  const Problem uneven{Operation::allgather, 60, Rank(0), 1, true, {40, 60, 80}};
+  engine.select(Operation::allgather, parse_selection(Operation::allgather, "native"));
+  EXPECT_FALSE(passes(180, true)) << "nobody has decided yet";
+  engine.pass_on(engine.prepare(uneven));
+  EXPECT_TRUE(passes(180, true));
+  EXPECT_FALSE(passes(180, false)) << "equal blocks may have a row of their own";
+  EXPECT_FALSE(passes(181, true));
+  engine.pass_on(engine.prepare({Operation::allgather, 64, Rank(0)}));
+  EXPECT_TRUE(passes(192, false));
+  engine.select(Operation::allgather, parse_selection(Operation::allgather, "ring"));
+  EXPECT_FALSE(passes(192, false)) << "another selection";
+  engine.report();
+  EXPECT_NE(statistics.to_json().find(R"("native was selected": 4)"), std::string::npos) << statistics.to_json();
+}
+
+TEST_F(EngineTest, PassesOnNothingThatIsNativeForAnotherReason) {
+  make_engines();
+  Engine& engine = *engines[0];
+  engine.select(Operation::allgather, parse_selection(Operation::allgather, "tiny"));
+  Entry& entry = engine.prepare({Operation::allgather, 1 << 20, Rank(0)});
+  ASSERT_EQ(entry.kind, Entry::Kind::native);
+  engine.pass_on(entry);
+  EXPECT_FALSE(engine.passes_on(Operation::allgather, [] { return Deal{Bytes{ranks} << 20, false}; }));
+}
+
 TEST_F(EngineTest, TakesTheBuiltInChoiceWhereATablesRowDoesNotApply) {
   const tune::Table measured = tune::Table::parse(table_text, "table");
   table = &measured;
