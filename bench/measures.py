@@ -8,7 +8,8 @@ Every step leaves a file in the output folder and is skipped when that is there:
 removing a file measures that part again. MPIs take their rounds in turn, since what they are compared by changes with
 the minute on a virtual machine; where its processors are moved about, times are compared and judged for each distance
 between them (espalier.measure.split_by_distance). Nothing else should run on the machine meanwhile. Where native's
-times while tuning and while measuring show that the machine has become another one in between, both are done again.
+times while tuning and while measuring show that the machine has become another one in between, both are done again;
+once also where a table was not made at all distances that were measured.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -31,7 +32,9 @@ from espalier.errors import UserError
 from espalier.lab import cluster
 from espalier.measure import OPERATIONS, Plan, Row, Sample, condense, run_worker, split_by_distance
 from espalier.mpis import Mpi, select_mpi
+from espalier.tuning.distances import is_same
 from espalier.tuning.summary import geometric_mean
+from espalier.tuning.table import distances_in
 from espalier.units import format_bytes, parse_counts
 
 NOWHERE_BELOW = 0.95
@@ -218,12 +221,18 @@ def drift(table: Path, rows: Iterable[Row]) -> float:
 def tune_and_measure(mpis: Sequence[Mpi], place: Place, effort: Effort, output: Path) -> list[Row]:
     """The rows of all MPIs at one place: from the files that an earlier run left, else measured now."""
     files = {mpi: Files(output / f"{mpi.family}-{mpi.version}-{place}") for mpi in mpis}
+    narrow: list[Mpi] = []
     for attempt in range(ATTEMPTS):
-        rows = _load_or_measure(files, place, effort)
+        rows = _load_or_measure(files, place, effort, narrow)
         drifts = {mpi: drift(files[mpi].table, rows[mpi]) for mpi in mpis}
         unsteady = [mpi for mpi in mpis if max(drifts[mpi], 1 / drifts[mpi]) > MOST_DRIFT]
-        if not unsteady or attempt == ATTEMPTS - 1:
+        distances = usual_distances(row for its in rows.values() for row in its)
+        # Once: a tuner that does not see the other distance either has done what it can.
+        narrow = [it for it in mpis if it not in unsteady and attempt == 0 and lacks_some(files[it].table, distances)]
+        if not (unsteady or narrow) or attempt == ATTEMPTS - 1:
             break
+        for mpi in narrow:
+            console.note(f"{mpi}, {place}: the table was not made at all distances of the cores: tuned once more")
         for mpi in unsteady:
             console.note(f"{mpi}, {place}: native takes {drifts[mpi]:.2f} times what it took while tuning: once more")
             files[mpi].table.unlink()
@@ -232,11 +241,27 @@ def tune_and_measure(mpis: Sequence[Mpi], place: Place, effort: Effort, output: 
     return [row for mpi in mpis for row in rows[mpi]]
 
 
-def _load_or_measure(files: Mapping[Mpi, Files], place: Place, effort: Effort) -> dict[Mpi, list[Row]]:
-    """Rounds are run by all MPIs in turn, so that what is compared between them was measured within minutes."""
+def usual_distances(rows: Iterable[Row]) -> list[float]:
+    """At which distances of the cores a good share of the rows was measured; none where that is not known."""
+    rows = list(rows)
+    parts = [part for part in split_by_distance(rows) if len(part) >= LEAST_SHARE * len(rows)]
+    return [trip for part in parts if (trip := median(row.line_ns for row in part)) > 0]
+
+
+def lacks_some(table: Path, distances: Iterable[float]) -> bool:
+    """Whether a table was made at other distances of the cores only (it says at which); false where it says nothing."""
+    made = distances_in(json.loads(table.read_text()))
+    return bool(made) and not all(any(is_same(one, other) for other in made) for one in distances)
+
+
+def _load_or_measure(
+    files: Mapping[Mpi, Files], place: Place, effort: Effort, again: Collection[Mpi]
+) -> dict[Mpi, list[Row]]:
+    """Rounds are run by all MPIs in turn, so that what is compared between them was measured within minutes. `again`:
+    which to tune although there is a table, whose distances the tuner then waits for, too."""
     missing = {mpi: its for mpi, its in files.items() if not its.result.exists()}
     for mpi, its in missing.items():
-        if not its.table.exists() or its.table.with_name(its.table.name + ".journal").exists():
+        if mpi in again or not its.table.exists() or its.table.with_name(its.table.name + ".journal").exists():
             _tune(mpi, place, effort, its.table)
     samples: dict[Mpi, list[Sample]] = {mpi: [] for mpi in missing}
     number = 0

@@ -204,3 +204,30 @@ def test_mpis_take_their_rounds_in_turn_and_a_run_goes_on_where_it_was_cut(
     assert not list(tmp_path.glob("*.round-*")), "once condensed, rounds are not kept"
     assert measures.tune_and_measure([one, other], place, effort, tmp_path) == rows
     assert len(asked) == 5
+
+
+def test_a_table_that_knows_one_distance_only_is_made_again_once(
+    measures: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuned: list[bool] = []
+    trips = iter([100.0, 500.0] * 20)
+
+    def run(mpi: Mpi, plan: Plan, progress: object) -> list[Sample]:
+        return [Sample("bcast", 64, 0, 2, 1, 4.0, 2.0, 4.0, "tiny", next(trips))]
+
+    def tune(mpi: Mpi, place: object, effort: object, table: Path) -> None:
+        tuned.append(table.exists())
+        table.write_text('{"made": {"line_ns": [110]}, "rows": []}')
+
+    monkeypatch.setattr(measures, "run_worker", run)
+    monkeypatch.setattr(measures, "_tune", tune)
+    mpi = Mpi(Family.MPICH, "1", Abi.MPICH, Path("mpich"), None, "")
+    rows = measures.tune_and_measure([mpi], measures.Place(2), measures.Effort("1m", 2, 40), tmp_path)
+    assert tuned == [False, True], "with the table that there is: the tuner waits for its distances, too"
+    assert [row.line_ns for row in rows] == [100, 500]
+
+
+def test_a_table_that_says_no_distance_lacks_none(measures: ModuleType, tmp_path: Path) -> None:
+    table = tmp_path / "t.json"
+    table.write_text('{"rows": []}')
+    assert not measures.lacks_some(table, [100.0, 500.0])

@@ -6,18 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from espalier.tuning import forms
 from espalier.tuning.decisions import Decision
-from espalier.tuning.forms import (
-    find_challenger,
-    find_challengers,
-    leave_undecided,
-    list_shorts,
-    needs_a_look,
-    settle_any_size,
-    settle_exchanged,
-    settle_shorts,
-    settled_together,
-)
 from espalier.tuning.problems import Problem, list_forms
 from tuning_bench import a_machine
 
@@ -34,7 +24,7 @@ def duelled(operation: str, size: int, ratio: float) -> Decision:
 
 def settled(*ratios: float) -> set[str]:
     duels = {(it := duelled("gatherv", 64 << 4 * at, ratio)).problem: it for at, ratio in enumerate(ratios)}
-    return {decision.selection for decision in settle_exchanged(duels, 0.05).values()}
+    return {decision.selection for decision in forms.settle_exchanged(duels, 0.05).values()}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +52,7 @@ def short_then_long(*ratios: float) -> dict[Problem, Decision]:
 )
 def test_short_blocks_win_from_the_smallest_on_by_the_margin(ratios: tuple[float, ...], count: int) -> None:
     duels = short_then_long(*ratios)
-    assert list_shorts(duels, 0.05) == list(duels)[:count]
+    assert forms.list_shorts(duels, 0.05) == list(duels)[:count]
 
 
 @pytest.mark.parametrize(("after_a_look", "is_settled"), [(0.98, True), (0.9, False)])
@@ -72,7 +62,7 @@ def test_short_blocks_keep_the_dedicated_path_where_a_first_look_costs_native_li
     duels = short_then_long(1.5, 1.2, 0.8)
     long = list(duels)[-1]
     look = replace(duelled("gatherv", long.bytes, after_a_look), best="tiny")
-    settled = settle_shorts(duels, {long: look})
+    settled = forms.settle_shorts(duels, {long: look})
     assert (settled is not None) == is_settled
     if settled is not None:
         assert [it.selection for it in settled.values()] == ["tiny", "tiny", "native"]
@@ -82,18 +72,18 @@ def test_short_blocks_keep_the_dedicated_path_where_a_first_look_costs_native_li
 def test_a_look_that_brings_sizes_along_leaves_to_native_only_where_ours_has_not_won() -> None:
     duels = short_then_long(1.5, 1.2, 1.6) | {(it := duelled("gatherv", 1 << 20, 0.8)).problem: it}
     shorts, middle, long = list(duels)[:2], list(duels)[2], list(duels)[3]
-    assert needs_a_look(a_machine(2), duels, shorts) == [long]
-    assert needs_a_look(a_machine(21), duels, shorts) == [middle, long], "sizes of so many ranks have no room"
-    settled = settle_shorts(duels, {long: replace(duelled("gatherv", long.bytes, 0.99), best="tiny")})
+    assert forms.needs_a_look(a_machine(2), duels, shorts) == [long]
+    assert forms.needs_a_look(a_machine(21), duels, shorts) == [middle, long], "sizes of so many ranks have no room"
+    settled = forms.settle_shorts(duels, {long: replace(duelled("gatherv", long.bytes, 0.99), best="tiny")})
     assert settled is not None
     assert [it.selection for it in settled.values()] == ["tiny", "tiny", FLAT, "native"]
 
 
 def test_what_was_best_for_equal_blocks_meets_native() -> None:
     machine, problem = a_machine(2), Problem("gatherv", 64)
-    assert find_challenger(machine, Problem("allgatherv", 64), duelled("allgather", 64, 2.0)) == FLAT
-    assert find_challenger(machine, problem, duelled("gather", 64, 2.0)) == "tiny", "which needs no exchange of sizes"
-    assert find_challenger(a_machine(1, 1), problem, duelled("gather", 64, 2.0)) == FLAT, "between nodes there is none"
+    assert forms.find_challenger(machine, Problem("allgatherv", 64), duelled("allgather", 64, 2.0)) == FLAT
+    assert forms.find_challenger(machine, problem, duelled("gather", 64, 2.0)) == "tiny", "it needs no exchange"
+    assert forms.find_challenger(a_machine(1, 1), problem, duelled("gather", 64, 2.0)) == FLAT, "none between nodes"
 
 
 @pytest.mark.parametrize(
@@ -112,32 +102,33 @@ def test_one_way_serves_all_sizes_up_to_the_last_that_it_does_no_harm_to(ratios:
         native = 100.0**at
         it = Decision(Problem("gatherv", 4 << 6 * at), "native", native, native, 1, 1, 9, "tiny", native / ratio, "")
         duels[it.problem] = it
-    selections = [it.selection for it in settle_any_size(duels, 0.05).values()]
+    selections = [it.selection for it in forms.settle_any_size(duels, 0.05).values()]
     assert selections == ["tiny"] * ours + ["native"] * (len(ratios) - ours)
 
 
 def test_native_beyond_some_size_pays_for_a_look_and_must_take_much_longer_than_that() -> None:
     short = Decision(Problem("gatherv", 4), "tiny", 0.6, 0.4, 1, 1, 9, "tiny", 0.4, "")
     long = Decision(Problem("gatherv", 4096), "native", 1.6, 1.6, 1, 1, 9, "tiny", 2.0, "")
-    assert {it.selection for it in settle_any_size({it.problem: it for it in (short, long)}, 0.05).values()} == {
+    assert {it.selection for it in forms.settle_any_size({it.problem: it for it in (short, long)}, 0.05).values()} == {
         "native"
     }
     later = replace(long, native_us=16.0, best_us=20.0)
-    settled = settle_any_size({it.problem: it for it in (short, later)}, 0.05)
+    settled = forms.settle_any_size({it.problem: it for it in (short, later)}, 0.05)
     assert [it.selection for it in settled.values()] == ["tiny", "native"]
 
 
 def test_the_dedicated_path_alone_meets_native_where_it_takes_any_size() -> None:
     even = duelled("gather", 1 << 20, 2.0)
-    assert find_challengers(a_machine(2), Problem("gatherv", 1 << 20), even) == ["tiny"]
-    assert find_challengers(a_machine(2, single_copy=False), Problem("gatherv", 1 << 20), even) == [FLAT]
+    assert forms.find_challengers(a_machine(2), Problem("gatherv", 1 << 20), even) == ["tiny"]
+    assert forms.find_challengers(a_machine(2, single_copy=False), Problem("gatherv", 1 << 20), even) == [FLAT]
 
 
 def test_where_all_ranks_know_all_sizes_the_fastest_for_uneven_blocks_meets_native() -> None:
-    arms = find_challengers(a_machine(2), Problem("allgatherv", 64), duelled("allgather", 64, 2.0))
+    arms = forms.find_challengers(a_machine(2), Problem("allgatherv", 64), duelled("allgather", 64, 2.0))
     assert arms[0] == FLAT
     assert "tiny" in arms
-    assert "tiny" not in find_challengers(a_machine(2), Problem("allgatherv", 3000), duelled("allgather", 3000, 2.0))
+    longer = Problem("allgatherv", 3000)
+    assert "tiny" not in forms.find_challengers(a_machine(2), longer, duelled("allgather", 3000, 2.0))
 
 
 @pytest.mark.parametrize(("size", "takes_largest"), [(64, True), (2 << 10, True), (4 << 10, False)])
@@ -145,14 +136,14 @@ def test_the_dedicated_path_meets_native_where_it_takes_the_largest_block(size: 
     machine = a_machine(2, single_copy=False)
     tiny = Decision(Problem("gather", size), "tiny", 2.0, 1.0, 1.0, 1.0, 100, "tiny", 1.0, "")
     expected = "tiny" if takes_largest else str(machine.core.choose(machine.topology, "gather", size).choice)
-    assert find_challenger(machine, Problem("gatherv", size), tiny) == expected
+    assert forms.find_challenger(machine, Problem("gatherv", size), tiny) == expected
 
 
 def test_different_blocks_between_nodes_meet_native_in_segments() -> None:
     machine, size = a_machine(1, 1, 1, 1), 1 << 20
     ring = "ring,within=cells,cell=32K,cells=1"
     even = Decision(Problem("allgather", size), ring, 2.0, 1.0, 1.0, 1.0, 100, ring, 1.0, "")
-    assert "segment=" in find_challenger(machine, Problem("allgatherv", size), even), "whole, all wait for the longest"
+    assert "segment=" in forms.find_challenger(machine, Problem("allgatherv", size), even), "else all wait"
 
 
 def test_every_size_of_the_operations_that_have_uneven_forms_is_measured() -> None:
@@ -165,18 +156,18 @@ def test_native_stays_for_uneven_blocks_that_a_budget_did_not_reach() -> None:
     decisions[Problem("allgatherv", 64)] = duelled("allgatherv", 64, 2.0)
     asked = list(decisions)
     half_way = duelled("allgather", 256, 2.0)
-    (left,) = leave_undecided(asked, {**decisions, half_way.problem: half_way})
+    (left,) = forms.leave_undecided(asked, {**decisions, half_way.problem: half_way})
     assert (left.problem, left.selection, left.calls) == (Problem("allgatherv", 1024), "native", 0)
 
 
 def test_what_sizes_could_not_choose_is_left_to_native_at_all_of_them_or_at_none() -> None:
     decisions = {it.problem: it for it in (duelled("gather", 64, 2.0), duelled("gather", 1024, 2.0))}
-    left = [it.problem for it in leave_undecided(decisions, decisions)]
+    left = [it.problem for it in forms.leave_undecided(decisions, decisions)]
     assert left == [Problem("gatherv", 64), Problem("gatherv", 1024)]
     decisions[Problem("gatherv", 64)] = duelled("gatherv", 64, 2.0)
-    assert leave_undecided(decisions, decisions) == [], "one way serves all sizes"
+    assert forms.leave_undecided(decisions, decisions) == [], "one way serves all sizes"
 
 
 def test_forms_whose_ranks_know_all_sizes_are_settled_size_by_size() -> None:
-    forms = [Problem(form, size) for form in ("gatherv", "allgatherv") for size in (64, 1024)]
-    assert settled_together(forms) == [forms[:2], [forms[2]], [forms[3]]]
+    problems = [Problem(form, size) for form in ("gatherv", "allgatherv") for size in (64, 1024)]
+    assert forms.settled_together(problems) == [problems[:2], [problems[2]], [problems[3]]]
