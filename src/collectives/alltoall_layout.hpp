@@ -25,7 +25,7 @@ bool lays_by_target(const topology::Topology& topology, const plan::Problem& pro
 /// cells, and lay out what comes from all of them so that each target takes one stretch of it. Both cost copies within
 /// a leader's cache instead of reads of another's, and the first message leaves later: for short blocks that are laid
 /// out by target (512 ranks, 4 bytes: 47 us, in bundles of four 34; played). A power of two up to 8, such that every
-/// leader still has its share; 1: no bundles.
+/// leader has two bundles at least; 1: no bundles.
 int bundled_nodes(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
 
 /// Whether leaders pass each other's parcels on (Exchange::bruck), and do not send each to where it wants to go.
