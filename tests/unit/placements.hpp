@@ -29,4 +29,15 @@ inline const std::vector<Placement>& placements() {
   return all;
 }
 
+/// How ranks are dealt to nodes; uneven: in blocks, of which the first lacks a rank.
+enum class Mapping { blocks, cyclic, uneven };
+
+/// As many nodes as a test wants, whose ranks may read each other's buffers.
+inline topology::Topology place(int nodes, int on_node, Mapping mapping = Mapping::blocks) {
+  std::vector<int> node_of;
+  for (int r = 0; r < nodes * on_node; ++r) node_of.push_back(mapping == Mapping::cyclic ? r % nodes : r / on_node);
+  if (mapping == Mapping::uneven) node_of.erase(node_of.begin() + 1);
+  return topology::Topology::from_nodes(node_of, {.single_copy = true});
+}
+
 }  // namespace espalier::testing

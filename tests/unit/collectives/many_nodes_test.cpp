@@ -9,6 +9,7 @@
 #include "collectives/choose.hpp"
 #include "collectives/registry.hpp"
 #include "cost/estimate.hpp"
+#include "placements.hpp"
 #include "verify/specimen.hpp"
 
 namespace espalier::collectives {
@@ -20,16 +21,9 @@ using plan::Operation;
 using plan::Plan;
 using plan::Problem;
 using plan::Step;
+using testing::Mapping;
+using testing::place;
 using topology::Topology;
-
-enum class Mapping { blocks, cyclic, uneven };
-
-Topology place(int nodes, int on_node, Mapping mapping = Mapping::blocks) {
-  std::vector<int> node_of;
-  for (int r = 0; r < nodes * on_node; ++r) node_of.push_back(mapping == Mapping::cyclic ? r % nodes : r / on_node);
-  if (mapping == Mapping::uneven) node_of.erase(node_of.begin() + 1);
-  return Topology::from_nodes(node_of, {.single_copy = true});
-}
 
 void expect_proved(const Topology& topology, const Problem& problem, const std::string& text) {
   SCOPED_TRACE(text + " on " + std::to_string(topology.ranks()) + " ranks, " + std::to_string(problem.bytes) + " B");

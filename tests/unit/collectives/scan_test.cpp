@@ -5,6 +5,7 @@
 #include "collectives/build.hpp"
 #include "collectives/choose.hpp"
 #include "collectives/registry.hpp"
+#include "placements.hpp"
 #include "verify/specimen.hpp"
 
 namespace espalier::collectives {
@@ -14,16 +15,9 @@ using plan::Between;
 using plan::Op;
 using plan::Operation;
 using plan::Problem;
+using testing::Mapping;
+using testing::place;
 using topology::Topology;
-
-enum class Mapping { blocks, cyclic, uneven };
-
-Topology place(int nodes, int on_node, Mapping mapping = Mapping::blocks) {
-  std::vector<int> node_of;
-  for (int r = 0; r < nodes * on_node; ++r) node_of.push_back(mapping == Mapping::cyclic ? r % nodes : r / on_node);
-  if (mapping == Mapping::uneven) node_of.erase(node_of.begin() + 1);
-  return Topology::from_nodes(node_of, {.single_copy = true});
-}
 
 Problem vector_of(Operation operation, Bytes bytes, bool is_commutative = true) {
   Problem problem{operation, bytes};
