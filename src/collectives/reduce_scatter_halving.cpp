@@ -20,7 +20,7 @@ namespace espalier::collectives {
 
 namespace {
 
-/// Every place's nodes, slice by slice.
+/// The nodes of slices [first, last), slice by slice.
 std::vector<int> nodes_in(const PartOrder& order, int first, int last, int nodes) {
   std::vector<int> all;
   for (int slice = first; slice < last; ++slice)
@@ -41,7 +41,7 @@ class HalvingScatter {
         parts_(builder, problem, choice, (is_short() ? 3 : 2) * end()) {}
 
   void build() {
-    if (is_short() || me_.lends_to >= 0 || me_.borrows_from >= 0)
+    if (has_all())
       combine_all();
     else
       combine(order_.places() / 2 - kept());
@@ -55,6 +55,7 @@ class HalvingScatter {
 
  private:
   bool is_short() const { return end() <= short_stretch * stretches_.size(); }
+  /// Whether the whole vector is combined before the first message.
   bool has_all() const { return is_short() || me_.lends_to >= 0 || me_.borrows_from >= 0; }
   Bytes end() const { return order_.cuts().back(); }
   int slice() const {
