@@ -11,11 +11,24 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from espalier.errors import UserError
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+
+# What is no terminal has room: a file, `less -S`, grep.
+_WIDE = 200
+
+
+def print_table(table: Table) -> None:
+    """A table with many columns on stdout: as wide as the terminal, without cuts where there is none."""
+    if out.is_terminal:
+        out.print(table)
+    else:
+        out.print(table, width=max(out.width, _WIDE), crop=False)
 
 
 def print_json(value: Any) -> None:

@@ -102,8 +102,8 @@ std::string range(const char* buffer, Bytes offset, Bytes bytes) {
 std::string neighbour(const Step& step) { return "local rank " + std::to_string(step.neighbour().value); }
 
 std::string await_text(const Step& step) {
-  const std::string whose = step.op() == Op::await ? neighbour(step) : "all neighbours";
-  const std::string who = whose + "'s " + name(step.flag());
+  const std::string whose = step.op() == Op::await ? neighbour(step) + "'s " : "all neighbours' ";
+  const std::string who = whose + name(step.flag());
   if (step.calls_back() > 0) return "await " + who + " of " + std::to_string(step.calls_back()) + " calls ago";
   return "await " + who + " >= " + std::to_string(step.tick());
 }

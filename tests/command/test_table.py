@@ -170,6 +170,39 @@ def test_check_finds_rows_that_never_fire_entries_that_lose_and_broken_guideline
     assert any("scan is monotone" in remark for remark in facts["remarks"])
 
 
+def test_check_lets_an_uneven_form_lose_a_little_at_a_size(command: Command, write, mpich: None) -> None:
+    path = write("table.json", decided("gatherv", 64, "tiny"))
+    table = json.loads(path.read_text())
+    for chosen_us, code in ((1.03, 0), (1.2, 1)):
+        table["rows"][0]["measured"] |= {"native_us": 1.0, "chosen_us": chosen_us}
+        path.write_text(json.dumps(table))
+        assert command("table", "check", str(path)).code == code
+
+
+def test_check_counts_guidelines_that_held_side_by_side_and_names_the_others(
+    command: Command, write, mpich: None
+) -> None:
+    sizes = (64, 9.0), (256, 5.0), (1024, 2.0)
+    path = write("table.json", *(decided("scan", size, "native", us) for size, us in sizes))
+    table = json.loads(path.read_text())
+    table["made"]["guidelines_hold"] = ["scan is monotone in size at 64"]
+    path.write_text(json.dumps(table))
+    lines = command("table", "check", str(path)).out.splitlines()
+    assert [line for line in lines if line.startswith("guideline:")] == [
+        "guideline: scan is monotone in size at 256: 5.00 µs > 2.00 µs"
+    ]
+    assert any(line.startswith("guidelines: 1 more fail") for line in lines)
+    assert len(json.loads(command("table", "check", str(path), "--json").out)["remarks"]) == 2
+
+
+def test_show_cuts_nothing_where_there_is_no_terminal(command: Command, write) -> None:
+    knobs = "knomial,radix=2,within=cells,cell=128K,cells=4,stores=streaming"
+    path = write("table.json", decided("reduce_scatterv", 4, "native"), decided("broadcast", 2 << 20, knobs))
+    out = command("table", "show", str(path)).out
+    assert knobs in out
+    assert "…" not in out
+
+
 def test_explain_says_which_row_fires_and_what_it_measured(command: Command, write) -> None:
     knomial = "knomial,radix=2,within=cells,cell=8K,cells=4"
     path = write("table.json", decided("broadcast", 4, "tiny"), decided("broadcast", 65536, knomial))
