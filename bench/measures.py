@@ -7,9 +7,10 @@
 Every step leaves a file in the output folder and is skipped when that is there: an interrupted run goes on, and
 removing a file measures that part again. MPIs take their rounds in turn, since what they are compared by changes with
 the minute on a virtual machine; where its processors are moved about, times are compared and judged for each distance
-between them (espalier.measure.split_by_distance). Nothing else should run on the machine meanwhile. Where native's
-times while tuning and while measuring show that the machine has become another one in between, both are done again;
-once also where a table was not made at all distances that were measured.
+between them (espalier.measure.split_by_distance). Nothing else should run on the machine meanwhile: rounds beside
+other programs are run again, and the tuner waits for them, but only so often. Where native's times while tuning and
+while measuring show that the machine has become another one in between, both are done again; once also where a table
+was not made at all distances that were measured.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Annotated
 
 import typer
@@ -45,6 +46,8 @@ LAB_SIZES = (64 << 10, 256 << 10, 1 << 20)
 # Native's times while measuring over those while tuning, in the middle: beyond this it was not the same machine.
 MOST_DRIFT = 1.25
 ATTEMPTS = 4
+# A larger share of a round that other programs have disturbed spoils it.
+MOST_DISTURBED = 0.1
 # Where processors are moved: times the usual rounds, at most, until every problem was met at every distance.
 MOST_ROUNDS = 3
 # A distance at which a smaller share of all was measured is an accident.
@@ -303,8 +306,13 @@ def _measure_round(mpi: Mpi, place: Place, effort: Effort, files: Files, number:
         hosts=hosts,
     )
     total = len(plan.sizes) * (len(OPERATIONS) - 1) + 1
-    with console.progress(f"{mpi}, {place}: round {number + 1} of {effort.rounds}", total) as tell:
-        samples = run_worker(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
+    for attempt in range(ATTEMPTS):
+        with console.progress(f"{mpi}, {place}: round {number + 1} of {effort.rounds}", total) as tell:
+            samples = run_worker(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
+        disturbed = fmean(sample.disturbed for sample in samples)
+        if disturbed <= MOST_DISTURBED or attempt == ATTEMPTS - 1:
+            break
+        console.note(f"{mpi}, {place}: other programs disturbed {disturbed:.0%} of the round: it is run again")
     _save(files.round(number), samples)
 
 

@@ -9,12 +9,14 @@
  * together (common/lines.h), with --barrier after a native barrier, as in other benchmarks; a call lasts from the last
  * entry (with more ranks than cores: the first) to the last exit; buffers rotate; `control` is the ratio of native's
  * batches with odd numbers to those with even ones. Before measuring, the data of both arms are checked. `line_ns` says
- * how far apart the first two ranks were in this round.
+ * how far apart the first two ranks were in this round, `others` how many processors other programs kept
+ * busy, and `disturbed` whether that was too much (others.h).
  */
 
 #include "../common/job.h"
 #include "../common/lines.h"
 #include "../common/operations.h"
+#include "../common/others.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -192,17 +194,19 @@ static void summarize(struct samples samples[ARMS], struct summary* summary) {
   summary->control = half[0] / half[1];
 }
 
-static void print_round(const struct problem* problem, int round, double line_ns, const struct summary* it) {
+static void print_round(const struct problem* problem, int round, struct conditions where, const struct summary* it) {
   char choice[256];
   if (Espalier_Describe(problem->operation->described, problem->bytes, 0, MPI_COMM_WORLD, choice, sizeof(choice)) !=
       MPI_SUCCESS)
     snprintf(choice, sizeof(choice), "unknown");
-  printf(
-      "{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, \"line_ns\": %.0f, \"calls\": %d, "
-      "\"native_p50_us\": %.3f, \"espalier_p50_us\": %.3f, \"control\": %.4f, "
-      "\"native_p10_us\": %.3f, \"espalier_p10_us\": %.3f, \"choice\": \"%s\"}\n",
-      problem->operation->name, problem->bytes, round, job.ranks, job.nodes, line_ns, it->calls, it->native_p50,
-      it->espalier_p50, it->control, it->native_p10, it->espalier_p10, choice);
+  printf("{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, ", problem->operation->name,
+         problem->bytes, round, job.ranks, job.nodes);
+  printf("\"line_ns\": %.0f, \"others\": %.3f, \"disturbed\": %d, ", where.line_ns, where.others,
+         is_disturbed(where.others));
+  printf("\"calls\": %d, \"native_p50_us\": %.3f, \"espalier_p50_us\": %.3f, \"control\": %.4f, ", it->calls,
+         it->native_p50, it->espalier_p50, it->control);
+  printf("\"native_p10_us\": %.3f, \"espalier_p10_us\": %.3f, \"choice\": \"%s\"}\n", it->native_p10, it->espalier_p10,
+         choice);
   fflush(stdout);
 }
 
@@ -215,9 +219,9 @@ static void measure(const struct operation* operation, long bytes) {
   const int batch = derive_batch(&problem, &buffers);
   for (int round = 0; round < options.rounds; ++round) {
     struct summary summary;
-    const double line_ns = run_in_one_place(run_again, &(struct round){&problem, &buffers, batch, samples});
+    const struct conditions where = run_in_one_place(run_again, &(struct round){&problem, &buffers, batch, samples});
     summarize(samples, &summary);
-    if (job.rank == 0) print_round(&problem, round, line_ns, &summary);
+    if (job.rank == 0) print_round(&problem, round, where, &summary);
   }
   free(buffers.in);
   free(buffers.out);

@@ -51,19 +51,24 @@ static int kernel_number(void) {
 }
 
 /* Cores that the ranks of `group` may use together. */
-static int count_cores(MPI_Comm group) {
+static cpu_set_t find_cores(MPI_Comm group) {
   cpu_set_t mine, all;
   CPU_ZERO(&mine);
   sched_getaffinity(0, sizeof(mine), &mine);
   PMPI_Allreduce(&mine, &all, (int)sizeof(mine), MPI_BYTE, MPI_BOR, group);
-  return CPU_COUNT(&all);
+  return all;
 }
 
-/* Sums up what the first ranks of all groups say. */
-static int sum_of_leaders(MPI_Comm group, int value) {
-  int position, sum;
+static int is_first(MPI_Comm group) {
+  int position;
   PMPI_Comm_rank(group, &position);
-  if (position > 0) value = 0;
+  return position == 0;
+}
+
+/* Sums up what the first ranks of all machines say. */
+static int sum_of_leaders(int value) {
+  int sum;
+  if (!job.leads_machine) value = 0;
   PMPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   return sum;
 }
@@ -86,9 +91,12 @@ void learn_job(const char* name) {
   PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job.rank, MPI_INFO_NULL, &node);
   PMPI_Comm_split(MPI_COMM_WORLD, kernel_number(), job.rank, &machine);
   number_nodes(node);
-  job.machines = sum_of_leaders(machine, 1);
-  job.cores = sum_of_leaders(machine, count_cores(machine));
-  int node_cores = count_cores(node);
+  job.leads_machine = is_first(machine);
+  job.processors = find_cores(machine);
+  job.machines = sum_of_leaders(1);
+  job.cores = sum_of_leaders(CPU_COUNT(&job.processors));
+  const cpu_set_t cores = find_cores(node);
+  int node_cores = CPU_COUNT(&cores);
   PMPI_Allreduce(&node_cores, &job.node_cores, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   PMPI_Comm_free(&node);
   PMPI_Comm_free(&machine);

@@ -5,9 +5,10 @@
 
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <sched.h>
 #include <stddef.h>
 
-/* Facts of the job, equal on all ranks but for `rank`. */
+/* Facts of the job, equal on all ranks but for `rank` and the last two. */
 struct job {
   int rank;
   int ranks;
@@ -16,6 +17,8 @@ struct job {
   int machines;   /* that have a kernel of their own: emulated nodes share one, and with it the cores and the clock */
   int cores;      /* that the ranks of all machines may use together */
   int node_cores; /* that the ranks of a node believe they have: the smallest number of all nodes */
+  cpu_set_t processors; /* that the ranks of this machine may use */
+  int leads_machine;    /* whether this rank is the first of its machine */
 };
 extern struct job job;
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "job.h"
+#include "others.h"
 
 enum { TRIPS = 200, REPEATS = 5 };
 
@@ -129,13 +130,16 @@ double measure_line_ns(void) {
   return took[REPEATS / 2];
 }
 
-double run_in_one_place(void (*run)(void* what), void* what) {
+struct conditions run_in_one_place(void (*run)(void* what), void* what) {
   enum { ATTEMPTS = 4 };
   double before = measure_line_ns();
   for (int attempt = 1;; ++attempt) {
+    watch_others();
     run(what);
+    const double others = others_since_watch();
     const double after = measure_line_ns();
-    if (attempt == ATTEMPTS || (after < 1.5 * before && before < 1.5 * after) || before == 0) return after;
+    if (attempt == ATTEMPTS || (after < 1.5 * before && before < 1.5 * after) || before == 0)
+      return (struct conditions){after, others};
     before = after;
   }
 }

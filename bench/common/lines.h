@@ -20,8 +20,14 @@ void start_together(void);
  * messages change by a factor of two to three, and only those measured at one distance can be compared. */
 double measure_line_ns(void);
 
-/* Calls run(what) and returns how far apart the ranks were meanwhile (measure_line_ns). If they moved it is called
- * again, a few times at most: what it leaves must be that of its last call. */
-double run_in_one_place(void (*run)(void* what), void* what);
+/* Under which conditions something was measured. */
+struct conditions {
+  double line_ns; /* how far apart the ranks were (measure_line_ns) */
+  double others;  /* how many processors other programs kept busy (others.h) */
+};
+
+/* Calls run(what) and returns the conditions meanwhile. If the ranks moved it is called again, a few times at most:
+ * what it leaves must be that of its last call. */
+struct conditions run_in_one_place(void (*run)(void* what), void* what);
 
 #endif

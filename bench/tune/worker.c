@@ -6,7 +6,7 @@
  *
  *   measure OP BYTES ROUNDS BATCH_US COLD ARM;ARM;...   an arm is "native", "auto" or a selection (measure.c)
  *   curve NAME                                          a property of the machine (curves.c)
- *   look                                                how far apart the first two ranks are
+ *   look                                                how far apart the first two ranks are, and what others do
  *   quit                                                as does the end of the input
  *
  * Its first line says where the job runs. */

@@ -25,7 +25,7 @@ void meet(void);
  * 0 prints one line of JSON. */
 void measure(char* arguments);
 
-/* How far apart the first two ranks are (measure_line_ns): rank 0 prints one line of JSON. */
+/* How far apart the first two ranks are, and what others do: rank 0 prints one line of JSON. */
 void look(void);
 
 /* "copy", "waiting", "latency", "connections" or "groups": one property of the machine; rank 0 prints one line of JSON.

@@ -55,9 +55,20 @@ class Job:
     ranks: int
     command: Sequence[str]
     native: bool = False  # True: without Espalier
-    settings: Mapping[str, str] = field(default_factory=dict)  # ESPALIER_* variables to set for the ranks
+    settings: Mapping[str, str] = field(default_factory=dict)  # variables to set for the ranks, most of them ours
     launcher_flags: Sequence[str] = ()
     hosts: Hosts | None = None  # None: this machine
+
+
+def measuring_job(
+    mpi: Mpi, command: Sequence[str], ranks: int, settings: Mapping[str, str], hosts: Hosts | None = None
+) -> Job:
+    """A job of one of our own measuring programs, which are linked with no MPI: they run under every one of their ABI,
+    which therefore has to be preloaded."""
+    # Their ranks share memory by a window. Open MPI asks UCX for it first, which prints an error on every rank where it
+    # has no network.
+    wishes = {"OMPI_MCA_osc": "^ucx"} if mpi.family is Family.OPENMPI and "OMPI_MCA_osc" not in os.environ else {}
+    return Job(Target(mpi, True, "measuring"), ranks, command, settings={**wishes, **settings}, hosts=hosts)
 
 
 def choose_target(command: str, wanted: str | None) -> Target:

@@ -11,11 +11,11 @@ import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean, median
 from typing import Protocol, TypeVar
 
 from espalier.errors import UserError
-from espalier.launch import Hosts, Job, Target, build_command
+from espalier.launch import Hosts, Job, build_command, measuring_job
 from espalier.libraries import find_bench_worker
 from espalier.mpis import Mpi
 
@@ -60,6 +60,8 @@ class Sample:
     control: float  # p50 of every other batch of native ÷ that of the others
     choice: str
     line_ns: float = 0.0  # how far apart the first two ranks were: see `split_by_distance`
+    others: float = 0.0  # how many processors other programs kept busy
+    disturbed: bool = False  # whether that was so much that the times are doubtful (bench/common/others.h)
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ class Row:
     control_max: float
     choice: str
     line_ns: float = 0.0
+    others: float = 0.0  # how many processors other programs kept busy, on average
+    disturbed: int = 0  # in how many of the rounds that was too much
 
 
 class HasDistance(Protocol):
@@ -125,10 +129,8 @@ def run_worker(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda
     worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
     worker += ["--type", plan.type]
     worker += [f"--{name}" for name, is_on in (("cold", plan.cold), ("barrier", plan.barrier)) if is_on]
-    # The worker is linked with no MPI: it runs under every one of its ABI, which therefore has to be preloaded.
-    job = Job(Target(mpi, True, "benchmark"), plan.ranks, worker, settings=plan.settings, hosts=plan.hosts)
     samples = []
-    for sample in _run(job):
+    for sample in _run(measuring_job(mpi, worker, plan.ranks, plan.settings, plan.hosts)):
         progress(sample)
         samples.append(sample)
     if not samples:
@@ -180,6 +182,8 @@ def _condense_group(group: Sequence[Sample], mpi: str) -> Row:
         control_max=round(max(controls), 3),
         choice=group[-1].choice,
         line_ns=round(median(sample.line_ns for sample in group)),
+        others=round(fmean(sample.others for sample in group), 2),
+        disturbed=sum(sample.disturbed for sample in group),
     )
 
 
@@ -200,6 +204,8 @@ def parse_sample(line: str) -> Sample | None:
             control=float(fields["control"]),
             choice=str(fields.get("choice", "")),
             line_ns=float(fields.get("line_ns", 0)),
+            others=float(fields.get("others", 0)),
+            disturbed=bool(fields.get("disturbed", 0)),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"the benchmark printed a line that cannot be read: {line.strip()} ({error})") from error

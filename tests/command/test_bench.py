@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ def test_bench_prints_rows_with_every_promised_field(command: Command, worker, t
     assert outcome.code == 0
     (row,) = json.loads(outcome.out)["rows"]
     promised = "op bytes ranks nodes mpi native_p50_us espalier_p50_us ratio_median ratio_min ratio_max choice"
-    assert set(row) == {*promised.split(), "control_min", "control_max", "line_ns"}
+    assert set(row) == {*promised.split(), "control_min", "control_max", "line_ns", "others", "disturbed"}
     called = (tmp_path / "mpich" / "called").read_text()
     assert "--ops bcast --sizes 4,1024 --rounds 3 --type double --cold" in called
     assert "libmpi.so.12" in called
@@ -110,6 +111,18 @@ def test_bench_prints_a_table_for_people(command: Command, worker) -> None:
     out = command("bench").out
     assert "mpich 5.0.2, 2 ranks on 1 node" in out
     assert "2.00×" in out
+
+
+def test_bench_says_when_other_programs_were_busy(command: Command, worker) -> None:
+    rounds = replace(a_sample(), others=0.1), replace(a_sample(number=1), others=0.9, disturbed=True)
+    worker("mpich", [as_line(it) for it in rounds])
+    said = command("bench").err
+    assert "other programs kept up to 0.50 processors busy while 1 of 1 rows were measured" in " ".join(said.split())
+
+
+def test_bench_says_nothing_of_other_programs_that_hardly_run(command: Command, worker) -> None:
+    worker("mpich", [as_line(replace(a_sample(), others=0.05))])
+    assert "other programs" not in command("bench").err
 
 
 def test_against_several_mpis_the_best_native_is_the_bar(command: Command, worker) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from espalier import launch
 from espalier.errors import UserError
-from espalier.launch import Hosts, Job, Target, build_command, choose_target
+from espalier.launch import Hosts, Job, Target, build_command, choose_target, measuring_job
 from espalier.libraries import Abi
 from espalier.mpis import Family, Mpi
 from workshop import MPI_TEXT, compile_c, make_mpi
@@ -121,6 +121,17 @@ def test_the_users_own_tuning_is_never_overridden(libraries: Path, processors, m
     monkeypatch.setenv("FI_PROVIDER", "verbs")
     assert "MPIR_CVAR_CH4_PROGRESS_THROTTLE" not in rank_variables(build_command(a_job(an_mpi(), 4))[0])
     assert "FI_PROVIDER" not in build_command(a_job(an_mpi(Family.INTEL)))[1]
+
+
+def test_our_measuring_programs_keep_open_mpis_windows_from_ucx(libraries: Path, processors, monkeypatch) -> None:
+    def windows(family: Family) -> str | None:
+        argv, _ = build_command(measuring_job(an_mpi(family), ["./worker"], 2, {}))
+        return rank_variables(argv).get("OMPI_MCA_osc")
+
+    assert windows(Family.OPENMPI) == "^ucx"
+    assert windows(Family.MPICH) is None
+    monkeypatch.setenv("OMPI_MCA_osc", "sm")
+    assert windows(Family.OPENMPI) is None, "what the user has set holds, and reaches ranks by itself"
 
 
 def test_native_gets_the_same_tuning_so_that_comparisons_are_fair(libraries: Path, processors) -> None:

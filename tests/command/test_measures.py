@@ -227,6 +227,21 @@ def test_a_table_that_knows_one_distance_only_is_made_again_once(
     assert [row.line_ns for row in rows] == [100, 500]
 
 
+def test_a_round_beside_other_programs_is_run_again(
+    measures: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disturbed = iter([True, True, False])
+
+    def run(mpi: Mpi, plan: Plan, progress: object) -> list[Sample]:
+        return [Sample("bcast", 64, 0, 2, 1, 4.0, 2.0, 1.0, "tiny", disturbed=next(disturbed))]
+
+    monkeypatch.setattr(measures, "run_worker", run)
+    mpi = Mpi(Family.MPICH, "1", Abi.MPICH, Path("mpich"), None, "")
+    files = measures.Files(tmp_path / "some")
+    measures._measure_round(mpi, measures.Place(2), measures.Effort("1m", 1, 40), files, 0)
+    assert [it["disturbed"] for it in json.loads(files.round(0).read_text())] == [False]
+
+
 def test_a_table_that_says_no_distance_lacks_none(measures: ModuleType, tmp_path: Path) -> None:
     table = tmp_path / "t.json"
     table.write_text('{"rows": []}')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,41 @@ def test_an_entry_has_to_win_at_each_distance_of_processors_that_are_moved(tune,
 
     assert {it.selection for it in session.result.decisions.values()} == {"native"}
     assert any("where they lay later" in it.note for it in session.result.decisions.values())
+
+
+def beside(worker: SimulatedWorker, busy: Callable[[int], bool]) -> SimulatedWorker:
+    """Other programs keep a processor busy during these of its answers, looks among them: then all takes ten times as
+    long."""
+    quiet = worker.time_of
+
+    def disturb() -> None:
+        is_busy = busy(len(worker.measured) + worker.looks)
+        worker.others, worker.is_disturbed = float(is_busy), is_busy
+        worker.time_of = (lambda *about: 10 * quiet(*about)) if is_busy else quiet
+
+    worker.before = disturb
+    return worker
+
+
+def test_what_was_measured_beside_other_programs_is_measured_again_when_they_are_done(tune) -> None:
+    session = tune(beside(SimulatedWorker(flat(native=10.0, own=5.0)), lambda answer: 1 <= answer < 6))
+    session.pause = lambda seconds: None
+    session.run([PROBLEMS[0]])
+    assert session.result.decisions[PROBLEMS[0]].native_us == 13.0
+    assert str(session.result.others) == ""
+
+
+def test_programs_that_stay_are_waited_for_once_and_then_mentioned(tune) -> None:
+    worker = beside(SimulatedWorker(flat(native=10.0, own=5.0)), lambda answer: True)
+    session = tune(worker)
+    session.pause = lambda seconds: None
+    session.result.others.patience_s = 1e-9
+    session.run([PROBLEMS[0]])
+    assert session.result.decisions[PROBLEMS[0]].native_us == 130.0
+    assert worker.looks == 1
+    said = summarize(session.result, 1, 2, 1.0).lines()[-1]
+    assert said.startswith("other programs kept up to 1.00 processors busy during")
+    assert said.endswith("tune again when the machine is idle")
 
 
 def test_nothing_is_repeated_for_distances_where_processors_stay(tune, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ class SimulatedWorker:
         self.refusals: dict[str, str] = {}
         self.before: Callable[[], None] = lambda: None  # may raise in place of an answer
         self.line_ns = 0.0
+        self.others, self.is_disturbed = 0.0, False
         self.looks = 0
         self.is_closed = False
 

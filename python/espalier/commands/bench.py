@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -73,6 +73,20 @@ def bench(
         console.out.print(_table(one, [row for row in rows if row.mpi == str(one)]))
     if len(mpis) > 1:
         console.out.print(_peer_table(rows))
+    if told := describe_others(rows):
+        console.note(told)
+
+
+def describe_others(rows: Sequence[Row]) -> str:
+    """What other programs did meanwhile, and to how many rows; nothing where they left the processors alone."""
+    disturbed = [row for row in rows if row.disturbed]
+    if not disturbed:
+        return ""
+    most = max(row.others for row in disturbed)
+    return (
+        f"other programs kept up to {most:.2f} processors busy while {len(disturbed)} of {len(rows)} rows were "
+        "measured: measure again when the machine is idle"
+    )
 
 
 def best_peer(row: Row, rows: Iterable[Row], count: int) -> dict[str, Any]:

@@ -180,6 +180,7 @@ def _made(
         "cold": options.cold,
         **({"network": request.network} if request.network else {}),
         **({"line_ns": summary.distances} if summary.distances else {}),
+        **({"others": round(result.others.most, 2)} if result.others.disturbed else {}),
         "decided": summary.decided,
         "problems": summary.problems,
         "guidelines_fail": [violation.name for violation in result.violations],

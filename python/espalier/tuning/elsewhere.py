@@ -14,7 +14,7 @@ from espalier.tuning.distances import STEADY, is_same
 from espalier.tuning.meetings import is_met_at, join
 from espalier.tuning.problems import Problem
 from espalier.tuning.racing import LONG_US, NATIVE
-from espalier.tuning.run import Run
+from espalier.tuning.run import MOST_OF_TIME, Run
 from espalier.tuning.search import search
 from espalier.tuning.uneven import list_unproved_forms, prove_forms
 from espalier.tuning.worker import WorkerLostError
@@ -23,8 +23,6 @@ from espalier.tuning.worker import WorkerLostError
 # lie where they have lain before. Here they stay for ten seconds or so, at times for a minute.
 _WATCH_S, _PATIENCE_S = 30.0, 90.0
 _LOOK_EVERY_S = 0.2
-# Waiting leaves this share of the budget to what comes after.
-_MOST_OF_TIME = 0.9
 # What beats native by less at a new distance may be beaten there by something else: a search finds it.
 _CONTENT = 1.2
 # Arms in one duel; attempts on one problem (moved processors and refused arms may keep it from being settled).
@@ -118,7 +116,7 @@ def _wait(run: Run, told: str, seconds: float, is_over: Callable[[float], bool])
     end = time.monotonic() + seconds
     while not is_over(run.look()):
         left = end - time.monotonic()
-        if left <= 0 or run.share_of_time() >= _MOST_OF_TIME:
+        if left <= 0 or run.share_of_time() >= MOST_OF_TIME:
             return False
         run.on_progress(f"{told}: {left:.0f} s left", 0)
         run.pause(_LOOK_EVERY_S)

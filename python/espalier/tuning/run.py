@@ -13,12 +13,16 @@ from espalier.tuning.decisions import Decision
 from espalier.tuning.distances import Distances
 from espalier.tuning.guidelines import Violation
 from espalier.tuning.journal import Journal
+from espalier.tuning.others import Others
 from espalier.tuning.problems import Problem
 from espalier.tuning.racing import MOST_ARMS, Duel, Race, duels, race
 from espalier.tuning.worker import ArmTimes, Worker, WorkerLostError
 
 # After so many lost jobs something is wrong that goes on.
 _MOST_LOSSES = 3
+# How often something is measured because other programs were busy meanwhile; waiting for them leaves this share of the
+# budget; how often to look whether they are done.
+_MOST_TRIES, MOST_OF_TIME, _LOOK_EVERY_S = 3, 0.9, 1.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Result:
     untuned: list[dict[str, Any]] = field(default_factory=list)  # what the built-in choice takes, as multiples
     remarks: list[str] = field(default_factory=list)
     distances: list[float] = field(default_factory=list)  # at which the processors lay (espalier.tuning.distances)
+    others: Others = field(default_factory=Others)  # what other programs did meanwhile
     is_complete: bool = False
 
 
@@ -110,13 +115,32 @@ class Run:
         """What measures arms on this problem, in so many rounds."""
 
         def measure(arms: Sequence[str], rounds: int) -> list[ArmTimes]:
-            self.check_time()
-            options, job = self.options, self.job()
-            times = job.measure(problem.operation, problem.bytes, arms, rounds, options.batch_us, options.cold)
-            self.distances.note(job.line_ns)
+            options = self.options
+            for _ in range(_MOST_TRIES):
+                self.check_time()
+                job = self.job()
+                times = job.measure(problem.operation, problem.bytes, arms, rounds, options.batch_us, options.cold)
+                self.distances.note(job.line_ns)
+                others, is_disturbed = job.others, job.is_disturbed
+                if not is_disturbed or not self._wait_for_quiet():
+                    break
+            self.result.others.note(others, is_disturbed)
             return times
 
         return measure
+
+    def _wait_for_quiet(self) -> bool:
+        """Whether other programs let go of the processors while there is patience, of which a tuning has so much."""
+        others = self.result.others
+        while others.patience_s > 0 and self.share_of_time() < MOST_OF_TIME:
+            self.on_progress(f"waiting until other programs are done: {others.patience_s:.0f} s left", 0)
+            begin = time.monotonic()
+            self.pause(_LOOK_EVERY_S)
+            self.job().look()
+            others.patience_s -= time.monotonic() - begin
+            if not self.job().is_disturbed:
+                return True
+        return False
 
     def fight(self, problem: Problem, arms: Sequence[str], expected_us: float = 0.0) -> tuple[dict[str, Duel], float]:
         """Duels of arms with native, and at which distance of the processors."""

@@ -32,6 +32,7 @@ class Summary:
     distances: list[float]  # at which the processors lay: a cache line's round trip, in nanoseconds
     unproved: int  # entries of short calls that are not native and have not met it at each of those
     disturbed: int  # entries in whose duel native differed from itself by more than racing.DISTURBED
+    others: str = ""  # what other programs did meanwhile, in words; empty where they left the processors alone
 
     def lines(self) -> list[str]:
         """For people."""
@@ -57,10 +58,9 @@ class Summary:
                 f"table's times show and not calls side by side, {self.violations} left"
             )
         if self.disturbed > self.decided // 10:
-            lines.append(
-                f"the machine was busy: in {self.disturbed} entries native differed from itself by more than "
-                f"{DISTURBED:g}x; tune again when it is idle"
-            )
+            lines.append(f"in {self.disturbed} entries native differed from itself by more than {DISTURBED:g}x")
+        if self.others:
+            lines.append(f"{self.others}: tune again when the machine is idle")
         return lines
 
     def _where(self) -> str:
@@ -91,6 +91,7 @@ def summarize(result: Result, problems: int, ranks: int, seconds: float) -> Summ
         distances=[round(it) for it in result.distances],
         unproved=sum(not is_proved(decision, result.distances) for decision in measured),
         disturbed=sum(decision.disturbance > DISTURBED for decision in measured),
+        others=str(result.others),
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from espalier.errors import UserError
-from espalier.launch import Hosts, Job, Target, build_command
+from espalier.launch import Hosts, build_command, measuring_job
 from espalier.libraries import find_tune_worker
 from espalier.mpis import Mpi
 
@@ -60,11 +60,9 @@ class Worker:
 
     def __init__(self, mpi: Mpi, ranks: int, settings: Mapping[str, str], hosts: Hosts | None = None) -> None:
         """Starts the job, on `hosts` or on this machine. Raises UserError when it does not come up."""
-        # Linked with no MPI: it runs under every one of its ABI, which therefore has to be preloaded.
-        target = Target(mpi, True, "tuning")
         # A table that is in force must not steer what "auto" means here.
-        command = [str(find_tune_worker(mpi.abi))]
-        job = Job(target, ranks, command, settings={"ESPALIER_TABLE": "off", **settings}, hosts=hosts)
+        settings = {"ESPALIER_TABLE": "off", **settings}
+        job = measuring_job(mpi, [str(find_tune_worker(mpi.abi))], ranks, settings, hosts)
         self._patience_s = _HOSTS_PATIENCE_S if hosts else _PATIENCE_S
         argv, environment = build_command(job)
         self._process = subprocess.Popen(
@@ -79,6 +77,8 @@ class Worker:
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
         self._pending = b""
         self.line_ns = 0.0  # how far apart the first two ranks were in the last measurement (tuning.distances)
+        self.others = 0.0  # how many processors other programs kept busy meanwhile
+        self.is_disturbed = False  # whether that was so much that the times are doubtful (bench/common/others.h)
         try:
             self.hello = _parse_hello(self._answer("start", _START_PATIENCE_S, "hello"))
         except WorkerLostError as error:
@@ -104,12 +104,12 @@ class Worker:
             f"measure {CALLS.get(operation, operation)} {size} {rounds} {batch_us:.0f} {int(cold)} {';'.join(arms)}"
         )
         answer = self._ask(command, "arms")
-        self.line_ns = float(answer.get("line_ns", 0))
+        self._note_conditions(answer)
         return [_parse_arm(fields) for fields in answer["arms"]]
 
     def look(self) -> float:
-        """How far apart the first two ranks are now. Raises WorkerLostError."""
-        self.line_ns = float(self._ask("look", "line_ns")["line_ns"])
+        """How far apart the first two ranks are now; also notes what others do. Raises WorkerLostError."""
+        self._note_conditions(self._ask("look", "line_ns"))
         return self.line_ns
 
     def curve(self, name: str) -> list[dict[str, Any]]:
@@ -130,6 +130,10 @@ class Worker:
         self._selector.close()
         if self._process.stdout is not None:
             self._process.stdout.close()
+
+    def _note_conditions(self, answer: Mapping[str, Any]) -> None:
+        self.line_ns, self.others = (float(answer.get(name, 0)) for name in ("line_ns", "others"))
+        self.is_disturbed = bool(answer.get("disturbed", 0))
 
     def _kill(self) -> None:
         # The launcher passes SIGTERM on to the ranks; the group gets whatever is left.
