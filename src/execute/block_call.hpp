@@ -18,6 +18,17 @@ inline constexpr Bytes first_bytes = Line::payload_bytes - sizeof(Word);
 inline std::uint32_t lines_per_block(plan::Operation operation, int ranks) {
   return operation == plan::Operation::gather ? tiny_lines : tiny_lines / static_cast<std::uint32_t>(ranks);
 }
+/// The same where longer blocks go another way. Then a leaf of a gather among several keeps fewer: whenever its ring
+/// comes round it looks at the flags of all others, whose lines have moved to other caches meanwhile.
+inline std::uint32_t lines_per_block(const UnevenKind& kind, int ranks) {
+  constexpr std::uint32_t few = 16;
+  const std::uint32_t lines = lines_per_block(kind.operation, ranks);
+  const bool is_gather = kind.operation == plan::Operation::gather && ranks > 2;
+  return is_gather && kind.longest == any_size ? few : lines;
+}
+
+/// A longer block goes through a window in such pieces: its reader copies one while its sender writes the next.
+inline constexpr Bytes piece_bytes = 8 << 10;
 
 inline Bytes bytes_in(std::uint32_t lines) { return lines * Line::payload_bytes - sizeof(Word); }
 
@@ -34,14 +45,15 @@ class BlockCall : public LineCall {
   BlockCall(Seat& seat, const UnevenKind& kind, SingleCopy* single_copy, Waiter& waiter) noexcept
       : LineCall(seat, waiter),
         single_copy_(single_copy),
-        lines_(lines_per_block(kind.operation, seat.ranks())),
+        lines_(lines_per_block(kind, seat.ranks())),
         longest_(kind.longest),
-        longest_in_window_(kind.longest_in_window) {}
+        longest_in_window_(kind.longest_in_window),
+        root_copies_(kind.root_copies) {}
 
   std::uint32_t lines() const noexcept { return lines_; }
   std::uint32_t all_lines() const noexcept { return lines_ * static_cast<std::uint32_t>(ranks()); }
 
-  Bytes longest_in_window() const noexcept { return longest_in_window_; }
+  bool root_copies() const noexcept { return root_copies_; }
   bool takes_any_size() const noexcept { return longest_ == any_size; }
   /// Whether the blocks may go this way.
   bool may_send(const MaybeBlocks& blocks) const noexcept {
@@ -60,19 +72,28 @@ class BlockCall : public LineCall {
   }
 
   bool is_in_lines(Bytes bytes) const noexcept { return bytes <= bytes_in(lines_); }
+  /// Whether a block is copied straight between its ends, as those know that had all the window's room for it.
+  bool is_straight(Bytes bytes) const noexcept { return !is_in_lines(bytes) && bytes > longest_in_window_; }
 
-  /// Whether its taker reads it out of this rank's own memory, so that it must stay there.
-  bool write_block(Line* line, const Block& block) noexcept {
+  /// Whether its taker reads it out of this rank's own memory, so that it must stay there; then `part`, from its front,
+  /// is all that it copies.
+  bool write_block(Line* line, const Block& block, Bytes part) noexcept {
     if (is_in_lines(block.bytes)) {
       write_behind(line, block.bytes, block);
       return false;
     }
     const bool fits_window = block.bytes <= std::min(longest_in_window_, window_bytes() - in_window_);
-    write_place(line, block.bytes, fits_window ? stage(block) : Place{block.data, 0});
+    if (fits_window)
+      stage(line, block);
+    else
+      write_address(line, block, part);
     return !fits_window;
   }
-  /// Where the block is to go, and how long it is.
-  void write_address(Line* line, const Block& block) noexcept { write_place(line, block.bytes, {block.data, 0}); }
+  /// Where this rank has the block, or room for it, how long it is, and how much of it, from its front, whoever reads
+  /// this is to copy.
+  void write_address(Line* line, const Block& block, Bytes part) noexcept {
+    write_place(line, block.bytes, {block.data, part});
+  }
   /// Instead of a block; and how long all are, where that is to be told.
   void write_refusal(Line* line, std::span<Bytes> sizes) noexcept { write_behind(line, not_sent, as_block(sizes)); }
 
@@ -97,12 +118,50 @@ class BlockCall : public LineCall {
     else
       copy_from(owner, read_place(owner, line), into);
   }
-  /// Copies a block to where its owner wants it; not where that expects another size, or none.
-  void push_block(LocalRank owner, const Line* line, const Block& from) noexcept {
-    if (read_word(owner, line) != from.bytes) return;
-    if (single_copy_->write(owner, read_place(owner, line).address, from.data, from.bytes)) return;
-    is_broken_ = true;
-    break_off();
+  /// Copies a block to where its owner wants it, as much of it as that says; nothing where that expects another size,
+  /// or none. Whether the owner copies the rest.
+  bool push_block(LocalRank owner, const Line* line, const Block& from) noexcept {
+    if (read_word(owner, line) != from.bytes) return false;
+    const Place place = read_place(owner, line);
+    return push(owner, place.address, {from.data, place.part}) && place.part < from.bytes;
+  }
+  /// The rest of such a block, whose word was read and found right: all behind `part`.
+  void pull_rest(LocalRank owner, const Line* line, const Block& into, Bytes part) noexcept {
+    if (part < into.bytes) pull(owner, read_place(owner, line).address + part, behind(into, part));
+  }
+
+  /// As read_block(), where the owner may copy a part of the block: then that waits for answer().
+  bool read_shared_block(LocalRank owner, const Line* line, const Block& into) noexcept {
+    const Word sent = read_word(owner, line, into.bytes);
+    const bool is_right = sent == into.bytes;
+    const bool is_shared = answer(owner, line, sent, is_right ? into.data : nullptr);
+    if (is_right && is_shared) {
+      const Place place = read_place(owner, line);
+      pull(owner, place.address, {into.data, place.part});
+      finish();
+      wait_for_finish(owner);
+    } else if (is_right) {
+      read_sent(owner, line, into);
+    }
+    return is_right;
+  }
+  /// Tells the owner of a block, whose word was read, where it is to copy its part, if it has one; null: nowhere.
+  /// Whether it has.
+  bool answer(LocalRank owner, const Line* line, Word sent, std::byte* address) noexcept {
+    if (!root_copies_ || sent == not_sent || !is_straight(sent)) return false;
+    const Place place = read_place(owner, line);
+    if (place.address == nullptr || place.part == sent) return false;
+    const Place own{address, 0};
+    std::memcpy(open_window(), &own, sizeof own);
+    tell_written(sizeof own);
+    return true;
+  }
+  /// Copies all behind `part` of a block to where its taker answers. Whether the system did.
+  bool push_rest(LocalRank taker, const Block& from, Bytes part) noexcept {
+    wait_for_written(taker, sizeof(Place));
+    Place place;
+    std::memcpy(&place, window_of(taker), sizeof place);
+    return place.address == nullptr || push(taker, place.address + part, behind(from, part));
   }
   /// What a refusal tells, which the word has announced.
   UnevenOutcome take_refusal(LocalRank owner, const Line* line, std::span<Bytes> sizes) noexcept {
@@ -131,8 +190,8 @@ class BlockCall : public LineCall {
  private:
   /// Of a block that does not travel in lines.
   struct Place {
-    std::byte* address;  ///< in its owner's memory, or null:
-    Bytes in_window;
+    std::byte* address;  ///< in its owner's memory; how much of it who is told copies. Or null:
+    Bytes part;          ///< where it begins in the owner's window
   };
   void write_place(Line* line, Bytes bytes, Place place) noexcept { write_behind(line, bytes, as_block(place)); }
   Place read_place(LocalRank owner, const Line* line) noexcept {
@@ -141,19 +200,48 @@ class BlockCall : public LineCall {
     return place;
   }
 
-  Place stage(const Block& block) noexcept {
-    std::byte* const window = in_window_ == 0 ? open_window() : window_of(me());
-    std::memcpy(window + in_window_, block.data, block.bytes);
-    const Place place{nullptr, in_window_};
-    in_window_ = std::min((in_window_ + block.bytes + line_bytes - 1) / line_bytes * line_bytes, window_bytes());
-    return place;
+  void stage(Line* line, const Block& block) noexcept {
+    std::byte* const room = (in_window_ == 0 ? open_window() : window_of(me())) + in_window_;
+    for_each_piece(block.bytes, [&](Bytes offset, Bytes part) {
+      std::memcpy(room + offset, block.data + offset, part);
+      if (offset == 0)
+        write_place(line, block.bytes, {nullptr, in_window_});
+      else
+        tell_written(in_window_ + offset + part);
+    });
+    in_window_ = std::min(lines_for(in_window_ + block.bytes) * line_bytes, window_bytes());
   }
 
   void copy_from(LocalRank owner, const Place& place, const Block& into) noexcept {
-    if (place.address == nullptr)
-      std::memcpy(into.data, window_of(owner) + place.in_window, into.bytes);
-    else
-      is_broken_ = !single_copy_->read(owner, place.address, into.data, into.bytes) || is_broken_;
+    if (place.address != nullptr) return pull(owner, place.address, into);
+    const std::byte* const room = window_of(owner) + place.part;
+    for_each_piece(into.bytes, [&](Bytes offset, Bytes part) {
+      if (offset > 0) wait_for_written(owner, place.part + offset + part);
+      std::memcpy(into.data + offset, room + offset, part);
+    });
+  }
+
+  template <class Each>
+  static void for_each_piece(Bytes bytes, Each each) noexcept {
+    for (Bytes offset = 0; offset < bytes; offset += piece_bytes) each(offset, std::min(piece_bytes, bytes - offset));
+  }
+
+  /// Up to where a window is written, counted in lines of memory: as many ticks as the largest window has of them.
+  static std::uint64_t lines_for(Bytes bytes) noexcept { return (bytes + line_bytes - 1) / line_bytes; }
+  void tell_written(Bytes end) noexcept { post(plan::Flag::ready, lines_for(end)); }
+  void wait_for_written(LocalRank owner, Bytes end) noexcept {
+    LineCall::wait_for_flag(owner, plan::Flag::ready, lines_for(end));
+  }
+
+  static Block behind(const Block& block, Bytes part) noexcept { return {block.data + part, block.bytes - part}; }
+  void pull(LocalRank owner, const std::byte* address, const Block& into) noexcept {
+    is_broken_ = !single_copy_->read(owner, address, into.data, into.bytes) || is_broken_;
+  }
+  bool push(LocalRank owner, std::byte* address, const Block& from) noexcept {
+    if (single_copy_->write(owner, address, from.data, from.bytes)) return true;
+    is_broken_ = true;
+    break_off();
+    return false;
   }
 
   /// A word and what follows it, in its line and the next ones.
@@ -175,6 +263,7 @@ class BlockCall : public LineCall {
   std::uint32_t lines_;
   Bytes longest_;
   Bytes longest_in_window_;
+  bool root_copies_;
   Bytes in_window_ = 0;  ///< of this call, so far
   bool is_broken_ = false;
 };

@@ -123,8 +123,12 @@ class LineCall {
   /// Never says so: who waits for it must not take what has not come.
   void break_off() noexcept { is_finished_ = true; }
   /// Waits until `owner` has said that it is done.
-  void wait_for_finish(LocalRank owner) noexcept {
-    wait_until([&] { return seat_.reached(owner, plan::Flag::done, 1, 0); }, [&] { return seat_.bell_of(owner); });
+  void wait_for_finish(LocalRank owner) noexcept { wait_for_flag(owner, plan::Flag::done, 1); }
+
+  /// Any other flag of this call.
+  void post(plan::Flag flag, std::uint64_t tick) noexcept { seat_.post(flag, tick); }
+  void wait_for_flag(LocalRank owner, plan::Flag flag, std::uint64_t tick) noexcept {
+    wait_until([&] { return seat_.reached(owner, flag, tick, 0); }, [&] { return seat_.bell_of(owner); });
   }
 
   void prefetch_next(std::uint32_t lines) noexcept { seat_.prefetch_next(lines); }

@@ -21,49 +21,98 @@ void for_each_other(const BlockCall& call, Each each) {
   for (int r = 0; r < me; ++r) each(r);
 }
 
-/// The ranks that read blocks out of this rank's own memory.
-using Takers = std::bitset<most_uneven_ranks>;
+/// Who still copies between this rank's memory and its own.
+using Busy = std::bitset<most_uneven_ranks>;
 
 /// Waits until those are done, having said that this rank is.
-void wait_for(BlockCall& call, const Takers& takers) noexcept {
-  if (takers.none()) return;
+void wait_for(BlockCall& call, const Busy& others) noexcept {
+  if (others.none()) return;
   call.finish();
   for_each_other(call, [&](int r) {
-    if (takers[static_cast<std::size_t>(r)]) call.wait_for_finish(LocalRank(r));
+    if (others[static_cast<std::size_t>(r)]) call.wait_for_finish(LocalRank(r));
   });
 }
 
+/// From this size on, together, leaves of a gather push their blocks and both ends of a block copy it.
+constexpr Bytes most_by_one = 48 << 10;
+
+/// How the long blocks of a scatter or gather are shared between the root and the other ends, as the root decides: all
+/// ranks copy as much, if the root's own block leaves it time for others'.
+class Shares {
+ public:
+  /// All to the other ends.
+  Shares() = default;
+  /// `own`: bytes of its own block that the root has to copy.
+  Shares(const BlockCall& call, const MaybeBlocks& blocks, Bytes own) {
+    if (!call.root_copies() || !blocks) return;
+    double others = 0;
+    for_each_other(call, [&](int r) { others += static_cast<double>(block_of(blocks, r).bytes); });
+    const double each = (others + static_cast<double>(own)) / call.ranks();
+    if (others > 0) of_root_ = std::max(0.0, each - static_cast<double>(own)) / others;
+  }
+  /// What the other end copies of a block, from its front. The root's part is whole pages, and none that is not worth a
+  /// call of the system.
+  Bytes part(const BlockCall& call, Bytes bytes) const {
+    if (of_root_ == 0 || !call.is_straight(bytes) || bytes <= most_by_one) return bytes;
+    const Bytes rest = static_cast<Bytes>(of_root_ * static_cast<double>(bytes)) / page * page;
+    return rest < least_rest ? bytes : bytes - rest;
+  }
+
+ private:
+  static constexpr Bytes page = 4 << 10, least_rest = 8 << 10;
+  double of_root_ = 0;  ///< of each block
+};
+
 /// Every rank's block into this rank's message, or, where they are not sent, that they do not come.
-Takers write_blocks(BlockCall& call, bool are_sent, const MaybeBlocks& blocks, std::span<Bytes> sizes) noexcept {
+Busy write_blocks(BlockCall& call, bool are_sent, const MaybeBlocks& blocks, std::span<Bytes> sizes,
+                  const Shares& shares = {}) noexcept {
   const Message mine = call.open(call.all_lines());
-  Takers takers;
+  Busy takers;
   for_each_other(call, [&](int r) {
     Line* const line = call.line_of(mine, r);
     if (are_sent)
-      takers[static_cast<std::size_t>(r)] = call.write_block(line, block_of(blocks, r));
+      takers[static_cast<std::size_t>(r)] =
+          call.write_block(line, block_of(blocks, r), shares.part(call, block_of(blocks, r).bytes));
     else
       call.write_refusal(line, sizes);
   });
   return takers;
 }
 
+/// The root's parts.
+bool push_rests(BlockCall& call, const MaybeBlocks& blocks, const Shares& shares) noexcept {
+  bool is_fine = true;
+  for_each_other(call, [&](int r) {
+    const Block& block = block_of(blocks, r);
+    const Bytes part = shares.part(call, block.bytes);
+    if (part < block.bytes && is_fine) is_fine = call.push_rest(LocalRank(r), block, part);
+  });
+  return is_fine;
+}
+
+/// Of its own block, what the root has to copy.
+Bytes own_bytes(const Block& from, const Block& into) { return from.data == into.data ? 0 : from.bytes; }
+
 UnevenOutcome scatter_from(BlockCall& call, const UnevenCall& it) noexcept {
   const bool are_sent = call.may_send(it.input);
-  const Takers takers = write_blocks(call, are_sent, it.input, it.sizes);
+  const Shares shares(call, it.input,
+                      it.input && it.output ? own_bytes(block_of(it.input, it.root.value), it.output->front()) : 0);
+  const Busy takers = write_blocks(call, are_sent, it.input, it.sizes, shares);
   if (!are_sent) return call.refuse();
   const bool fits = it.output && call.copy_own(block_of(it.input, it.root.value), it.output->front());
   call.prefetch_blocks(*it.input);
+  if (!push_rests(call, it.input, shares)) return call.outcome(false);
   wait_for(call, takers);
   return call.outcome(fits);
 }
 
 UnevenOutcome scatter_to(BlockCall& call, const UnevenCall& it) noexcept {
   const Line* const line = call.line_of(call.place(it.root, call.all_lines()), call.me().value);
-  if (call.takes_any_size() && !it.output) return call.refuse();
   if (!call.takes_any_size() && call.read_word(it.root, line) == not_sent)
     return call.take_refusal(it.root, line, it.sizes);
-  const bool fits = it.output && call.read_block(it.root, line, it.output->front());
-  return call.outcome(fits);
+  if (it.output) return call.outcome(call.read_shared_block(it.root, line, it.output->front()));
+  call.answer(it.root, line, call.read_word(it.root, line), nullptr);
+  return call.takes_any_size() ? call.refuse() : call.outcome(false);
 }
 
 /// Lines of the root's reply to one leaf of a gather: where its block is to be copied, or that none goes this way, and
@@ -82,9 +131,7 @@ Line* reply_to(int leaf, const Message& replies, const UnevenCall& it) {
 /// leaves' memory, which the system does faster. Two ranks, native ÷ ours, pulled / pushed, on a busy machine: blocks
 /// of 6K 1.29 / 1.16, 24K 1.23 / 1.13, 384K 1.03 / 1.20, 1.5M 0.99 / 1.55.
 bool is_pushed(const BlockCall& call, Bytes bytes) {
-  constexpr Bytes most_by_the_root = 48 << 10;
-  if (call.is_in_lines(bytes) || bytes <= call.longest_in_window()) return false;
-  return bytes > most_by_the_root / static_cast<Bytes>(call.ranks() - 1);
+  return call.is_straight(bytes) && bytes > most_by_one / static_cast<Bytes>(call.ranks() - 1);
 }
 
 /// Where blocks may be too long, a leaf does not know whether others' are when it sends its own; the root says so,
@@ -96,9 +143,9 @@ UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) noexcept {
   if (!is_sent)
     call.write_refusal(mine.lines, {});
   else if (is_pushed(call, it.input->front().bytes))
-    call.write_address(mine.lines, it.input->front());
+    call.write_address(mine.lines, it.input->front(), 0);
   else
-    is_read_here = call.write_block(mine.lines, it.input->front());
+    is_read_here = call.write_block(mine.lines, it.input->front(), it.input->front().bytes);
   for_each_other(call, [&](int r) {
     if (LocalRank(r) != it.root) call.place(LocalRank(r), call.lines());
   });
@@ -108,9 +155,8 @@ UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) noexcept {
   if (!is_sent) return call.takes_any_size() ? call.refuse() : UnevenOutcome::mismatched;
   const Block& block = it.input->front();
   call.prefetch_block(call.lines(), 0, block);
-  if (is_pushed(call, block.bytes)) {
-    call.push_block(it.root, reply, block);
-  } else if (is_read_here) {
+  if (is_pushed(call, block.bytes)) is_read_here = call.push_block(it.root, reply, block);
+  if (is_read_here) {
     call.finish();
     call.wait_for_finish(it.root);
   }
@@ -119,21 +165,24 @@ UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) noexcept {
 
 /// Tells all leaves that no block is taken, or those where it goes that push theirs. Those that have to know whether
 /// all blocks may be sent, too.
-void write_replies(BlockCall& call, const UnevenCall& it, const Message& replies, bool are_taken) noexcept {
+void write_replies(BlockCall& call, const UnevenCall& it, const Message& replies, bool are_taken,
+                   const Shares& shares) noexcept {
   for_each_other(call, [&](int r) {
     Line* const reply = reply_to(r, replies, it);
     if (!are_taken)
       call.write_refusal(reply, it.sizes);
     else if (!call.takes_any_size() || is_pushed(call, block_of(it.output, r).bytes))
-      call.write_address(reply, block_of(it.output, r));
+      call.write_address(reply, block_of(it.output, r), shares.part(call, block_of(it.output, r).bytes));
   });
 }
 
 /// False where another size than expected was sent. Whoever pushes a block waits for a reply even then.
-bool take_block(BlockCall& call, const Message& message, const Block& into, Line* reply) noexcept {
+bool take_block(BlockCall& call, const Message& message, const Block& into, Line* reply, const Shares& shares,
+                Busy& pushers) noexcept {
   const bool is_right = call.read_word(message.owner, message.lines, into.bytes) == into.bytes;
   if (is_pushed(call, into.bytes)) {
-    if (is_right) call.wait_for_finish(message.owner);
+    pushers[static_cast<std::size_t>(message.owner.value)] = is_right;
+    if (is_right) call.pull_rest(message.owner, message.lines, into, shares.part(call, into.bytes));
   } else if (is_right) {
     call.read_sent(message.owner, message.lines, into);
   } else if (call.takes_any_size()) {
@@ -145,20 +194,26 @@ bool take_block(BlockCall& call, const Message& message, const Block& into, Line
 UnevenOutcome gather_from(BlockCall& call, const UnevenCall& it) noexcept {
   const bool are_taken = call.may_send(it.output);
   const Message replies = call.open(lines_of_replies(call, it));
-  write_replies(call, it, replies, are_taken);
+  const Shares shares(call, it.output,
+                      it.input && it.output ? own_bytes(it.input->front(), block_of(it.output, it.root.value)) : 0);
+  write_replies(call, it, replies, are_taken, shares);
   bool fits = are_taken && it.input && call.copy_own(it.input->front(), block_of(it.output, it.root.value));
+  Busy pushers;
   for_each_other(call, [&](int r) {
     const Message message = call.place(LocalRank(r), call.lines());
-    if (are_taken) fits = take_block(call, message, block_of(it.output, r), reply_to(r, replies, it)) && fits;
+    if (!are_taken) return;
+    fits = take_block(call, message, block_of(it.output, r), reply_to(r, replies, it), shares, pushers) && fits;
   });
-  return are_taken ? call.outcome(fits) : call.refuse();
+  if (!are_taken) return call.refuse();
+  wait_for(call, pushers);
+  return call.outcome(fits);
 }
 
 /// Where blocks may be too long, every rank reads what all others say before it takes anything.
 UnevenOutcome exchange(BlockCall& call, const UnevenCall& it) noexcept {
   const int me = call.me().value;
   bool are_all_sent = call.may_send(it.input);
-  const Takers takers = write_blocks(call, are_all_sent, it.input, {});
+  const Busy takers = write_blocks(call, are_all_sent, it.input, {});
   const Line* lines[most_uneven_ranks];
   for_each_other(call, [&](int r) {
     lines[r] = call.line_of(call.place(LocalRank(r), call.all_lines()), me);

@@ -2,8 +2,10 @@
 // Scatterv, gatherv and alltoallv on one node. No rank knows all sizes beforehand, and to exchange them first would
 // cost as much as a short call. But both ends of every block know its size: MPI wants them to agree. So every rank
 // sends its blocks, each behind its size, before it asks. Short ones travel in lines, one transfer between caches after
-// their reader came in. Of a longer one its place does: in the sender's memory, out of which the receiver copies it
-// while the sender waits, or in its window. The longest of a gather their senders copy, all at a time (docs/adr/0010).
+// their reader came in. Of a longer one its place does: in the sender's window, piece by piece, or in the sender's
+// memory, out of which the receiver copies it while the sender waits. The longest of a gather their senders copy, all
+// at a time; and where every rank has a core of its own, the root of a scatter or gather does its share
+// (docs/adr/0010).
 //
 // Where only blocks up to some size are to go this way, whoever knows sizes (the root; in an all-to-all each rank for
 // what it sends) says beside them whether all of those are so short. If not, nothing was delivered, and every rank
@@ -51,8 +53,12 @@ struct UnevenKind {
   plan::Operation operation;
   Bytes longest;
   /// Blocks up to this go through the sender's window, if they do not fit lines and as long as there is room: two
-  /// copies, but their sender does not wait, which costs a change of processes where ranks share cores.
+  /// copies, but at a time and without a call of the system, and their sender does not wait, which costs a change of
+  /// processes where ranks share cores.
   Bytes longest_in_window = 0;
+  /// Of long blocks the root of a scatter or gather copies a part, so that all ranks have as much to copy. Where ranks
+  /// share cores that gains nothing.
+  bool root_copies = false;
 };
 
 /// Whether the root of a scatter or gather can tell all sizes where they are too long: they have room in its lines.

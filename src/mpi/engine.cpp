@@ -57,8 +57,10 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
 void Engine::select_unknown(plan::Operation operation) {
   Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
   unknown.native_from = derive_native_from(operation);
-  const Bytes in_window = longest_in_window(means_.topology.capabilities().oversubscribed);
-  unknown.kind = {operation, derive_longest_block(operation), in_window};
+  unknown.dedicated = derive_dedicated(operation);
+  const bool share_cores = means_.topology.capabilities().oversubscribed;
+  const Bytes in_window = unknown.dedicated.window.value_or(longest_in_window(share_cores));
+  unknown.kind = {operation, derive_longest_block(operation), in_window, !share_cores};
   if (unknown.native_from && *unknown.native_from != execute::any_size)
     unknown.kind.longest = std::min(unknown.kind.longest, std::max<Bytes>(*unknown.native_from, 1) - 1);
 }
@@ -96,6 +98,12 @@ std::optional<Bytes> Engine::derive_native_from(plan::Operation operation) const
   return longest == execute::any_size ? longest : longest + 1;
 }
 
+tune::Dedicated Engine::derive_dedicated(plan::Operation operation) const {
+  if (const std::optional<Selection>& said = selected(operation)) return said->dedicated;
+  if (means_.table == nullptr) return {};
+  return {means_.table->uneven_window(means_.topology, operation, means_.transport)};
+}
+
 std::string Engine::describe(const plan::Problem& problem) {
   const auto with_origin = [](const char* prefix, const Entry& entry) {
     return prefix + entry.label + (entry.origin.empty() ? "" : " (" + entry.origin + ")");
@@ -109,7 +117,7 @@ std::string Engine::describe(const plan::Problem& problem) {
   }
   Entry entry;
   entry.problem = problem;
-  entry.label = goes_in_one ? "tiny" : native_selected;
+  entry.label = goes_in_one ? to_string(unknown.dedicated) : native_selected;
   if (unknown.native_from) find_selection(entry);  // says who did
   return with_origin(goes_in_one ? "" : "native: ", entry);
 }

@@ -131,6 +131,7 @@ class Engine {
   Bytes derive_longest_block(plan::Operation operation) const;
   bool decides_by_size(plan::Operation operation) const;
   std::optional<Bytes> derive_native_from(plan::Operation operation) const;
+  tune::Dedicated derive_dedicated(plan::Operation operation) const;
   void select_unknown(plan::Operation operation);
   std::optional<Selection> find_selection(Entry& entry) const;
   bool is_selected(const plan::Problem& problem) const;
@@ -152,6 +153,7 @@ class Engine {
   /// An operation's calls with blocks of different sizes, before any rank knows all sizes.
   struct Unknown {
     execute::UnevenKind kind{};        ///< what goes without an exchange of sizes
+    tune::Dedicated dedicated{};       ///< as it was selected
     std::optional<Bytes> native_from;  ///< from this largest block on, native; none: sizes decide
     std::uint64_t calls = 0;           ///< that went so
   };

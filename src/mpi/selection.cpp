@@ -6,7 +6,7 @@ namespace espalier::mpi {
 
 Selection parse_selection(plan::Operation operation, std::string_view text) {
   if (text == "native") return {Selection::Kind::native};
-  if (text == "tiny") return {Selection::Kind::tiny};
+  if (const auto dedicated = tune::parse_dedicated(operation, text)) return {Selection::Kind::tiny, {}, *dedicated};
   return {Selection::Kind::plan, collectives::parse_choice(operation, text)};
 }
 

@@ -5,6 +5,7 @@
 
 #include "plan/choice.hpp"
 #include "plan/problem.hpp"
+#include "tune/dedicated.hpp"
 
 namespace espalier::mpi {
 
@@ -16,11 +17,13 @@ struct Selection {
   };
   Kind kind = Kind::native;
   plan::Choice choice = {};
+  tune::Dedicated dedicated = {};  ///< of the dedicated path
 
   bool operator==(const Selection&) const = default;
 };
 
-/// Reads "native", "tiny", or a choice as collectives::parse_choice does. Throws Error saying what is wrong.
+/// Reads "native", "tiny" with or without a knob (tune/dedicated.hpp), or a choice as collectives::parse_choice does.
+/// Throws Error saying what is wrong.
 Selection parse_selection(plan::Operation operation, std::string_view text);
 
 }  // namespace espalier::mpi

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "collectives/registry.hpp"
+#include "tune/dedicated.hpp"
 
 namespace espalier::tune {
 namespace {
@@ -58,7 +59,7 @@ Range<Number> range_of(const Json& row, const char* key, Number least) {
 
 std::string selection_of(const Json& row, plan::Operation operation) {
   const std::string text = text_of(row, "selection");
-  if (text != "native" && text != "tiny") collectives::parse_choice(operation, text);
+  if (text != "native" && !parse_dedicated(operation, text)) collectives::parse_choice(operation, text);
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "tune/dedicated.hpp"
 #include "tune/reader.hpp"
 
 namespace espalier::tune {
@@ -86,10 +87,18 @@ std::optional<Bytes> Table::uneven_native_from(const topology::Topology& topolog
     if (!row.uneven || row.operation != operation || !row.is_about(topology, carried_by)) continue;
     if (row.bytes.first > from) return std::nullopt;  // the sizes between are the built-in choice's
     if (row.selection == "native" && row.bytes.last >= largest) return from;
-    if (row.selection != "tiny") return std::nullopt;
+    if (!parse_dedicated(operation, row.selection)) return std::nullopt;
     from = std::max(from, row.bytes.last + 1);
   }
   return from > largest ? std::optional(~Bytes{0}) : std::nullopt;
+}
+
+std::optional<Bytes> Table::uneven_window(const topology::Topology& topology, plan::Operation operation,
+                                          Transport carried_by) const {
+  for (const Row& row : rows_)
+    if (row.uneven && row.operation == operation && row.is_about(topology, carried_by))
+      if (const auto dedicated = parse_dedicated(operation, row.selection)) return dedicated->window;
+  return std::nullopt;
 }
 
 std::string why_foreign(const Signature& made_for, const Signature& here) {

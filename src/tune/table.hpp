@@ -52,7 +52,8 @@ struct Row {
   bool uneven = false;
   /// Of messages between nodes when it was measured. On one node it does not matter.
   Transport transport = Transport::mpi;
-  /// "native", "tiny", or a choice as collectives::parse_choice reads it; nothing else passes read_table.
+  /// "native", the dedicated path (tune/dedicated.hpp), or a choice as collectives::parse_choice reads it; nothing else
+  /// passes read_table.
   std::string selection;
   Measured measured;
 
@@ -95,6 +96,10 @@ class Table {
   /// nothing. Scatterv, gatherv and alltoallv must know before their ranks have told each other any size.
   std::optional<Bytes> uneven_native_from(const topology::Topology& topology, plan::Operation operation,
                                           Transport carried_by = Transport::mpi) const;
+  /// The window= of the first row that selects the dedicated path for uneven blocks of `operation`; none: the usual
+  /// one.
+  std::optional<Bytes> uneven_window(const topology::Topology& topology, plan::Operation operation,
+                                     Transport carried_by = Transport::mpi) const;
 
  private:
   Signature signature_;

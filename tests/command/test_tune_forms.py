@@ -117,6 +117,41 @@ def test_native_beyond_some_size_pays_for_a_look_and_must_take_much_longer_than_
     assert [it.selection for it in settled.values()] == ["tiny", "native"]
 
 
+def test_the_dedicated_path_meets_native_with_each_window_that_matters_at_a_size() -> None:
+    even = duelled("gather", 16 << 10, 2.0)
+    middle = Problem("gatherv", 16 << 10)  # the largest block is half as long again
+    assert forms.find_challengers(a_machine(2), middle, even) == ["tiny", "tiny,window=32K"]
+    for size in (4, 4 << 10, 64 << 10):
+        assert forms.find_challengers(a_machine(2), Problem("gatherv", size), even) == ["tiny"], "they do the same"
+    crowded = a_machine(2, oversubscribed=True)
+    assert forms.find_challengers(crowded, middle, even) == ["tiny"], "there they are as long as they help"
+
+
+def at_sizes(setting: str, *ratios: float) -> dict[Problem, Decision]:
+    decisions = (
+        Decision(Problem("gatherv", 4 << 6 * at), "native", 1, 1, 1, 1, 9, setting, 1 / ratio, "")
+        for at, ratio in enumerate(ratios)
+    )
+    return {it.problem: it for it in decisions}
+
+
+@pytest.mark.parametrize(
+    ("usual", "windows", "selection"),
+    [
+        ((1.5, 0.8, 1.2), (1.5, 1.1, 1.2), "tiny,window=32K"),
+        ((1.5, 1.2, 1.2), (1.5, 0.8, 1.2), "tiny"),
+        ((1.5, 1.2, 1.2), (1.5, 1.3, 1.2), "tiny,window=32K"),
+        ((1.5, 1.2, 1.2), (1.5, 1.2, 1.2), "tiny"),
+        ((1.5, 0.8, 1.2), (1.5, 0.9, 1.2), "native"),
+    ],
+)
+def test_the_setting_that_does_the_most_sizes_does_all_of_a_form(
+    usual: tuple[float, ...], windows: tuple[float, ...], selection: str
+) -> None:
+    duels = {"tiny": at_sizes("tiny", *usual), "tiny,window=32K": at_sizes("tiny,window=32K", *windows)}
+    assert {it.selection for it in forms.settle_settings(duels, 0.05).values()} == {selection}
+
+
 def test_the_dedicated_path_alone_meets_native_where_it_takes_any_size() -> None:
     even = duelled("gather", 1 << 20, 2.0)
     assert forms.find_challengers(a_machine(2), Problem("gatherv", 1 << 20), even) == ["tiny"]

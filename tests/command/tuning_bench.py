@@ -14,13 +14,13 @@ from espalier.tuning.worker import ArmTimes, WorkerLostError
 TimeOf = Callable[[str, int, str], float]
 
 
-def a_machine(*sizes: int, single_copy: bool = True) -> Machine:
+def a_machine(*sizes: int, single_copy: bool = True, oversubscribed: bool = False) -> Machine:
     """Nodes with so many ranks each, and the real core."""
     core = load_core()
     node_of = tuple(node for node, size in enumerate(sizes) for _ in range(size))
     parameters = core.CostParameters()
     parameters.cores = max(sizes)
-    return Machine(core, Shape(node_of), core.Topology(list(node_of), single_copy), parameters)
+    return Machine(core, Shape(node_of), core.Topology(list(node_of), single_copy, oversubscribed), parameters)
 
 
 def arm_times(arm: str, times: Sequence[float], said: str = "", refused: str = "") -> ArmTimes:

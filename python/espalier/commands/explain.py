@@ -18,6 +18,7 @@ from espalier.errors import UserError
 from espalier.fabric.laid import LaidPlan, find_site
 from espalier.fabric.view import split_hosts
 from espalier.report.plan_svg import draw_plan
+from espalier.tuning.candidates import is_dedicated
 from espalier.tuning.lookup import Verdict, consult_table
 from espalier.units import approximate_bytes, format_bytes, parse_bytes
 from espalier.writing import write_text
@@ -156,7 +157,7 @@ def _follow(core: Any, operation: str, builtin: Any, verdict: Verdict) -> tuple[
     """The choice that a table's row stands for. What is no plan (tiny, native) keeps the built-in one to look at."""
     if verdict.selection == "native":
         return builtin, f"{verdict}; the plan below is the built-in one, for comparison"
-    if verdict.selection == "tiny":
+    if is_dedicated(verdict.selection):
         return builtin, f"{verdict}; the dedicated path for short messages runs instead of the plan below"
     return core.parse_choice(operation, verdict.selection), str(verdict)
 

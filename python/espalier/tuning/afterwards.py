@@ -87,7 +87,8 @@ def try_without_table(run: Run) -> None:
 
 def sample_picks(run: Run, problems: Sequence[Problem]) -> None:
     """How far is the pick from the best of everything on the grid? Measured on a few problems, evenly chosen."""
-    tuned = [it for it in (run.result.decisions[problem] for problem in problems) if it.best and it.best != "tiny"]
+    decisions = (run.result.decisions[problem] for problem in problems)
+    tuned = [it for it in decisions if it.best and not candidates.is_dedicated(it.best)]
     if not tuned or run.result.samples:
         return
     step = max(1, len(tuned) // max(1, run.options.samples))

@@ -144,14 +144,21 @@ def _promise_more(machine: Machine, problem: Problem, winner: str, texts: Sequen
 
 def normal_form(machine: Machine, problem: Problem, text: str) -> str:
     """The one spelling of a selection."""
-    return text if text in ("native", "tiny") else str(machine.core.parse_choice(problem.operation, text))
+    if text == "native" or is_dedicated(text):
+        return text
+    return str(machine.core.parse_choice(problem.operation, text))
+
+
+def is_dedicated(selection: str) -> bool:
+    """Whether it is the dedicated path of short messages, with or without its knob."""
+    return selection.partition(",")[0] == "tiny"
 
 
 def is_valid(machine: Machine, problem: Problem, selection: str) -> bool:
     """Whether the library would run the problem as selected."""
     if selection == "native":
         return True
-    if selection == "tiny":
+    if is_dedicated(selection):
         one_node = machine.shape.nodes == 1
         return one_node and bool(machine.core.is_tiny(problem.operation, problem.bytes, machine.shape.ranks))
     choice = machine.core.parse_choice(problem.operation, selection)

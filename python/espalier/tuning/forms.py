@@ -11,6 +11,7 @@ from espalier.tuning.candidates import Machine, choose_by_model, is_very_long, s
 from espalier.tuning.decisions import Decision, leave_to_native, native_stays
 from espalier.tuning.problems import EXCHANGED, Problem, list_forms
 from espalier.tuning.racing import NATIVE
+from espalier.units import format_bytes
 
 # What the worker deals as the largest of uneven blocks, in parts of their mean; what the dedicated path keeps beside
 # a block, for its size (src/execute/uneven_blocks.hpp).
@@ -24,6 +25,9 @@ _LEAST_AFTER_A_LOOK = 0.95
 _LEAST_AT_A_SIZE = 0.97
 # A look takes as long as a call with next to no data; native pays for it where it takes this many times as long.
 _MANY_LOOKS = 20
+# Up to which block the dedicated path may use windows, other than by itself: where ranks have cores of their own, two
+# copies through memory may take less than one by the system, if the cores share a cache (src/tune/dedicated.hpp).
+_USUAL_WINDOW, _WINDOWS = 8 << 10, (32 << 10,)
 # Up to so many ranks the dedicated path takes uneven blocks (src/execute/uneven_blocks.hpp).
 _MOST_UNEVEN_RANKS = 74
 # Up to so many ranks the look brings the root's sizes along (tells_sizes in src/execute/uneven_blocks.hpp).
@@ -36,12 +40,27 @@ def takes_any_size(machine: Machine, problem: Problem) -> bool:
     return problem.operation in EXCHANGED and is_one_node and bool(machine.topology.single_copy)
 
 
+def list_settings(machine: Machine) -> dict[str, int]:
+    """The ways in which the dedicated path may do a whole form, by the longest block that they send through windows;
+    the usual one first."""
+    others = () if machine.topology.oversubscribed else _WINDOWS
+    return {"tiny": _USUAL_WINDOW, **{f"tiny,window={format_bytes(it)}": it for it in others}}
+
+
+def arm_of(machine: Machine, problem: Problem, setting: str) -> str:
+    """What stands for a setting at one size: the first that does the same there."""
+    settings, longest = list_settings(machine), math.ceil(_LARGEST_OF_MEAN * problem.bytes)
+    return next(it for it in settings if (longest <= settings[it]) == (longest <= settings[setting]))
+
+
 def find_challengers(machine: Machine, problem: Problem, even: Decision) -> list[str]:
     """What may meet native: where all ranks know all sizes, whatever the search for equal blocks would start from, too.
 
-    Of the forms whose ranks would have to tell each other, one: no size can choose among several. One of very long
-    calls, too.
+    Of the forms whose ranks would have to tell each other, one: no size can choose among several. Where the dedicated
+    path takes them at any size, one for each of its settings that matters. One of very long calls, too.
     """
+    if takes_any_size(machine, problem):
+        return list(dict.fromkeys(arm_of(machine, problem, setting) for setting in list_settings(machine)))
     first = find_challenger(machine, problem, even)
     if problem.operation in EXCHANGED or (first != "tiny" and is_very_long(machine, problem.even, first)):
         return [first]
@@ -55,8 +74,6 @@ def find_challenger(machine: Machine, problem: Problem, even: Decision) -> str:
 
     Where sizes would have to be exchanged, the dedicated path, which needs none, wherever it takes the largest block.
     """
-    if takes_any_size(machine, problem):
-        return "tiny"
     is_wanted = even.best == "tiny" or (problem.operation in EXCHANGED and machine.shape.nodes == 1)
     if is_wanted and _fits_lines(machine, problem):
         return "tiny"
@@ -94,7 +111,19 @@ def leave_undecided(problems: Iterable[Problem], decisions: Mapping[Problem, Dec
     return [native_stays(problem, "out of time") for problem in undecided]
 
 
-def settle_any_size(duels: Mapping[Problem, Decision], margin: float) -> dict[Problem, Decision]:
+def settle_settings(duels: Mapping[str, Mapping[Problem, Decision]], margin: float) -> dict[Problem, Decision]:
+    """Of the dedicated path's settings, by which these are the duels, the one that does most sizes; of two that do as
+    many the one that gains more on native."""
+    settled = [settle_any_size(duels[setting], margin, setting) for setting in duels]
+    return max(settled, key=_gain_of)
+
+
+def _gain_of(settled: Mapping[Problem, Decision]) -> tuple[int, float]:
+    ratios = [_ratio(it) for it in settled.values() if it.selection != NATIVE]
+    return len(ratios), math.prod(ratios)
+
+
+def settle_any_size(duels: Mapping[Problem, Decision], margin: float, setting: str = "tiny") -> dict[Problem, Decision]:
     """Of an uneven form that the dedicated path takes at any size: ours up to the largest size that allows it, which is
     all of them if may be, and native beyond.
 
@@ -103,7 +132,7 @@ def settle_any_size(duels: Mapping[Problem, Decision], margin: float) -> dict[Pr
     """
     order = sorted(duels, key=lambda problem: problem.bytes)
     count = next((count for count in range(len(order), 0, -1) if _may_be_ours(duels, order, count, margin)), 0)
-    ours = {it: replace(duels[it], selection="tiny", chosen_us=duels[it].best_us, note="") for it in order[:count]}
+    ours = {it: replace(duels[it], selection=setting, chosen_us=duels[it].best_us, note="") for it in order[:count]}
     return ours | {it: leave_to_native(duels[it], "one way serves all sizes up to some") for it in order[count:]}
 
 

@@ -12,11 +12,13 @@ from functools import reduce
 from espalier.tuning.decisions import Decision, decide, less_favourable, list_hopeful, native_stays
 from espalier.tuning.distances import is_same
 from espalier.tuning.forms import (
+    arm_of,
     find_challengers,
+    list_settings,
     list_shorts,
     needs_a_look,
-    settle_any_size,
     settle_exchanged,
+    settle_settings,
     settle_shorts,
     settled_together,
     takes_any_size,
@@ -82,7 +84,7 @@ def _meet_here(run: Run, problem: Problem) -> None:
     best = max((it.ratio for it in _met(run, problem) if is_same(it.line_ns, run.distances.here)), default=0.0)
     if problem.operation in EXCHANGED or best >= _CONTENT:
         return
-    fastest = _fastest(run, problem, find_challengers(run.machine, problem, run.result.decisions[problem.even]))
+    fastest = _fastest(run, problem, _challengers(run, problem))
     if not is_met_at(_met(run, problem), fastest, run.distances.here):
         _note_duel(run, problem, _duel_form(run, problem, fastest))
 
@@ -92,18 +94,39 @@ def _met(run: Run, problem: Problem) -> tuple[Meeting, ...]:
 
 
 def _rivals(run: Run, problem: Problem) -> list[str]:
-    """What may be selected: the one way of doing it that serves all sizes; else what may be better than what is known
+    """What may be selected: the ways of doing it that may serve all sizes; else what may be better than what is known
     of all usual distances. None where calls are long, or no duel could be fought."""
     fought = run.form_duels.get(problem, [])
     if not fought or not all(it.best for it in fought) or fought[0].native_us >= LONG_US:
         return []
     if problem.operation in EXCHANGED:
-        return [fought[0].best]
+        return list(dict.fromkeys(it.best for it in fought))
     return list_hopeful(replace(fought[0], met=_met(run, problem)), run.distances.usual)
 
 
 def _settle_group(run: Run, group: Sequence[Problem]) -> None:
-    _settle_form(run, {problem: _less_favourable_of_best(run, problem) for problem in group})
+    if all(takes_any_size(run.machine, problem) for problem in group):
+        by_setting = {it: _worst_by_setting(run, group, it) for it in list_settings(run.machine)}
+        settled = settle_settings({it: duels for it, duels in by_setting.items() if duels}, run.options.margin)
+    else:
+        duels = {problem: _less_favourable_of_best(run, problem) for problem in group}
+        settled = _settle_exchanged(run, duels) if group[0].operation in EXCHANGED else duels
+    for decision in settled.values():
+        run.record(decision)
+
+
+def _worst_by_setting(run: Run, group: Sequence[Problem], setting: str) -> dict[Problem, Decision]:
+    """The worst duels of the dedicated path with this setting; nothing where it has not met native at all sizes."""
+    worst = {}
+    for problem in group:
+        arm = arm_of(run.machine, problem, setting)
+        duels = [it for it in run.form_duels[problem] if it.best in (arm, "")]
+        if not duels:
+            return {}
+        met = tuple(replace(it, arm=setting) for it in _met(run, problem) if it.arm == arm)
+        found = reduce(less_favourable, duels)
+        worst[problem] = replace(found, best=setting if found.best else "", met=met)
+    return worst
 
 
 def _less_favourable_of_best(run: Run, problem: Problem) -> Decision:
@@ -119,10 +142,26 @@ def _lets_meet_native(run: Run, problem: Problem, times: int) -> bool:
     """Whether there was a duel to fight yet."""
     fought = run.form_duels.setdefault(problem, [])
     before = len(fought)
-    while not fought or (len(fought) < times and fought[0].best and fought[0].native_us < LONG_US):
-        found = _duel_form(run, problem, fought[0].best) if fought else _decide_form(run, problem)
-        _note_duel(run, problem, found)
+    while not fought or (_times_of_first(fought) < times and fought[0].best and fought[0].native_us < LONG_US):
+        for arm in _list_arms(run, problem, fought):
+            _note_duel(run, problem, _duel_form(run, problem, arm))
     return len(fought) > before
+
+
+def _times_of_first(fought: Sequence[Decision]) -> int:
+    return sum(it.best == fought[0].best for it in fought)
+
+
+def _list_arms(run: Run, problem: Problem, fought: Sequence[Decision]) -> list[str]:
+    """Who meets native next: all settings of the dedicated path where it takes any size; else the fastest, and that
+    again."""
+    if takes_any_size(run.machine, problem):
+        return _challengers(run, problem)
+    return [fought[0].best if fought else _fastest(run, problem, _challengers(run, problem))]
+
+
+def _challengers(run: Run, problem: Problem) -> list[str]:
+    return find_challengers(run.machine, problem, run.result.decisions[problem.even])
 
 
 def _note_duel(run: Run, problem: Problem, found: Decision) -> None:
@@ -130,27 +169,14 @@ def _note_duel(run: Run, problem: Problem, found: Decision) -> None:
     run.journal.append({"duel": found.to_json()})
 
 
-def _settle_form(run: Run, duels: Mapping[Problem, Decision]) -> None:
-    is_exchanged = any(problem.operation in EXCHANGED for problem in duels)
-    for decision in (_settle_exchanged(run, duels) if is_exchanged else duels).values():
-        run.record(decision)
-
-
 def _settle_exchanged(run: Run, duels: Mapping[Problem, Decision]) -> dict[Problem, Decision]:
     """Ours at all sizes; or short blocks by the dedicated path and native for the rest; or native at all."""
-    if all(takes_any_size(run.machine, problem) for problem in duels):
-        return settle_any_size(duels, run.options.margin)
     settled = settle_exchanged(duels, run.options.margin)
     shorts = list_shorts(duels, run.options.margin)
     if not shorts or all(it.selection != NATIVE for it in settled.values()):
         return settled
     looks = {it: _duel_form(run, it, "tiny") for it in needs_a_look(run.machine, duels, shorts)}
     return settle_shorts(duels, looks) or settled
-
-
-def _decide_form(run: Run, problem: Problem) -> Decision:
-    challengers = find_challengers(run.machine, problem, run.result.decisions[problem.even])
-    return _duel_form(run, problem, _fastest(run, problem, challengers))
 
 
 def _fastest(run: Run, problem: Problem, arms: Sequence[str]) -> str:

@@ -45,12 +45,13 @@ struct Call {
   int ranks;
   int number;
   bool has_any_size = false;
+  Bytes times = 1;  ///< as long
 
   LocalRank root() const { return LocalRank(number / 20 % ranks); }
   Bytes longest() const { return longest_in_lines(operation, ranks); }
   /// Every ninth call has one block that is too long, unless none is; sizes around the ends of lines come up.
   Bytes bytes(int from, int to) const {
-    if (has_any_size) return static_cast<Bytes>(number * 37 + from * 53 + to * 29) * 17 % (3 * longest());
+    if (has_any_size) return static_cast<Bytes>(number * 37 + from * 53 + to * 29) * 17 % (3 * longest()) * times;
     if (number % 9 == 8 && from == root().value && to == (from + 1) % ranks) return longest() + 1;
     if (number % 9 == 8 && operation == Operation::gather && from == (to + 1) % ranks) return longest() + 1;
     return static_cast<Bytes>(number * 37 + from * 53 + to * 29) % (longest() + 1);
@@ -149,6 +150,9 @@ class UnevenBlocks : public ::testing::TestWithParam<std::tuple<int, Operation>>
   int ranks() const { return std::get<0>(GetParam()); }
   Operation operation() const { return std::get<1>(GetParam()); }
   UnevenKind kind() const { return {operation(), longest_in_lines(operation(), ranks())}; }
+
+  /// Of any size; in every other call the root copies a part.
+  UnevenKind shared(int number) const { return {operation(), any_size, 0, number % 4 < 2}; }
 
   /// `each(seat, waiter, me)` on all ranks.
   template <class Each>
@@ -251,6 +255,19 @@ TEST_P(UnevenBlocks, GoThroughWindowsAsFarAsTheyFitAndOtherwiseStraight) {
   });
 }
 
+TEST_P(UnevenBlocks, AreCopiedByBothEndsWhereTheRootDoesItsShare) {
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    for (int number = 0; number < 200; ++number) {
+      const Call call{operation(), ranks(), number, true, 16};
+      const Sides sides(call, me);
+      const Bytes longest_in_window = number % 3 == 0 ? 20'000 : 0;
+      const UnevenKind kind{operation(), any_size, longest_in_window, true};
+      ASSERT_EQ(run(seat, kind, sides.call_of(), waiter), UnevenOutcome::done) << "call " << number;
+      ASSERT_TRUE(sides.is_right()) << "call " << number << ", rank " << me;
+    }
+  });
+}
+
 TEST_P(UnevenBlocks, MayBeLongerThanLinesAndStillBeHeldShorterThanTheyAre) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     for (int number = 0; number < 100; ++number) {
@@ -268,12 +285,12 @@ TEST_P(UnevenBlocks, MayBeLongerThanLinesAndStillBeHeldShorterThanTheyAre) {
 TEST_P(UnevenBlocks, OfAnySizeAreUnknownOnlyToTheRankWhoseArgumentsAreWrong) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     for (int number = 0; number < 40; ++number) {
-      const Call call{operation(), ranks(), number, true};
+      const Call call{operation(), ranks(), number, true, 16};
       const Sides sides(call, me);
       const bool is_wrong = me == (number % 2 == 0 ? call.root().value : (call.root().value + 1) % ranks());
       const UnevenCall known = sides.call_of();
       const UnevenOutcome outcome =
-          run(seat, {operation(), any_size}, is_wrong ? UnevenCall{call.root(), {}, {}, {}} : known, waiter);
+          run(seat, shared(number), is_wrong ? UnevenCall{call.root(), {}, {}, {}} : known, waiter);
       if (is_wrong) {
         ASSERT_EQ(outcome, UnevenOutcome::unknown) << "call " << number;
         ASSERT_TRUE(sides.is_untouched());
@@ -287,18 +304,18 @@ TEST_P(UnevenBlocks, OfAnySizeAreUnknownOnlyToTheRankWhoseArgumentsAreWrong) {
 TEST_P(UnevenBlocks, OfOtherSizesThanExpectedKeepNobodyWaitingEvenIfOneEndTakesThemForLong) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     for (int number = 0; number < 40; ++number) {
-      const Call call{operation(), ranks(), number, true};
+      const Call call{operation(), ranks(), number, true, 16};
       const Sides sides(call, me);
       std::vector<Block> expected(sides.output.all().begin(), sides.output.all().end());
       const bool is_wrong = sides.takes && me == (operation() == Operation::gather ? call.root().value
                                                                                    : (call.root().value + 1) % ranks());
-      std::vector<std::byte> memory(9 * call.longest());
+      std::vector<std::byte> memory(9 * 16 * call.longest());
       if (is_wrong) {
         Block& other = expected[expected.size() > 1 ? static_cast<std::size_t>((me + 1) % ranks()) : 0];
-        other = {memory.data(), other.bytes > call.longest() ? call.longest() : 8 * call.longest()};
+        other = {memory.data(), other.bytes > call.longest() ? call.longest() : 8 * 16 * call.longest()};
       }
       const MaybeBlocks output = sides.takes ? MaybeBlocks(expected) : std::nullopt;
-      ASSERT_EQ(run(seat, {operation(), any_size}, {call.root(), sides.in(), output, {}}, waiter),
+      ASSERT_EQ(run(seat, shared(number), {call.root(), sides.in(), output, {}}, waiter),
                 is_wrong ? UnevenOutcome::mismatched : UnevenOutcome::done)
           << "call " << number;
     }

@@ -318,6 +318,21 @@ TEST_F(EngineTest, DoesSoWhenATableSaysItOfAllSizesAndNotWhenItTellsSizesApart) 
   }
 }
 
+TEST_F(EngineTest, SendsUnevenBlocksThroughWindowsAsFarAsTheTableSays) {
+  has_single_copy = true;
+  const tune::Table said = tune::Table::parse(uneven_table("tiny,window=20K"), "table");
+  table = &said;
+  make_engines();
+  Engine& engine = *engines[0];
+  EXPECT_EQ(engine.uneven_kind(Operation::gather).longest, execute::any_size);
+  EXPECT_EQ(engine.uneven_kind(Operation::gather).longest_in_window, Bytes{20} << 10);
+  const Problem gatherv{Operation::gather, 100'000, Rank(0), 1, true, {50'000, 150'000, 100'000}};
+  EXPECT_EQ(engine.describe(gatherv).find("tiny,window=20K (row 1 of"), 0u) << engine.describe(gatherv);
+  EXPECT_NE(engine.uneven_kind(Operation::scatter).longest_in_window, Bytes{20} << 10) << "another operation";
+  engine.select(Operation::gather, parse_selection(Operation::gather, "tiny,window=64K"));
+  EXPECT_EQ(engine.uneven_kind(Operation::gather).longest_in_window, Bytes{64} << 10) << "the program's word counts";
+}
+
 TEST_F(EngineTest, DescribesUnevenBlocksAsTheyAreDone) {
   has_single_copy = true;
   const tune::Table said = tune::Table::parse(uneven_table("native"), "table");

@@ -238,6 +238,19 @@ TEST(Table, knows_from_which_size_on_uneven_blocks_stay_native_where_that_is_all
       << "a gap, which is the built-in choice's";
 }
 
+TEST(Table, knows_how_long_blocks_go_through_windows_where_the_dedicated_path_takes_them) {
+  const auto window = [](const std::string& rows, int ranks = 2) {
+    return Table::parse(file(rows), "it").uneven_window(one_node(ranks), Operation::gather);
+  };
+  const std::string some = uneven_row("gather", "[0,1099511627776]", "tiny,window=32K");
+  EXPECT_EQ(window(some), Bytes{32} << 10);
+  EXPECT_EQ(Table::parse(file(some), "it").uneven_native_from(one_node(2), Operation::gather), ~Bytes{0});
+  const std::optional<Bytes> usual;
+  EXPECT_EQ(window(some, 3), usual) << "another shape";
+  EXPECT_EQ(window(uneven_row("gather", "[0,9]", "tiny")), usual);
+  EXPECT_EQ(window(uneven_row("gather", "[0,9]", "native")), usual);
+}
+
 TEST(Table, knows_whether_it_says_anything_of_uneven_blocks_alone) {
   const Table table = Table::parse(file(uneven_row("gather", "[0,255]", "native")), "it");
   EXPECT_TRUE(table.has_uneven(one_node(2), Operation::gather));
