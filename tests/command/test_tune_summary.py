@@ -34,25 +34,44 @@ def tuned(tmp_path: Path) -> Result:
     return session.result
 
 
+def page_of(result: Result, tmp_path: Path) -> str:
+    page = tmp_path / "page.html"
+    signature = load_core().Signature("a box", "an MPI")
+    write_report(result, summarize(result, 1, 2, 1.0), signature, a_machine(2).shape, "mpich 5", page)
+    return page.read_text()
+
+
 def test_the_summary_says_how_many_runs_were_saved_and_how_far_the_pick_is_from_the_best(tmp_path: Path) -> None:
     result = tuned(tmp_path)
     summary = summarize(result, 1, 2, 1.0)
     assert 0 < summary.rounds_run < summary.rounds_exhaustive
     assert summary.worst_distance == 0.25
     text = "\n".join(summary.lines())
-    assert f"races took {summary.rounds_run} runs of {summary.rounds_exhaustive} on the grid" in text
+    assert f"{summary.rounds_run} runs; trying everything on the grid takes {summary.rounds_exhaustive}" in text
     assert f"{1 - summary.rounds_run / summary.rounds_exhaustive:.0%} saved" in text
     assert "25%" in text
 
 
 def test_the_page_says_the_same_and_names_what_would_have_been_faster(tmp_path: Path) -> None:
-    result = tuned(tmp_path)
-    page = tmp_path / "page.html"
-    signature = load_core().Signature("a box", "an MPI")
-    write_report(result, summarize(result, 1, 2, 1.0), signature, a_machine(2).shape, "mpich 5", page)
-    text = page.read_text()
+    text = page_of(tuned(tmp_path), tmp_path)
+    assert "Tuned for mpich 5: 2 ranks on 1 node" in text
     assert "saved" in text
     assert "cells=2 is the fastest, 25% faster than the pick" in text
+
+
+def test_the_page_names_first_what_the_table_gains_most_on(tmp_path: Path) -> None:
+    result = Result()
+    ratios = {4: 1.3, 8: 2.0, 16: 1.1}
+    result.untuned = [{"operation": "scan", "bytes": size, "ratio": ratio} for size, ratio in ratios.items()]
+    text = page_of(result, tmp_path)
+    assert "<li>scan 8: 2.00×</li><li>scan 4: 1.30×</li></ul>" in text
+    assert "<details>" not in text
+
+
+def test_the_page_folds_long_lists(tmp_path: Path) -> None:
+    result = Result()
+    result.remarks = [f"remark {number}" for number in range(20)]
+    assert "<summary>20 of them</summary>" in page_of(result, tmp_path)
 
 
 def test_where_nothing_was_faster_than_the_pick_the_summary_says_so(tmp_path: Path) -> None:

@@ -45,11 +45,26 @@ _CURVES = {
 # Without the table: what is worth a line.
 _SLOWER = 1.2
 
+# What the lists are about.
+_GUIDELINES = (
+    "An operation should take no longer than what a program could put together from others, and a small message no "
+    "longer than a large one: which guideline, at which size, what the operation takes and what it should."
+)
+_APPARENT = (
+    "The table's times were measured minutes apart, and, where a host moves the processors about, with these at "
+    "different distances. Measured side by side these hold."
+)
+_UNTUNED = "How many times as long a job takes that does not load this table, and so has the built-in choice."
+
+# A longer list is folded.
+_MOST_OPEN = 8
+
 
 def write_report(result: Result, summary: Summary, signature: Any, shape: Shape, mpi: str, path: Path) -> None:
     """Writes the page to `path`, complete or not at all."""
     decisions = sorted_decisions(result.decisions.values())
-    title = f"Tuned for {mpi}, {shape.ranks} ranks as {shape}"
+    nodes = "1 node" if shape.nodes == 1 else f"{shape.nodes} nodes ({shape})"
+    title = f"Tuned for {mpi}: {shape.ranks} ranks on {nodes}"
     head = f"Espalier {__version__}, {time.strftime('%-d %B %Y, %H:%M')}; {signature.machine}; {signature.mpi}"
     body = "\n".join(
         [
@@ -57,13 +72,11 @@ def write_report(result: Result, summary: Summary, signature: Any, shape: Shape,
             "".join(f"<p>{escape(line)}</p>" for line in summary.lines()),
             _operations(decisions),
             _curves(result.curves),
-            _findings("Guidelines that do not hold", [str(violation) for violation in result.violations]),
-            _findings("Guidelines that deciding again has put right", [str(it) for it in result.repaired]),
-            _findings("Guidelines that hold side by side, though not by these times", list(map(str, result.apparent))),
-            _findings("Tried against everything on the grid", [_sample(sample) for sample in result.samples]),
-            _findings(
-                "Clearly slower without the table", [_untuned(it) for it in result.untuned if it["ratio"] > _SLOWER]
-            ),
+            _findings("Guidelines that do not hold", map(str, result.violations), _GUIDELINES),
+            _findings("Guidelines that deciding again has put right", map(str, result.repaired), _GUIDELINES),
+            _findings("Guidelines that fail by these times only", map(str, result.apparent), _APPARENT),
+            _findings("Tried against everything on the grid", map(_sample, result.samples)),
+            _findings("Clearly slower without the table", map(_untuned, _slower(result)), _UNTUNED),
             _findings("Remarks", result.remarks),
             _numbers(decisions),
         ]
@@ -159,9 +172,16 @@ def _waiting(points: Sequence[Mapping[str, Any]]) -> str:
     return f"<table>{head}{rows}</table>"
 
 
-def _findings(title: str, lines: Sequence[str]) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f"<h2>{escape(title)}</h2><ul>{items}</ul>" if lines else ""
+def _findings(title: str, lines: Iterable[str], about: str = "") -> str:
+    """A list under a headline; nothing where it is empty."""
+    items = [f"<li>{escape(line)}</li>" for line in lines]
+    if not items:
+        return ""
+    shown = f"<ul>{''.join(items)}</ul>"
+    if len(items) > _MOST_OPEN:
+        shown = f"<details><summary>{len(items)} of them</summary>{shown}</details>"
+    note = f'<p class="faint">{escape(about)}</p>' if about else ""
+    return f"<h2>{escape(title)}</h2>{note}{shown}"
 
 
 def _sample(sample: Mapping[str, Any]) -> str:
@@ -172,9 +192,13 @@ def _sample(sample: Mapping[str, Any]) -> str:
     return f"{what}: of {count} selections {best} is the fastest, {sample['distance']:.0%} faster than the pick {pick}"
 
 
+def _slower(result: Result) -> list[Mapping[str, Any]]:
+    """What the table gains most on, that first."""
+    return sorted((it for it in result.untuned if it["ratio"] > _SLOWER), key=lambda it: -it["ratio"])
+
+
 def _untuned(found: Mapping[str, Any]) -> str:
-    what = f"{found['operation']} {format_bytes(found['bytes'])}"
-    return f"{what}: the built-in choice takes {found['ratio']:.2f} times as long as what was tuned"
+    return f"{found['operation']} {format_bytes(found['bytes'])}: {found['ratio']:.2f}×"
 
 
 def _numbers(decisions: Iterable[Decision]) -> str:

@@ -43,7 +43,8 @@ class Summary:
         if self.rounds_exhaustive:
             saved = 1 - self.rounds_run / self.rounds_exhaustive
             lines.append(
-                f"races took {self.rounds_run} runs of {self.rounds_exhaustive} on the grid: {saved:.0%} saved"
+                f"the search took {self.rounds_run} runs; trying everything on the grid takes "
+                f"{self.rounds_exhaustive}: {saved:.0%} saved"
             )
         if self.distances:
             lines.append(self._where())
@@ -54,8 +55,8 @@ class Summary:
             lines.append(f"without the table, the built-in choice takes {self.untuned:.2f} times as long")
         if self.violations or self.repaired or self.apparent:
             lines.append(
-                f"guidelines: {self.repaired} violations repaired by deciding again, {self.apparent} that only the "
-                f"table's times show and not calls side by side, {self.violations} left"
+                f"guidelines: {self.violations} fail, {self.repaired} more did until they were decided again, "
+                f"{self.apparent} fail by the table's times only and not side by side"
             )
         if self.disturbed > self.decided // 10:
             lines.append(f"in {self.disturbed} entries native differed from itself by more than {DISTURBED:g}x")
