@@ -127,6 +127,26 @@ def test_the_dedicated_path_meets_native_with_each_window_that_matters_at_a_size
     assert forms.find_challengers(crowded, middle, even) == ["tiny"], "there they are as long as they help"
 
 
+@pytest.mark.parametrize(
+    ("ratios", "is_open", "middle"),
+    [
+        ((0.9,), False, 0.9),  # a second one comes anyway
+        ((0.9, 1.1), True, 0.9),
+        ((0.9, 0.95), False, 0.9),
+        ((1.1, 0.98), False, 0.98),
+        ((0.9, 1.1, 1.2), True, 1.1),
+        ((0.9, 1.1, 1.2, 0.8, 1.0), False, 1.0),
+    ],
+)
+def test_duels_that_disagree_are_fought_on_and_the_middle_one_counts(
+    ratios: tuple[float, ...], is_open: bool, middle: float
+) -> None:
+    one = Decision(Problem("gatherv", 1 << 20), "native", 1, 1, 1, 1, 9, "tiny", 1, "")
+    duels = [replace(one, best_us=1 / ratio) for ratio in ratios]
+    assert forms.leave_open(duels) == is_open
+    assert 1 / forms.pick_middle(duels).best_us == pytest.approx(middle)
+
+
 def at_sizes(setting: str, *ratios: float) -> dict[Problem, Decision]:
     decisions = (
         Decision(Problem("gatherv", 4 << 6 * at), "native", 1, 1, 1, 1, 9, setting, 1 / ratio, "")

@@ -23,6 +23,9 @@ _PACED_BY_THE_LONGEST = frozenset(("allgatherv", "reduce_scatterv"))
 _LEAST_AFTER_A_LOOK = 0.95
 # The same of ours at single sizes, where one way has to serve all of them.
 _LEAST_AT_A_SIZE = 0.97
+# Duels over one size at one distance of the processors, at most: where ranks share cores, a long call may take 0.8 of
+# native's time or 1.2.
+MOST_DUELS = 5
 # A look takes as long as a call with next to no data; native pays for it where it takes this many times as long.
 _MANY_LOOKS = 20
 # Up to which block the dedicated path may use windows, other than by itself: where ranks have cores of their own, two
@@ -109,6 +112,18 @@ def leave_undecided(problems: Iterable[Problem], decisions: Mapping[Problem, Dec
     forms = list_forms([problem for problem in problems if problem in decisions and decisions[problem].calls])
     undecided = [it for it in forms if it not in decisions and it.operation not in reached]
     return [native_stays(problem, "out of time") for problem in undecided]
+
+
+def leave_open(duels: Sequence[Decision]) -> bool:
+    """Whether duels of one arm over one size, all at one distance, disagree on whether it may be ours, so that one more
+    is to tell."""
+    ratios = [_ratio(it) for it in duels]
+    return 2 <= len(ratios) < MOST_DUELS and min(ratios) < _LEAST_AT_A_SIZE <= max(ratios)
+
+
+def pick_middle(duels: Sequence[Decision]) -> Decision:
+    """Of duels at one distance; of two the less favourable."""
+    return sorted(duels, key=_ratio)[(len(duels) - 1) // 2]
 
 
 def settle_settings(duels: Mapping[str, Mapping[Problem, Decision]], margin: float) -> dict[Problem, Decision]:

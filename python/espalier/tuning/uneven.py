@@ -12,18 +12,21 @@ from functools import reduce
 from espalier.tuning.decisions import Decision, decide, less_favourable, list_hopeful, native_stays
 from espalier.tuning.distances import is_same
 from espalier.tuning.forms import (
+    MOST_DUELS,
     arm_of,
     find_challengers,
+    leave_open,
     list_settings,
     list_shorts,
     needs_a_look,
+    pick_middle,
     settle_exchanged,
     settle_settings,
     settle_shorts,
     settled_together,
     takes_any_size,
 )
-from espalier.tuning.meetings import Meeting, is_met_at, join, meetings_of, worst_ratios
+from espalier.tuning.meetings import Meeting, distances_of, is_met_at, join, meetings_of, worst_ratios
 from espalier.tuning.problems import EXCHANGED, Problem, list_forms
 from espalier.tuning.racing import LONG_US, NATIVE
 from espalier.tuning.run import Run
@@ -106,6 +109,8 @@ def _rivals(run: Run, problem: Problem) -> list[str]:
 
 def _settle_group(run: Run, group: Sequence[Problem]) -> None:
     if all(takes_any_size(run.machine, problem) for problem in group):
+        for problem in group:
+            _fight_on(run, problem)
         by_setting = {it: _worst_by_setting(run, group, it) for it in list_settings(run.machine)}
         settled = settle_settings({it: duels for it, duels in by_setting.items() if duels}, run.options.margin)
     else:
@@ -115,8 +120,21 @@ def _settle_group(run: Run, group: Sequence[Problem]) -> None:
         run.record(decision)
 
 
+def _fight_on(run: Run, problem: Problem) -> None:
+    """More duels here where two have not told whether a size may be ours."""
+    for arm in _challengers(run, problem):
+        for _ in range(MOST_DUELS):  # of which the processors may be moved in the middle
+            if leave_open(_duels_at(run.form_duels[problem], arm, run.distances.here)):
+                _note_duel(run, problem, _duel_form(run, problem, arm))
+
+
+def _duels_at(fought: Sequence[Decision], arm: str, line_ns: float) -> list[Decision]:
+    return [it for it in fought if it.best == arm and all(is_same(line_ns, met.line_ns) for met in it.met)]
+
+
 def _worst_by_setting(run: Run, group: Sequence[Problem], setting: str) -> dict[Problem, Decision]:
-    """The worst duels of the dedicated path with this setting; nothing where it has not met native at all sizes."""
+    """The duels of the dedicated path with this setting where it fares worst; nothing where it has not met native at
+    all sizes."""
     worst = {}
     for problem in group:
         arm = arm_of(run.machine, problem, setting)
@@ -124,7 +142,9 @@ def _worst_by_setting(run: Run, group: Sequence[Problem], setting: str) -> dict[
         if not duels:
             return {}
         met = tuple(replace(it, arm=setting) for it in _met(run, problem) if it.arm == arm)
-        found = reduce(less_favourable, duels)
+        places = {line_ns: _duels_at(duels, arm, line_ns) for line_ns in distances_of(met)}
+        middles = [pick_middle(at) for at in places.values() if at]
+        found = reduce(less_favourable, [*middles, *(it for it in duels if not it.met)])
         worst[problem] = replace(found, best=setting if found.best else "", met=met)
     return worst
 
