@@ -163,11 +163,11 @@ std::string reason_of(const Topology& topology, plan::Operation operation, const
   const std::string best = describe(topology, operation, ranked.front().choice);
   std::string reason = best + ": " + time_text(ranked.front().microseconds) + " estimated";
   for (const Estimated& other : ranked)
-    if (const std::string what = describe(topology, operation, other.choice); what != best)
-      return reason +
-             (is_faster(other, ranked.front()) ? "; as good here, but a worse bet on networks unknown, "
-                                               : "; next best ") +
-             what + ", " + time_text(other.microseconds);
+    if (const std::string what = describe(topology, operation, other.choice); what != best) {
+      const std::string time = time_text(other.microseconds);
+      if (!is_faster(other, ranked.front())) return reason + "; next best " + what + ", " + time;
+      return reason + "; " + what + ", " + time + ", is a worse bet on unknown networks";
+    }
   return reason + "; there is no other way";
 }
 

@@ -170,6 +170,14 @@ def test_check_finds_rows_that_never_fire_entries_that_lose_and_broken_guideline
     assert any("scan is monotone" in remark for remark in facts["remarks"])
 
 
+def test_show_and_check_take_the_table_in_force(command: Command, write, mpich: None, monkeypatch) -> None:
+    monkeypatch.setenv("ESPALIER_TABLE", str(write("table.json", decided("broadcast", 4, "tiny"))))
+    assert "broadcast" in command("table", "show").out
+    assert command("table", "check").code == 0
+    monkeypatch.setenv("ESPALIER_TABLE", "off")
+    assert "jobs load no table here" in command("table", "show").err
+
+
 def test_check_lets_an_uneven_form_lose_a_little_at_a_size(command: Command, write, mpich: None) -> None:
     path = write("table.json", decided("gatherv", 64, "tiny"))
     table = json.loads(path.read_text())

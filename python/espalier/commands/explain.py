@@ -283,7 +283,7 @@ def _step_facts(step: Any) -> dict[str, Any]:
 def _print(core: Any, it: Explanation, shown: list[int]) -> None:
     sizes = [len(list(group)) for _, group in groupby(sorted(it.node_of))]
     machine = f"{len(it.node_of)} ranks on {len(sizes)} node{'s' * (len(sizes) > 1)}"
-    if len(sizes) <= _MOST_NODES_SHOWN:
+    if len(set(sizes)) > 1 and len(sizes) <= _MOST_NODES_SHOWN:
         machine += f" ({', '.join(str(size) for size in sizes)})"
     what = it.operation if it.operation == "barrier" else f"{it.operation} of {format_bytes(it.bytes)}"
     console.out.print(f"[bold]{what}[/] on {machine}, root {it.root}")

@@ -12,9 +12,11 @@ from rich.table import Table
 
 from espalier import console
 from espalier.core import load_core
+from espalier.errors import UserError
 from espalier.mpis import find_default_mpi, read_library_version, select_mpi
 from espalier.tuning.distances import describe
 from espalier.tuning.guidelines import Violation, check_guidelines
+from espalier.tuning.lookup import table_in_force
 from espalier.tuning.problems import FORMS, Problem
 from espalier.tuning.racing import NATIVE
 from espalier.tuning.table import MPI, TableFile, distances_in, read_table
@@ -22,14 +24,16 @@ from espalier.units import format_bytes
 
 app = typer.Typer(no_args_is_help=True, help="Tuned tables: show, diff, check.")
 
+_DEFAULT = "Default: the one that jobs load here."
+
 
 @app.command()
 def show(
-    path: Annotated[Path, typer.Argument(metavar="FILE")],
+    path: Annotated[Path | None, typer.Argument(metavar="[FILE]", help=_DEFAULT)] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Print a table: for whom it was made, and each row with what was measured."""
-    file = read_table(load_core(), path)
+    file = _read(load_core(), path)
     if json:
         console.print_json(file.raw)
         return
@@ -70,13 +74,13 @@ def diff(
 
 @app.command()
 def check(
-    path: Annotated[Path, typer.Argument(metavar="FILE")],
+    path: Annotated[Path | None, typer.Argument(metavar="[FILE]", help=_DEFAULT)] = None,
     mpi: Annotated[str | None, typer.Option(help="The MPI it is to serve. Default: the one that `tune` takes.")] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Say whether a table can be used on this machine with this MPI, and what is odd about it. Exit code 1 if not."""
     core = load_core()
-    file = read_table(core, path)
+    file = _read(core, path)
     chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
     here = core.probe_signature(read_library_version(chosen.library))
     foreign = [reason] if (reason := core.why_foreign(file.core.signature, here)) else []
@@ -97,6 +101,14 @@ def check(
         if not foreign + faults:
             console.out.print(f"[green]usable[/] on this machine with {escape(here.mpi)}: {len(file.core.rows)} rows")
     raise typer.Exit(1 if foreign + faults else 0)
+
+
+def _read(core: Any, path: Path | None) -> TableFile:
+    """A named table, else the one in force."""
+    path = path or table_in_force(core)
+    if path is None:
+        raise UserError("jobs load no table here", "make one with espalier tune, or name a FILE")
+    return read_table(core, path)
 
 
 def _tell(lines: Sequence[tuple[str, str]]) -> None:

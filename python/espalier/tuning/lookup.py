@@ -49,7 +49,7 @@ def consult_table(core: Any, topology: Any, operation: str, size: int, named: Pa
     None without a table or without a matching row. A table that a job would refuse because it is another machine's is
     passed over with a remark, unless it is named. Raises UserError when a named table cannot be read.
     """
-    path = named or _table_in_force(core)
+    path = named or table_in_force(core)
     if path is None:
         return None
     try:
@@ -69,7 +69,8 @@ def consult_table(core: Any, topology: Any, operation: str, size: int, named: Pa
     return None if row is None else _verdict(file, row)
 
 
-def _table_in_force(core: Any) -> Path | None:
+def table_in_force(core: Any) -> Path | None:
+    """The table that jobs load here; None where there is none."""
     path = core.probe_table_path(os.environ.get("ESPALIER_TABLE", ""))
     return Path(path) if path else None
 

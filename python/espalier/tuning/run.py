@@ -82,6 +82,7 @@ class Run:
         self._start = start
         self._begin = time.monotonic()
         self._deadline = deadline
+        self.result.others = Others(deadline - self._begin)
         self._worker: Worker | None = None
         self._losses = 0
         for entry in journal.entries:
