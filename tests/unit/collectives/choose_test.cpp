@@ -6,8 +6,10 @@
 
 #include <chrono>
 
+#include "collectives/build.hpp"
 #include "collectives/estimate.hpp"
 #include "collectives/registry.hpp"
+#include "cost/estimate.hpp"
 #include "placements.hpp"
 
 namespace espalier::collectives {
@@ -129,6 +131,23 @@ TEST(Choose, TakesARingForALongAllgatherThatDoublingBringsNoFurther) {
   };
   EXPECT_EQ(between(4, 1 << 20), Between::ring) << "0.98 of MPICH's own, doubling 0.93";
   EXPECT_EQ(between(4, 4 << 10), Between::recursive_doubling) << "fewer rounds";
+}
+
+TEST(Choose, LetsRanksThatAreDealtToNodesOneByOneExchangeTheirOwnLongBlocks) {
+  const Problem problem = make_problem(static_cast<int>(Operation::allgather), 64 << 10);
+  for (const int nodes : {2, 3, 7, 16}) {
+    const auto played = [&](testing::Mapping mapping) {
+      const Topology topology = testing::place(nodes, 8, mapping);
+      return cost::estimate_time(build_plan(topology, problem, choose(topology, problem)), {}).total;
+    };
+    EXPECT_LT(played(testing::Mapping::cyclic), 1.2 * played(testing::Mapping::blocks))
+        << nodes << ": nobody puts other ranks' blocks in order";
+  }
+  const Topology topology = testing::place(16, 8, testing::Mapping::cyclic);
+  EXPECT_EQ(choose(topology, problem).groups, 8);
+  EXPECT_NE(choose(topology, make_problem(static_cast<int>(Operation::allgather), 64)).between,
+            Between::multi_group_lean)
+      << "so many messages, and little to put in order";
 }
 
 TEST(Choose, CutsALongAllgatherOfDifferentBlocksIntoSegments) {
