@@ -117,6 +117,15 @@ def test_native_beyond_some_size_pays_for_a_look_and_must_take_much_longer_than_
     assert [it.selection for it in settled.values()] == ["tiny", "native"]
 
 
+def test_a_look_takes_as_long_as_the_fastest_of_the_short_calls() -> None:
+    sizes = ((4, 160.0, 90.0), (64, 160.0, 70.0), (4 << 20, 1500.0, 1800.0))
+    duels = [
+        Decision(Problem("gatherv", n), "native", native, native, 1, 1, 9, "tiny", us, "") for n, native, us in sizes
+    ]
+    settled = forms.settle_any_size({it.problem: it for it in duels}, 0.05)
+    assert [it.selection for it in settled.values()] == ["tiny", "tiny", "native"]
+
+
 def test_the_dedicated_path_meets_native_with_each_window_that_matters_at_a_size() -> None:
     even = duelled("gather", 16 << 10, 2.0)
     middle = Problem("gatherv", 16 << 10)  # the largest block is half as long again

@@ -153,7 +153,7 @@ def settle_any_size(duels: Mapping[Problem, Decision], margin: float, setting: s
 
 def _may_be_ours(duels: Mapping[Problem, Decision], order: Sequence[Problem], count: int, margin: float) -> bool:
     ours, rest = [duels[problem] for problem in order[:count]], [duels[problem] for problem in order[count:]]
-    look_us = ours[0].best_us
+    look_us = min(it.best_us for it in ours)  # no less than a call of few bytes, when nothing disturbed it
     is_measured = all(it.calls and it.best_us > 0 for it in ours)
     is_look_paid = all(it.native_us >= _MANY_LOOKS * look_us for it in rest)
     return is_measured and is_look_paid and _is_won([_ratio(it) for it in ours], margin, _LEAST_AT_A_SIZE)
