@@ -71,6 +71,6 @@ double others_since_watch(void) {
 
 int is_disturbed(double others) {
   if (job.nodes > 1) return 0;
-  const double share = job.ranks > job.cores ? 0.4 * job.cores / (job.ranks + 1) : 0.25;
-  return others >= share;
+  if (job.ranks > job.cores) return others >= 0.4 * job.cores / (job.ranks + 1);
+  return others - (job.cores - job.ranks) >= 0.25;
 }

@@ -13,10 +13,10 @@ void watch_others(void);
  * of a second less than a tenth of a processor may hide, and nothing where ranks never sleep. */
 double others_since_watch(void);
 
-/* Whether times are doubtful beside so busy others. Where every rank has a core of its own, from a quarter of a
- * processor on. Where ranks share cores a little is enough: a program that never sleeps gets no more than its share
- * among them, but each time for a whole time slice, and all wait for the rank that it has interrupted. Never between
- * nodes: what a kernel does there for the job's own messages counts as others', too. */
+/* Whether times are doubtful beside so busy others. Where every rank has a core of its own, when they take a quarter of
+ * one more than ranks leave. Where ranks share cores a little is enough: a program that never sleeps gets no more than
+ * its share among them, but each time for a whole time slice, and all wait for the rank that it has interrupted. Never
+ * between nodes: what a kernel does there for the job's own messages counts as others', too. */
 int is_disturbed(double others);
 
 #endif

@@ -87,7 +87,7 @@ class Row:
     choice: str
     line_ns: float = 0.0
     others: float = 0.0  # how many processors other programs kept busy, on average
-    disturbed: int = 0  # in how many of the rounds that was too much
+    disturbed: bool = False  # whether that was too much in most rounds
 
 
 class HasDistance(Protocol):
@@ -183,7 +183,7 @@ def _condense_group(group: Sequence[Sample], mpi: str) -> Row:
         choice=group[-1].choice,
         line_ns=round(median(sample.line_ns for sample in group)),
         others=round(fmean(sample.others for sample in group), 2),
-        disturbed=sum(sample.disturbed for sample in group),
+        disturbed=2 * sum(sample.disturbed for sample in group) > len(group),
     )
 
 
