@@ -150,6 +150,18 @@ TEST(Choose, LetsRanksThatAreDealtToNodesOneByOneExchangeTheirOwnLongBlocks) {
       << "so many messages, and little to put in order";
 }
 
+TEST(Choose, LetsHalfOfALargeNodesRanksCombineALongReduceScatter) {
+  const Topology topology = testing::place(8, 64);
+  const Problem problem = make_problem(static_cast<int>(Operation::reduce_scatter), 4 << 10);
+  plan::Choice choice = choose(topology, problem);
+  EXPECT_EQ(choice.between, Between::multi_group);
+  EXPECT_EQ(choice.groups, 32);
+  const auto played = [&] { return cost::estimate_time(build_plan(topology, problem, choice), {}).total; };
+  const double chosen = played();
+  choice.groups = 8;
+  EXPECT_LT(chosen, 0.75 * played());
+}
+
 TEST(Choose, CutsALongAllgatherOfDifferentBlocksIntoSegments) {
   Problem problem = make_problem(static_cast<int>(Operation::allgather), 1 << 20);
   EXPECT_EQ(choose(make_blocks(4, 1), problem).segment, 0) << "equal blocks keep in step";
