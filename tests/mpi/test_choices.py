@@ -68,6 +68,22 @@ def test_single_copy_can_be_switched_off(get_mpi: GetMpi, tmp_path: Path) -> Non
     assert not any("single_copy" in choice for choice in choices), choices
 
 
+# Two ranks have cores of their own wherever these tests run: there both ends copy the longest.
+@pytest.mark.parametrize(("name", "ranks"), [("mpich-5", 2), ("openmpi-5", 2), ("mpich-5", 5)])
+@pytest.mark.parametrize("window", ["0", "64K"])
+def test_blocks_of_unknown_sizes_go_through_windows_as_far_as_selected(
+    window: str, name: str, ranks: int, get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi, file = get_mpi(name), tmp_path / "stats.json"
+    settings = {f"ESPALIER_CHOICE_{it}": f"tiny,window={window}" for it in ("SCATTER", "GATHER", "ALLTOALL")}
+    outcome = mpi.run(
+        [mpi.program("conformance"), "movements"], ranks, settings={**settings, "ESPALIER_STATS": str(file)}
+    )
+    assert_passed(outcome)
+    stats = read_stats(file)
+    assert all(stats[f"MPI_{it}"].choices.get("tiny") for it in ("Scatter", "Gather", "Alltoall")), stats
+
+
 @pytest.mark.parametrize("waiting", ["spin", "futex"])
 def test_ranks_wait_as_told(waiting: str, get_mpi: GetMpi, tmp_path: Path) -> None:
     mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
