@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,21 @@ def test_the_worker_checks_and_times_every_operation(mpi: Mpi) -> None:
                 assert (native.refused, auto.refused) == ("", ""), (operation, size)
                 assert all(time > 0 for time in (*native.p50, *auto.p50))
                 assert (len(native.p50), len(auto.p50)) == (2, 2)
+
+
+@pytest.fixture
+def busy_program() -> Iterator[None]:
+    """Keeps a processor busy."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    yield
+    process.kill()
+    process.wait()
+
+
+def test_the_worker_sees_other_programs(mpi: Mpi, busy_program: None) -> None:
+    with Worker(mpi, 2, {}) as worker:
+        worker.look()
+        assert worker.others >= 0.25
 
 
 def test_the_worker_forces_choices_and_refuses_what_makes_no_sense(mpi: Mpi) -> None:
@@ -74,7 +91,9 @@ def test_the_worker_draws_the_machines_curves(mpi: Mpi) -> None:
 
 def test_a_table_is_made_and_obeyed(mpi: Mpi, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "table.json"
-    tune(ops="allgather,barrier", sizes="64,64K", output=path, mpi=str(mpi.library), samples=0, curves=False, json=True)
+    # A budget: beside other tests, and on a virtual machine, the tuner would wait for minutes.
+    what = {"ops": "allgather,barrier", "sizes": "64,64K", "budget": "30s"}
+    tune(**what, output=path, mpi=str(mpi.library), samples=0, curves=False, json=True)
     decisions = json.loads(capfd.readouterr().out)["decisions"]
     assert {(it["operation"], it["bytes"]) for it in decisions} >= {
         ("barrier", 0),
