@@ -128,13 +128,20 @@ def _verdict_table(name: str, rows: Sequence[Row]) -> Iterator[str]:
     yield (
         f"Goal: {goal}. {reached}; the mean over all operations is {mean_of_all(verdicts):.2f}. "
         f"Over all operations, sizes and MPIs, each against its own native: {all_means:.2f}, "
-        f"below {NOWHERE_BELOW} in {sum(row.ratio_median < NOWHERE_BELOW for row in rows)} of {len(rows)} cases.\n"
+        f"below {NOWHERE_BELOW} in {sum(row.ratio_median < NOWHERE_BELOW for row in rows)} of {len(rows)} cases."
+        f"{_disturbance(rows)}\n"
     )
     yield "| operation | on | mean | lowest | at | harm | at | |"
     yield "|---|---|---|---|---|---|---|---|"
     for it in verdicts:
         yield "| " + " | ".join(_verdict_cells(it, rows)) + " |"
     yield ""
+
+
+def _disturbance(rows: Sequence[Row]) -> str:
+    """What other programs did meanwhile (bench/common/others.h); nothing where they did not disturb."""
+    disturbed = sum(row.disturbed for row in rows)
+    return f" Other programs were busy beside {disturbed} of them, in most rounds." if disturbed else ""
 
 
 def _verdict_cells(it: Verdict, rows: Sequence[Row]) -> list[str]:

@@ -135,6 +135,12 @@ def test_the_page_has_a_section_for_each_distance(measures_page: ModuleType) -> 
     assert "| bcast | 2.0 |" in text
 
 
+def test_the_page_says_beside_how_many_cases_other_programs_were_busy(measures_page: ModuleType) -> None:
+    quiet, busy = row("mpich 5", 4.0, 1.0), replace(row("mpich 5", 4.0, 1.0, size=256), disturbed=True)
+    assert "busy beside 1 of them" in measures_page.page({"2-ranks": [quiet, busy]}, "")
+    assert "Other programs" not in measures_page.page({"2-ranks": [quiet]}, "")
+
+
 def test_the_page_shows_each_mpi_against_its_own_native_and_marks_harm(measures_page: ModuleType) -> None:
     rows = [row("intel 2021", 3.0, 1.0), row("mpich 5", 0.8, 1.0), row("mpich 5", 2.0, 1.0, op="barrier", size=0)]
     text = measures_page.page({"2-ranks": rows}, "Measured somewhere.")
