@@ -15,7 +15,7 @@ import pytest
 
 from espalier.errors import UserError
 from espalier.libraries import find_executor
-from espalier.simulation.executor import OURS, Case, Job, execute
+from espalier.simulation.executor import OURS, Case, Job, execute, last_words
 from espalier.simulation.simulator import Request, simulate
 
 _STAR = "star:hosts=8,rate=10000,latency=0.75"
@@ -155,3 +155,10 @@ def test_other_libraries_algorithms_run_in_the_same_simulation() -> None:
 def test_what_does_not_fit_is_said() -> None:
     with pytest.raises(UserError, match="the network has 8 hosts"):
         execute(Job(_STAR, _nodes(9, 1)), OURS, [Case("broadcast", 4)], timeout=60)
+
+
+def test_a_simulation_that_gives_up_says_why_and_not_that_it_was_aborted() -> None:
+    stopped = "[host0:0:(1) 0.0] [root/CRITICAL] Error while copying x.so\nBacktrace:\n\nAborted\n"
+    assert last_words(stopped) == "Error while copying x.so"
+    assert last_words("host8 is missing\nthe network has 8 hosts\n") == "the network has 8 hosts"
+    assert last_words("") == "the simulation stopped"

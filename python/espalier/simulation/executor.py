@@ -87,9 +87,15 @@ def execute(job: Job, arm: str, cases: Sequence[Case], timeout: float | None = N
         done = run_simulation(command, environment=environment, folder=folder, timeout=timeout)
     timings = _read(cases, done.stdout)
     if len(timings) < len(cases):
-        lines = done.stderr.strip().splitlines()
-        raise UserError(lines[-1] if lines else "the simulation stopped", "see espalier simulate --help")
+        raise UserError(last_words(done.stderr), "see espalier simulate --help")
     return timings
+
+
+def last_words(complaints: str) -> str:
+    """Why a simulation gave up: SimGrid's reason where it gives one, not what the shell says of its end ("Aborted")."""
+    lines = complaints.strip().splitlines()
+    reasons = [line.partition("CRITICAL] ")[2] for line in lines if "CRITICAL] " in line]
+    return next(reversed(reasons or lines), "the simulation stopped")
 
 
 def _command(job: Job, arm: str, cases: Sequence[Case], hosts: Path) -> list[str]:
