@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 from espalier.tuning import forms
 from espalier.tuning.decisions import Decision
+from espalier.tuning.meetings import Meeting
 from espalier.tuning.problems import Problem, list_forms
 from tuning_bench import a_machine
 
@@ -86,6 +88,13 @@ def test_what_was_best_for_equal_blocks_meets_native() -> None:
     assert forms.find_challenger(a_machine(1, 1), problem, duelled("gather", 64, 2.0)) == FLAT, "none between nodes"
 
 
+def settle_alone(duels: Iterable[Decision]) -> list[str]:
+    """What is selected at each size after one duel over each."""
+    known = {it.problem: it for it in duels}
+    patient = forms.list_patient({problem: [it] for problem, it in known.items()})
+    return [it.selection for it in forms.settle_any_size(known, patient, 0.05).values()]
+
+
 @pytest.mark.parametrize(
     ("ratios", "ours"),
     [
@@ -102,19 +111,14 @@ def test_one_way_serves_all_sizes_up_to_the_last_that_it_does_no_harm_to(ratios:
         native = 100.0**at
         it = Decision(Problem("gatherv", 4 << 6 * at), "native", native, native, 1, 1, 9, "tiny", native / ratio, "")
         duels[it.problem] = it
-    selections = [it.selection for it in forms.settle_any_size(duels, 0.05).values()]
-    assert selections == ["tiny"] * ours + ["native"] * (len(ratios) - ours)
+    assert settle_alone(duels.values()) == ["tiny"] * ours + ["native"] * (len(ratios) - ours)
 
 
 def test_native_beyond_some_size_pays_for_a_look_and_must_take_much_longer_than_that() -> None:
     short = Decision(Problem("gatherv", 4), "tiny", 0.6, 0.4, 1, 1, 9, "tiny", 0.4, "")
     long = Decision(Problem("gatherv", 4096), "native", 1.6, 1.6, 1, 1, 9, "tiny", 2.0, "")
-    assert {it.selection for it in forms.settle_any_size({it.problem: it for it in (short, long)}, 0.05).values()} == {
-        "native"
-    }
-    later = replace(long, native_us=16.0, best_us=20.0)
-    settled = forms.settle_any_size({it.problem: it for it in (short, later)}, 0.05)
-    assert [it.selection for it in settled.values()] == ["tiny", "native"]
+    assert settle_alone([short, long]) == ["native", "native"]
+    assert settle_alone([short, replace(long, native_us=16.0, best_us=20.0)]) == ["tiny", "native"]
 
 
 def test_a_look_takes_as_long_as_the_fastest_of_the_short_calls() -> None:
@@ -122,8 +126,19 @@ def test_a_look_takes_as_long_as_the_fastest_of_the_short_calls() -> None:
     duels = [
         Decision(Problem("gatherv", n), "native", native, native, 1, 1, 9, "tiny", us, "") for n, native, us in sizes
     ]
-    settled = forms.settle_any_size({it.problem: it for it in duels}, 0.05)
-    assert [it.selection for it in settled.values()] == ["tiny", "tiny", "native"]
+    assert settle_alone(duels) == ["tiny", "tiny", "native"]
+
+
+def test_native_pays_for_a_look_wherever_the_processors_lie() -> None:
+    def duel(size: int, native_us: float, ours_us: float, line_ns: float) -> Decision:
+        met = (Meeting("tiny", line_ns, native_us / ours_us),)
+        return replace(Decision(Problem("alltoallv", size), "", native_us, 0, 1, 1, 9, "tiny", ours_us, ""), met=met)
+
+    short = [duel(4, 0.2, 0.07, 110.0), duel(4, 1.0, 0.35, 670.0)]
+    middle = [duel(16384, 1.2, 1.1, 115.0), duel(16384, 2.8, 3.1, 650.0)]
+    long = [duel(1 << 20, 110.0, 140.0, 115.0), duel(1 << 20, 130.0, 100.0, 650.0)]
+    fought = {it[0].problem: it for it in (short, middle, long)}
+    assert forms.list_patient(fought) == [long[0].problem], "2.8 us are many looks of 0.07, but those are 0.35 there"
 
 
 def test_the_dedicated_path_meets_native_with_each_window_that_matters_at_a_size() -> None:
@@ -178,7 +193,7 @@ def test_the_setting_that_does_the_most_sizes_does_all_of_a_form(
     usual: tuple[float, ...], windows: tuple[float, ...], selection: str
 ) -> None:
     duels = {"tiny": at_sizes("tiny", *usual), "tiny,window=32K": at_sizes("tiny,window=32K", *windows)}
-    assert {it.selection for it in forms.settle_settings(duels, 0.05).values()} == {selection}
+    assert {it.selection for it in forms.settle_settings(duels, [], 0.05).values()} == {selection}
 
 
 def test_the_dedicated_path_alone_meets_native_where_it_takes_any_size() -> None:

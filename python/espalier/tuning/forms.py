@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from espalier.tuning.candidates import Machine, choose_by_model, is_very_long, seeds
 from espalier.tuning.decisions import Decision, leave_to_native, native_stays
+from espalier.tuning.distances import is_same
 from espalier.tuning.problems import EXCHANGED, Problem, list_forms
 from espalier.tuning.racing import NATIVE
 from espalier.units import format_bytes
@@ -126,11 +127,36 @@ def pick_middle(duels: Sequence[Decision]) -> Decision:
     return sorted(duels, key=_ratio)[(len(duels) - 1) // 2]
 
 
-def settle_settings(duels: Mapping[str, Mapping[Problem, Decision]], margin: float) -> dict[Problem, Decision]:
+def settle_settings(
+    duels: Mapping[str, Mapping[Problem, Decision]], patient: Collection[Problem], margin: float
+) -> dict[Problem, Decision]:
     """Of the dedicated path's settings, by which these are the duels, the one that does most sizes; of two that do as
-    many the one that gains more on native."""
-    settled = [settle_any_size(duels[setting], margin, setting) for setting in duels]
+    many the one that gains more on native. At `patient` sizes native can pay for a look (list_patient)."""
+    settled = [settle_any_size(duels[setting], patient, margin, setting) for setting in duels]
     return max(settled, key=_gain_of)
+
+
+def list_patient(fought: Mapping[Problem, Sequence[Decision]]) -> list[Problem]:
+    """The sizes of a form, with all duels over them, at which native takes so long that a look whether blocks are that
+    long costs it next to nothing, wherever the processors lie: what is nothing far apart may be much nearby.
+
+    A look takes no less than a call of few bytes, when nothing disturbed that: the fastest call of ours.
+    """
+    looks: dict[float, float] = {}
+    for duel in [it for duels in fought.values() for it in duels if it.best_us > 0]:
+        at = _place_of(duel, looks)
+        looks[at] = min(duel.best_us, looks.get(at, duel.best_us))
+    return [
+        problem
+        for problem, duels in fought.items()
+        if all(it.native_us >= _MANY_LOOKS * looks.get(_place_of(it, looks), math.inf) for it in duels)
+    ]
+
+
+def _place_of(duel: Decision, places: Iterable[float]) -> float:
+    """Where the processors lay, as one of the places if that is the same."""
+    line_ns = duel.met[0].line_ns if duel.met else 0.0
+    return next((it for it in places if is_same(it, line_ns)), line_ns)
 
 
 def _gain_of(settled: Mapping[Problem, Decision]) -> tuple[int, float]:
@@ -138,25 +164,26 @@ def _gain_of(settled: Mapping[Problem, Decision]) -> tuple[int, float]:
     return len(ratios), math.prod(ratios)
 
 
-def settle_any_size(duels: Mapping[Problem, Decision], margin: float, setting: str = "tiny") -> dict[Problem, Decision]:
+def settle_any_size(
+    duels: Mapping[Problem, Decision], patient: Collection[Problem], margin: float, setting: str = "tiny"
+) -> dict[Problem, Decision]:
     """Of an uneven form that the dedicated path takes at any size: ours up to the largest size that allows it, which is
     all of them if may be, and native beyond.
 
     Ours has to win by the margin in geometric mean and must do no harm anywhere. Native beyond pays for a look whether
-    blocks are that long.
+    blocks are that long, which it can at `patient` sizes.
     """
     order = sorted(duels, key=lambda problem: problem.bytes)
-    count = next((count for count in range(len(order), 0, -1) if _may_be_ours(duels, order, count, margin)), 0)
+    least = next((at for at in range(len(order), 0, -1) if order[at - 1] not in patient), 0)
+    counts = range(len(order), max(least, 1) - 1, -1)
+    count = next((count for count in counts if _may_be_ours([duels[it] for it in order[:count]], margin)), 0)
     ours = {it: replace(duels[it], selection=setting, chosen_us=duels[it].best_us, note="") for it in order[:count]}
     return ours | {it: leave_to_native(duels[it], "one way serves all sizes up to some") for it in order[count:]}
 
 
-def _may_be_ours(duels: Mapping[Problem, Decision], order: Sequence[Problem], count: int, margin: float) -> bool:
-    ours, rest = [duels[problem] for problem in order[:count]], [duels[problem] for problem in order[count:]]
-    look_us = min(it.best_us for it in ours)  # no less than a call of few bytes, when nothing disturbed it
-    is_measured = all(it.calls and it.best_us > 0 for it in ours)
-    is_look_paid = all(it.native_us >= _MANY_LOOKS * look_us for it in rest)
-    return is_measured and is_look_paid and _is_won([_ratio(it) for it in ours], margin, _LEAST_AT_A_SIZE)
+def _may_be_ours(duels: Sequence[Decision], margin: float) -> bool:
+    is_measured = all(it.calls and it.best_us > 0 for it in duels)
+    return is_measured and _is_won([_ratio(it) for it in duels], margin, _LEAST_AT_A_SIZE)
 
 
 def settle_exchanged(duels: Mapping[Problem, Decision], margin: float) -> dict[Problem, Decision]:

@@ -16,6 +16,7 @@ from espalier.tuning.forms import (
     arm_of,
     find_challengers,
     leave_open,
+    list_patient,
     list_settings,
     list_shorts,
     needs_a_look,
@@ -112,7 +113,8 @@ def _settle_group(run: Run, group: Sequence[Problem]) -> None:
         for problem in group:
             _fight_on(run, problem)
         by_setting = {it: _worst_by_setting(run, group, it) for it in list_settings(run.machine)}
-        settled = settle_settings({it: duels for it, duels in by_setting.items() if duels}, run.options.margin)
+        patient = list_patient({problem: run.form_duels[problem] for problem in group})
+        settled = settle_settings({it: duels for it, duels in by_setting.items() if duels}, patient, run.options.margin)
     else:
         duels = {problem: _less_favourable_of_best(run, problem) for problem in group}
         settled = _settle_exchanged(run, duels) if group[0].operation in EXCHANGED else duels
