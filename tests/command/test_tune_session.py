@@ -227,6 +227,42 @@ def test_what_is_best_for_equal_blocks_gives_way_to_what_is_faster_for_uneven_on
     assert "single_copy" in session.result.decisions[Problem("allgatherv", 16384)].selection
 
 
+GATHERS = [Problem("gather", size) for size in (64, 16 << 10, 64 << 10)]
+
+
+def gatherv_selections(session: Session) -> list[str]:
+    return [session.result.decisions[Problem("gatherv", it.bytes)].selection for it in GATHERS]
+
+
+def test_one_window_serves_all_sizes_of_a_form_where_the_usual_one_loses_at_some(tune) -> None:
+    def time_of(operation: str, size: int, arm: str) -> float:
+        if arm == "native":
+            return 2.0
+        return 3.0 if operation == "gatherv" and arm == "tiny" and size == 16 << 10 else 1.0
+
+    worker = SimulatedWorker(time_of)
+    session = tune(worker)
+    session.run(GATHERS)
+    assert gatherv_selections(session) == ["tiny,window=32K"] * 3
+    tried = {size for operation, size, arms in worker.measured if "tiny,window=32K" in arms}
+    assert tried == {16 << 10}, "at other sizes it is the same as the usual one"
+
+
+def test_a_form_is_not_lost_by_one_duel_of_several(tune) -> None:
+    fought, rounds = 0, 7
+
+    def time_of(operation: str, size: int, arm: str) -> float:
+        nonlocal fought
+        is_long = operation == "gatherv" and size == 64 << 10 and arm == "tiny"
+        fought += is_long
+        return 2.0 if arm == "native" else 3.0 if is_long and fought <= rounds else 1.0
+
+    session = tune(SimulatedWorker(time_of))
+    session.run(GATHERS)
+    assert gatherv_selections(session) == ["tiny"] * 3
+    assert fought == 4 * rounds, "until it has won three times, of five at most"
+
+
 def test_an_interrupted_run_goes_on_where_it_stopped(tune) -> None:
     worker = SimulatedWorker(flat(native=2.0, own=1.0))
     first = tune(worker)

@@ -118,8 +118,9 @@ def leave_undecided(problems: Iterable[Problem], decisions: Mapping[Problem, Dec
 def leave_open(duels: Sequence[Decision]) -> bool:
     """Whether duels of one arm over one size, all at one distance, disagree on whether it may be ours, so that one more
     is to tell."""
-    ratios = [_ratio(it) for it in duels]
-    return 2 <= len(ratios) < MOST_DUELS and min(ratios) < _LEAST_AT_A_SIZE <= max(ratios)
+    lost = sum(_ratio(it) < _LEAST_AT_A_SIZE for it in duels)
+    won = len(duels) - lost
+    return min(won, lost) > 0 and max(won, lost) <= MOST_DUELS // 2
 
 
 def pick_middle(duels: Sequence[Decision]) -> Decision:
