@@ -154,7 +154,8 @@ def test_the_dedicated_path_meets_native_with_each_window_that_matters_at_a_size
 @pytest.mark.parametrize(
     ("ratios", "is_open", "middle"),
     [
-        ((0.9,), False, 0.9),  # a second one comes anyway
+        ((0.9,), True, 0.9),
+        ((1.1,), False, 1.1),
         ((0.9, 1.1), True, 0.9),
         ((0.9, 0.95), False, 0.9),
         ((1.1, 0.98), False, 0.98),

@@ -263,6 +263,15 @@ def test_a_form_is_not_lost_by_one_duel_of_several(tune) -> None:
     assert fought == 4 * rounds, "until it has won three times, of five at most"
 
 
+def test_sizes_that_lose_again_are_lost(tune) -> None:
+    worker = SimulatedWorker(lambda operation, size, arm: 2.0 if arm == "native" else 3.0 if size == 64 else 1.0)
+    session = tune(worker)
+    session.run(GATHERS)
+    assert gatherv_selections(session) == ["native"] * 3, "one way serves all"
+    lost = [arms for operation, size, arms in worker.measured if operation == "gatherv" and size == 64]
+    assert len(lost) == 2
+
+
 def test_an_interrupted_run_goes_on_where_it_stopped(tune) -> None:
     worker = SimulatedWorker(flat(native=2.0, own=1.0))
     first = tune(worker)

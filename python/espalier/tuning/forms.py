@@ -27,6 +27,8 @@ _LEAST_AT_A_SIZE = 0.97
 # Duels over one size at one distance of the processors, at most: where ranks share cores, a long call may take 0.8 of
 # native's time or 1.2.
 MOST_DUELS = 5
+# Sizes of one form that may be lost by accident; where more are, they are lost.
+MOST_IN_DOUBT = 3
 # A look takes as long as a call with next to no data; native pays for it where it takes this many times as long.
 _MANY_LOOKS = 20
 # Up to which block the dedicated path may use windows, other than by itself: where ranks have cores of their own, two
@@ -116,11 +118,11 @@ def leave_undecided(problems: Iterable[Problem], decisions: Mapping[Problem, Dec
 
 
 def leave_open(duels: Sequence[Decision]) -> bool:
-    """Whether duels of one arm over one size, all at one distance, disagree on whether it may be ours, so that one more
-    is to tell."""
+    """Whether duels of one arm over one size, all at one distance, do not tell yet whether it may be ours: they
+    disagree, or the only one was lost, which may be an accident."""
     lost = sum(_ratio(it) < _LEAST_AT_A_SIZE for it in duels)
     won = len(duels) - lost
-    return min(won, lost) > 0 and max(won, lost) <= MOST_DUELS // 2
+    return (min(won, lost) > 0 or (won, lost) == (0, 1)) and max(won, lost) <= MOST_DUELS // 2
 
 
 def pick_middle(duels: Sequence[Decision]) -> Decision:

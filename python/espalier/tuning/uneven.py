@@ -13,6 +13,7 @@ from espalier.tuning.decisions import Decision, decide, less_favourable, list_ho
 from espalier.tuning.distances import is_same
 from espalier.tuning.forms import (
     MOST_DUELS,
+    MOST_IN_DOUBT,
     arm_of,
     find_challengers,
     leave_open,
@@ -109,9 +110,13 @@ def _rivals(run: Run, problem: Problem) -> list[str]:
 
 
 def _settle_group(run: Run, group: Sequence[Problem]) -> None:
+    _settle(run, group)
+    if all(takes_any_size(run.machine, problem) for problem in group) and _fight_on(run, group):
+        _settle(run, group)
+
+
+def _settle(run: Run, group: Sequence[Problem]) -> None:
     if all(takes_any_size(run.machine, problem) for problem in group):
-        for problem in group:
-            _fight_on(run, problem)
         by_setting = {it: _worst_by_setting(run, group, it) for it in list_settings(run.machine)}
         patient = list_patient({problem: run.form_duels[problem] for problem in group})
         settled = settle_settings({it: duels for it, duels in by_setting.items() if duels}, patient, run.options.margin)
@@ -122,12 +127,21 @@ def _settle_group(run: Run, group: Sequence[Problem]) -> None:
         run.record(decision)
 
 
-def _fight_on(run: Run, problem: Problem) -> None:
-    """More duels here where two have not told whether a size may be ours."""
-    for arm in _challengers(run, problem):
-        for _ in range(MOST_DUELS):  # of which the processors may be moved in the middle
-            if leave_open(_duels_at(run.form_duels[problem], arm, run.distances.here)):
+def _fight_on(run: Run, group: Sequence[Problem]) -> bool:
+    """More duels here where those that were fought have not told whether a size may be ours. Whether there were any."""
+    doubts = [(it, arm) for it in group for arm in _challengers(run, it) if _is_open(run, it, arm)]
+    if len({problem for problem, _ in doubts}) > MOST_IN_DOUBT:
+        return False
+    for problem, arm in doubts:
+        for _ in range(MOST_DUELS):  # in the middle of which the processors may be moved
+            if _is_open(run, problem, arm):
                 _note_duel(run, problem, _duel_form(run, problem, arm))
+    return bool(doubts)
+
+
+def _is_open(run: Run, problem: Problem, arm: str) -> bool:
+    is_long = any(it.native_us >= LONG_US for it in run.form_duels[problem])
+    return not is_long and leave_open(_duels_at(run.form_duels[problem], arm, run.distances.here))
 
 
 def _duels_at(fought: Sequence[Decision], arm: str, line_ns: float) -> list[Decision]:
