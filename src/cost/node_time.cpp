@@ -7,11 +7,12 @@ namespace espalier::cost {
 namespace {
 
 /// As src/smp has them: the least share that a writer pushes, by rank of the node, the most that a rank folds at once
-/// under single copy, the least slice that is worth handing round, the least that all ranks together pull rather than a
-/// leader alone.
+/// under single copy, the least slice that is worth handing round, unless all ranks together have so much to combine,
+/// and the least that they pull together rather than a leader alone.
 constexpr double least_pushed_per_rank = 8 << 10;
 constexpr double single_copy_slice = 128 << 10;
 constexpr double least_slice = 4 << 10;
+constexpr double least_shared_sum = 256 << 10;
 constexpr double least_shared_pull = 160 << 10;
 
 }  // namespace
@@ -183,7 +184,8 @@ double NodeTime::reduce(double bytes, bool for_all) const {
 
 double NodeTime::reduce_through_cells(double bytes, bool for_all) const {
   const Pieces pieces = cut(bytes, cell_);
-  const bool is_sliced = for_all || pieces.bytes >= least_slice * ranks_;
+  const bool is_much = !is_oversubscribed_ && pieces.bytes * ranks_ >= least_shared_sum;
+  const bool is_sliced = for_all || is_much || pieces.bytes >= least_slice * ranks_;
   if (!is_sliced) return pipeline(pieces, put(pieces.bytes), fold(pieces.bytes), 1);
   const double slice = pieces.bytes / ranks_;
   const double stage = put(pieces.bytes - slice), folded = fold(slice) + (for_all ? put(slice) : 0);

@@ -13,8 +13,11 @@ namespace {
 /// µs of a system call are a tenth of the copying.
 constexpr Bytes single_copy_slice = 128 << 10;
 
-/// Below this, handing slices around costs a leader more than folding everything itself.
+/// Below this, handing slices around costs a leader more than folding everything itself; unless so much comes together
+/// that many ranks, each on a core of its own, are faster however short their slices (2 nodes of 64 ranks, 256K: the
+/// leader of each alone 1.43 ms, all ranks 0.26; simulated).
 constexpr Bytes least_slice = 4 << 10;
+constexpr Bytes least_shared_sum = 256 << 10;
 
 /// The same under single copy, where results are pushed, a stage of its own: of all ranks' vectors together. Two ranks,
 /// the leader alone / both, in us: 32K 2.6 / 4.8, 64K 4.5 / 5.5, 96K 7.0 / 6.6, 128K 9.5 / 7.7.
@@ -97,7 +100,9 @@ bool NodeReduction::is_shared_by(int rank, const Piece& piece) const { return sl
 bool NodeReduction::is_for_leader_alone(const Piece& piece) const {
   const auto count = static_cast<Bytes>(builder_.node_size());
   if (leader_ == everyone) return false;
-  return is_single_copy_ ? piece.bytes * count < least_shared_pull : piece.bytes < least_slice * count;
+  if (is_single_copy_) return piece.bytes * count < least_shared_pull;
+  const bool have_cores = !builder_.topology().capabilities().oversubscribed;
+  return piece.bytes < least_slice * count && !(have_cores && piece.bytes * count >= least_shared_sum);
 }
 
 /// The part of a piece that a rank folds, as a stretch of the piece.

@@ -6,6 +6,8 @@ what a program could put together from others.
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from espalier import _core
@@ -18,10 +20,11 @@ TOLERATED = 1.5
 # Those that fail by more, by how much at most, and what is missing.
 OPEN = {
     "allgather ≤ alltoall": 1.9,  # of few nodes' single ranks, who copy their own block before they send it
-    "reduce ≤ allreduce": 1.75,  # of long vectors: an allreduce's masters fold slices of what their nodes have
-    "reduce ≤ reduce_scatter + gather": 1.7,  # the same
-    "reduce_scatter ≤ allreduce": 1.55,  # of short blocks that lie apart: they are put in order rank by rank
-    "scatter ≤ broadcast": 1.75,  # the same
+    "reduce ≤ allreduce": 1.75,  # of long vectors on small nodes: an allreduce's masters fold slices of what there is
+    "reduce ≤ reduce_scatter + gather": 1.75,  # the same
+    "reduce_scatter ≤ allreduce": 1.95,  # of blocks that lie apart: they are put in order rank by rank
+    "reduce_scatter ≤ reduce + scatter": 1.95,  # on the largest nodes, of blocks that take more than one cell
+    "scatter ≤ broadcast": 2.45,  # of short blocks that lie apart, rank by rank, too
 }
 
 
@@ -41,8 +44,7 @@ def times(topology: _core.Topology) -> dict[Problem, float]:
 
 
 @pytest.mark.parametrize("mapping", ["blocks", "cyclic"])
-@pytest.mark.parametrize("on_node", [1, 4, 8])
-@pytest.mark.parametrize("nodes", [2, 3, 8, 16, 64])
+@pytest.mark.parametrize(("nodes", "on_node"), [*product([2, 3, 8, 16, 64], [1, 4, 8, 16]), (2, 64), (8, 64)])
 def test_no_choice_takes_much_longer_than_what_others_put_together_do(nodes: int, on_node: int, mapping: str) -> None:
     found = check_guidelines(times(place(nodes, on_node, mapping)), nodes * on_node)
     assert [str(it) for it in found if it.us > OPEN.get(it.rule, TOLERATED) * it.limit_us] == []

@@ -150,9 +150,9 @@ TEST(Choose, LetsRanksThatAreDealtToNodesOneByOneExchangeTheirOwnLongBlocks) {
       << "so many messages, and little to put in order";
 }
 
-TEST(Choose, LetsHalfOfALargeNodesRanksCombineALongReduceScatter) {
+TEST(Choose, LetsHalfOfALargeNodesRanksCombineAReduceScatter) {
   const Topology topology = testing::place(8, 64);
-  const Problem problem = make_problem(static_cast<int>(Operation::reduce_scatter), 4 << 10);
+  const Problem problem = make_problem(static_cast<int>(Operation::reduce_scatter), 512);
   plan::Choice choice = choose(topology, problem);
   EXPECT_EQ(choice.between, Between::multi_group);
   EXPECT_EQ(choice.groups, 32);
@@ -160,6 +160,15 @@ TEST(Choose, LetsHalfOfALargeNodesRanksCombineALongReduceScatter) {
   const double chosen = played();
   choice.groups = 8;
   EXPECT_LT(chosen, 0.75 * played());
+}
+
+TEST(Choose, LetsAllRanksOfALargeNodeFoldWhatTheirLeaderPassesOn) {
+  const Topology topology = testing::place(2, 64);
+  const auto played = [&](Operation operation) {
+    const Problem problem = make_problem(static_cast<int>(operation), 256 << 10);
+    return cost::estimate_time(build_plan(topology, problem, choose(topology, problem)), {}).total;
+  };
+  EXPECT_LT(played(Operation::reduce), 2 * played(Operation::allreduce));
 }
 
 TEST(Choose, CutsALongAllgatherOfDifferentBlocksIntoSegments) {
