@@ -16,6 +16,13 @@ from espalier.errors import UserError
 from espalier.tuning.problems import REDUCTIONS
 from espalier.units import approximate_bytes, parse_bytes
 
+# What else a tuned table may select.
+_OTHERS = (
+    "Besides these, tables select native, the MPI's own, and tiny: short messages on one node, done without a plan. "
+    "Scatterv, gatherv and alltoallv go that way on one node whatever their sizes; tiny,window=32K: blocks up to that "
+    "through shared memory, longer ones by single copy."
+)
+
 
 def algorithms(
     operation: Annotated[str | None, typer.Argument(metavar="[OP]", help="Only those of this operation.")] = None,
@@ -44,6 +51,7 @@ def algorithms(
         return
     for name, group in groupby(entries, key=lambda entry: entry["operation"]):
         console.out.print(_table(name, list(group)))
+    console.out.print(_OTHERS, style="dim")
 
 
 def describe(entry: Any) -> dict[str, Any]:
