@@ -42,6 +42,7 @@ std::vector<int> order_distances(int nodes, int bundled, const Choice& choice) {
 
 /// Groups that one rank speaks for, where a node has fewer ranks.
 int most_turns(const Topology& topology, int groups) {
+  if (groups == 1) return 1;
   int least = groups;
   for (int node = 0; node < topology.nodes(); ++node) least = std::min(least, topology.size_of(NodeId(node)));
   return (groups + least - 1) / least;
@@ -75,6 +76,20 @@ Bytes most_of_counted(const Topology& topology, const Problem& problem, const Ch
   return most;
 }
 
+/// The least number from `first` to `last` that does, where all above one that does do, too; 0 if none does.
+template <class Does>
+int least_that(const Does& does, int first, int last) {
+  if (first > last || !does(last)) return 0;
+  while (first < last) {
+    const int middle = first + (last - first) / 2;
+    if (does(middle))
+      last = middle;
+    else
+      first = middle + 1;
+  }
+  return first;
+}
+
 }  // namespace
 
 int count_batches(const Topology& topology, const Problem& problem, const Choice& choice) {
@@ -82,11 +97,15 @@ int count_batches(const Topology& topology, const Problem& problem, const Choice
   const bool is_counted = !problem.counts.empty();
   const int groups = groups_of(choice);
   const Dealing dealing{groups, bundled_nodes(topology, problem, choice), most_turns(topology, groups)};
-  for (int batches = 1; batches <= runs_of(topology.nodes()); batches += is_counted ? batches : 1) {
+  const auto fits = [&](int batches) {
     const Bytes most = is_counted ? most_of_counted(topology, problem, choice, batches)
                                   : most_of_equal(topology, problem, dealing, batches);
-    if (most <= (batches == 1 ? room : room / 2)) return batches;
-  }
+    return most <= (batches == 1 ? room : room / 2);
+  };
+  const int runs = runs_of(topology.nodes());
+  if (!is_counted) return fits(1) ? 1 : least_that(fits, 2, runs);
+  for (int batches = 1; batches <= runs; batches *= 2)
+    if (fits(batches)) return batches;
   return 0;
 }
 

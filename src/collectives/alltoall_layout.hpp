@@ -13,7 +13,7 @@ namespace espalier::collectives {
 
 /// How many batches the other nodes are dealt into so that what a rank's cells must hold at once fits them: one when
 /// all of it does, else as many as make each fit half of the cells; 0 when no number does. Every rank finds the same.
-/// O(batches), with counts O(ranks²) for each number tried.
+/// O(log nodes), with counts O(ranks²) for each number tried.
 int count_batches(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
 
 /// Whether leaders lay a message out by target, and not by source as they fetch it: then a target takes one stretch of

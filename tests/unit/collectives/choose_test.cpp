@@ -4,13 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "collectives/build.hpp"
 #include "collectives/estimate.hpp"
 #include "collectives/registry.hpp"
 #include "cost/estimate.hpp"
 #include "placements.hpp"
+#include "shortest.hpp"
 
 namespace espalier::collectives {
 namespace {
@@ -331,18 +330,14 @@ TEST(Choose, WantsGroupsWhereOneConnectionDoesNotFillTheLink) {
   EXPECT_GT(choice.groups * (choice.exchange == plan::Exchange::direct ? 3 : 1), 1) << to_string(choice);
 }
 
-TEST(Choose, TakesMicrosecondsAtAnySize) {
-  const Topology topology = make_blocks(4096, 16);
+TEST(Choose, TakesFarFromAsManyTimesAsLongAsThereAreNodes) {
+  const Topology some = make_blocks(64, 16), many = make_blocks(4096, 16);
   for (int operation = 0; operation < plan::operation_count; ++operation) {
     const Problem problem = make_problem(operation, 64 << 10);
-    double least = 1e9;
-    for (int i = 0; i < 20; ++i) {
-      const auto begin = std::chrono::steady_clock::now();
-      choose(topology, problem);
-      const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
-      least = std::min(least, took.count());
-    }
-    EXPECT_LT(least, 100) << name(problem.operation);
+    const auto time_of = [&](const Topology& topology) {
+      return testing::shortest_us([&] { choose(topology, problem); });
+    };
+    EXPECT_LT(time_of(many), 32 * time_of(some)) << name(problem.operation) << ": of 64 times as many nodes";
   }
 }
 
