@@ -82,6 +82,25 @@ plan::Plan read_plan(const json& request, const topology::Topology& topology, co
                                                    : build_condensed(topology, problem, choice, parameters);
 }
 
+/// From so many messages on SimGrid takes minutes.
+constexpr std::size_t many_messages = 16384;
+
+std::size_t count_messages(const plan::Plan& plan) {
+  std::size_t messages = 0;
+  for (const plan::Program& program : plan.programs)
+    for (const plan::Step& step : program.steps) messages += step.op() == plan::Op::send;
+  return messages;
+}
+
+/// Who shares the links: SimGrid, or where that takes too long our own solver of the same model.
+std::string read_solver(const json& request, const plan::Plan& plan) {
+  const std::string solver = request.value("solver", "auto");
+  if (solver == "auto") return count_messages(plan) < many_messages ? "simgrid" : "fluid";
+  if (solver != "simgrid" && solver != "simgrid_full" && solver != "fluid")
+    throw Error("unknown solver '" + solver + "': one of auto, simgrid, simgrid_full, fluid");
+  return solver;
+}
+
 json loads_of(const Network& network, const Result& result) {
   json loads = json::array();
   for (std::size_t i = 0; i < result.link_bytes.size(); ++i)
@@ -122,13 +141,16 @@ json answer(const json& request) {
   const cost::Parameters parameters = read_parameters(request);
   const plan::Plan plan = read_plan(
       request, blind.with_distances(derive_distances(*network, hosts, request.value("metric", "none"))), parameters);
+  const std::string solver = read_solver(request, plan);
   const Options options{.host_of_node = hosts,
                         .connection_rate = request.value("connection_rate", 0.0),
+                        .shares_anew = solver == "simgrid_full",
                         .keeps_spans = request.value("spans", false),
                         .keeps_flights = request.value("flights", false)};
-  const Result result = simulate(plan, *network, parameters, options);
+  const Result result = (solver == "fluid" ? simulate_fluid : simulate)(plan, *network, parameters, options);
   json reply = {{"network", network->describe()},
                 {"choice", plan::to_string(plan.choice)},
+                {"solver", solver},
                 {"microseconds", result.total},
                 {"messages", result.messages}};
   if (request.value("ends", false)) reply["ends"] = result.ends;

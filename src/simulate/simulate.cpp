@@ -162,6 +162,7 @@ Result simulate(const plan::Plan& plan, const Network& network, const cost::Para
                 const Options& options) {
   std::vector<char*> arguments;
   for (const char* argument : plain_model) arguments.push_back(const_cast<char*>(argument));
+  if (options.shares_anew) arguments.push_back(const_cast<char*>("--cfg=network/optim:Full"));
   int count = static_cast<int>(arguments.size());
   s4u::Engine engine(&count, arguments.data());
   const Platform platform(plan, network, options);

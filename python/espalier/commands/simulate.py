@@ -94,6 +94,14 @@ def simulate(
     connection_rate: Annotated[
         float, typer.Option(min=0, help="Most that one connection carries, bytes per µs; 0: no bound.")
     ] = 0,
+    solver: Annotated[
+        str,
+        typer.Option(
+            metavar="SOLVER",
+            help="Who shares the links among messages: simgrid, simgrid_full (without its shortcut), fluid (our own, "
+            "of the same model), or auto: simgrid below 16384 messages.",
+        ),
+    ] = "auto",
     gantt: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"Draw who waits for whom (SVG, up to {MOST_RANKS} ranks).")
     ] = None,
@@ -135,6 +143,7 @@ def simulate(
             placement=placement or "",
             metric="combined" if orders and metric == "none" else metric,
             connection_rate=connection_rate,
+            solver=solver,
             loads=True,
         )
         for node_of in jobs
@@ -269,6 +278,7 @@ def _as_json(request: Request, arms: list[Arm]) -> dict[str, Any]:
                 "name": arm.name,
                 "choice": arm.answer.choice,
                 "microseconds": arm.answer.microseconds,
+                "solver": arm.answer.solver,
                 "messages": arm.answer.messages,
                 "loads": [asdict(load) for load in arm.answer.loads],
             }
@@ -282,6 +292,8 @@ def _print(request: Request, arms: list[Arm], drawn: list[Path]) -> None:
     assert first is not None
     nodes = max(request.node_of) + 1
     machine = f"{len(request.node_of)} ranks, {nodes} nodes; {escape(first.network)}"
+    if first.solver == "fluid":
+        machine += "; links shared by our own solver"
     console.out.print(f"[bold]{request.operation} of {format_bytes(request.bytes)}[/] on {machine}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("", "time", "against the first", "messages", "choice"):

@@ -37,6 +37,7 @@ class Request:
     placement: str = ""  # block, racks:K, random:SEED, scattered:SEED (src/simulate/placement.hpp)
     metric: str = "none"  # none, latency, speed, combined
     connection_rate: float = 0  # of one connection at most; 0: as fast as its links
+    solver: str = ""  # simgrid, simgrid_full, fluid (src/simulate/fluid.hpp); empty: simgrid below 16 384 messages
     parameters: dict[str, Any] = field(default_factory=dict)  # of cost::Parameters, by name
     ends: bool = False
     loads: bool = False
@@ -81,6 +82,7 @@ class Answer:
 
     network: str
     choice: str
+    solver: str  # who shared the links: simgrid, simgrid_full, fluid
     microseconds: float
     messages: int
     ends: list[float]
@@ -116,6 +118,7 @@ def _read(reply: dict[str, Any]) -> Answer:
     return Answer(
         network=reply["network"],
         choice=reply["choice"],
+        solver=reply["solver"],
         microseconds=total,
         messages=reply["messages"],
         ends=reply.get("ends", []),

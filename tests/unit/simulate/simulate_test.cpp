@@ -73,5 +73,27 @@ TEST(Simulate, HostsThatAreNotThereAreRefused) {
   EXPECT_THROW(simulate(plan, *make_star(2, {}), {}), Error);
 }
 
+TEST(Simulate, OurOwnSolverAgreesWithSimGridWhereLinksAreShared) {
+  std::vector<int> node_of;
+  for (int rank = 0; rank < 64; ++rank) node_of.push_back(rank / 4);
+  const plan::Plan plan = plan_of(node_of, Operation::alltoall, 16 << 10, "pairwise");
+  const auto network = parse_network("three_level:pods=2,leaves=2,down=4,spines=2,oversubscription=2");
+  const Result simgrid = simulate(plan, *network, {}), own = simulate_fluid(plan, *network, {});
+  EXPECT_EQ(own.messages, simgrid.messages);
+  EXPECT_EQ(own.link_bytes, simgrid.link_bytes);
+  for (std::size_t rank = 0; rank < own.ends.size(); ++rank)
+    EXPECT_NEAR(own.ends[rank], simgrid.ends[rank], 1e-3 * simgrid.total);
+}
+
+TEST(Simulate, OurOwnSolverPlaysOneAfterTheOther) {
+  const plan::Plan plan = plan_of({0, 0, 1, 1, 2, 2}, Operation::allgather, 4096, "ring");
+  const Options all{.keeps_spans = true, .keeps_flights = true};
+  const auto network = parse_network("star:hosts=3");
+  const Result once = simulate_fluid(plan, *network, {}, all), again = simulate_fluid(plan, *network, {}, all);
+  EXPECT_EQ(once.total, again.total);
+  EXPECT_EQ(once.flights.size(), once.messages);
+  EXPECT_EQ(once.spans.size(), again.spans.size());
+}
+
 }  // namespace
 }  // namespace espalier::simulate

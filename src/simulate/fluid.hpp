@@ -1,0 +1,98 @@
+#pragma once
+// Flows that share links, as SimGrid's fluid model lets them (CM02 without corrections: Velho and Legrand, SIMUTools
+// 2009), for many more of them at once.
+//
+// SimGrid shares out anew the links of all flows that are connected by way of others whenever one begins or ends. Here
+// only what changes is looked at: a link's level is what it leaves to each of its flows (per weight), a flow moves at
+// the lowest level of its links, and a link is looked at again only when what its flows may do elsewhere has changed.
+// Levels that agree on all links are the fair shares (max-min), and no others do.
+
+#include <cstdint>
+#include <limits>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "simulate/network.hpp"
+
+namespace espalier::simulate {
+
+/// Time in microseconds, never going back. A flow waits for the latencies of its route, then moves its bytes; on a link
+/// that is not enough for all, flows are served in inverse proportion to their latencies, as in SimGrid. Shares are
+/// exact to one part in 100 000, which is SimGrid's precision, too. Deterministic. Every route has a link that is
+/// shared.
+class Fluid {
+ public:
+  static constexpr double never = std::numeric_limits<double>::infinity();
+
+  /// `connection_rate`: the most that one flow moves, in bytes per microsecond; 0: no bound.
+  explicit Fluid(const std::vector<Link>& links, double connection_rate = 0);
+
+  /// A flow begins at `now`, not before the last advance. `name` tells it apart when it ends.
+  void start(std::size_t name, std::span<const int> route, double bytes, double now);
+  /// When the next one ends its latency or its bytes; `never` when there is none.
+  double next();
+  /// Goes on to `next()`. Appends the names of those that have ended to `ended`.
+  void advance(std::vector<std::size_t>& ended);
+
+ private:
+  struct Place {
+    int link;
+    std::uint32_t index;  ///< among the link's flows
+  };
+  struct Flow {
+    std::size_t name = 0;
+    double weight = 1, most = never;  ///< bytes per microsecond at level 1; the highest level it may have
+    double left = 0, rate = 0, since = 0;
+    double end = never, alarm = never;  ///< when it ends if nothing changes; the earliest event that is queued for it
+    double level = 0;
+    bool is_moving = false, is_changed = false;
+    std::vector<Place> places;
+  };
+  struct Member {
+    int flow;
+    std::uint32_t place;  ///< of this link among the flow's
+  };
+  struct Shared {
+    double rate;
+    double load = 0;  ///< of all its flows together
+    bool is_waiting = false;
+    std::vector<Member> flows;
+  };
+  /// The lowest level among a flow's links, whose it is (-1: its own bound), and the lowest but that.
+  struct Lowest {
+    double level, second;
+    int link;
+  };
+  using Event = std::pair<double, int>;
+
+  Shared& at(const Place& place) { return links_[static_cast<std::size_t>(place.link)]; }
+  Flow& flow(int number) { return flows_[static_cast<std::size_t>(number)]; }
+  double level_at(int link) const { return level_[static_cast<std::size_t>(link)]; }
+  int take_flow();
+  void queue(int number, double when);
+  void enter(int number);
+  void leave(int number);
+  void look_at(int link);
+  void settle();
+  void share(int link);
+  double fair_level(int link);
+  void publish(int link, double level);
+  bool matters(int other, double before, double after, const Lowest& elsewhere) const;
+  Lowest find_lowest(const Flow& flow, int without) const;
+  void set_level(int number, double level);
+  void set_rate(int number);
+
+  double connection_rate_, now_ = 0;
+  std::vector<double> latency_, bound_;  ///< by link; what one flow may move there
+  std::vector<double> level_;            ///< by link; never: there is enough for all its flows
+  std::vector<Shared> links_;
+  std::vector<bool> is_shared_;
+  std::vector<Flow> flows_;
+  std::vector<int> free_, changed_;
+  std::queue<int> waiting_;  ///< links to look at
+  std::vector<std::pair<double, double>> limits_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+};
+
+}  // namespace espalier::simulate
