@@ -3,6 +3,8 @@
 // place. Who sends which to whom is in uneven_blocks.cpp.
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "execute/line_call.hpp"
 #include "execute/uneven_blocks.hpp"
@@ -48,6 +50,7 @@ class BlockCall : public LineCall {
         lines_(lines_per_block(kind, seat.ranks())),
         longest_(kind.longest),
         longest_in_window_(kind.longest_in_window),
+        longest_if_close_(kind.longest_if_close),
         root_copies_(kind.root_copies) {}
 
   std::uint32_t lines() const noexcept { return lines_; }
@@ -72,7 +75,8 @@ class BlockCall : public LineCall {
   }
 
   bool is_in_lines(Bytes bytes) const noexcept { return bytes <= bytes_in(lines_); }
-  /// Whether a block is copied straight between its ends, as those know that had all the window's room for it.
+  /// Whether a block is copied straight between its ends, as both know: where the window had all its room for it, and
+  /// whatever its sender thinks of their closeness.
   bool is_straight(Bytes bytes) const noexcept { return !is_in_lines(bytes) && bytes > longest_in_window_; }
 
   /// Whether its taker reads it out of this rank's own memory, so that it must stay there; then `part`, from its front,
@@ -82,12 +86,12 @@ class BlockCall : public LineCall {
       write_behind(line, block.bytes, block);
       return false;
     }
-    const bool fits_window = block.bytes <= std::min(longest_in_window_, window_bytes() - in_window_);
-    if (fits_window)
+    const bool is_staged = takes_window(block.bytes);
+    if (is_staged)
       stage(line, block);
     else
       write_address(line, block, part);
-    return !fits_window;
+    return !is_staged;
   }
   /// Where this rank has the block, or room for it, how long it is, and how much of it, from its front, whoever reads
   /// this is to copy.
@@ -200,16 +204,36 @@ class BlockCall : public LineCall {
     return place;
   }
 
+  /// Whether the next block goes through this rank's window. One is timed there now and then, close or not.
+  bool takes_window(Bytes bytes) noexcept {
+    if (bytes > window_bytes() - in_window_) return false;
+    if (bytes <= longest_in_window_) return true;
+    if (bytes > longest_if_close_) return false;
+    is_timed_ = closeness().is_due();
+    return is_timed_ || closeness().is_close();
+  }
+
   void stage(Line* line, const Block& block) noexcept {
     std::byte* const room = (in_window_ == 0 ? open_window() : window_of(me())) + in_window_;
     for_each_piece(block.bytes, [&](Bytes offset, Bytes part) {
-      std::memcpy(room + offset, block.data + offset, part);
+      copy_piece(room + offset, block.data + offset, part);
       if (offset == 0)
         write_place(line, block.bytes, {nullptr, in_window_});
       else
         tell_written(in_window_ + offset + part);
     });
     in_window_ = std::min(lines_for(in_window_ + block.bytes) * line_bytes, window_bytes());
+  }
+
+  /// The first piece is the one that is timed: its reader is not in the way yet.
+  void copy_piece(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
+    if (!std::exchange(is_timed_, false)) {
+      std::memcpy(into, from, bytes);
+      return;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    std::memcpy(into, from, bytes);
+    closeness().learn(bytes, std::chrono::steady_clock::now() - begin);
   }
 
   void copy_from(LocalRank owner, const Place& place, const Block& into) noexcept {
@@ -263,6 +287,8 @@ class BlockCall : public LineCall {
   std::uint32_t lines_;
   Bytes longest_;
   Bytes longest_in_window_;
+  Bytes longest_if_close_;
+  bool is_timed_ = false;  ///< the next piece
   bool root_copies_;
   Bytes in_window_ = 0;  ///< of this call, so far
   bool is_broken_ = false;

@@ -62,6 +62,7 @@ class LineCall {
 
   int ranks() const noexcept { return seat_.ranks(); }
   LocalRank me() const noexcept { return seat_.me(); }
+  Closeness& closeness() noexcept { return seat_.closeness(); }
 
   /// Where the owner's message of so many lines lies. Every rank asks once for every message of the call, read or not:
   /// that keeps the cursors together.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "execute/board.hpp"
+#include "execute/closeness.hpp"
 
 namespace espalier::execute {
 
@@ -39,6 +40,8 @@ class Seat {
   const Board& board() const { return board_; }
   LocalRank me() const { return me_; }
   int ranks() const { return board_.shape().ranks; }
+  /// Of this rank to the others.
+  Closeness& closeness() { return closeness_; }
 
   /// Begins the next call; calls are numbered from 1, in the same order on every rank.
   std::uint64_t begin_call() { return ++call_; }
@@ -126,6 +129,7 @@ class Seat {
   std::vector<std::uint64_t> seen_;
   std::vector<RingCursor> cursors_;
   std::uint64_t block_calls_[ring_blocks] = {};  ///< the call that last wrote each block of the own ring
+  Closeness closeness_;
 };
 
 }  // namespace espalier::execute

@@ -56,6 +56,8 @@ struct UnevenKind {
   /// copies, but at a time and without a call of the system, and their sender does not wait, which costs a change of
   /// processes where ranks share cores.
   Bytes longest_in_window = 0;
+  /// Blocks up to this do where their sender finds that it is close to the others (execute/closeness.hpp).
+  Bytes longest_if_close = 0;
   /// Of long blocks the root of a scatter or gather copies a part, so that all ranks have as much to copy. Where ranks
   /// share cores that gains nothing.
   bool root_copies = false;

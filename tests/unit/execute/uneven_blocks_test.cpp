@@ -152,7 +152,7 @@ class UnevenBlocks : public ::testing::TestWithParam<std::tuple<int, Operation>>
   UnevenKind kind() const { return {operation(), longest_in_lines(operation(), ranks())}; }
 
   /// Of any size; in every other call the root copies a part.
-  UnevenKind shared(int number) const { return {operation(), any_size, 0, number % 4 < 2}; }
+  UnevenKind shared(int number) const { return {operation(), any_size, 0, 0, number % 4 < 2}; }
 
   /// `each(seat, waiter, me)` on all ranks.
   template <class Each>
@@ -255,13 +255,27 @@ TEST_P(UnevenBlocks, GoThroughWindowsAsFarAsTheyFitAndOtherwiseStraight) {
   });
 }
 
+TEST_P(UnevenBlocks, ArriveWhateverTheirSendersThinkOfBeingClose) {
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    for (int number = 0; number < 400; ++number) {
+      const Call call{operation(), ranks(), number, true};
+      const Sides sides(call, me);
+      const bool is_close = (number + me) % 3 == 0;  // each has an opinion of its own
+      seat.closeness().learn(8 << 10, std::chrono::nanoseconds(is_close ? 1 : 1'000'000));
+      const UnevenKind kind{operation(), any_size, 500, 2 * call.longest(), number % 4 < 2};
+      ASSERT_EQ(run(seat, kind, sides.call_of(), waiter), UnevenOutcome::done) << "call " << number;
+      ASSERT_TRUE(sides.is_right()) << "call " << number << ", rank " << me;
+    }
+  });
+}
+
 TEST_P(UnevenBlocks, AreCopiedByBothEndsWhereTheRootDoesItsShare) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     for (int number = 0; number < 200; ++number) {
       const Call call{operation(), ranks(), number, true, 16};
       const Sides sides(call, me);
       const Bytes longest_in_window = number % 3 == 0 ? 20'000 : 0;
-      const UnevenKind kind{operation(), any_size, longest_in_window, true};
+      const UnevenKind kind{operation(), any_size, longest_in_window, 0, true};
       ASSERT_EQ(run(seat, kind, sides.call_of(), waiter), UnevenOutcome::done) << "call " << number;
       ASSERT_TRUE(sides.is_right()) << "call " << number << ", rank " << me;
     }
