@@ -11,10 +11,14 @@ int count_places(const std::vector<Halving::Circle>& circles) {
   return places;
 }
 
+/// As equal as the grain allows in each half, quarter and so on, too: where there are more places than grains, those
+/// that have none lie between the others. (At the end they made the first ones divide everything among themselves:
+/// 64 KB in eight slices among 8192 nodes took 185 us, simulated, and take 88.)
 std::vector<Bytes> cut_evenly(const smp::Grain& grain, Bytes bytes, int places) {
-  const smp::Slices slices(grain, bytes, places);
+  const auto count = static_cast<Bytes>(places);
   std::vector<Bytes> cuts;
-  for (int place = 0; place <= places; ++place) cuts.push_back(slices.begin(place));
+  for (Bytes place = 0; place <= count; ++place)
+    cuts.push_back(std::min(bytes, grain.round_up((bytes * place + count - 1) / count)));
   return cuts;
 }
 
@@ -67,11 +71,11 @@ void Halving::for_each_other(int round, Do act) const {
 void Halving::start_halving(int round) {
   const Slices kept = part_of(round, circle(round).position);
   for_each_other(round, [&](int member, Rank rank) {
-    pending_.add(sum_.recv_operand(rank, operand_at(round, member), size(kept)));
+    if (size(kept) > 0) pending_.add(sum_.recv_operand(rank, operand_at(round, member), size(kept)));
   });
   for_each_other(round, [&](int member, Rank rank) {
     const Slices given = part_of(round, member);
-    pending_.add(sum_.send(rank, begin(given), size(given)));
+    if (size(given) > 0) pending_.add(sum_.send(rank, begin(given), size(given)));
   });
 }
 
@@ -99,9 +103,11 @@ void Halving::start_doubling(int round) {
   const Slices mine = part_of(round, circle(round).position);
   for_each_other(round, [&](int member, Rank rank) {
     const Slices other = part_of(round, member);
-    pending_.add(sum_.recv_result(rank, begin(other), size(other)));
+    if (size(other) > 0) pending_.add(sum_.recv_result(rank, begin(other), size(other)));
   });
-  for_each_other(round, [&](int, Rank rank) { pending_.add(sum_.send(rank, begin(mine), size(mine))); });
+  for_each_other(round, [&](int, Rank rank) {
+    if (size(mine) > 0) pending_.add(sum_.send(rank, begin(mine), size(mine)));
+  });
 }
 
 void Halving::finish_doubling(int) { pending_.finish_all(); }

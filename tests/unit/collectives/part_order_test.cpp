@@ -132,6 +132,20 @@ TEST(PartOrder, TheClosedFormSaysWhatThePlayedPlanTakes) {
   }
 }
 
+TEST(Halving, OfFewGrainsAmongManyLeadersDividesWhatTheySend) {
+  const Problem problem{Operation::allreduce, 256, Rank(0), 4};
+  for (const auto& [text, most] :
+       {std::pair{"rabenseifner", 128u}, {"multi_group,groups=1,exchange=direct,radix=4", 64u}})
+    for (int rank = 0; rank < 128; ++rank) {
+      const plan::Choice choice = parse_choice(Operation::allreduce, text);
+      for (const plan::Step& step : build_program(make_blocks(64, 2), problem, choice, Rank(rank)).steps)
+        if (step.op() == plan::Op::send) {
+          EXPECT_LE(step.bytes(), most) << text;
+          EXPECT_GT(step.bytes(), 0u) << text << ": nothing need not be sent";
+        }
+    }
+}
+
 TEST(HalvedReduceScatter, FoldsShortBlocksOfANodeAtOnceAndLongOnesNodeByNode) {
   const Topology topology = make_blocks(8, 4);
   const auto folds = [&](Bytes bytes) {
