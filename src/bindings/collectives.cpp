@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.hpp"
 #include "bindings/bindings.hpp"
 #include "collectives/build.hpp"
 #include "collectives/choose.hpp"
@@ -41,6 +42,16 @@ plan::Plan build(const Topology& topology, std::string_view operation, Bytes byt
                  const std::vector<Bytes>& counts) {
   const Problem problem = make_problem(operation, bytes, root, element, is_commutative, counts);
   return collectives::build_plan(topology, problem, read_choice(problem.operation, choice));
+}
+
+plan::Plan build_part(const Topology& topology, std::string_view operation, Bytes bytes, int root, const Choice& choice,
+                      const std::vector<int>& ranks) {
+  std::vector<Rank> built;
+  for (const int rank : ranks) {
+    if (rank < 0 || rank >= topology.ranks()) throw Error("there is no rank " + std::to_string(rank));
+    built.push_back(Rank(rank));
+  }
+  return collectives::build_part(topology, make_problem(operation, bytes, root), choice, built);
 }
 
 std::string why_invalid(const Topology& topology, std::string_view operation, Bytes bytes, const Choice& choice,
@@ -98,6 +109,8 @@ void bind_collectives(nb::module_& module) {
   module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
              nb::arg("counts") = std::vector<Bytes>{});
+  module.def("build_part", &build_part, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
+             nb::arg("choice"), nb::arg("ranks"));
 }
 
 }  // namespace espalier::bindings

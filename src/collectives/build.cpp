@@ -33,4 +33,13 @@ plan::Plan build_plan(const topology::Topology& topology, const plan::Problem& p
   return plan;
 }
 
+plan::Plan build_part(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
+                      std::span<const Rank> ranks) {
+  plan::Plan plan{topology, problem, choice, {}};
+  plan.programs.resize(static_cast<std::size_t>(topology.ranks()));
+  for (const Rank rank : ranks)
+    plan.programs[static_cast<std::size_t>(rank.value)] = build_program(topology, problem, choice, rank);
+  return plan;
+}
+
 }  // namespace espalier::collectives

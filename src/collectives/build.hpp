@@ -1,6 +1,8 @@
 #pragma once
 // From a problem and a choice to programs. Pure and local: equal inputs give equal programs on every rank.
 
+#include <span>
+
 #include "plan/program.hpp"
 
 namespace espalier::collectives {
@@ -12,5 +14,9 @@ plan::Program build_program(const topology::Topology& topology, const plan::Prob
 
 /// The programs of all ranks, for verification and explanation.
 plan::Plan build_plan(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
+
+/// The programs of some ranks only; those of all others are empty. For looking at a job whose plan is too large.
+plan::Plan build_part(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
+                      std::span<const Rank> ranks);
 
 }  // namespace espalier::collectives

@@ -24,6 +24,7 @@ void count_step(const Step& step, Traffic& node) {
 
 void note_connection(Rank me, const Step& step, Connections& connections) {
   if (step.op() == Op::send) connections.emplace(me, step.peer());
+  if (step.op() == Op::recv) connections.emplace(step.peer(), me);
 }
 
 }  // namespace

@@ -121,7 +121,9 @@ class FakeCore:
 
     def __init__(self) -> None:
         self.violations: list[Any] = []
-        self.Topology = lambda node_of, single_copy, oversubscribed: SimpleNamespace(node_of=node_of)
+        self.Topology = lambda node_of, single_copy, oversubscribed: SimpleNamespace(
+            node_of=node_of, ranks=len(node_of)
+        )
 
     def virtual_node_of(self, spec: str, index: int, count: int) -> int:
         if spec.startswith("cyclic:"):
@@ -156,6 +158,9 @@ class FakeCore:
             traffic=lambda: [dict(TRAFFIC)] * nodes,
             longest_program=2,
         )
+
+    def build_part(self, topology: Any, operation: str, size: int, root: int, choice: Any, ranks: list[int]) -> Any:
+        return self.build(topology, operation, size, root, choice)
 
     def algorithms(self) -> list[Any]:
         facts = {"name": "broadcast_knomial", "between": "knomial", "summary": "a tree", "source": "folklore"}

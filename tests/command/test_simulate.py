@@ -95,6 +95,25 @@ def test_a_job_is_placed_on_the_hosts_of_dumps(command: Command) -> None:
     assert "nobody" in outcome.err
 
 
+@pytest.mark.parametrize("how", ["blocks", "cyclic", "random:3"])
+def test_ranks_are_mapped_to_nodes_as_asked_for(command: Command, how: str) -> None:
+    """Played and executed agree, and only ranks that are dealt out send their neighbours' blocks over the network."""
+    job = ("simulate", "allgather", "--bytes", "4K", "--ranks", "15", "--ppn", "4", "--platform", "star:hosts=4")
+    outcome = command(*job, "--algorithm", "ring", "--map", how, "--json")
+    assert outcome.code == 0, outcome.err
+    (played,) = json.loads(outcome.out)["arms"]
+    executed = command(*job, "--algorithm", "ring", "--map", how, "--execute", "--json")
+    assert executed.code == 0, executed.err
+    (arm,) = json.loads(executed.out)["arms"]
+    assert arm["microseconds"] == pytest.approx(played["microseconds"], rel=0.05)
+
+
+def test_a_map_that_does_not_exist_is_refused(command: Command) -> None:
+    outcome = command("simulate", "bcast", "--map", "spiral", "--nodes", "2")
+    assert outcome.code == 2
+    assert "one of blocks, cyclic, random:SEED" in outcome.err
+
+
 def test_several_sizes_and_numbers_of_ranks_make_one_table_and_one_drawing(command: Command, tmp_path: Path) -> None:
     picture = tmp_path / "curves.svg"
     outcome = command(

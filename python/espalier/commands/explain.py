@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -26,6 +26,12 @@ from espalier.writing import write_text
 # So many of the cost model's candidates are shown, the fastest first.
 _MOST_ESTIMATES = 5
 
+# Of a plan of more steps only one node's programs are built, and the rank's that is shown: in a second or two.
+_MOST_STEPS = 10_000_000
+
+# Of a longer program its beginning and its end are shown; --json has all of it.
+_MOST_STEPS_SHOWN = 2000
+
 # Above this many ranks a table of every node is no longer an explanation.
 _MOST_NODES_SHOWN = 32
 
@@ -40,7 +46,8 @@ class Explanation:
     node_of: list[int]
     choice: str
     reason: str
-    plan: Any
+    plan: Any  # with all programs, or those of `node` and the rank that is shown
+    is_whole: bool
     verdict: Verdict | None  # of a tuned table
     node: int  # whose accounting to show
     estimates: list[tuple[str, float]]  # choices and microseconds by the cost model, fastest first
@@ -105,13 +112,24 @@ def explain(
         verdict = None if asked else consult_table(core, topology, operation, size, table)
         if verdict is not None:
             choice, reason = _follow(core, operation, choice, verdict)
-        plan = core.build(topology, operation, size, root, choice)
+        is_whole = _is_small(core, topology, operation, size, root, choice)
+        if not is_whole and (rank == "all" or svg is not None):
+            raise UserError(
+                f"a plan of more than {_MOST_STEPS:,} steps is neither shown nor drawn whole",
+                "name one --rank, leave out --svg, or explain a smaller job",
+            )
+        seen = [*shown, *(index for index, where in enumerate(node_of) if where == node)]
+        plan = (
+            core.build(topology, operation, size, root, choice)
+            if is_whole
+            else core.build_part(topology, operation, size, root, choice, seen)
+        )
         ranked = core.rank_choices(topology, operation, size, root)[:_MOST_ESTIMATES]
         laid = LaidPlan(site, core.lay_tree(topology, operation, size, root, choice)) if site else None
     estimates = [(str(it), round(us, 3)) for it, us in ranked]
     shown_choice = "native" if verdict is not None and verdict.selection == "native" else str(choice)
     explanation = Explanation(
-        operation, size, root, node_of, shown_choice, reason, plan, verdict, node, estimates, laid
+        operation, size, root, node_of, shown_choice, reason, plan, is_whole, verdict, node, estimates, laid
     )
     if svg is not None:
         write_text(svg, draw_plan(plan, node_of, _title(explanation)))
@@ -123,6 +141,12 @@ def explain(
     if laid is not None and map_ is not None:
         laid.draw(map_, f"{operation} of {format_bytes(size)} on {fabric}: {shown_choice}")
         console.note(f"drawn in {map_}")
+
+
+def _is_small(core: Any, topology: Any, operation: str, size: int, root: int, choice: Any) -> bool:
+    """Whether all programs together fit, if they are as long as the root's."""
+    sample = core.build_part(topology, operation, size, root, choice, [root])
+    return int(sample.longest_program) * int(topology.ranks) <= _MOST_STEPS
 
 
 def place(core: Any, nodes: int, ppn: int, placement: str | None, ranks: int | None) -> list[int]:
@@ -197,7 +221,7 @@ def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
         "estimates": [{"choice": choice, "us": us} for choice, us in it.estimates],
         "table": asdict(it.verdict) if it.verdict else None,
         "algorithm": _algorithm_facts(core, it.plan),
-        "traffic": [dict(node) for node in it.plan.traffic()],
+        "traffic": [{"node": node} | counts for node, counts in _traffic(it)],
         "network": it.laid.facts() if it.laid else None,
         "accounting": {"node": it.node} | _account_facts(core.account_for(it.plan, it.node)),
         "longest_program": it.plan.longest_program,
@@ -212,6 +236,12 @@ def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
             for rank in shown
         ],
     }
+
+
+def _traffic(it: Explanation) -> list[tuple[int, dict[str, int]]]:
+    """Of every node, or of the one whose programs have been built."""
+    all_ = [(node, dict(counts)) for node, counts in enumerate(it.plan.traffic())]
+    return all_ if it.is_whole else [all_[it.node]]
 
 
 def _account_facts(account: Any) -> dict[str, Any]:
@@ -298,24 +328,38 @@ def _print(core: Any, it: Explanation, shown: list[int]) -> None:
         if it.laid.is_ordered and it.laid.is_small:
             console.out.print(it.laid.picture())
     console.out.print()
-    console.out.print(traffic_table([dict(node) for node in it.plan.traffic()]))
+    if it.is_whole:
+        console.out.print(traffic_table([counts for _, counts in _traffic(it)]))
+    else:
+        console.out.print(f"The plan is too large to count all of it: node {it.node}'s programs only (`--node`).\n")
+        console.out.print(traffic_table([counts for _, counts in _traffic(it)], first=it.node))
     console.out.print(f"\nnode {it.node}")
     for line in _account_text(core, it.plan, it.node):
         console.out.print(f"  {escape(line)}")
     programs = it.plan.programs
     for rank in shown:
         program = programs[rank]
-        table = Table(title=f"rank {rank}: {len(program.steps)} steps", title_justify="left", box=None, pad_edge=False)
-        table.add_column("step", justify="right", style="dim")
-        table.add_column("")
-        for index, step in enumerate(program.steps):
-            table.add_row(str(index), escape(str(step)))
         console.out.print()
-        console.out.print(table)
+        console.out.print(_steps_table(rank, program.steps))
 
 
-def traffic_table(traffic: list[dict[str, int]]) -> Table:
-    """One row per node and a sum; neighbouring nodes with equal numbers share a row, so that large machines fit."""
+def _steps_table(rank: int, steps: Sequence[Any]) -> Table:
+    table = Table(title=f"rank {rank}: {len(steps)} steps", title_justify="left", box=None, pad_edge=False)
+    table.add_column("step", justify="right", style="dim")
+    table.add_column("")
+    half = len(steps) if len(steps) <= _MOST_STEPS_SHOWN else _MOST_STEPS_SHOWN // 2
+    for index, step in enumerate(steps[:half]):
+        table.add_row(str(index), escape(str(step)))
+    if half < len(steps):
+        table.add_row("…", "all of them: --json")
+        for index, step in enumerate(steps[-half:], len(steps) - half):
+            table.add_row(str(index), escape(str(step)))
+    return table
+
+
+def traffic_table(traffic: list[dict[str, int]], first: int = 0) -> Table:
+    """One row per node from `first` on and a sum; neighbouring nodes with equal numbers share a row, so that large
+    machines fit."""
     table = Table(
         title="traffic per node (bytes / messages / connections)",
         title_justify="left",
@@ -325,7 +369,6 @@ def traffic_table(traffic: list[dict[str, int]]) -> Table:
     )
     for name in ("node", "sent", "received", "cells: put, get", "single copy", "steps"):
         table.add_column(name, justify="left" if name == "node" else "right")
-    first = 0
     for values, group in groupby(traffic):
         last = first + len(list(group)) - 1
         table.add_row(str(first) if first == last else f"{first}…{last}", *_traffic_cells(values))

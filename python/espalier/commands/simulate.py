@@ -69,6 +69,14 @@ def simulate(
     all_: Annotated[
         bool, typer.Option("--all", help="Also every other algorithm of the operation, knobs at their defaults.")
     ] = False,
+    map_: Annotated[
+        str,
+        typer.Option(
+            "--map",
+            metavar="HOW",
+            help="Which ranks a node has: blocks (neighbours), cyclic (dealt out one by one), random:SEED.",
+        ),
+    ] = "blocks",
     placement: Annotated[
         str | None,
         typer.Option(
@@ -125,7 +133,7 @@ def simulate(
     core = load_core()
     names = split_hosts(hosts) if hosts else []
     sizes = [parse_bytes(size) for size in bytes_.split(",")]
-    jobs = _spread(nodes, ppn, ranks, names)
+    jobs = _spread(nodes, ppn, ranks, map_, names)
     for node_of in jobs:
         if root >= len(node_of):
             raise UserError(f"--root {root}: there are only ranks 0 to {len(node_of) - 1}", "choose one of those")
@@ -161,15 +169,15 @@ def simulate(
         _play(core, requests[0], all_, orders, gantt, links, json)
 
 
-def _spread(nodes: int | None, ppn: int, ranks: str | None, names: list[str]) -> list[list[int]]:
+def _spread(nodes: int | None, ppn: int, ranks: str | None, how: str, names: list[str]) -> list[list[int]]:
     """The node of every rank, for each number of ranks that is asked for."""
     if ranks is not None and nodes is not None:
         raise UserError("--ranks and --nodes say the same", "give one of them")
     jobs = [
-        spread_ranks(count, ppn)
+        spread_ranks(count, ppn, how)
         for count in ([(nodes or len(names) or 64) * ppn] if ranks is None else parse_counts(ranks))
     ]
-    most = max(node_of[-1] for node_of in jobs) + 1
+    most = max(max(node_of) for node_of in jobs) + 1
     if names and len(names) < most:
         raise UserError(f"{most} nodes, but only {len(names)} hosts", "name more, or ask for fewer nodes or ranks")
     return jobs

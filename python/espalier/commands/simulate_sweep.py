@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -30,9 +31,20 @@ class Point:
     choice: str
 
 
-def spread_ranks(ranks: int, ppn: int) -> list[int]:
-    """The node of every rank: so many on each, and on the last one what is left."""
-    return [rank // ppn for rank in range(ranks)]
+def spread_ranks(ranks: int, ppn: int, how: str = "blocks") -> list[int]:
+    """The node of every rank: so many on each, and on the last one what is left.
+
+    `how`: "blocks", neighbours together; "cyclic", dealt out one by one; "random:SEED", as in blocks but in any order.
+    """
+    node_of = [rank // ppn for rank in range(ranks)]
+    if how == "cyclic":
+        nodes = node_of[-1] + 1
+        return [rank % nodes for rank in range(ranks)]
+    if how.startswith("random:") and how[7:].isdigit():
+        random.Random(int(how[7:])).shuffle(node_of)
+    elif how != "blocks":
+        raise UserError(f"--map {how}: no such map", "one of blocks, cyclic, random:SEED")
+    return node_of
 
 
 def play_points(requests: Sequence[Request]) -> list[Point]:

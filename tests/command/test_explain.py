@@ -1,0 +1,37 @@
+"""espalier explain of jobs whose plan does not fit: one node's programs and the closed forms."""
+
+from __future__ import annotations
+
+import json
+
+from espalier.core import load_core
+from workshop import Command
+
+
+def test_a_job_of_65536_ranks_is_explained_by_one_node(command: Command) -> None:
+    outcome = command(
+        "explain", "alltoall", "--bytes", "64", "--nodes", "8192", "--ppn", "8", "--node", "5", "--rank", "none", "--json"
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    facts = json.loads(outcome.out)
+    (traffic,) = facts["traffic"]
+    assert traffic["node"] == 5
+    assert traffic["messages_out"] == traffic["messages_in"] == traffic["connections_in"] == 8191
+    assert facts["estimates"]
+
+
+def test_what_needs_the_whole_of_it_is_refused(command: Command) -> None:
+    outcome = command("explain", "alltoall", "--bytes", "64", "--nodes", "8192", "--ppn", "8", "--rank", "all")
+    assert outcome.code == 2
+    assert "neither shown nor drawn whole" in outcome.err
+
+
+def test_a_node_alone_counts_the_same_as_in_the_whole_plan() -> None:
+    core = load_core()
+    topology = core.Topology([rank // 4 for rank in range(32)], True, False)
+    choice = core.choose(topology, "alltoall", 64, 0).choice
+    whole = core.build(topology, "alltoall", 64, 0, choice)
+    part = core.build_part(topology, "alltoall", 64, 0, choice, [8, 9, 10, 11])
+    assert dict(part.traffic()[2]) == dict(whole.traffic()[2])
+    assert part.programs[9] == whole.programs[9]
+    assert not part.programs[0].steps
