@@ -10,7 +10,8 @@ from workshop import Command
 
 def test_a_job_of_65536_ranks_is_explained_by_one_node(command: Command) -> None:
     outcome = command(
-        "explain", "alltoall", "--bytes", "64", "--nodes", "8192", "--ppn", "8", "--node", "5", "--rank", "none", "--json"
+        "explain", "alltoall", "--bytes", "64", "--nodes", "8192", "--ppn", "8", "--node", "5", "--rank", "none",
+        "--json",
     )  # fmt: skip
     assert outcome.code == 0, outcome.err
     facts = json.loads(outcome.out)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -142,6 +143,19 @@ def _command_lines(mark: str) -> list[bytes]:
             if mark.encode() in path.read_bytes().split(b"\0"):
                 found.append(path.with_name("cmdline").read_bytes())
     return found
+
+
+def test_what_a_killed_command_left_behind_the_next_simulation_removes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    left, others = tmp_path / f"espalier-simulation-{gone.stdout.strip()}-abc", tmp_path / "espalier-elsewhere"
+    for folder in (left, others):
+        folder.mkdir()
+        (folder / "espalier-executor.so_0").touch()
+    execute(Job("star:hosts=2", [0, 1]), OURS, [Case("broadcast", 64)])
+    assert list(tmp_path.iterdir()) == [others], "nor does a simulation that ends leave anything"
 
 
 def test_other_libraries_algorithms_run_in_the_same_simulation() -> None:

@@ -20,6 +20,8 @@ from espalier.simulation.process import run_simulation
 OURS = "espalier"
 SELECTORS = ("mvapich2", "ompi", "mpich", "impi")  # as SimGrid names them
 
+_FOLDER = "espalier-simulation-"  # of temporary files, and whose: the process's number
+
 _EAGER = 65537  # below this a message leaves at once: cost::Parameters::eager and what SimGrid compares it with
 _OVERHEAD = 0.4  # of a message on its sender's and its receiver's processor, µs: cost::Parameters::overhead
 # The fluid model without what was calibrated for Ethernet and TCP; nothing is timed but what the model says.
@@ -80,15 +82,24 @@ def execute(job: Job, arm: str, cases: Sequence[Case], timeout: float | None = N
 
     Raises UserError where SimGrid is missing, the job does not fit the network, or it takes too long (seconds).
     """
-    with tempfile.TemporaryDirectory(prefix="espalier-") as folder:
+    _sweep()
+    with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-") as folder:
         hosts = Path(folder) / "hosts"
         hosts.write_text("".join(f"host{node}\n" for node in job.node_of), encoding="utf-8")
-        command, environment = _command(job, arm, cases, hosts), _environment(job)
+        command, environment = _command(job, arm, cases, Path(folder)), _environment(job)
         done = run_simulation(command, environment=environment, folder=folder, timeout=timeout)
     timings = _read(cases, done.stdout)
     if len(timings) < len(cases):
         raise UserError(last_words(done.stderr), "see espalier simulate --help")
     return timings
+
+
+def _sweep() -> None:
+    """Removes what is left of simulations whose command was killed: SimGrid copies the program once for each rank."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        owner = folder.name.removeprefix(_FOLDER).partition("-")[0]
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def last_words(complaints: str) -> str:
@@ -98,7 +109,7 @@ def last_words(complaints: str) -> str:
     return next(reversed(reasons or lines), "the simulation stopped")
 
 
-def _command(job: Job, arm: str, cases: Sequence[Case], hosts: Path) -> list[str]:
+def _command(job: Job, arm: str, cases: Sequence[Case], folder: Path) -> list[str]:
     smpirun = shutil.which("smpirun")
     if smpirun is None:
         raise UserError("smpirun is missing", "install SimGrid (Debian: apt-get install libsimgrid-dev)")
@@ -111,7 +122,8 @@ def _command(job: Job, arm: str, cases: Sequence[Case], hosts: Path) -> list[str
         "-platform",
         program,
         "-hostfile",
-        str(hosts),
+        str(folder / "hosts"),
+        f"--cfg=smpi/tmpdir:{folder}",
         *(f"--cfg={name}:{value}" for name, value in config.items()),
         "--log=root.thres:error",
         program,
