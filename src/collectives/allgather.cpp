@@ -88,20 +88,24 @@ struct LeaderData {
 
 /// One message.
 struct Piece {
-  Bytes begin;
-  Bytes bytes;
+  Bytes begin = 0;
+  Bytes bytes = 0;
+
+  Bytes end() const { return begin + bytes; }
 };
 
 /// One leader's messages, rounds finished in the order in which they were started. Receives of a round are waited for
 /// at its end, sends as late as possible.
 class LeaderExchange {
  public:
-  /// Messages have `segment` bytes at most; 0 sets no bound.
-  LeaderExchange(Builder& builder, const LeaderData& data, const leaders::Speakers& speakers, Bytes segment)
+  /// Messages have `segment` bytes at most; 0 sets no bound. What lies within `in_input` is sent from there.
+  LeaderExchange(Builder& builder, const LeaderData& data, const leaders::Speakers& speakers, Bytes segment,
+                 const Piece& in_input)
       : builder_(builder),
         data_(data),
         speakers_(speakers),
         segment_(segment),
+        in_input_(in_input),
         receives_(builder),
         sends_(builder, sends_ahead) {}
 
@@ -117,7 +121,9 @@ class LeaderExchange {
   }
   void send(int to, const Piece& piece) {
     sends_.make_room();
-    sends_.add(builder_.send(leader_of(to), data_.buffer(), piece.begin, piece.bytes));
+    const bool is_input = piece.begin >= in_input_.begin && piece.end() <= in_input_.end();
+    const Buffer buffer = is_input ? Buffer::input : data_.buffer();
+    sends_.add(builder_.send(leader_of(to), buffer, piece.begin - (is_input ? in_input_.begin : 0), piece.bytes));
   }
   void finish_receive() { receives_.finish_oldest(); }
   void finish_sends() { sends_.finish_all(); }
@@ -139,31 +145,35 @@ class LeaderExchange {
   const LeaderData& data_;
   const leaders::Speakers& speakers_;
   Bytes segment_;
+  Piece in_input_;
   InFlight receives_;
   InFlight sends_;
 };
 
-using Pass = std::function<void(const Piece&)>;
+/// What a node does with its own blocks when they are under way to others, and with what has come from those.
+struct Passing {
+  std::function<void()> own;
+  std::function<void(const Piece&)> pass;
+};
 
 /// What a round brought is spread while the next one is under way.
-void run_exchange(const std::vector<Round>& rounds, LeaderExchange& exchange, bool is_leader, const Piece& own,
-                  const Pass& pass) {
+void run_exchange(const std::vector<Round>& rounds, LeaderExchange& exchange, bool is_leader, const Passing& node) {
   if (is_leader) exchange.start(rounds.front());
-  pass(own);
+  node.own();
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     const std::vector<Piece> arrivals = exchange.arrivals(rounds[i]);
     for (std::size_t k = 0; is_leader && k < arrivals.size(); ++k) exchange.finish_receive();
     if (is_leader && i + 1 < rounds.size()) exchange.start(rounds[i + 1]);
-    for (const Piece& piece : arrivals) pass(piece);
+    for (const Piece& piece : arrivals) node.pass(piece);
   }
 }
 
 /// Round a ring what arrives in one round leaves `at_once` rounds later: message by message, each as soon as it is
 /// there, and then it is spread. As many receipts stay open as a round has messages.
 void run_ring(const std::vector<Round>& rounds, std::size_t at_once, LeaderExchange& exchange, bool is_leader,
-              const Piece& own, const Pass& pass) {
+              const Passing& node) {
   if (is_leader) exchange.start(rounds.front());
-  pass(own);
+  node.own();
   for (std::size_t i = 1; is_leader && i < std::min(at_once, rounds.size()); ++i) exchange.start(rounds[i]);
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     const Round* later = i + at_once < rounds.size() ? &rounds[i + at_once] : nullptr;
@@ -175,7 +185,7 @@ void run_ring(const std::vector<Round>& rounds, std::size_t at_once, LeaderExcha
       if (is_leader && arrives) exchange.finish_receive();
       if (is_leader && k < expected.size()) exchange.expect(later->from, expected[k]);
       if (is_leader && arrives && later != nullptr) exchange.send(later->to, arrivals[k]);
-      if (arrives) pass(arrivals[k]);
+      if (arrives) node.pass(arrivals[k]);
     }
   }
 }
@@ -196,28 +206,38 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   const bool is_leader = builder.local() == leader;
   if (is_leader && data.buffer() == Buffer::scratch) builder.need_scratch(data.order.total());
   const int position = data.order.position_of(builder.node());
-  smp::collect_blocks(builder, choice, leader,
-                      smp::NodeBlocks::from(data.order.begin_of(position), topology, builder.node(), data.order),
-                      data.buffer());
+  const auto collect = [&] {
+    smp::collect_blocks(builder, choice, leader,
+                        smp::NodeBlocks::from(data.order.begin_of(position), topology, builder.node(), data.order),
+                        data.buffer());
+  };
+  // A block that also is put in order may lie where it goes: then it is collected first.
+  const bool is_sent_as_given = builder.node_size() == 1 && data.buffer() == Buffer::output;
+  if (!is_sent_as_given) collect();
 
   const bool is_late = is_spread_at_end(choice);
   smp::Spread spread(builder, choice, leader, is_late ? Buffer::output : data.buffer(),
                      is_late ? smp::Placement() : smp::Placement(data.order));
-  const bool is_ring = choice.between == Between::ring;
-  LeaderExchange exchange(builder, data, speakers, is_ring ? choice.segment : 0);
-  const Pass pass = [&](const Piece& piece) {
+  const auto pass = [&](const Piece& piece) {
     if (piece.bytes > 0 && !is_late) spread.pass(piece.begin, piece.bytes);
     if (is_leader) copy_to_rank_order(builder, data, piece);
   };
+  const Piece own{data.begin({position, 1}), data.bytes({position, 1})};
+  const auto pass_own = [&] {
+    if (is_sent_as_given) collect();
+    pass(own);
+  };
   const std::vector<Round> rounds = derive_rounds(builder, problem, choice, position, node_at);
   builder.expect_steps(rounds.size() * steps_per_round);
-  const Piece own{data.begin({position, 1}), data.bytes({position, 1})};
+  const bool is_ring = choice.between == Between::ring;
+  // The first message of a node's only rank is its own block, which need not be copied before.
+  LeaderExchange exchange(builder, data, speakers, is_ring ? choice.segment : 0, is_sent_as_given ? own : Piece{});
   // The other way round a ring begins behind the first: if both shared the link in step, what they bring would come at
   // once, and the node be idle before.
   if (is_ring)
-    run_ring(rounds, goes_both_ways(choice, topology.nodes()) ? 2 : 1, exchange, is_leader, own, pass);
+    run_ring(rounds, goes_both_ways(choice, topology.nodes()) ? 2 : 1, exchange, is_leader, {pass_own, pass});
   else
-    run_exchange(rounds, exchange, is_leader, own, pass);
+    run_exchange(rounds, exchange, is_leader, {pass_own, pass});
   if (is_late && data.order.total() > 0) spread.pass(0, data.order.total());
   if (is_leader) exchange.finish_sends();
   spread.end();

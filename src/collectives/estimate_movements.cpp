@@ -231,7 +231,9 @@ double estimate_allgather(const Scene& s) {
   if (s.nodes == 1) return s.node.exchange(s.bytes);
   if (s.choice.between == Between::gather_based) return estimate_gather_based_allgather(s);
   if (has_groups(s.choice.between)) return estimate_group_allgather(s);
-  const double begin = s.node.collect(s.bytes);
+  // A rank that is alone on its node sends its block first and copies it meanwhile.
+  const double hidden = s.on_node == 1 && !goes_far_first(s.choice) ? s.network.message(s.bytes) : 0;
+  const double begin = std::max(0.0, s.node.collect(s.bytes) - hidden);
   const NodeData data = node_data(s);
   if (s.choice.between == Between::ring) return begin + ring_time(s, data) + reorder_time(s, s.ranks);
   return begin + doubling_time(s, data);

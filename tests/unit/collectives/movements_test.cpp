@@ -85,6 +85,20 @@ int count(const plan::Program& program, Op op) {
                                         [&](const plan::Step& step) { return step.op() == op; }));
 }
 
+TEST(Allgather, OfRanksThatAreAloneOnTheirNodesSendsTheirBlocksBeforeItCopiesThem) {
+  const Topology topology = Topology::from_nodes(std::vector{0, 1, 2, 3});
+  for (const char* choice : {"ring", "recursive_doubling", "bruck"}) {
+    const Problem problem{Operation::allgather, 1000};
+    const plan::Plan plan = build_plan(topology, problem, parse_choice(problem.operation, choice));
+    const auto& steps = plan.programs[2].steps;
+    const auto first = [&](Op op) {
+      return std::find_if(steps.begin(), steps.end(), [&](const plan::Step& step) { return step.op() == op; });
+    };
+    EXPECT_EQ(first(Op::send)->buffer(), plan::Buffer::input) << choice;
+    EXPECT_LT(first(Op::send), first(Op::copy)) << choice;
+  }
+}
+
 TEST(Scatter, ReceivesStraightIntoTheCellsOfItsLeader) {
   const Topology topology = Topology::from_nodes(std::vector{0, 0, 1, 1, 1});
   const plan::Plan plan =
