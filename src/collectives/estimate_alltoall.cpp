@@ -12,12 +12,14 @@ namespace espalier::collectives {
 namespace {
 
 double estimate_pairwise(const Scene& s) {
-  const double own = s.node.swap(s.bytes) + 2 * s.elsewhere() * s.is.overhead;
+  // The first messages arrive while the last ones are sent and neighbours swap.
+  const double calls = s.elsewhere() * s.is.overhead;
+  const double own = calls + std::max(s.node.swap(s.bytes) + calls, s.is.latency + s.is.overhead);
   if (s.choice.connections == 1)
     return std::max(s.elsewhere() * (s.network.delay() + s.network.at_once(s.on_node, s.bytes)), own);
   const double count = s.on_node * s.elsewhere();  // ranks of one node can not take turns, so they cross in any case
   const double link = s.on_node == 1 ? s.network.crossing(count, s.bytes) : s.network.at_once(count, s.bytes);
-  return s.network.delay() + std::max(link, own);
+  return std::max(s.network.delay() + link, own);
 }
 
 /// The leaders of a node, and what each has to do.
@@ -58,7 +60,8 @@ struct NodeLeaders {
     const double bytes = parcels_of_one * parcel, sending = work + messages * s.is.overhead;
     const double sent =
         std::max(sending + s.network.serial(bytes), sending / messages + s.network.at_once(from_node, bytes));
-    return sent + s.is.latency + messages * s.is.overhead;
+    // All but the last messages have come when that does, or what is to be done with them takes longer.
+    return sent + std::max(s.is.latency + s.is.overhead, messages * s.is.overhead);
   }
 };
 

@@ -19,12 +19,15 @@ struct Groups {
       : count(std::min(is_single(s) ? 1 : s.choice.groups, s.on_node)),
         share(s.of_node() / count),
         blocks(static_cast<double>(s.on_node) / count),
-        is_staged(stages_data(s.is_blocked, s.problem, s.choice)),
+        is_staged(stages_data(s.is_blocked, s.problem, s.choice) && !is_in_place(s)),
         run(s.is_blocked ? share : s.bytes),
         messages(std::max(is_staged || s.is_blocked ? 1 : blocks, cuts(s))) {}
 
   static bool is_single(const Scene& s) {
     return s.choice.between == Between::single_group_ring || s.choice.between == Between::single_group_direct;
+  }
+  static bool is_in_place(const Scene& s) {
+    return s.choice.between == Between::gather_based && s.is_blocked && s.on_node == 1;
   }
   double cuts(const Scene& s) const {
     return s.choice.segment == 0 ? 1 : std::ceil(share / static_cast<double>(s.choice.segment));
@@ -154,7 +157,8 @@ double estimate_gather_based_allgather(const Scene& s) {
                      .readers = static_cast<double>(s.on_node - (groups.is_staged ? 0 : 1)),
                      .is_both = groups.is_staged};
   // A master sends its part before it takes what has come meanwhile.
-  const double came = s.network.delay() + std::max(link, s.crowding.among_all(s.nodes) * s.of_node());
+  const double carried = std::max(link, s.crowding.among_all(s.nodes) * s.of_node());
+  const double came = s.is.latency + s.is.overhead + carried;
   return share + std::max(sent, came) + received + s.node.phase(spread);
 }
 
@@ -221,8 +225,8 @@ double estimate_group_reduce_scatter(const Scene& s) {
                     .writers = static_cast<double>(count),
                     .taken = 1 / (share / s.bytes),
                     .readers = static_cast<double>(s.on_node)};
-  return std::max({s.nodes * fold, wire, carried}) + (s.nodes - 1) * s.node.combine(share) + s.node.copy(s.bytes) +
-         (count < s.on_node ? s.node.phase(shown) : 0);
+  return std::max({s.nodes * fold, wire, carried}) + (s.nodes - 1) * (s.is.overhead + s.node.combine(share)) +
+         s.node.copy(s.bytes) + (count < s.on_node ? s.node.phase(shown) : 0);
 }
 
 }  // namespace espalier::collectives

@@ -220,7 +220,10 @@ double estimate_scatter(const Scene& s) {
 double estimate_gather(const Scene& s) {
   const double own = s.node.collect(s.bytes);
   if (s.nodes == 1) return own;
-  if (s.choice.between == Between::pairwise) return std::max(own, rooted_wire_time(s));
+  // Messages of as many ranks share the root's link and arrive together.
+  if (s.choice.between == Between::pairwise)
+    return s.network.delay() + std::max(own, s.network.at_once(s.elsewhere(), s.bytes)) +
+           (s.elsewhere() - 1) * s.is.overhead;
   const bool is_relayed = s.choice.between == Between::knomial && s.nodes > 2;
   const double below = s.on_node > 1 || is_relayed ? own : 0;
   const double last = s.network.message(s.of_node() / messages_of_node(s));

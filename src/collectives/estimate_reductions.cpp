@@ -17,10 +17,12 @@ double reduce_tree_time(const Scene& s) {
   const double bytes = s.segment(), node = s.node.reduce_to_leader(bytes);
   const bool is_chain = s.choice.between == Between::chain;
   const int rounds = is_chain ? s.nodes - 1 : cost::rounds_of(s.nodes, s.choice.radix);
+  const int hops = is_chain ? rounds : cost::depth_of(s.nodes, s.choice.radix);
   const int in_round = is_chain ? 1 : std::min(s.nodes, s.choice.radix) - 1;
   const double children = is_chain ? 1 : std::min(s.nodes - 1, rounds * in_round);
   const double last = s.network.message(bytes) + s.node.combine(bytes);
-  const double way = node + rounds * (last + (in_round - 1) * std::max(s.network.serial(bytes), s.node.combine(bytes)));
+  const double another = std::max(s.network.serial(bytes), s.node.combine(bytes));
+  const double way = node + hops * last + (rounds * in_round - hops) * another;
   const double processor = node + children * s.node.combine(bytes) + s.is.overhead;
   const double forward = s.problem.is_commutative ? 0 : s.network.message(bytes);
   return way + forward + (s.segments() - 1) * std::max({processor, s.network.at_once(children, bytes), forward});
@@ -191,11 +193,13 @@ double halving_time(const Scene& s) {
   return s.segments() * (s.node.reduce_to_leader(bytes) + lend + 2 * phase + s.node.combine(share));
 }
 
-/// What a node brings for the ranks of another, combined. Stretches of ranks that follow each other are at once.
-double combine_part(const Scene& s) {
-  return s.is_blocked ? s.node.reduce_to_leader(s.of_node()) : s.on_node * s.node.reduce_to_leader(s.bytes);
+/// What a node brings for the ranks of so many others, combined. Stretches of ranks that follow each other are at once.
+double combine_parts(const Scene& s, double nodes) {
+  return s.is_blocked ? s.node.reduce_to_leader(s.of_node(), nodes)
+                      : s.node.reduce_to_leader(s.bytes, s.on_node * nodes);
 }
 
+/// Block by block, as each is folded.
 double hand_out_blocks(const Scene& s) {
   return s.on_node > 1 ? (s.on_node - 1) * s.node.put(s.bytes) + s.node.flag() + s.node.get(s.bytes) : 0;
 }
@@ -217,10 +221,11 @@ std::vector<double> halved_parts(const Scene& s) {
 double halving_scatter_time(const Scene& s) {
   const std::vector<double> longest = halved_parts(s);
   const double all = s.bytes * s.ranks, runs = s.is_blocked ? s.nodes : s.ranks;
-  const bool is_even = std::has_single_bit(static_cast<unsigned>(s.nodes)), is_short = all <= runs * short_stretch;
+  const bool is_even = std::has_single_bit(static_cast<unsigned>(s.nodes));
+  const bool is_short = all <= runs * static_cast<double>(short_stretch(s.topology));
   const double whole = s.node.reduce_to_leader(all) + runs * s.node.copy(all / runs);
-  const double parts = s.nodes * combine_part(s);
-  double time = s.node.copy(s.bytes) + hand_out_blocks(s);
+  const double parts = combine_parts(s, s.nodes);
+  double time = s.node.deal(s.bytes);
   if (is_short || !is_even)
     time += (is_short ? whole : parts) + s.network.message(longest.front());
   else
@@ -255,15 +260,13 @@ double estimate_reduce_scatter(const Scene& s) {
   if (s.nodes == 1) return s.node.reduce_blocks(s.bytes);
   if (s.choice.between == Between::rabenseifner) return halving_scatter_time(s);
   if (s.choice.between == Between::multi_group) return estimate_group_reduce_scatter(s);
-  const double own = s.node.copy(s.bytes) + hand_out_blocks(s);
   if (s.choice.between == Between::gather_reduce) return gather_reduce_time(s) + hand_out_blocks(s);
-  const double part = combine_part(s);
-  const double combined = s.nodes * part + (s.nodes - 1) * s.is.overhead;
+  const double combined = combine_parts(s, s.nodes) + (s.nodes - 1) * s.is.overhead;
   const double most = node_data(s).most;
   const double links = s.choice.connections == 1 ? (s.nodes - 1) * s.network.message(most)
                                                  : s.network.crossing(s.nodes - 1, most) + s.network.delay();
-  const double sent = part + links;
-  return std::max(combined, sent) + (s.nodes - 1) * s.node.combine(most) + own;
+  const double sent = combine_parts(s, 1) + links;
+  return std::max(combined, sent) + (s.nodes - 1) * s.node.combine(most) + s.node.deal(s.bytes);
 }
 
 double estimate_scan(const Scene& s) {

@@ -27,7 +27,7 @@ class GatherBased {
         order_(builder.topology(), problem),
         phases_(builder, choice),
         masters_(builder.topology(), problem, choice),
-        is_staged_(stages_data(builder.topology().is_blocked(), problem, choice)),
+        is_staged_(stages_data(builder.topology().is_blocked(), problem, choice) && !is_in_place()),
         master_(member(node(), node())),
         base_(builder.local() == master_ ? 0 : order_.begin_of(node())) {
     if (is_staged_) builder.need_scratch(builder.local() == master_ ? order_.total() : node_bytes(node()));
@@ -45,6 +45,8 @@ class GatherBased {
   }
 
  private:
+  /// Of a rank alone on its node, in a job placed in blocks, all that it sends and gets are runs of its result.
+  bool is_in_place() const { return builder_.topology().is_blocked() && builder_.node_size() == 1; }
   int node() const { return builder_.node().value; }
   int nodes() const { return builder_.topology().nodes(); }
   Bytes node_bytes(int node) const { return order_.begin_of(node + 1) - order_.begin_of(node); }

@@ -33,13 +33,13 @@ void NodeParts::combine(std::span<const int> nodes, Bytes to) {
   for (const Stretch& stretch : join_blocks(topology_, blocks_, nodes, to)) combine(stretch);
 }
 
-void NodeParts::hand_out(Bytes result) {
-  for (const Rank rank : topology_.ranks_on(builder_.node())) {
-    const LocalRank local = topology_.local_rank(rank);
-    if (local == leader_ && is_leader()) builder_.copy(Buffer::scratch, result, Buffer::output, 0, blocks_.bytes(rank));
-    node_.hand_out(local, {Buffer::scratch, result, blocks_.bytes(rank)}, 0);
-    result += blocks_.bytes(rank);
-  }
+void NodeParts::deal(Bytes result) {
+  std::vector<Bytes> cuts{0};
+  for (const Rank rank : topology_.ranks_on(builder_.node())) cuts.push_back(cuts.back() + blocks_.bytes(rank));
+  node_.deal({Buffer::scratch, result, cuts.back()}, cuts);
+  if (!is_leader()) return;
+  const auto own = static_cast<std::size_t>(leader_.value);
+  builder_.copy(Buffer::scratch, result + cuts[own], Buffer::output, 0, cuts[own + 1] - cuts[own]);
 }
 
 Bytes part_bytes(const topology::Topology& topology, const plan::Blocks& blocks, int node) {

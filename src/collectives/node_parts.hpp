@@ -1,6 +1,7 @@
 #pragma once
 // What a node brings to a reduce_scatter for the ranks of each node, and how its leader hands the result out.
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -21,8 +22,10 @@ struct Stretch {
 
 /// Stretches up to this on average are short: folding one takes a flag each way, about a microsecond, in which a core
 /// copies as much (64 nodes of 4 ranks, simulated, one by one / whole: blocks of 64 105 / 30 us, of 1K 168 / 91, of 2K
-/// 236 / 295).
-inline constexpr Bytes short_stretch = 4 << 10;
+/// 236 / 295), and a step for each rank of the node.
+inline Bytes short_stretch(const topology::Topology& topology) {
+  return std::max<Bytes>(4 << 10, static_cast<Bytes>(topology.largest_node()) * 512);
+}
 
 /// The blocks of the ranks of these nodes, node by node, from `to` on; those that follow each other in the vector, too,
 /// are one stretch.
@@ -43,7 +46,7 @@ class NodeParts {
   /// The same for the ranks of these nodes, node by node from `to` on.
   void combine(std::span<const int> nodes, Bytes to);
   /// The node's own part, combined over all nodes, lies at `result`: to each rank its block.
-  void hand_out(Bytes result);
+  void deal(Bytes result);
   /// Under single copy nobody may end before all have read its buffers.
   void end() { node_.end(); }
 

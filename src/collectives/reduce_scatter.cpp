@@ -68,7 +68,7 @@ class Pairwise {
     parts_.combine(std::span(&me, 1), layout_.begin(me));  // while the others are under way
     const Bytes result = layout_.operand(nodes_ - 1);
     if (parts_.is_leader()) add_parts(result);
-    parts_.hand_out(result);
+    parts_.deal(result);
     sends_.finish_all();
     parts_.end();
   }

@@ -49,12 +49,12 @@ class HalvingScatter {
       me_.lends_to >= 0 ? lend() : exchange();
     else if (!has_all())
       combine(kept());
-    parts_.hand_out(result());
+    parts_.deal(result());
     parts_.end();
   }
 
  private:
-  bool is_short() const { return end() <= short_stretch * stretches_.size(); }
+  bool is_short() const { return end() <= short_stretch(builder_.topology()) * stretches_.size(); }
   /// Whether the whole vector is combined before the first message.
   bool has_all() const { return is_short() || me_.lends_to >= 0 || me_.borrows_from >= 0; }
   Bytes end() const { return order_.cuts().back(); }

@@ -43,4 +43,12 @@ inline int rounds_of(int count, int factor = 2) {
   return rounds;
 }
 
+/// The longest way in a k-nomial tree of `count` vertices, in hops: the most digits other than zero, to the base of
+/// `factor`, of a number below `count`.
+inline int depth_of(int count, int factor = 2) {
+  int digits = 0;
+  for (long long ones = 1; ones < count; ones = ones * factor + 1) ++digits;  // the least number of so many such digits
+  return digits;
+}
+
 }  // namespace espalier::cost

@@ -21,7 +21,7 @@ NodeTime::NodeTime(const Parameters& parameters, const plan::Choice& choice, int
     : is_(parameters),
       ranks_(ranks),
       others_(ranks - 1),
-      is_single_copy_(choice.within == plan::Within::single_copy),
+      is_single_copy_(choice.within == plan::Within::single_copy || ranks == 1),
       is_oversubscribed_(is_oversubscribed),
       cell_(static_cast<double>(choice.cell)),
       cells_(choice.cells),
@@ -177,13 +177,15 @@ double NodeTime::fold_pulled(double bytes) const {
   return others_ * (rooted_copy(bytes) + is_.together + combine(bytes)) + (ranks_ > 2 ? copy(bytes) : 0);
 }
 
-double NodeTime::reduce(double bytes, bool for_all) const {
-  if (ranks_ == 1 || bytes <= 0) return copy(bytes);
-  return is_single_copy_ ? reduce_by_single_copy(bytes, for_all) : reduce_through_cells(bytes, for_all);
+double NodeTime::reduce(double bytes, double vectors, bool for_all) const {
+  if (ranks_ == 1 || bytes <= 0) return vectors * copy(bytes);
+  return is_single_copy_ ? reduce_by_single_copy(bytes, vectors, for_all)
+                         : reduce_through_cells(bytes, vectors, for_all);
 }
 
-double NodeTime::reduce_through_cells(double bytes, bool for_all) const {
-  const Pieces pieces = cut(bytes, cell_);
+double NodeTime::reduce_through_cells(double bytes, double vectors, bool for_all) const {
+  Pieces pieces = cut(bytes, cell_);
+  pieces.count *= vectors;
   const bool is_much = !is_oversubscribed_ && pieces.bytes * ranks_ >= least_shared_sum;
   const bool is_sliced = for_all || is_much || pieces.bytes >= least_slice * ranks_;
   if (!is_sliced) return pipeline(pieces, put(pieces.bytes), fold(pieces.bytes), 1);
@@ -197,10 +199,11 @@ double NodeTime::reduce_through_cells(double bytes, bool for_all) const {
   return on_cores(pieces.count * busy + (pieces.count - 1) * exposed + 2 * flag_, pieces.count * work);
 }
 
-double NodeTime::reduce_by_single_copy(double bytes, bool for_all) const {
+double NodeTime::reduce_by_single_copy(double bytes, double vectors, bool for_all) const {
   // Where one rank wants the result, it folds a longer slice, since the others push theirs.
   const double led = for_all ? 1 : 3 * others_, leading = for_all ? 1 : led + 2, all = leading + others_ * led;
-  const Pieces pieces = cut(bytes, single_copy_slice * all / leading);
+  Pieces pieces = cut(bytes, single_copy_slice * all / leading);
+  pieces.count *= vectors;
   const bool is_sliced = for_all || pieces.bytes * ranks_ >= least_shared_pull;
   const double slice = is_sliced ? pieces.bytes * led / all : pieces.bytes;
   const double alone = is_sliced ? 0 : others_ * others_ * is_.together;  // only the leader copies

@@ -44,9 +44,10 @@ class NodeTime {
   /// Everyone's block to everyone (smp/exchange.hpp), and a different one to each (smp/swap.hpp).
   double exchange(double block) const;
   double swap(double block) const;
-  /// Everyone's vector combined (smp/reduce_node.hpp), for the leader or for all.
-  double reduce_to_leader(double bytes) const { return reduce(bytes, false); }
-  double reduce_to_all(double bytes) const { return reduce(bytes, true); }
+  /// Everyone's vector combined (smp/reduce_node.hpp), for the leader, so many vectors one behind the other, or for
+  /// all.
+  double reduce_to_leader(double bytes, double vectors = 1) const { return reduce(bytes, vectors, false); }
+  double reduce_to_all(double bytes) const { return reduce(bytes, 1, true); }
   /// What the leader has to everyone (the same file).
   double hand_out(double bytes) const;
   /// Everyone combines everybody's vector for itself, or those of the ranks below (smp/reduce_apart.hpp).
@@ -87,9 +88,9 @@ class NodeTime {
   double pull_phase(const Phase& phase) const;
   /// What the writer pushes to each reader of a spread under single copy.
   double pushed_share(double bytes) const;
-  double reduce(double bytes, bool for_all) const;
-  double reduce_through_cells(double bytes, bool for_all) const;
-  double reduce_by_single_copy(double bytes, bool for_all) const;
+  double reduce(double bytes, double vectors, bool for_all) const;
+  double reduce_through_cells(double bytes, double vectors, bool for_all) const;
+  double reduce_by_single_copy(double bytes, double vectors, bool for_all) const;
   double fold(double bytes) const;
   double fold_pulled(double bytes) const;
   /// Of one vector, when a rank pulls all its neighbours' into its cache.

@@ -20,11 +20,13 @@ struct Source {
 /// Every rank of the node calls the same phases in the same order. In a phase each rank has one stretch (maybe empty)
 /// for others; its pieces go through its cells round by round: in round k everyone puts its k-th piece and reads the
 /// k-th pieces that it wants, so that nobody is more than the number of cells ahead of anybody. Under single copy the
-/// whole stretch is one piece, which readers pull.
+/// whole stretch is one piece, which readers pull. So it is for a rank that is alone on its node, which only copies.
 class Phases {
  public:
   Phases(plan::Builder& builder, const plan::Choice& choice)
-      : builder_(builder), cells_(choice), is_single_copy_(choice.within == plan::Within::single_copy) {
+      : builder_(builder),
+        cells_(choice),
+        is_single_copy_(choice.within == plan::Within::single_copy || builder.node_size() == 1) {
     if (is_single_copy_ && builder.node_size() > 1) builder.expose();
   }
 

@@ -226,6 +226,46 @@ void NodeReduction::hand_out(LocalRank reader, const Range& from, Bytes to) {
   }
 }
 
+// A cell holds blocks of many readers: one flag says to all of them that theirs are there.
+void NodeReduction::deal(const Range& from, std::span<const Bytes> cuts) {
+  if (builder_.node_size() == 1 || from.bytes == 0) return;
+  const auto me = static_cast<std::size_t>(builder_.local().value);
+  const Bytes begin = cuts[me], end = cuts[me + 1];
+  if (is_single_copy_) return deal_by_single_copy(from, begin, is_leader() ? 0 : end - begin);
+  for (Bytes done = 0; done < from.bytes; done += piece_, ++pieces_) {
+    const Bytes upto = std::min(done + piece_, from.bytes);
+    const Bytes first = std::clamp(begin, done, upto), last = std::clamp(end, done, upto);  // of my own block
+    if (is_leader()) {
+      offer_around(from, {Buffer::window, done, upto - done}, {Buffer::window, first, last - first});
+    } else if (first < last) {
+      builder_.await(leader_, Flag::release, tick(pieces_));
+      receiver_get(builder_, cells_, leader_, pieces_, first - done, {Buffer::output, first - begin, last - first});
+    }
+    taken_post(builder_, pieces_);
+  }
+}
+
+/// A piece of what is at `from`, but for the part that nobody else wants.
+void NodeReduction::offer_around(const Range& from, const Range& piece, const Range& own) {
+  await_free_cell(builder_, cells_, pieces_);
+  const auto put = [&](Bytes begin, Bytes end) {
+    if (begin < end)
+      sender_put(builder_, cells_, pieces_, {from.buffer, from.offset + begin, end - begin}, begin - piece.offset);
+  };
+  put(piece.offset, own.offset);
+  put(own.offset + own.bytes, piece.offset + piece.bytes);
+  builder_.post(Flag::release, tick(pieces_));
+}
+
+void NodeReduction::deal_by_single_copy(const Range& from, Bytes begin, Bytes bytes) {
+  if (is_leader()) builder_.post(Flag::release, tick(pieces_));
+  if (bytes > 0) {
+    builder_.await(leader_, Flag::release, tick(pieces_));
+    builder_.pull(leader_, from.buffer, from.offset + begin, Buffer::output, 0, bytes);
+  }
+  ++pieces_;
+}
+
 void NodeReduction::offer(const Range& from) {
   if (!is_single_copy_) {
     await_free_cell(builder_, cells_, pieces_);

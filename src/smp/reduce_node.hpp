@@ -1,6 +1,8 @@
 #pragma once
 // What all ranks of a node bring, combined: for one of them, or for all.
 
+#include <span>
+
 #include "plan/builder.hpp"
 #include "smp/operations.hpp"
 #include "smp/reduce_fold.hpp"
@@ -44,6 +46,10 @@ class NodeReduction {
   /// own business. Under single copy `from` stays as it is until end().
   void hand_out(LocalRank reader, const Range& from, Bytes to);
 
+  /// What the leader has at `from` to its node: to local rank i's `output` what lies from `cuts[i]` to `cuts[i + 1]`,
+  /// counted from there. Otherwise like hand_out.
+  void deal(const Range& from, std::span<const Bytes> cuts);
+
   /// Under single copy nobody may end before all have read its buffers.
   void end();
 
@@ -68,6 +74,8 @@ class NodeReduction {
   void gather_through_cells(Bytes offset, Bytes to, Bytes bytes);
   void offer(const Range& from);
   void accept(const Range& from, Bytes to);
+  void offer_around(const Range& from, const Range& piece, const Range& own);
+  void deal_by_single_copy(const Range& from, Bytes begin, Bytes bytes);
 
   plan::Builder& builder_;
   Grain grain_;

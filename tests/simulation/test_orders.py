@@ -62,7 +62,8 @@ def test_fast_hosts_hand_on_and_slow_ones_wait() -> None:
 def test_chains_and_rings_cross_between_switches_once_per_switch(operation: str, choice: str, size: int) -> None:
     """So a job on scattered hosts is nearly as fast as one whose neighbours in the order of numbers share switches.
 
-    Round a ring data go both ways: twice as many cables are in use, and two ways may meet on one.
+    Round a ring data go both ways: twice as many cables are in use, and two ways may meet on one, which they never do
+    among neighbours.
     """
     scattered, neighbours = times(
         [
@@ -71,7 +72,7 @@ def test_chains_and_rings_cross_between_switches_once_per_switch(operation: str,
             for order, placement in (("auto", "random:1"), ("natural", "block"))
         ]
     )  # fmt: skip
-    assert scattered <= (1.2 if choice == "ring" else 1.15) * neighbours
+    assert scattered <= (1.3 if choice == "ring" else 1.15) * neighbours
     assert gain(THIN, "random:1", choice, size, operation) >= 1.5
 
 

@@ -129,7 +129,7 @@ TEST(Choose, TakesARingForALongAllgatherThatDoublingBringsNoFurther) {
     return ranked.front().choice.between;
   };
   EXPECT_EQ(between(4, 1 << 20), Between::ring) << "0.98 of MPICH's own, doubling 0.93";
-  EXPECT_EQ(between(4, 4 << 10), Between::recursive_doubling) << "fewer rounds";
+  EXPECT_EQ(between(4, 4 << 10), Between::gather_based) << "one round";
 }
 
 TEST(Choose, LetsRanksThatAreDealtToNodesOneByOneExchangeTheirOwnLongBlocks) {
@@ -151,7 +151,7 @@ TEST(Choose, LetsRanksThatAreDealtToNodesOneByOneExchangeTheirOwnLongBlocks) {
 
 TEST(Choose, LetsHalfOfALargeNodesRanksCombineAReduceScatter) {
   const Topology topology = testing::place(8, 64);
-  const Problem problem = make_problem(static_cast<int>(Operation::reduce_scatter), 512);
+  const Problem problem = make_problem(static_cast<int>(Operation::reduce_scatter), 1 << 10);
   plan::Choice choice = choose(topology, problem);
   EXPECT_EQ(choice.between, Between::multi_group);
   EXPECT_EQ(choice.groups, 32);
