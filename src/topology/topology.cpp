@@ -27,7 +27,9 @@ Topology Topology::from_nodes(std::span<const int> node_of, Capabilities capabil
   }
   t.node_begin_.push_back(0);
   for (const int s : size) t.node_begin_.push_back(t.node_begin_.back() + s);
-  t.largest_node_ = *std::max_element(size.begin(), size.end());
+  const auto [smallest, largest] = std::minmax_element(size.begin(), size.end());
+  t.smallest_node_ = *smallest;
+  t.largest_node_ = *largest;
   t.by_node_.resize(node_of.size());
   for (int r = 0; r < t.ranks(); ++r) {
     const int place = t.ranks_before(t.node_of(Rank(r))) + t.local_rank(Rank(r)).value;

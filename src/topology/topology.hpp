@@ -56,6 +56,7 @@ class Topology {
   /// How many ranks sit on the nodes before this one: where the node's part begins in node-major order.
   int ranks_before(NodeId node) const { return node_begin_[at(node)]; }
   int largest_node() const { return largest_node_; }
+  int smallest_node() const { return smallest_node_; }
 
   /// Where each of these ranks sits on the node, in the same order; empty when nobody knows.
   std::span<const machine::RankFacts> facts_on(NodeId node) const {
@@ -91,6 +92,7 @@ class Topology {
   std::vector<machine::RankFacts> facts_;  ///< in the order of by_node_; empty, or one for each rank
   std::vector<int> node_begin_;
   int largest_node_ = 0;
+  int smallest_node_ = 0;
   bool is_blocked_ = true;
   Capabilities capabilities_;
   std::shared_ptr<const Network> network_;  ///< never null

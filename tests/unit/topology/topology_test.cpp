@@ -30,6 +30,7 @@ TEST(Topology, FindsEveryRankOnItsNode) {
     }
   EXPECT_EQ(counted, t.ranks());
   EXPECT_EQ(t.largest_node(), 3);
+  EXPECT_EQ(t.smallest_node(), 2);
 }
 
 TEST(Topology, KnowsWhenNodeMajorOrderIsRankOrder) {
