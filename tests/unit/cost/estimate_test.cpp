@@ -62,6 +62,17 @@ TEST(Estimate, MessagesOfANodeShareItsLink) {
   EXPECT_NEAR(two - one, (1 << 20) / is.link_rate, 2 * is.overhead + 10 * is.step);
 }
 
+TEST(Estimate, MessagesEnterANodeAsTheyComeWhoeverIsPlayedFirst) {
+  // 16 ranks of each of four nodes send to all of the others at once: everybody's link is as busy as everybody else's.
+  std::vector<int> node_of;
+  for (int r = 0; r < 64; ++r) node_of.push_back(r / 16);
+  const Parameters is;
+  const double time = time_of(node_of, Operation::alltoall, 32 << 10, "pairwise,connections=1024");
+  const double links = 16 * 48 * (32 << 10) / is.link_rate;
+  EXPECT_GE(time, links);
+  EXPECT_LT(time, 1.1 * links);
+}
+
 TEST(Estimate, AConnectionCarriesNoMoreThanItsRateHoweverIdleTheLink) {
   Parameters is;
   is.flow_rate = is.link_rate / 4;
