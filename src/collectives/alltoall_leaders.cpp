@@ -17,8 +17,14 @@
 // takes one stretch of every message, and where blocks are short one of the messages of several nodes: they bundle
 // them, to fetch and to show (AlltoallLayout).
 //
-// What does not fit the windows goes in batches of nodes. Two of them are in the windows at once: while the messages of
-// one are on the wire, what the one before brought is taken.
+// What a node of many ranks has for another fits no leader's window, and would keep one leader busy for long: it goes
+// in slices, each for a share of the other's ranks, by a leader of its own:
+//
+//     n → m, slice 0     | i = 0: j = 0, 1 | i = 1: j = 0, 1 | …             between leaders of one group
+//            slice 1     | i = 0: j = 2, 3 | i = 1: j = 2, 3 | …             between leaders of another
+//
+// What does not fit the windows goes in batches of parcels. Two of them are in the windows at once: while the messages
+// of one are on the wire, what the one before brought is taken.
 
 #include "collectives/alltoall_leaders.hpp"
 
@@ -45,11 +51,11 @@ class LeaderSwap {
  public:
   LeaderSwap(Builder& builder, const Problem& problem, const plan::Choice& choice)
       : builder_(builder),
-        layout_(builder.topology(), problem, choice, count_batches(builder.topology(), problem, choice)),
+        layout_(builder.topology(), problem, choice, derive_form(builder.topology(), problem, choice)),
         choice_(choice),
         cells_(choice),
         node_(builder.node().value),
-        is_by_target_(lays_by_target(builder.topology(), problem, choice)),
+        is_by_target_(layout_.form().is_by_target),
         largest_fetch_(is_by_target_ ? layout_.most_bundled() * index(builder.node_size()) : 0),
         scratch_(builder, largest_fetch_ + (is_bundled() ? largest_fetch_ : 0)),
         sends_(builder, sends_ahead) {}
@@ -59,7 +65,7 @@ class LeaderSwap {
     begin_batch(0);
     for (int batch = 0; batch < layout_.batches(); ++batch) {
       if (batch + 1 < layout_.batches()) begin_batch(batch + 1);
-      if (batch == 0) get_from_neighbours();
+      if (batch == layout_.batch_on_node(builder_.me())) get_from_neighbours(batch);
       get_from_nodes(batch);
       if (layout_.batches() > 2) smp::taken_post(builder_, batch);
       bases_.pop_front();
@@ -78,9 +84,12 @@ class LeaderSwap {
   };
   using Bundle = AlltoallLayout::Bundle;
 
-  bool is_bundled() const { return layout_.bundled() > 1; }
+  bool is_bundled() const { return layout_.form().bundled > 1; }
   bool leads(const Bundle& bundle) const { return leads(bundle.first); }
   bool leads(int number) const { return layout_.leads(builder_.me(), number); }
+  /// The ranks that this node's parcel of a number is for, and those that what comes of it is for.
+  std::span<const Rank> targets(int number) const { return layout_.targets(node_, number, 0); }
+  std::span<const Rank> targets_here(int number) const { return layout_.in_slice(node_, layout_.slice(number)); }
   Bytes output_begin(Rank from) const { return layout_.blocks().output_begin(from, builder_.me()); }
   static std::size_t index(int number) { return static_cast<std::size_t>(number); }
   LocalRank local(Rank rank) const { return builder_.topology().local_rank(rank); }
@@ -99,12 +108,11 @@ class LeaderSwap {
     if (batch > 1) builder_.await_neighbours(plan::Flag::taken, static_cast<std::uint64_t>(batch - 1));
     Base& base = bases_.emplace_back();
     base.offset = static_cast<Bytes>(batch % 2) * (cells_.total() / 2);
-    for (const Rank rank : layout_.ranks_on(node_)) base.places.push_back(layout_.places(rank, batch));
+    base.places = layout_.places(node_, batch);
     start_receives(base, batch);
     put_blocks(base, batch);
     for (auto& [group, exchange] : base.exchanges)
       exchange.start_sends([&](int number, Bytes begin) { collect(base, batch, number, begin); });
-    if (batch == 0) have_put_first_ = base.have_put;
   }
 
   void start_receives(Base& base, int batch) {
@@ -128,7 +136,7 @@ class LeaderSwap {
     Bytes offset = base.offset;
     for (const int number : layout_.ascending(node_, batch)) {
       if (leads(number)) continue;
-      for (const Rank to : layout_.ranks_on(layout_.right(node_, number))) {
+      for (const Rank to : layout_.targets(node_, number, batch)) {
         const Bytes bytes = layout_.blocks().bytes(me, to);
         if (to != me) puts.add(0, {Buffer::input, layout_.blocks().input_begin(me, to), bytes}, offset);
         offset += bytes;
@@ -138,16 +146,15 @@ class LeaderSwap {
     if (builder_.node_size() > 1) smp::pair_sync(builder_, builder_.local(), tick_of_blocks(batch));
   }
 
-  /// Brings what the node has for the one of this number to `begin` of scratch.
+  /// Brings the node's parcel of this number to `begin` of scratch.
   void collect(Base& base, int batch, int number, Bytes begin) {
     for (const Rank from : layout_.ranks_on(node_))
       if (from != builder_.me() && !base.have_put) smp::pair_sync(builder_, local(from), tick_of_blocks(batch));
     base.have_put = true;
     copy_own_blocks(number, begin);
     if (is_by_target_) return turn_fetched(base, batch, number, begin);
-    const int to = layout_.right(node_, number);
     for (const Rank from : layout_.ranks_on(node_)) {
-      const Bytes bytes = layout_.bytes_to_node(from, to);
+      const Bytes bytes = layout_.bytes_to(from, targets(number));
       if (from != builder_.me())
         smp::receiver_get(builder_, cells_, local(from), 0, place_of(base, batch, local(from), number),
                           {Buffer::scratch, begin, bytes});
@@ -162,16 +169,15 @@ class LeaderSwap {
 
   void copy_own_blocks(int number, Bytes begin) {
     const Rank me = builder_.me();
-    const int node = layout_.right(node_, number);
     Bytes offset = begin;
     for (const Rank from : layout_.ranks_on(node_)) {
       if (from == me) break;
-      if (!is_by_target_) offset += layout_.bytes_to_node(from, node);
+      if (!is_by_target_) offset += layout_.bytes_to(from, targets(number));
     }
-    for (const Rank to : layout_.ranks_on(node)) {
+    for (const Rank to : targets(number)) {
       const Bytes bytes = layout_.blocks().bytes(me, to);
       builder_.copy(Buffer::input, layout_.blocks().input_begin(me, to), Buffer::scratch,
-                    is_by_target_ ? begin + place_by_target(builder_.local(), to) : offset, bytes);
+                    is_by_target_ ? begin + place_by_target(builder_.local(), number, to) : offset, bytes);
       offset += bytes;
     }
   }
@@ -184,8 +190,8 @@ class LeaderSwap {
     for (const Rank from : layout_.ranks_on(node_)) {
       if (from == builder_.me()) continue;
       Bytes offset = fetched;
-      for (const Rank to : layout_.ranks_on(layout_.right(node_, number))) {
-        builder_.copy(Buffer::scratch, offset, Buffer::scratch, begin + place_by_target(local(from), to),
+      for (const Rank to : targets(number)) {
+        builder_.copy(Buffer::scratch, offset, Buffer::scratch, begin + place_by_target(local(from), number, to),
                       layout_.block());
         offset += layout_.block();
       }
@@ -216,21 +222,23 @@ class LeaderSwap {
   }
 
   /// One rank's, where blocks are equal.
-  Bytes bytes_for(int number) const { return layout_.bytes_to_node(builder_.me(), layout_.right(node_, number)); }
+  Bytes bytes_for(int number) const { return layout_.bytes_to(builder_.me(), targets(number)); }
   Bytes bytes_for(const Bundle& bundle) const {
     Bytes sum = 0;
     for (int number = bundle.first; number < bundle.first + bundle.count; ++number) sum += bytes_for(number);
     return sum;
   }
 
-  /// Where in what the node has for another a block lies.
-  Bytes place_by_target(LocalRank from, Rank to) const {
-    const auto before = local(to).value * builder_.node_size() + from.value;
+  /// Where in a parcel a block lies.
+  Bytes place_by_target(LocalRank from, int number, Rank to) const {
+    const auto before = (local(to).value - local(targets(number).front()).value) * builder_.node_size() + from.value;
     return static_cast<Bytes>(before) * layout_.block();
   }
 
-  void get_from_neighbours() {
+  void get_from_neighbours(int batch) {
     const Rank me = builder_.me();
+    const Base& base = bases_.front();
+    const std::span<const Rank> targets = layout_.targets(node_, AlltoallLayout::here, batch);
     for (const Rank from : layout_.ranks_on(node_)) {
       const LocalRank owner = local(from);
       const Bytes bytes = layout_.blocks().bytes(from, me);
@@ -238,9 +246,9 @@ class LeaderSwap {
         builder_.copy(Buffer::input, layout_.blocks().input_begin(me, me), Buffer::output, output_begin(me), bytes);
         continue;
       }
-      if (!have_put_first_) smp::pair_sync(builder_, owner, 0);
+      if (!base.have_put) smp::pair_sync(builder_, owner, tick_of_blocks(batch));
       smp::receiver_get(builder_, cells_, owner, 0,
-                        places_of(bases_.front(), owner).on_node + layout_.begin_on_node(from, me),
+                        base.offset + places_of(base, owner).on_node + layout_.begin_of(from, targets, me),
                         {Buffer::output, output_begin(from), bytes});
     }
   }
@@ -298,24 +306,27 @@ class LeaderSwap {
   static int last(const Bundle& bundle) { return bundle.first + bundle.count - 1; }
 
   void get_from(int batch, const Bundle& bundle) {
+    const std::span<const Rank> targets = targets_here(bundle.first);
+    const auto place = index(builder_.local().value - (targets.empty() ? 0 : local(targets.front()).value));
+    if (place >= targets.size()) return;
     const LocalRank owner = local(layout_.leader_of(node_, bundle.first));
     if (!leads(bundle)) smp::pair_sync(builder_, owner, tick_of_message(batch, last(bundle)));
     Bytes offset = incoming(batch, owner, bundle);
-    if (is_by_target_) return get_by_target(bundle, owner, offset);
+    if (is_by_target_) return get_by_target(bundle, owner, offset, place);
     for (const Rank from : layout_.ranks_on(layout_.left(node_, bundle.first))) {
-      smp::receiver_get(builder_, cells_, owner, 0, offset + layout_.begin_on_node(from, builder_.me()),
+      smp::receiver_get(builder_, cells_, owner, 0, offset + layout_.begin_of(from, targets, builder_.me()),
                         {Buffer::output, output_begin(from), layout_.blocks().bytes(from, builder_.me())});
-      offset += layout_.bytes_to_node(from, node_);
+      offset += layout_.bytes_to(from, targets);
     }
   }
 
-  /// Blocks of ranks that follow each other lie together on either side.
-  void get_by_target(const Bundle& bundle, LocalRank owner, Bytes begin) {
+  /// Blocks of ranks that follow each other lie together on either side. This rank is target number `place`.
+  void get_by_target(const Bundle& bundle, LocalRank owner, Bytes begin, std::size_t place) {
     std::vector<Rank> sources;
     for (const int number : layout_.by_source(node_, bundle))
       for (const Rank rank : layout_.ranks_on(layout_.left(node_, number))) sources.push_back(rank);
     const Bytes block = layout_.block();
-    begin += static_cast<Bytes>(builder_.local().value) * sources.size() * block;
+    begin += place * sources.size() * block;
     for (std::size_t first = 0, end = 0; first < sources.size(); first = end) {
       for (end = first + 1; end < sources.size() && sources[end].value == sources[end - 1].value + 1;) ++end;
       smp::receiver_get(builder_, cells_, owner, 0, begin + first * block,
@@ -333,7 +344,6 @@ class LeaderSwap {
   Scratch scratch_;
   InFlight sends_;
   std::deque<Base> bases_;  ///< of the batches that are in the windows
-  bool have_put_first_ = false;
 };
 
 }  // namespace
@@ -345,7 +355,7 @@ void build_alltoall_leaders(Builder& builder, const Problem& problem, const plan
 std::string why_no_alltoall_leaders(const Topology& topology, const Problem& problem, const plan::Choice& choice) {
   if (topology.nodes() == 1) return "one node has no leaders that exchange: use pairwise";
   if (choice.within != plan::Within::cells) return "leaders exchange what lies in cells: use within=cells";
-  if (count_batches(topology, problem, choice) > 0) return "";
+  if (derive_form(topology, problem, choice).batches > 0) return "";
   return "a rank's cells of " + format_bytes(choice.cell * static_cast<Bytes>(choice.cells)) +
          " do not hold even a few nodes' blocks at once: use pairwise, or more cells";
 }

@@ -23,13 +23,14 @@ class Masters {
   Masters(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice);
 
   int groups() const { return groups_; }
+  /// A node's, by group; good as long as this is.
+  const std::vector<Rank>& on(int node) const;
   Rank of(int node, int group) const { return on(node)[static_cast<std::size_t>(group)]; }
   LocalRank local_of(int node, int group) const { return topology_.local_rank(of(node, group)); }
   /// The groups that a rank speaks for, ascending.
   std::vector<int> groups_of(Rank rank) const;
 
  private:
-  const std::vector<Rank>& on(int node) const;
   std::vector<Rank> derive(int node) const;
 
   const topology::Topology& topology_;

@@ -56,8 +56,8 @@ std::size_t ParcelExchange::place(int number) const {
 
 /// Of what has come that far and lies on this node.
 Bytes ParcelExchange::bytes(int parcel, int travelled) const {
-  const int from = layout_.left_by(node_, travelled);
-  return layout_.message(from, layout_.right_by(from, distances_[index(parcel)]));
+  const int from = layout_.left_by(node_, travelled), to = layout_.right_by(from, distances_[index(parcel)]);
+  return layout_.message(from, layout_.in_slice(to, layout_.slice(numbers_[index(parcel)])));
 }
 
 void ParcelExchange::start_receives() {
@@ -69,20 +69,20 @@ void ParcelExchange::start_receives() {
 }
 
 /// What arrives as a whole belongs into one stretch of the window, if into it at all.
-Bytes ParcelExchange::receive(const groups::Relay& relay, std::vector<int>& travelled) {
+ParcelExchange::Arrival ParcelExchange::receive(const groups::Relay& relay, std::vector<int>& travelled) {
   Bytes sum = 0;
   for (const int parcel : relay.carried) sum += bytes(parcel, travelled[index(parcel)] += relay.distance);
+  if (sum == 0 && all_arrive(relay)) return {nowhere, 0};
   const Rank from = layout_.leader_of(layout_.left_by(node_, relay.distance), numbers_.front());
   const Bytes begin = all_arrive(relay) && !windows_.empty() ? nowhere : scratch_.take(sum);
   receives_.add(begin == nowhere ? builder_.recv(from, Buffer::window, windows_[index(relay.carried.front())], sum)
                                  : builder_.recv(from, Buffer::scratch, begin, sum));
-  return begin;
+  return {begin, sum};
 }
 
 void ParcelExchange::start_sends(const Collect& collect) {
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     for (std::size_t k = 0; i > 0 && k < phases_[i - 1].size(); ++k) {
-      receives_.finish_oldest();
       take_apart(phases_[i - 1][k], arrivals_[i - 1][k]);
     }
     for (const groups::Relay& relay : phases_[i]) send(relay, collect);
@@ -93,6 +93,7 @@ void ParcelExchange::start_sends(const Collect& collect) {
 void ParcelExchange::send(const groups::Relay& relay, const Collect& collect) {
   Bytes sum = 0;
   for (const int parcel : relay.carried) sum += bytes(parcel, travelled_[index(parcel)]);
+  if (sum == 0 && all_arrive(relay)) return;
   const Bytes begin = scratch_.take(sum);
   JoinedCopies copies(builder_);
   Bytes end = begin;
@@ -111,8 +112,11 @@ void ParcelExchange::send(const groups::Relay& relay, const Collect& collect) {
                            Buffer::scratch, begin, sum));
 }
 
-void ParcelExchange::take_apart(const groups::Relay& relay, Bytes begin) {
-  if (begin == nowhere) return;
+/// Waits for a message, and puts what it brings where that belongs.
+void ParcelExchange::take_apart(const groups::Relay& relay, const Arrival& arrival) {
+  if (arrival.bytes > 0 || !all_arrive(relay)) receives_.finish_oldest();
+  if (arrival.begin == nowhere) return;
+  Bytes begin = arrival.begin;
   smp::JoinedPuts puts(builder_, cells_);
   for (std::size_t k = 0; k < relay.carried.size(); ++k) {
     const int parcel = relay.carried[k];
@@ -135,7 +139,6 @@ void ParcelExchange::finish(int number) {
   const auto found = std::find_if(last.begin(), last.end(), brings);
   for (const auto until = static_cast<std::size_t>(found - last.begin()); found != last.end() && finished_ <= until;
        ++finished_) {
-    receives_.finish_oldest();
     take_apart(last[finished_], arrivals_.back()[finished_]);
   }
 }

@@ -51,12 +51,17 @@ class ParcelExchange {
 
  private:
   static constexpr Bytes nowhere = ~Bytes{0};
+  /// What a relay brings. For nothing that goes no farther there is no message.
+  struct Arrival {
+    Bytes begin;  ///< where in scratch; nowhere: in the window
+    Bytes bytes;
+  };
 
   std::size_t place(int number) const;
   Bytes bytes(int parcel, int travelled) const;
-  Bytes receive(const groups::Relay& relay, std::vector<int>& travelled);
+  Arrival receive(const groups::Relay& relay, std::vector<int>& travelled);
   void send(const groups::Relay& relay, const Collect& collect);
-  void take_apart(const groups::Relay& relay, Bytes begin);
+  void take_apart(const groups::Relay& relay, const Arrival& arrival);
 
   plan::Builder& builder_;
   const AlltoallLayout& layout_;
@@ -69,10 +74,10 @@ class ParcelExchange {
   InFlight& sends_;
   InFlight receives_;
   std::vector<groups::Phase> phases_;
-  std::vector<std::vector<Bytes>> arrivals_;  ///< by phase and relay: where in scratch; nowhere: in the window
-  std::vector<int> travelled_;                ///< by parcel: how far that has come which lies here
-  std::vector<Bytes> held_;                   ///< and where in scratch; nowhere: to be collected, or in the window
-  std::size_t finished_ = 0;                  ///< of the last phase
+  std::vector<std::vector<Arrival>> arrivals_;  ///< by phase and relay
+  std::vector<int> travelled_;                  ///< by parcel: how far that has come which lies here
+  std::vector<Bytes> held_;                     ///< and where in scratch; nowhere: to be collected, or in the window
+  std::size_t finished_ = 0;                    ///< of the last phase
 };
 
 }  // namespace espalier::collectives

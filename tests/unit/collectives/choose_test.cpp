@@ -337,7 +337,8 @@ TEST(Choose, TakesFarFromAsManyTimesAsLongAsThereAreNodes) {
     const auto time_of = [&](const Topology& topology) {
       return testing::shortest_us([&] { choose(topology, problem); });
     };
-    EXPECT_LT(time_of(many), 32 * time_of(some)) << name(problem.operation) << ": of 64 times as many nodes";
+    const int most = problem.operation == Operation::alltoall ? 6 : 32;
+    EXPECT_LT(time_of(many), most * time_of(some)) << name(problem.operation) << ": of 64 times as many nodes";
   }
 }
 

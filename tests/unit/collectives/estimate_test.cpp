@@ -243,6 +243,21 @@ TEST(ClosedForm, OfAnAllToAllThroughLeadersIsThatOfThePlayedPlan) {
       }
 }
 
+TEST(ClosedForm, OfAnAllToAllInSlicesIsThatOfThePlayedPlan) {
+  for (const auto& [nodes, on_node] : {std::pair{2, 64}, {4, 32}, {8, 64}})
+    for (const Bytes bytes : {Bytes{8}, Bytes{64}, Bytes{256}, Bytes{1} << 10})
+      for (const char* text : {"multi_group,groups=8,cell=32K,cells=8", "multi_group,groups=64,cell=32K,cells=8"}) {
+        std::vector<int> node_of;
+        for (int r = 0; r < nodes * on_node; ++r) node_of.push_back(r / on_node);
+        const Topology topology = Topology::from_nodes(node_of);
+        const Problem problem{Operation::alltoall, bytes};
+        const Choice choice = parse_choice(Operation::alltoall, text);
+        const double played = cost::estimate_time(build_plan(topology, problem, choice)).total;
+        EXPECT_NEAR(estimate_choice(topology, problem, choice) / played, 1, 0.15)
+            << bytes << " B, " << nodes << " x " << on_node << " by " << text;
+      }
+}
+
 TEST(ClosedForm, OfABinaryTreeIsThatOfThePlayedPlan) {
   Choice choice{plan::Between::binary};
   choice.segment = 32 << 10;

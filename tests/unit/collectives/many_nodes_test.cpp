@@ -42,6 +42,10 @@ std::vector<Bytes> uneven_counts(int ranks) {
   return counts;
 }
 
+int count_batches(const Topology& topology, const Problem& problem, const Choice& choice) {
+  return derive_form(topology, problem, choice).batches;
+}
+
 TEST(AlltoallInBatches, IsRightWithHoweverManyBatches) {
   for (const Mapping mapping : {Mapping::blocks, Mapping::cyclic, Mapping::uneven})
     for (const auto& [nodes, on_node] : {std::pair{20, 2}, {26, 3}, {33, 1}})
@@ -153,8 +157,74 @@ TEST(AlltoallInBatches, HasAsManyAsTheCellsNeed) {
   };
   EXPECT_EQ(batches("flat,cell=64K,cells=1", 64), 1);
   EXPECT_EQ(batches("flat,cell=32K,cells=1", 64), 4) << "two at once";
-  EXPECT_EQ(batches("flat,cell=8K,cells=1", 64), 0) << "not even eight nodes' blocks fit a half";
+  EXPECT_EQ(batches("flat,cell=8K,cells=1", 64), 16) << "each two ranks of eight nodes";
   EXPECT_EQ(batches("multi_group,groups=4,cell=32K,cells=1", 64), 1) << "four leaders' cells hold what comes";
+}
+
+TEST(AlltoallInSlices, IsRightWhereverRanksSit) {
+  for (const Mapping mapping : {Mapping::blocks, Mapping::cyclic, Mapping::uneven})
+    for (const auto& [nodes, on_node] : {std::pair{2, 9}, {3, 7}, {4, 2}, {5, 6}, {10, 3}})
+      for (const char* text : {"multi_group,groups=7,cell=64K,cells=4", "multi_group,groups=64,cell=64K,cells=4",
+                               "multi_group,groups=7,cell=1K,cells=2", "multi_group,groups=3,cell=512,cells=2",
+                               "flat,cell=1K,cells=1", "flat,cell=512,cells=1"}) {
+        const Topology topology = place(nodes, on_node, mapping);
+        Problem problem{Operation::alltoall, 16};
+        const Choice choice = parse_choice(problem.operation, text);
+        if (count_batches(topology, problem, choice) > 0) expect_proved(topology, problem, text);
+        problem.counts = uneven_counts(topology.ranks());
+        if (count_batches(topology, problem, choice) > 0) expect_proved(topology, problem, text);
+      }
+}
+
+// 1 rank, 9 ranks, 4 ranks: what is for the single rank comes in one slice, the others are empty.
+TEST(AlltoallInSlices, SendsNothingWhereASliceHasNoRank) {
+  const Topology topology = Topology::from_nodes(std::vector{0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2});
+  const Problem problem{Operation::alltoall, 16};
+  const char* text = "multi_group,groups=16,cell=64K,cells=4";
+  const Choice choice = parse_choice(problem.operation, text);
+  ASSERT_EQ(derive_form(topology, problem, choice).slices, 8);
+  expect_proved(topology, problem, text);
+  std::map<std::pair<int, int>, int> sends;  // by node and node
+  const Plan plan = build_plan(topology, problem, choice);
+  for (int r = 0; r < topology.ranks(); ++r)
+    for (const Step& step : plan.programs[static_cast<std::size_t>(r)].steps)
+      if (step.op() == Op::send) {
+        ++sends[{topology.node_of(Rank(r)).value, topology.node_of(step.peer()).value}];
+        EXPECT_GT(step.bytes(), 0u);
+      }
+  EXPECT_EQ((sends[{1, 0}]), 1);
+  EXPECT_EQ((sends[{0, 1}]), 8);
+  EXPECT_EQ((sends[{1, 2}]), 4);
+}
+
+TEST(AlltoallInSlices, HasAsManyAsLeadersAndCellsNeed) {
+  const auto form = [](int nodes, int on_node, const char* text, Bytes bytes) {
+    const AlltoallForm form =
+        derive_form(place(nodes, on_node), {Operation::alltoall, bytes}, parse_choice(Operation::alltoall, text));
+    return std::pair{form.slices, form.batches};
+  };
+  const char* all = "multi_group,groups=64,cell=64K,cells=4";
+  EXPECT_EQ(form(16, 64, all, 8), std::pair(4, 1)) << "60 parcels for 64 leaders";
+  EXPECT_EQ(form(16, 64, all, 64), std::pair(4, 1));
+  EXPECT_EQ(form(16, 64, all, 256).first, 16) << "of four ranks each: 64 KB";
+  EXPECT_EQ(form(16, 64, all, 1 << 10).first, 64);
+  EXPECT_EQ(form(16, 64, all, 4 << 10).second, 0) << "what 64 ranks have for one is more than half of the cells";
+  EXPECT_EQ(form(16, 64, "multi_group,groups=8,cell=64K,cells=4", 8), std::pair(1, 1));
+  EXPECT_EQ(form(64, 8, "multi_group,groups=8,cell=64K,cells=4", 64), std::pair(1, 1));
+  EXPECT_EQ(form(16, 64, "multi_group,groups=64,exchange=bruck,cell=64K,cells=4", 64).second, 0)
+      << "relays pass on whole parcels";
+}
+
+TEST(AlltoallInSlices, IsChosenOnNodesOfManyRanks) {
+  for (const auto& [nodes, on_node] : {std::pair{2, 64}, {16, 64}, {64, 32}, {8, 128}})
+    for (const Bytes bytes : {8, 64, 256}) {
+      const Choice choice = choose(place(nodes, on_node), {Operation::alltoall, bytes});
+      EXPECT_EQ(choice.between, plan::Between::multi_group) << nodes << " x " << on_node << ", " << bytes;
+    }
+  const Topology large = place(16, 64);
+  const Problem problem{Operation::alltoall, 64};
+  const double time = cost::estimate_time(build_plan(large, problem, choose(large, problem))).total;
+  EXPECT_LT(time, 600) << "12290 where every pair sends, 393 on the wire";
 }
 
 TEST(AlltoallInBatches, SendsNoMoreMessages) {
