@@ -8,8 +8,9 @@ namespace espalier::simulate {
 
 namespace {
 
-/// A level that changes by less is not worth looking at others again.
-constexpr double precision = 1e-5;
+/// A level that changes by less is not worth looking at others again. An all-to-all of 1024 ranks takes a third of the
+/// time that it takes with SimGrid's 1e-5; of 129 kept plans the worst is off by 1e-4 (tests/simulation/golden.py).
+constexpr double precision = 1e-3;
 /// Sums of the same shares in another order.
 constexpr double rounding = 1e-12;
 /// Events as close as this happen at once, as in SimGrid.
@@ -162,7 +163,8 @@ void Fluid::share(int link) {
 
 /// Flows that cannot use an equal share leave what they don't use to the others, again and again.
 double Fluid::fair_level(int number) {
-  const Shared& link = links_[static_cast<std::size_t>(number)];
+  Shared& link = links_[static_cast<std::size_t>(number)];
+  link.unseen = 0;
   limits_.clear();
   double weights = 0, left = link.rate;
   for (const Member& member : link.flows) {
@@ -191,17 +193,21 @@ void Fluid::publish(int link, double level) {
     const Lowest elsewhere = find_lowest(moving, link);
     if (elsewhere.level < std::min(before, level)) continue;  // bound there before and after
     for (const Place& other : moving.places)
-      if (other.link != link && matters(other.link, before, level, elsewhere)) look_at(other.link);
+      if (other.link != link) tell(other.link, moving.weight, before, level, elsewhere);
     set_level(member.flow, std::min(level, elsewhere.level));
   }
 }
 
-/// A link's new level changes what one of its flows may do: does it matter to another link of that flow? Not if the
-/// flow is bound at that other link itself. (One that has enough for all hears of it in set_level, when that ends.)
-bool Fluid::matters(int other, double before, double after, const Lowest& elsewhere) const {
-  const double level = level_at(other), third = other == elsewhere.link ? elsewhere.second : elsewhere.level;
-  const double was = std::min(before, third), is = std::min(after, third);
-  return level < never && was != is && std::min(was, is) < level;
+/// A link's new level changes what one of its flows may do: another link of that flow has so much more or less for its
+/// others, unless the flow is bound there itself. It is looked at when that adds up to something. (One that has enough
+/// for all hears of it in set_level, when that ends.)
+void Fluid::tell(int other, double weight, double before, double after, const Lowest& elsewhere) {
+  const double level = level_at(other);
+  if (level == never) return;
+  const double third = std::min(other == elsewhere.link ? elsewhere.second : elsewhere.level, level);
+  Shared& link = links_[static_cast<std::size_t>(other)];
+  link.unseen += weight * std::abs(std::min(after, third) - std::min(before, third));
+  if (link.unseen > precision * link.rate) look_at(other);
 }
 
 Fluid::Lowest Fluid::find_lowest(const Flow& flow, int without) const {

@@ -19,8 +19,8 @@ namespace espalier::simulate {
 
 /// Time in microseconds, never going back. A flow waits for the latencies of its route, then moves its bytes; on a link
 /// that is not enough for all, flows are served in inverse proportion to their latencies, as in SimGrid. Shares are
-/// exact to one part in 100 000, which is SimGrid's precision, too. Deterministic. Every route has a link that is
-/// shared.
+/// exact to one part in a thousand, so that times are to one in ten thousand. Deterministic. Every route has a link
+/// that is shared.
 class Fluid {
  public:
   static constexpr double never = std::numeric_limits<double>::infinity();
@@ -55,7 +55,8 @@ class Fluid {
   };
   struct Shared {
     double rate;
-    double load = 0;  ///< of all its flows together
+    double load = 0;    ///< of all its flows together
+    double unseen = 0;  ///< by how much that may have changed since its level was reckoned
     bool is_waiting = false;
     std::vector<Member> flows;
   };
@@ -78,7 +79,7 @@ class Fluid {
   void share(int link);
   double fair_level(int link);
   void publish(int link, double level);
-  bool matters(int other, double before, double after, const Lowest& elsewhere) const;
+  void tell(int other, double weight, double before, double after, const Lowest& elsewhere);
   Lowest find_lowest(const Flow& flow, int without) const;
   void set_level(int number, double level);
   void set_rate(int number);

@@ -44,7 +44,7 @@ def test_our_own_solver_agrees_with_simgrid_on_every_golden_plan() -> None:
     for request, it, other in zip(these, own, simgrid, strict=True):
         assert isinstance(it, Answer)
         assert isinstance(other, Answer)
-        assert it.microseconds == pytest.approx(other.microseconds, rel=1e-6), golden.key(request)
+        assert it.microseconds == pytest.approx(other.microseconds, rel=5e-4), golden.key(request)
 
 
 def test_many_messages_take_seconds() -> None:
