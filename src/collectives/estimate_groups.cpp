@@ -149,7 +149,8 @@ double estimate_gather_based_allgather(const Scene& s) {
                                      .taken = static_cast<double>(s.on_node),
                                      .readers = static_cast<double>(s.on_node)});
   const double messages = runs * (s.nodes - 1), bytes = s.of_node() / runs;
-  const double link = std::max(messages * s.network.serial(bytes), runs * s.network.carried(bytes));
+  const double at_once = s.on_node == 1 ? s.network.crossing(messages, bytes) : messages * s.network.serial(bytes);
+  const double link = std::max(at_once, runs * s.network.carried(bytes));
   const double sent = messages / groups.count * s.is.overhead, received = messages * s.is.overhead;
   const double all = s.bytes * s.ranks;
   const Phase spread{.stretch = all,
