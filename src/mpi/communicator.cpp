@@ -63,11 +63,16 @@ Communicator* Communicator::find_slowly(MPI_Comm comm) {
   return known.communicator;
 }
 
-Communicator::Communicator(std::string refusal) : refusal_(std::move(refusal)) { Library::get().enlist(this); }
+Communicator::Communicator(std::string refusal) : refusal_(std::move(refusal)) {
+  passed_.for_each([](const Form&, Passed& passed) { passed.select(tune::Natives::all); });
+  Library::get().enlist(this);
+}
 
 Communicator::Communicator(BoardMemory memory, Means means) : memory_(std::move(memory)) {
   Library& library = Library::get();
   engine_ = std::make_unique<Engine>(std::move(means), library.policy(), library.budget(), library.statistics());
+  me_ = engine_->me().value;
+  learn_natives();
   library.enlist(this);
 }
 
@@ -76,12 +81,21 @@ Communicator::~Communicator() {
   report();
 }
 
+void Communicator::select(plan::Operation operation, std::optional<Selection> selection) {
+  engine_->select(operation, std::move(selection));
+  learn_natives();
+}
+
+void Communicator::learn_natives() {
+  passed_.for_each(
+      [&](const Form& form, Passed& passed) { passed.select(engine_->natives_of(form.operation, form.has_counts)); });
+}
+
 void Communicator::report() {
-  // Where the communicator is served, these are the uneven calls that native does whatever their sizes.
   const std::string reason = engine_ ? "native was selected" : refusal_;
-  for (int i = 0; i < plan::operation_count; ++i)
-    Library::get().statistics().add_native(static_cast<plan::Operation>(i), reason,
-                                           std::exchange(refused_[static_cast<std::size_t>(i)], 0));
+  passed_.for_each([&](const Form& form, Passed& passed) {
+    Library::get().statistics().add_native(form.operation, reason, passed.take_calls());
+  });
   if (engine_) engine_->report();
 }
 

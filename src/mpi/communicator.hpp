@@ -1,14 +1,15 @@
 #pragma once
 // What we keep for one MPI communicator, as an attribute of it: made at its first collective, gone when it is freed.
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "mpi/engine.hpp"
 #include "mpi/native.hpp"
+#include "mpi/passed.hpp"
 #include "transports/arena.hpp"
 
 namespace espalier::mpi {
@@ -56,13 +57,28 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Null when it stays native.
+  /// Null when it stays native: then it passes on every call.
   Engine* engine() const { return engine_.get(); }
   const std::string& refusal() const { return refusal_; }
   int ranks() const { return engine_->topology().ranks(); }
   int rank() const { return engine_->me().value; }
 
-  void count_native(plan::Operation operation) { ++refused_[static_cast<std::size_t>(operation)]; }
+  /// Whether native does this call, as is known before anything of it is looked at; then it has been counted.
+  template <class Call>
+  bool passes_on(const Call& call) {
+    return passed_[form_of(call)].takes(call, me_);
+  }
+  /// Notes that the call at hand goes to native since that was selected.
+  void note_selected() { is_selected_ = true; }
+  /// After a call that went to native: another like it is passed on right away, if that was selected.
+  template <class Call>
+  void remember(const Call& call) {
+    if (std::exchange(is_selected_, false)) passed_[form_of(call)].remember(call, me_);
+  }
+  /// From the next call on. As Engine::select().
+  void select(plan::Operation operation, std::optional<Selection> selection);
+
+  void count_native(const Form& form) { passed_[form].count(); }
   /// Hands the counts so far to the statistics.
   void report();
 
@@ -85,8 +101,12 @@ class Communicator {
   ESPALIER_FAST_THREAD_LOCAL static thread_local constinit LastUsed last_used_;
   static std::atomic<std::uint64_t> generation_;
 
+  void learn_natives();
+
   std::string refusal_;
-  std::array<std::uint64_t, plan::operation_count> refused_{};
+  int me_ = 0;
+  bool is_selected_ = false;
+  PassedForms passed_;
   BoardMemory memory_;
   Scratch packed_;
   std::unique_ptr<Engine> engine_;  ///< last, so that it goes first: it works in memory_

@@ -112,6 +112,17 @@ tune::Dedicated Engine::derive_dedicated(plan::Operation operation) const {
   return {means_.table->uneven_window(means_.topology, operation, means_.transport)};
 }
 
+tune::Natives Engine::natives_of(plan::Operation operation, bool has_counts) const {
+  using enum tune::Natives;
+  const bool has_unknown_sizes = operation == plan::Operation::scatter || operation == plan::Operation::gather ||
+                                 operation == plan::Operation::alltoall;
+  if (has_counts && has_unknown_sizes) return leaves_uneven(operation) ? all : none;
+  if (const std::optional<Selection>& said = selected(operation))
+    return said->kind == Selection::Kind::native ? all : none;
+  if (means_.table == nullptr) return none;
+  return means_.table->natives_of(means_.topology, operation, !has_counts, means_.transport);
+}
+
 std::string Engine::describe(const plan::Problem& problem) {
   const auto with_origin = [](const char* prefix, const Entry& entry) {
     return prefix + entry.label + (entry.origin.empty() ? "" : " (" + entry.origin + ")");

@@ -111,6 +111,10 @@ class Engine {
   /// by all ranks between the same two calls.
   void select(plan::Operation operation, std::optional<Selection> selection);
 
+  /// How many calls of `operation` are native since that was selected; of those with a count for each rank, or of the
+  /// others.
+  tune::Natives natives_of(plan::Operation operation, bool has_counts) const;
+
   /// Whether calls of `operation` with uneven blocks are native whatever their size: ranks need not agree on that then.
   bool leaves_uneven(plan::Operation operation) const { return unknown_of(operation).native_from == Bytes{0}; }
   /// The same of calls whose blocks turned out to be too long: native without an exchange of sizes.

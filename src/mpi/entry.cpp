@@ -7,19 +7,21 @@ using espalier::plan::Operation;
 
 // MPI_<name> and Espalier_<name>: parameters, the arguments to pass on to native, and the call that we try first.
 // Neither calls the other: behind libmpi in the search order, MPI_<name> would be libmpi's.
-#define ESPALIER_ENTRY(name, parameters, arguments, ...)                              \
-  static int enter_##name parameters {                                                \
-    return enter(__VA_ARGS__, [&](const Native& mpi) { return mpi.name arguments; }); \
-  }                                                                                   \
-  ESPALIER_EXPORT int MPI_##name parameters { return enter_##name arguments; }        \
+#define ESPALIER_ENTRY(name, parameters, arguments, ...)                                           \
+  static int enter_##name parameters {                                                             \
+    return enter(                                                                                  \
+        comm, [&] { return __VA_ARGS__; }, [&](const Native& mpi) { return mpi.name arguments; }); \
+  }                                                                                                \
+  ESPALIER_EXPORT int MPI_##name parameters { return enter_##name arguments; }                     \
   ESPALIER_EXPORT int Espalier_##name parameters { return enter_##name arguments; }
 
 // The same with large counts, which has no name of ours. A program that calls these runs on a library that has them, so
 // the native pointers are there when they are needed.
 #if ESPALIER_HAS_LARGE_COUNTS
-#define ESPALIER_LARGE_ENTRY(name, parameters, arguments, ...)                            \
-  ESPALIER_EXPORT int MPI_##name##_c parameters {                                         \
-    return enter(__VA_ARGS__, [&](const Native& mpi) { return mpi.name##_c arguments; }); \
+#define ESPALIER_LARGE_ENTRY(name, parameters, arguments, ...)                                         \
+  ESPALIER_EXPORT int MPI_##name##_c parameters {                                                      \
+    return enter(                                                                                      \
+        comm, [&] { return __VA_ARGS__; }, [&](const Native& mpi) { return mpi.name##_c arguments; }); \
   }
 #else
 #define ESPALIER_LARGE_ENTRY(name, parameters, arguments, ...)

@@ -31,12 +31,7 @@ Bytes guess_element(Bytes bytes) {
   return element;
 }
 
-// An operation, or a form of it with blocks of different sizes, which is done as the operation is selected to be.
-struct Form {
-  plan::Operation operation;
-  bool is_uneven;
-};
-
+// A form with blocks of different sizes is done as the operation is selected to be.
 Form parse_form(const char* name) {
   if (name == nullptr) throw Error("arguments out of range");
   constexpr std::pair<const char*, plan::Operation> uneven[] = {{"scatterv", plan::Operation::scatter},
@@ -66,7 +61,7 @@ ESPALIER_EXPORT int Espalier_Describe(const char* operation, MPI_Aint bytes, int
   if (text == nullptr || length < 1) return MPI_ERR_ARG;
   return attempt([&] {
     const Form form = parse_form(operation);
-    const std::string description = describe_call(make_problem(form.operation, bytes, root), form.is_uneven, comm);
+    const std::string description = describe_call(make_problem(form.operation, bytes, root), form.has_counts, comm);
     std::snprintf(text, static_cast<std::size_t>(length), "%s", description.c_str());
   });
 }

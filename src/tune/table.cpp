@@ -19,6 +19,9 @@ std::uint64_t hash_text(std::string_view text) {
   return hash;
 }
 
+// Beyond any buffer: the rows' way to say "all".
+constexpr Bytes largest = Bytes{1} << 40;
+
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -81,7 +84,6 @@ bool Table::has_uneven(const topology::Topology& topology, plan::Operation opera
 
 std::optional<Bytes> Table::uneven_native_from(const topology::Topology& topology, plan::Operation operation,
                                                Transport carried_by) const {
-  constexpr Bytes largest = Bytes{1} << 40;  // beyond any buffer: the rows' way to say "all"
   Bytes from = 0;
   for (const Row& row : rows_) {
     if (!row.uneven || row.operation != operation || !row.is_about(topology, carried_by)) continue;
@@ -91,6 +93,22 @@ std::optional<Bytes> Table::uneven_native_from(const topology::Topology& topolog
     from = std::max(from, row.bytes.last + 1);
   }
   return from > largest ? std::optional(~Bytes{0}) : std::nullopt;
+}
+
+Natives Table::natives_of(const topology::Topology& topology, plan::Operation operation, bool are_equal,
+                          Transport carried_by) const {
+  bool is_any = false, are_all = true;
+  Bytes from = 0;
+  for (const Row& row : rows_) {
+    if (row.operation != operation || (row.uneven && are_equal) || !row.is_about(topology, carried_by)) continue;
+    const bool is_native = row.selection == "native";
+    is_any = is_any || is_native;
+    are_all = are_all && is_native;
+    // Rows about uneven blocks alone say nothing of equal ones, which any call may have.
+    if (!row.uneven && row.bytes.first <= from) from = std::max(from, row.bytes.last + 1);
+  }
+  if (!is_any) return Natives::none;
+  return are_all && from > largest ? Natives::all : Natives::some;
 }
 
 std::optional<Bytes> Table::uneven_window(const topology::Topology& topology, plan::Operation operation,

@@ -62,6 +62,9 @@ struct Row {
   bool is_about(const topology::Topology& topology, Transport carried_by) const;
 };
 
+/// How many of some calls a table leaves to native.
+enum class Natives : std::uint8_t { none, some, all };
+
 class Table {
  public:
   /// The newest format this build reads; also the one it writes.
@@ -96,6 +99,10 @@ class Table {
   /// nothing. Scatterv, gatherv and alltoallv must know before their ranks have told each other any size.
   std::optional<Bytes> uneven_native_from(const topology::Topology& topology, plan::Operation operation,
                                           Transport carried_by = Transport::mpi) const;
+  /// Of all blocks of `operation`, equal ones or any: `all` only where rows without gaps say so, `none` only where none
+  /// does.
+  Natives natives_of(const topology::Topology& topology, plan::Operation operation, bool are_equal,
+                     Transport carried_by = Transport::mpi) const;
   /// The window= of the first row that selects the dedicated path for uneven blocks of `operation`; none: the usual
   /// one.
   std::optional<Bytes> uneven_window(const topology::Topology& topology, plan::Operation operation,

@@ -17,24 +17,20 @@ bool passes_on(Communicator& communicator, const Parts& receive) {
 
 }  // namespace
 
-std::optional<int> try_call(const Allgather& call) {
-  Communicator* communicator = find_served(call.comm, Operation::allgather);
-  if (communicator == nullptr) return std::nullopt;
+std::optional<int> try_call(Communicator& communicator, const Allgather& call) {
   if (!is_valid(call.receive)) return refuse_arguments(Operation::allgather);
-  const Side all(call.receive, communicator->ranks());
-  return serve_blocks(*communicator, call.comm, Operation::allgather, 0, call.send, &all);
+  const Side all(call.receive, communicator.ranks());
+  return serve_blocks(communicator, call.comm, Operation::allgather, 0, call.send, &all);
 }
 
-std::optional<int> try_call(const Allgatherv& call) {
-  Communicator* communicator = find_served(call.comm, Operation::allgather);
-  if (communicator == nullptr) return std::nullopt;
-  const int ranks = communicator->ranks();
-  if (passes_on(*communicator, call.receive)) return std::nullopt;
+std::optional<int> try_call(Communicator& communicator, const Allgatherv& call) {
+  const int ranks = communicator.ranks();
+  if (passes_on(communicator, call.receive)) return std::nullopt;
   if (!is_valid(call.receive, ranks) || !is_own_valid(call.send, true)) return refuse_arguments(Operation::allgather);
   const Side all(call.receive, ranks);
-  const Side own = find_own(call.send, &all, communicator->rank());
+  const Side own = find_own(call.send, &all, communicator.rank());
   if (own.is_missing() || all.is_missing()) return refuse_arguments(Operation::allgather);
-  return serve_uneven(*communicator, call.comm, Operation::allgather, 0, own, &all, sizes_of(&all, ranks));
+  return serve_uneven(communicator, call.comm, Operation::allgather, 0, own, &all, sizes_of(&all, ranks));
 }
 
 }  // namespace espalier::mpi

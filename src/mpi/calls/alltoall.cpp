@@ -45,39 +45,33 @@ bool fits(const Side& receive, const std::vector<Bytes>& matrix, int ranks, int 
 
 }  // namespace
 
-std::optional<int> try_call(const Alltoall& call) {
-  Communicator* communicator = find_served(call.comm, Operation::alltoall);
-  if (communicator == nullptr) return std::nullopt;
+std::optional<int> try_call(Communicator& communicator, const Alltoall& call) {
   const bool in_place = call.send.buffer == MPI_IN_PLACE;
   if (!is_valid(call.receive) || !(in_place || is_valid(call.send))) return refuse_arguments(Operation::alltoall);
-  const Side receive(call.receive, communicator->ranks());
-  const Side send(in_place ? call.receive : call.send, communicator->ranks());
+  const Side receive(call.receive, communicator.ranks());
+  const Side send(in_place ? call.receive : call.send, communicator.ranks());
   if (send.is_missing() || receive.is_missing() || send.bytes() != receive.bytes() ||
       (!in_place && is_forbidden_alias(send, receive)))
     return refuse_arguments(Operation::alltoall);
-  return serve(*communicator, call.comm, {Operation::alltoall, receive.block_bytes(0)},
+  return serve(communicator, call.comm, {Operation::alltoall, receive.block_bytes(0)},
                {.input = &send, .output = &receive, .must_copy = in_place});
 }
 
-std::optional<int> try_call(const Alltoallv& call) {
-  Communicator* communicator = find_served(call.comm, Operation::alltoall);
-  if (communicator == nullptr) return std::nullopt;
-  const int ranks = communicator->ranks(), me = communicator->rank();
+std::optional<int> try_call(Communicator& communicator, const Alltoallv& call) {
+  const int ranks = communicator.ranks(), me = communicator.rank();
   if (ranks > most_exchanging_ranks) return leave(Operation::alltoall, too_many_ranks);
-  if (communicator->engine()->leaves_uneven(Operation::alltoall))
-    return leave_uneven(*communicator, Operation::alltoall);
   const UnevenSides sides(call, ranks);
-  auto [is_over, code, matrix] = try_uneven_blocks(*communicator, call.comm, Operation::alltoall, 0, sides.both());
+  auto [is_over, code, matrix] = try_uneven_blocks(communicator, call.comm, Operation::alltoall, 0, sides.both());
   if (is_over) return code;
-  if (communicator->engine()->leaves_long_blocks(Operation::alltoall))
-    return leave_uneven(*communicator, Operation::alltoall);
-  if (const int failed = share_rows(*communicator, call.comm, sizes_of(sides.send(), ranks), matrix);
+  if (communicator.engine()->leaves_long_blocks(Operation::alltoall))
+    return leave_uneven(communicator, Operation::alltoall);
+  if (const int failed = share_rows(communicator, call.comm, sizes_of(sides.send(), ranks), matrix);
       failed != MPI_SUCCESS)
     return failed;
   if (!are_known(matrix)) return refuse_arguments(Operation::alltoall);
   Sides both = sides.both();
   both.is_mismatched = !fits(*sides.receive(), matrix, ranks, me);
-  return serve(*communicator, call.comm, make_uneven(Operation::alltoall, 0, std::move(matrix)), both);
+  return serve(communicator, call.comm, make_uneven(Operation::alltoall, 0, std::move(matrix)), both);
 }
 
 }  // namespace espalier::mpi

@@ -17,26 +17,22 @@ int run_packed(const Broadcast& call, const Side& data, Communicator& communicat
 
 }  // namespace
 
-std::optional<int> try_call(const Broadcast& call) {
-  Communicator* communicator = find_served(call.comm, Operation::broadcast);
-  if (communicator == nullptr) return std::nullopt;
-  if (!is_valid(call.data) || call.root < 0 || call.root >= communicator->ranks())
+std::optional<int> try_call(Communicator& communicator, const Broadcast& call) {
+  if (!is_valid(call.data) || call.root < 0 || call.root >= communicator.ranks())
     return refuse_arguments(Operation::broadcast);
   const Side data(call.data);
   if (data.is_missing()) return refuse_arguments(Operation::broadcast);
-  Entry* entry = prepare(*communicator, {Operation::broadcast, data.bytes(), Rank(call.root)});
+  Entry* entry = prepare(communicator, {Operation::broadcast, data.bytes(), Rank(call.root)});
   if (entry == nullptr) return std::nullopt;
   if (const int code = data.check_committed(call.comm); code != MPI_SUCCESS) return code;
-  if (!data.is_plain()) return run_packed(call, data, *communicator, *entry);
-  return run(*communicator, call.comm, *entry, data.plain(), data.plain());
+  if (!data.is_plain()) return run_packed(call, data, communicator, *entry);
+  return run(communicator, call.comm, *entry, data.plain(), data.plain());
 }
 
-std::optional<int> try_call(const Barrier& call) {
-  Communicator* communicator = find_served(call.comm, Operation::barrier);
-  if (communicator == nullptr) return std::nullopt;
-  Entry* entry = prepare(*communicator, {Operation::barrier});
+std::optional<int> try_call(Communicator& communicator, const Barrier& call) {
+  Entry* entry = prepare(communicator, {Operation::barrier});
   if (entry == nullptr) return std::nullopt;
-  return run(*communicator, call.comm, *entry, nullptr, nullptr);
+  return run(communicator, call.comm, *entry, nullptr, nullptr);
 }
 
 }  // namespace espalier::mpi

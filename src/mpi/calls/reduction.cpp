@@ -118,10 +118,8 @@ bool has_output(const Reduction& call, int rank) {
 
 }  // namespace
 
-std::optional<int> try_call(const Reduction& call) {
-  Communicator* communicator = find_served(call.comm, call.operation);
-  if (communicator == nullptr) return std::nullopt;
-  const int ranks = communicator->ranks(), me = communicator->rank();
+std::optional<int> try_call(Communicator& communicator, const Reduction& call) {
+  const int ranks = communicator.ranks(), me = communicator.rank();
   const bool in_place = call.send == MPI_IN_PLACE;
   const bool receives = call.operation != Operation::reduce || me == call.root;
   if (call.count < 0 || call.type == native().datatype_null || call.root < 0 || call.root >= ranks ||
@@ -133,22 +131,20 @@ std::optional<int> try_call(const Reduction& call) {
   Operands operands{{in_place ? call.receive : call.send, call.count * blocks, call.type}, std::nullopt, in_place};
   if (has_output(call, me)) operands.output = {call.receive, call.count, call.type};
   const Bytes bytes = multiply(call.count, static_cast<MPI_Count>(arithmetic->element));
-  return reduce(*communicator, call.comm,
+  return reduce(communicator, call.comm,
                 {call.operation, bytes, Rank(call.root), arithmetic->element, arithmetic->is_commutative}, operands,
                 *arithmetic);
 }
 
-std::optional<int> try_call(const ReduceScatter& call) {
-  Communicator* communicator = find_served(call.comm, Operation::reduce_scatter);
-  if (communicator == nullptr) return std::nullopt;
-  const int ranks = communicator->ranks(), me = communicator->rank();
+std::optional<int> try_call(Communicator& communicator, const ReduceScatter& call) {
+  const int ranks = communicator.ranks(), me = communicator.rank();
   const bool in_place = call.send == MPI_IN_PLACE;
   if (call.counts.is_missing() || call.type == native().datatype_null || call.receive == MPI_IN_PLACE)
     return refuse_arguments(Operation::reduce_scatter);
   const std::optional<Arithmetic> arithmetic = find_arithmetic(call.op, call.type);
   if (!arithmetic) return leave(Operation::reduce_scatter, not_ours);
   const auto deal = [&] { return deal_of(call.counts, ranks, static_cast<MPI_Count>(arithmetic->element)); };
-  if (communicator->engine()->passes_on(Operation::reduce_scatter, deal)) return std::nullopt;
+  if (communicator.engine()->passes_on(Operation::reduce_scatter, deal)) return std::nullopt;
   std::vector<Bytes> sizes;
   sizes.reserve(static_cast<std::size_t>(ranks));
   MPI_Count all = 0;
@@ -163,7 +159,7 @@ std::optional<int> try_call(const ReduceScatter& call) {
   problem.element = arithmetic->element;
   problem.bytes = (problem.bytes + problem.element - 1) / problem.element * problem.element;
   problem.is_commutative = arithmetic->is_commutative;
-  return reduce(*communicator, call.comm, problem, operands, *arithmetic);
+  return reduce(communicator, call.comm, problem, operands, *arithmetic);
 }
 
 }  // namespace espalier::mpi

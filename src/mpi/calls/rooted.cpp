@@ -13,15 +13,14 @@ namespace {
 using plan::Operation;
 
 /// With equal blocks.
-std::optional<int> try_rooted(Operation operation, MPI_Comm comm, int root, const Run& all, const Run& own) {
-  Communicator* communicator = find_served(comm, operation);
-  if (communicator == nullptr) return std::nullopt;
-  const int ranks = communicator->ranks();
+std::optional<int> try_rooted(Operation operation, Communicator& communicator, MPI_Comm comm, int root, const Run& all,
+                              const Run& own) {
+  const int ranks = communicator.ranks();
   if (root < 0 || root >= ranks) return refuse_arguments(operation);
-  if (communicator->rank() != root) return serve_blocks(*communicator, comm, operation, root, own, nullptr);
+  if (communicator.rank() != root) return serve_blocks(communicator, comm, operation, root, own, nullptr);
   if (!is_valid(all)) return refuse_arguments(operation);
   const Side blocks(all, ranks);
-  return serve_blocks(*communicator, comm, operation, root, own, &blocks);
+  return serve_blocks(communicator, comm, operation, root, own, &blocks);
 }
 
 /// The sides of a v-form; null where MPI ignores or forbids them.
@@ -29,10 +28,9 @@ class UnevenSides {
  public:
   UnevenSides(const Communicator& communicator, int root, const Parts& all, const Run& own) {
     const int me = communicator.rank(), ranks = communicator.ranks();
-    if (me == root && is_valid(all, ranks) && is_own_valid(own, true)) all_.emplace(all, ranks);
-    are_missing_ = drop_missing(all_);
-    if (is_own_valid(own, all_.has_value())) own_.emplace(find_own(own, this->all(), me));
-    are_missing_ = drop_missing(own_) || are_missing_;
+    if (me == root && is_valid(all, ranks) && is_own_valid(own, true)) keep(all_, Side(all, ranks));
+    const Side* const blocks = this->all();
+    if (is_own_valid(own, blocks != nullptr)) keep(own_, find_own(own, blocks, me));
   }
   const Side* all() const { return address_of(all_); }
   const Side* own() const { return address_of(own_); }
@@ -43,8 +41,16 @@ class UnevenSides {
   }
 
  private:
+  /// Unless its data are nowhere.
+  void keep(std::optional<Side>& kept, const Side& side) {
+    if (side.is_missing())
+      are_missing_ = true;
+    else
+      kept.emplace(side);
+  }
+
   std::optional<Side> all_, own_;
-  bool are_missing_;
+  bool are_missing_ = false;
 };
 
 /// With blocks that were too long for the short way. `sizes`: of all blocks, if the root has told them already.
@@ -59,34 +65,32 @@ std::optional<int> share_and_serve(Operation operation, Communicator& communicat
   return serve_uneven(communicator, comm, operation, root, *sides.own(), sides.all(), std::move(sizes));
 }
 
-std::optional<int> try_rooted(Operation operation, MPI_Comm comm, int root, const Parts& all, const Run& own) {
-  Communicator* communicator = find_served(comm, operation);
-  if (communicator == nullptr) return std::nullopt;
-  if (root < 0 || root >= communicator->ranks()) return refuse_arguments(operation);
-  if (communicator->ranks() > most_exchanging_ranks) return leave(operation, too_many_ranks);
-  if (communicator->engine()->leaves_uneven(operation)) return leave_uneven(*communicator, operation);
-  const UnevenSides sides(*communicator, root, all, own);
-  UnevenAttempt attempt = try_uneven_blocks(*communicator, comm, operation, root, sides.both(operation));
+std::optional<int> try_rooted(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
+                              const Parts& all, const Run& own) {
+  if (root < 0 || root >= communicator.ranks()) return refuse_arguments(operation);
+  if (communicator.ranks() > most_exchanging_ranks) return leave(operation, too_many_ranks);
+  const UnevenSides sides(communicator, root, all, own);
+  UnevenAttempt attempt = try_uneven_blocks(communicator, comm, operation, root, sides.both(operation));
   if (attempt.is_over) return attempt.code;
-  return share_and_serve(operation, *communicator, comm, root, sides, std::move(attempt.sizes));
+  return share_and_serve(operation, communicator, comm, root, sides, std::move(attempt.sizes));
 }
 
 }  // namespace
 
-std::optional<int> try_call(const Scatter& call) {
-  return try_rooted(Operation::scatter, call.comm, call.root, call.send, call.receive);
+std::optional<int> try_call(Communicator& communicator, const Scatter& call) {
+  return try_rooted(Operation::scatter, communicator, call.comm, call.root, call.send, call.receive);
 }
 
-std::optional<int> try_call(const Scatterv& call) {
-  return try_rooted(Operation::scatter, call.comm, call.root, call.send, call.receive);
+std::optional<int> try_call(Communicator& communicator, const Scatterv& call) {
+  return try_rooted(Operation::scatter, communicator, call.comm, call.root, call.send, call.receive);
 }
 
-std::optional<int> try_call(const Gather& call) {
-  return try_rooted(Operation::gather, call.comm, call.root, call.receive, call.send);
+std::optional<int> try_call(Communicator& communicator, const Gather& call) {
+  return try_rooted(Operation::gather, communicator, call.comm, call.root, call.receive, call.send);
 }
 
-std::optional<int> try_call(const Gatherv& call) {
-  return try_rooted(Operation::gather, call.comm, call.root, call.receive, call.send);
+std::optional<int> try_call(Communicator& communicator, const Gatherv& call) {
+  return try_rooted(Operation::gather, communicator, call.comm, call.root, call.receive, call.send);
 }
 
 }  // namespace espalier::mpi

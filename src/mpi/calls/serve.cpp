@@ -97,7 +97,7 @@ void choose(Operation operation, const std::string& text, MPI_Comm comm) {
   if (!text.empty()) selection = parse_selection(operation, text);
   Communicator* communicator = Communicator::find(comm);
   if (communicator != nullptr && communicator->engine() != nullptr)
-    communicator->engine()->select(operation, std::move(selection));
+    communicator->select(operation, std::move(selection));
 }
 
 }  // namespace espalier::mpi

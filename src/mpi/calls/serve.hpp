@@ -10,14 +10,6 @@
 
 namespace espalier::mpi {
 
-/// A communicator that Espalier serves, or null: then the call is native and has been counted.
-inline Communicator* find_served(MPI_Comm comm, plan::Operation operation) {
-  Communicator* communicator = Communicator::find(comm);
-  if (communicator == nullptr || communicator->engine() != nullptr) return communicator;
-  communicator->count_native(operation);
-  return nullptr;
-}
-
 /// Counts a call that native is to do, for a reason. Always empty.
 std::optional<int> leave(plan::Operation operation, const char* reason);
 /// The same for arguments that MPI forbids.
@@ -64,6 +56,7 @@ inline Entry* prepare(Communicator& communicator, const plan::Problem& problem) 
   Entry& entry = communicator.engine()->prepare(problem);
   if (entry.kind != Entry::Kind::native) return &entry;
   communicator.engine()->pass_on(entry);
+  if (entry.is_passed_on) communicator.note_selected();
   return nullptr;
 }
 

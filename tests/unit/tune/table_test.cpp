@@ -238,6 +238,29 @@ TEST(Table, knows_from_which_size_on_uneven_blocks_stay_native_where_that_is_all
       << "a gap, which is the built-in choice's";
 }
 
+TEST(Table, knows_whether_all_calls_of_an_operation_are_native_or_some_or_none) {
+  const auto natives = [](const std::string& rows, bool are_equal, int ranks = 2) {
+    return Table::parse(file(rows), "it").natives_of(one_node(ranks), Operation::allgather, are_equal);
+  };
+  const auto any = [](const std::string& bytes, const std::string& selection) {
+    return row(R"("operation":"allgather","nodes":[1,1],"ppn":[2,2],"bytes":)" + bytes + R"(,"selection":")" +
+               selection + "\"");
+  };
+  const std::string all = "[0,1099511627776]", some = "[0,1024]", rest = "[1025,1099511627776]";
+  EXPECT_EQ(natives(any(all, "native"), true), Natives::all);
+  EXPECT_EQ(natives(any(all, "native"), false), Natives::all);
+  EXPECT_EQ(natives(any(some, "native") + "," + any(rest, "native"), true), Natives::all);
+  EXPECT_EQ(natives(any(some, "native") + "," + any("[1026,1099511627776]", "native"), true), Natives::some)
+      << "a gap, which is the built-in choice's";
+  EXPECT_EQ(natives(any(some, "tiny") + "," + any(rest, "native"), true), Natives::some);
+  EXPECT_EQ(natives(any(all, "ring"), true), Natives::none);
+  EXPECT_EQ(natives(any(all, "native"), true, 3), Natives::none) << "another shape";
+  const std::string uneven = uneven_row("allgather", all, "native");
+  EXPECT_EQ(natives(uneven, true), Natives::none) << "about other calls";
+  EXPECT_EQ(natives(uneven, false), Natives::some) << "counts may be equal, too";
+  EXPECT_EQ(natives(uneven_row("allgather", some, "ring") + "," + any(all, "native"), false), Natives::some);
+}
+
 TEST(Table, knows_how_long_blocks_go_through_windows_where_the_dedicated_path_takes_them) {
   const auto window = [](const std::string& rows, int ranks = 2) {
     return Table::parse(file(rows), "it").uneven_window(one_node(ranks), Operation::gather);
