@@ -264,10 +264,16 @@ class Candidates {
   }
 
   /// Every rank of a large node folds a slice of each piece, and wants it long (2 nodes of 64 ranks, reduce of 32K: in
-  /// pieces of 4K 258 us, in one 38; simulated).
+  /// pieces of 4K 258 us, in one 38; simulated). An allreduce's are long by themselves where ranks are fewer (8 ranks:
+  /// one in twenty; 2 nodes of 64, 32K: 69 us, so 45; played).
   bool folds_on_many_cores() const {
-    const bool folds = problem_.operation == Operation::reduce || problem_.operation == Operation::reduce_scatter;
-    return folds && topology_.largest_node() > 4 && !topology_.capabilities().oversubscribed;
+    if (topology_.capabilities().oversubscribed) return false;
+    switch (problem_.operation) {
+      case Operation::reduce:
+      case Operation::reduce_scatter: return topology_.largest_node() > 4;
+      case Operation::allreduce: return topology_.largest_node() > 16;
+      default: return false;
+    }
   }
 
   /// Prefixes are cut into cells between nodes, too.

@@ -330,6 +330,13 @@ TEST(Choose, WantsGroupsWhereOneConnectionDoesNotFillTheLink) {
   EXPECT_GT(choice.groups * (choice.exchange == plan::Exchange::direct ? 3 : 1), 1) << to_string(choice);
 }
 
+TEST(Choose, LetsAllRanksOfLargeNodesFoldLongSlicesOfAnAllreduce) {
+  const Topology nodes = make_blocks(2, 64);
+  const Problem problem = make_problem(static_cast<int>(Operation::allreduce), 32 << 10);
+  const double time = cost::estimate_time(build_plan(nodes, problem, choose(nodes, problem))).total;
+  EXPECT_LT(time, 50) << "69 in short pieces, or by four groups";
+}
+
 TEST(Choose, TakesFarFromAsManyTimesAsLongAsThereAreNodes) {
   const Topology some = make_blocks(64, 16), many = make_blocks(4096, 16);
   for (int operation = 0; operation < plan::operation_count; ++operation) {
