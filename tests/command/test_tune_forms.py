@@ -212,6 +212,11 @@ def test_where_all_ranks_know_all_sizes_the_fastest_for_uneven_blocks_meets_nati
     assert "tiny" not in forms.find_challengers(a_machine(2), longer, duelled("allgather", 3000, 2.0))
 
 
+def test_choices_that_are_one_for_equal_blocks_are_told_apart_by_the_longest_of_uneven_ones() -> None:
+    arms = forms.find_challengers(a_machine(2), Problem("allgatherv", 4 << 10), duelled("allgather", 4 << 10, 2.0))
+    assert "ring,within=cells,cell=8K,cells=4" in arms, "4K need one cell of 4K or of 8K, 6K need two of 4K"
+
+
 @pytest.mark.parametrize(("size", "takes_largest"), [(64, True), (2 << 10, True), (4 << 10, False)])
 def test_the_dedicated_path_meets_native_where_it_takes_the_largest_block(size: int, takes_largest: bool) -> None:
     machine = a_machine(2, single_copy=False)
