@@ -119,6 +119,18 @@ TEST_P(Execution, MovesTheRightBytes) {
       expect_right_bytes(topology, calls_of(algorithm.operation, topology.ranks()), choice, is_synchronous);
 }
 
+/// Six and eight leaders on nodes of up to eight ranks, a few of whose slices are empty, all at once and in batches.
+TEST(ExecutionInSlices, AnAllToAllMovesTheRightBytes) {
+  using testing::Mapping;
+  for (const Topology& topology : {testing::place(3, 6), testing::place(2, 8, Mapping::cyclic),
+                                   testing::place(3, 5, Mapping::uneven), testing::place(4, 4, Mapping::cyclic)})
+    for (const char* text :
+         {"multi_group,groups=6,cell=8K,cells=2", "multi_group,groups=8,cell=1K,cells=2", "flat,cell=1K,cells=1"})
+      for (const bool is_synchronous : {false, true})
+        expect_right_bytes(topology, calls_of(Operation::alltoall, topology.ranks()),
+                           parse_choice(Operation::alltoall, text), is_synchronous);
+}
+
 INSTANTIATE_TEST_SUITE_P(AllAlgorithms, Execution,
                          ::testing::Combine(::testing::Range(0, static_cast<int>(testing::placements().size())),
                                             ::testing::Range(0, static_cast<int>(algorithms().size()))),
