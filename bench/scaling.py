@@ -43,12 +43,16 @@ from espalier.simulation.simulator import Answer, Request, simulate_all
 from espalier.units import parse_bytes
 
 PPN = 8
+# Of 65 536 ranks an all-to-all is played on nodes of 64: 8192 nodes of 8 would exchange 67 million messages.
+CROWDED, CROWD = ", 64 ranks per node", 64
 # De Sensi et al., Bine trees (SC'25): less traffic over far links, for jobs that are told nothing of their network.
 TREES = {"binomial": "knomial,radix=2,order=natural", "bine": "knomial,radix=2,order=bine"}
 
 # By number of nodes: a two-level fat tree, a three-level one whose up-links carry half, a dragonfly.
-_THREE = {16: (2, 2, 4), 64: (4, 4, 4), 128: (4, 8, 4), 512: (8, 8, 8), 2048: (16, 16, 8), 8192: (32, 16, 16)}
-_FLY = {16: (4, 2, 2), 64: (8, 4, 2), 128: (8, 4, 4), 512: (16, 8, 4), 2048: (32, 8, 8), 8192: (64, 16, 8)}
+_THREE = {16: (2, 2, 4), 64: (4, 4, 4), 128: (4, 8, 4), 512: (8, 8, 8), 1024: (16, 8, 8), 2048: (16, 16, 8),
+          8192: (32, 16, 16)}  # fmt: skip
+_FLY = {16: (4, 2, 2), 64: (8, 4, 2), 128: (8, 4, 4), 512: (16, 8, 4), 1024: (32, 8, 4), 2048: (32, 8, 8),
+        8192: (64, 16, 8)}  # fmt: skip
 
 # Of the message or vector, or of a block.
 _SIZES: Mapping[str, tuple[int, ...]] = {
@@ -57,6 +61,8 @@ _SIZES: Mapping[str, tuple[int, ...]] = {
     "allgather": (256, 1 << 10, 16 << 10),
     "alltoall": (64, 256, 4 << 10),
 }
+# Blocks of an all-to-all on nodes of 64.
+_CROWDED_SIZES = (8,)
 # All simulated ranks are one process, which holds the buffers of all of them.
 _MOST_HELD = 8 << 30
 
@@ -84,9 +90,20 @@ def networks(nodes: int) -> dict[str, str]:
     }
 
 
+def job_at(place: Place) -> Job:
+    """The ranks of a point, in blocks."""
+    network = place.network.removesuffix(CROWDED)
+    ppn = PPN if network == place.network else CROWD
+    return Job(networks(place.ranks // ppn)[network], [rank // ppn for rank in range(place.ranks)])
+
+
 def places(ranks: int, arm: str) -> list[Place]:
     """Where an arm is run, as far as memory holds it."""
-    return [
+    if ranks == CROWD * 1024 and arm == PLAYED:
+        crowded = [Place(it + CROWDED, ranks, "alltoall", size) for it in networks(1024) for size in _CROWDED_SIZES]
+    else:
+        crowded = []
+    return crowded + [
         Place(network, ranks, operation, size)
         for operation, sizes in _SIZES.items()
         for network in networks(ranks // PPN)
@@ -110,7 +127,7 @@ def held(operation: str, size: int, ranks: int) -> int:
 def run(place: Place, arm: str, patience: int) -> tuple[list[Row], Cost]:
     """One arm at one point: its time, or none and why, and what it cost. In a process of its own."""
     resource.setrlimit(resource.RLIMIT_CPU, (patience, patience))  # of every simulator that it starts
-    job = Job(networks(place.ranks // PPN)[place.network], [rank // PPN for rank in range(place.ranks)])
+    job = job_at(place)
     case, failure, rows = Case(place.operation, place.bytes), "", []
     try:
         if is_played(arm):

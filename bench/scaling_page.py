@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,16 @@ from espalier.units import format_bytes
 
 BEGIN, END = "<!-- written by bench/scaling.py -->\n", "<!-- end of what is written -->"
 _COLOURS = ("#1f7a4d", "#3b6fb6", "#c2702a")  # by size, the smallest first
+_NETWORKS = ("fat tree", "three levels, 2:1", "dragonfly")  # drawn in this order
 _NEAR = 0.01  # who is ahead by less is not said to be
 
 
 def summarise(rows: list[Row], costs: list[Cost]) -> str:
     """Markdown; what has no points is left out."""
     points = compare(rows)
-    compared = (_verdict(points), _behind(points), _registry(points, rows), _trees(points))
-    parts = (*compared, _agreement(points), _played(rows), _costs(costs), _all(points))
+    verdict = _verdict(points) + _fewer(points, rows, costs)
+    compared = (_behind(points), _registry(points, rows), _trees(points))
+    parts = (verdict, *compared, _agreement(points), _played(rows), _costs(costs), _all(points))
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -47,25 +48,26 @@ def _verdict(points: list[Compared]) -> str:
             ahead = f"{sum(ratio >= 1 for ratio in ratios)} of {len(ratios)}"
             lines.append([what, ahead, f"**{mean(ratios):.2f}**", f"{min(ratios):.2f}", f"{max(ratios):.2f}"])
     heads = ["points", "at or ahead of the best other", "its time over ours, geometric mean", "worst", "best"]
-    return "### Against the best of the others\n\n" + _table(heads, lines) + _fewer(points) if lines else ""
+    return "### Against the best of the others\n\n" + _table(heads, lines) if lines else ""
 
 
-def _fewer(points: list[Compared]) -> str:
+def _fewer(points: list[Compared], rows: list[Row], costs: list[Cost]) -> str:
     """Where not all of the others have a time: too slow to simulate, wrong data, or not run."""
-    missing = Counter(
-        (arm, it.place.operation, it.place.ranks)
+    lines = [
+        [arm, *_name(it.place), _why_missing(it.place, arm, rows, costs)]
         for it in points
         if it.ratio
         for arm in SELECTORS
         if arm not in it.arms
-    )
-    places = sorted({(OPERATIONS.index(operation), ranks) for _, operation, ranks in missing})
-    lines = [
-        [OPERATIONS[it], ranks, *(missing.get((arm, OPERATIONS[it], ranks), "") for arm in SELECTORS)]
-        for it, ranks in places
     ]
-    said = "\n\nPoints that have no time of one of the four (not run, too slow, or wrong data):\n\n"
-    return said + _table(["operation", "ranks", *SELECTORS], lines) if lines else ""
+    said = "\n\nPoints that have no time of one of the four, and why:\n\n"
+    return said + _table(["arm", "operation", "ranks", "network", "bytes", "why"], lines) if lines else ""
+
+
+def _why_missing(place: Place, arm: str, rows: list[Row], costs: list[Cost]) -> str:
+    wrong = [row.wrong for row in rows if (row.place, row.arm) == (place, arm) and row.wrong]
+    failures = [cost.failure for cost in costs if (cost.place, cost.arm) == (place, arm) and cost.failure]
+    return f"wrong data at {wrong[0]} ranks" if wrong else failures[0] if failures else "not run"
 
 
 def _ranks(points: list[Compared]) -> list[int]:
@@ -204,7 +206,7 @@ def draw_curves(rows: list[Row], folder: Path) -> None:
 
     points = compare(rows)
     operations = [it for it in OPERATIONS if any(point.place.operation == it for point in points)]
-    networks = list(dict.fromkeys(row.network for row in sorted(rows, key=lambda row: _network_first(row.network))))
+    networks = [it for it in _NETWORKS if any(row.network == it for row in rows)]
     if not operations:
         return
     style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "espalier", "font.size": 8,
@@ -227,10 +229,6 @@ def draw_curves(rows: list[Row], folder: Path) -> None:
         sheet.savefig(picture, format="svg", metadata={"Date": None})
         pyplot.close(sheet)
     (folder / "curves.svg").write_bytes(picture.getvalue())
-
-
-def _network_first(network: str) -> int:
-    return ("fat tree", "three levels, 2:1", "dragonfly").index(network)
 
 
 def _draw_panel(diagram: Any, points: list[Compared], ranks: list[int]) -> None:

@@ -83,7 +83,7 @@ plan::Plan read_plan(const json& request, const topology::Topology& topology, co
 }
 
 /// From so many messages on SimGrid takes minutes.
-constexpr std::size_t many_messages = 16384;
+constexpr std::size_t many_messages = 8192;
 
 std::size_t count_messages(const plan::Plan& plan) {
   std::size_t messages = 0;

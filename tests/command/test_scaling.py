@@ -64,6 +64,14 @@ def test_points_whose_buffers_do_not_fit_are_played_but_not_executed(bench: dict
     assert played == [256, 1 << 10, 16 << 10]
 
 
+def test_an_alltoall_of_65536_ranks_is_played_on_crowded_nodes(bench: dict[str, ModuleType]) -> None:
+    scaling = bench["scaling"]
+    crowded = [it for it in scaling.places(65536, "played") if it.network.endswith(scaling.CROWDED)]
+    assert {it.operation for it in crowded} == {"alltoall"}
+    assert max(scaling.job_at(crowded[0]).node_of) == 1023
+    assert not [it for it in scaling.places(65536, "binomial") if it.network.endswith(scaling.CROWDED)]
+
+
 def test_the_registry_is_searched_through_every_exchange_but_no_segment_longer_than_the_message(
     bench: dict[str, ModuleType],
 ) -> None:
@@ -88,8 +96,10 @@ def test_the_page_says_who_is_ahead_and_where_not(bench: dict[str, ModuleType]) 
     assert "| all | 1 of 2 | **1.00** | 0.50 | 2.00 |" in text
     assert "| 64 KB or more for each rank | 1 of 2 |" in text  # 512 KB of an all-to-all
     assert "| alltoall | 128 | dragonfly | 4K | 40.0 | 20.0 (ompi) | 0.50 |" in text
-    assert "Points that have no time of one of the four" in text
-    assert "| broadcast | 128 | 1 | 1 |  | 1 |" in text
+    assert "Points that have no time of one of the four, and why" in text
+    assert "| impi | broadcast | 128 | fat tree | 64K | did not end within 600 s |" in text
+    assert "| ompi | broadcast | 128 | fat tree | 64K | not run |" in text
+    assert "| mpich | broadcast" not in text
     assert "| impi | broadcast | 128 | fat tree | 64K | did not end within 600 s | 601 | 300 |" in text
 
 
