@@ -146,10 +146,12 @@ void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input
   const int me = call.me().value;
   alignas(line_bytes) std::byte kept[tiny_bytes];
   Message own{};
-  if (me != unread)
+  if (me != unread) {
     own = call.write(input);
-  else if (input == output && me < last)
-    input = static_cast<std::byte*>(std::memcpy(kept, input, call.bytes()));
+  } else if (input == output && me < last) {
+    if (call.bytes() > 0) std::memcpy(kept, input, call.bytes());  // of nothing there may be no address
+    input = kept;
+  }
   fold_ranks(call, own, 1, 0, last, unread, input, output);
   if (me != unread) call.prefetch_next();
 }
