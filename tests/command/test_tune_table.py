@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from espalier.core import load_core
 from espalier.errors import UserError
-from espalier.tuning.decisions import Decision
+from espalier.tuning.decisions import Decision, keep_native_beyond
 from espalier.tuning.forms import leave_undecided
 from espalier.tuning.problems import Problem
 from espalier.tuning.table import format_table, merge_rows, preferred_transport, read_table, rows_of, write_table
@@ -158,6 +158,16 @@ def test_uneven_blocks_that_nobody_has_measured_do_not_follow_the_rows_of_equal_
     assert load_core().Table.parse(a_text(rows), "it").rows[0].calls == 0
     measured = rows_of([even, decided(form, 4096, ring)], machine)
     assert merge_rows(rows, measured) == measured, "a later run that gets there takes its place"
+
+
+def test_native_that_won_at_the_last_size_that_a_budget_reached_stays_beyond() -> None:
+    sizes = {64: KNOMIAL, 4096: "native", 65536: KNOMIAL}
+    decisions = {it.problem: it for it in (decided("gather", size, selection) for size, selection in sizes.items())}
+    asked = [Problem("gather", size) for size in (1024, 4096, 16384, 1 << 20)] + [Problem("reduce", 64)]
+    kept = keep_native_beyond(asked, decisions)
+    assert [(it.problem.bytes, it.selection, it.calls) for it in kept] == [(16384, "native", 0)]
+    del decisions[Problem("gather", 65536)]
+    assert [it.problem.bytes for it in keep_native_beyond(asked, decisions)] == [16384, 1 << 20]
 
 
 def test_a_form_whose_sizes_must_be_exchanged_is_native_at_all_but_short_blocks_or_not_at_all() -> None:

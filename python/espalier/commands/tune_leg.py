@@ -16,6 +16,7 @@ from espalier.commands.tune_request import TRANSPORT, Request
 from espalier.errors import UserError
 from espalier.report.tuning import write_report
 from espalier.tuning.curves import CURVES
+from espalier.tuning.decisions import keep_native_beyond
 from espalier.tuning.distances import Distances, is_virtual
 from espalier.tuning.forms import leave_undecided
 from espalier.tuning.journal import Journal
@@ -87,10 +88,10 @@ def _run_leg(core: Any, request: Request, first: Worker, deadline: float) -> Leg
     result = session.result
     result.distances = distances.usual
     summary = summarize(result, len(problems), request.ranks, time.monotonic() - begin)
-    unreached = leave_undecided(problems, result.decisions)
+    unreached = [*leave_undecided(problems, result.decisions), *keep_native_beyond(problems, result.decisions)]
     if unreached:
         names = ", ".join(dict.fromkeys(it.problem.operation for it in unreached))
-        result.remarks.append(f"{names}: no time was left to measure them at all sizes; native stays at the others")
+        result.remarks.append(f"{names}: no time was left for some sizes; native stays there")
     decided = rows_of([*result.decisions.values(), *unreached], machine)
     if not decided:
         journal.close(remove=not result.decisions)
