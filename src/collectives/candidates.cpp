@@ -149,7 +149,7 @@ class Candidates {
   }
 
   /// A reduce_scatter's groups divide the work of combining: of large nodes half of the ranks, or all (8 nodes x 64
-  /// ranks, blocks of 512: 8 groups 294 us, 32 groups 212; played).
+  /// ranks, blocks of 1K: 8 groups 542 us, 32 groups 296; simulated).
   std::set<int> numbers_of_groups() const {
     const int all = std::min(64, topology_.largest_node()), most = std::min(8, all);
     if (keeps_order()) return {all};
