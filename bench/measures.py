@@ -110,6 +110,10 @@ class Files:
         return self.stem.with_name(self.stem.name + ".table.json")
 
     @property
+    def journal(self) -> Path:
+        return self.stem.with_name(self.stem.name + ".table.json.journal")
+
+    @property
     def result(self) -> Path:
         return self.stem.with_name(self.stem.name + ".rows.json")
 
@@ -239,8 +243,7 @@ def tune_and_measure(mpis: Sequence[Mpi], place: Place, effort: Effort, output: 
         for mpi in unsteady:
             console.note(f"{mpi}, {place}: native takes {drifts[mpi]:.2f} times what it took while tuning: once more")
             files[mpi].table.unlink()
-        for its in files.values():
-            its.result.unlink()
+            files[mpi].journal.unlink(missing_ok=True)  # its decisions are those of the other machine
     return [row for mpi in mpis for row in rows[mpi]]
 
 
@@ -260,11 +263,12 @@ def lacks_some(table: Path, distances: Iterable[float]) -> bool:
 def _load_or_measure(
     files: Mapping[Mpi, Files], place: Place, effort: Effort, again: Collection[Mpi]
 ) -> dict[Mpi, list[Row]]:
-    """Rounds are run by all MPIs in turn, so that what is compared between them was measured within minutes. `again`:
-    which to tune although there is a table, whose distances the tuner then waits for, too."""
-    missing = {mpi: its for mpi, its in files.items() if not its.result.exists()}
+    """Rounds are run by all MPIs in turn, so that what is compared between them was measured within minutes: where one
+    is tuned, all are measured. `again`: which to tune although there is a table, whose distances the tuner then waits
+    for, too."""
+    missing = {mpi: its for mpi, its in files.items() if again or is_outdated(its.result, files.values())}
     for mpi, its in missing.items():
-        if mpi in again or not its.table.exists() or its.table.with_name(its.table.name + ".journal").exists():
+        if mpi in again or is_unfinished(its):
             _tune(mpi, place, effort, its.table)
     samples: dict[Mpi, list[Sample]] = {mpi: [] for mpi in missing}
     number = 0
@@ -279,6 +283,20 @@ def _load_or_measure(
         for file in its.stem.parent.glob(f"{its.stem.name}.round-*.json"):
             file.unlink()
     return {mpi: [Row(**fields) for fields in json.loads(its.result.read_text())] for mpi, its in files.items()}
+
+
+def is_unfinished(files: Files) -> bool:
+    """Whether there is no table, or a run that was to make it anew was cut: its journal has gone on."""
+    if not files.table.exists():
+        return True
+    return files.journal.exists() and files.journal.stat().st_mtime_ns > files.table.stat().st_mtime_ns
+
+
+def is_outdated(result: Path, place: Collection[Files]) -> bool:
+    """Whether a result is not of the tables that are at its place now. An outdated one is kept until it is replaced."""
+    if not result.exists() or not all(its.table.exists() for its in place):
+        return True
+    return result.stat().st_mtime_ns < max(its.table.stat().st_mtime_ns for its in place)
 
 
 def has_gaps(samples: Iterable[Sequence[Sample]]) -> bool:

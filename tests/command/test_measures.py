@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -231,6 +232,40 @@ def test_a_table_that_knows_one_distance_only_is_made_again_once(
     rows = measures.tune_and_measure([mpi], measures.Place(2), measures.Effort("1m", 2, 40), tmp_path)
     assert tuned == [False, True], "with the table that there is: the tuner waits for its distances, too"
     assert [row.line_ns for row in rows] == [100, 500]
+
+
+def test_results_are_kept_until_there_are_others(
+    measures: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native = iter([4.0, 40.0])  # native as it was while tuning, then of a machine that has become another one
+    kept: list[bool] = []
+    result = tmp_path / "mpich-1-2-ranks.rows.json"
+
+    def run(mpi: Mpi, plan: Plan, progress: object) -> list[Sample]:
+        kept.append(result.exists())
+        return [Sample("bcast", 64, 0, 2, 1, next(native), 2.0, 4.0, "tiny")]
+
+    def tune(mpi: Mpi, place: object, effort: object, table: Path) -> None:
+        rows = [{"operation": "bcast", "measured": {"bytes": 64, "native_us": 40.0}}]
+        table.write_text(json.dumps({"rows": rows}))
+
+    monkeypatch.setattr(measures, "run_worker", run)
+    monkeypatch.setattr(measures, "_tune", tune)
+    mpi = Mpi(Family.MPICH, "1", Abi.MPICH, Path("mpich"), None, "")
+    rows = measures.tune_and_measure([mpi], measures.Place(2), measures.Effort("1m", 1, 40), tmp_path)
+    assert kept == [False, True]
+    assert [row.native_p50_us for row in rows] == [40.0]
+
+
+def test_a_table_is_finished_by_its_journal_only_where_a_run_was_cut(measures: ModuleType, tmp_path: Path) -> None:
+    files = measures.Files(tmp_path / "some")
+    files.journal.write_text("")
+    assert measures.is_unfinished(files), "killed before it had a table"
+    files.table.write_text("{}")
+    os.utime(files.journal, (1, 1))
+    assert not measures.is_unfinished(files), "its time was up: what there is counts"
+    os.utime(files.table, (0, 0))
+    assert measures.is_unfinished(files)
 
 
 def test_a_round_beside_other_programs_is_run_again(
