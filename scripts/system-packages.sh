@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # system-packages.sh [apps|sim|fabric|fuzz]: makes sure that the Debian packages Espalier is built and tested with are
-# there; with `apps` also the programs that only `make apps` runs, with `sim` the simulator behind `espalier simulate`,
-# with `fabric` the simulated subnet of `make fabric-live`, with `fuzz` the compiler of `make fuzz`.
+# there; with `apps` also the programs that only `make apps` runs, with `sim` SimGrid, which executes the library on
+# simulated ranks, with `fabric` the simulated subnet of `make fabric-live`, with `fuzz` the compiler of `make fuzz`.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail

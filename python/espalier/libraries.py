@@ -44,21 +44,18 @@ def find_tune_worker(abi: Abi) -> Path:
 
 
 def find_simulator() -> Path:
-    """The program that plays plans on simulated networks. Raises UserError where it is missing, as without SimGrid."""
-    return _find_with_simgrid("espalier-simulator")
+    """The program that plays plans on simulated networks. Raises UserError where it is missing."""
+    return _find("espalier-simulator")
 
 
 def find_executor() -> Path:
     """The library as a program of SimGrid's MPI. Raises UserError where it is missing, as without SimGrid."""
-    return _find_with_simgrid("espalier-executor.so")
-
-
-def _find_with_simgrid(name: str) -> Path:
     try:
-        return _find(name)
+        return _find("espalier-executor.so")
     except UserError as error:
         remedy = "install SimGrid (Debian: apt-get install libsimgrid-dev), then build Espalier again"
-        raise UserError(f"{error.message}: it is built where SimGrid is installed", remedy) from error
+        message = f"running the library on simulated ranks needs SimGrid: {error.message}"
+        raise UserError(message, remedy) from error
 
 
 def _find(name: str) -> Path:

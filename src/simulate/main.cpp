@@ -92,10 +92,10 @@ std::size_t count_messages(const plan::Plan& plan) {
   return messages;
 }
 
-/// Who shares the links: SimGrid, or where that takes too long our own solver of the same model.
+/// Who shares the links: SimGrid, or where that is missing or takes too long our own solver of the same model.
 std::string read_solver(const json& request, const plan::Plan& plan) {
   const std::string solver = request.value("solver", "auto");
-  if (solver == "auto") return count_messages(plan) < many_messages ? "simgrid" : "fluid";
+  if (solver == "auto") return has_simgrid() && count_messages(plan) < many_messages ? "simgrid" : "fluid";
   if (solver != "simgrid" && solver != "simgrid_full" && solver != "fluid")
     throw Error("unknown solver '" + solver + "': one of auto, simgrid, simgrid_full, fluid");
   return solver;
@@ -147,7 +147,7 @@ json answer(const json& request) {
                         .shares_anew = solver == "simgrid_full",
                         .keeps_spans = request.value("spans", false),
                         .keeps_flights = request.value("flights", false)};
-  const Result result = (solver == "fluid" ? simulate_fluid : simulate)(plan, *network, parameters, options);
+  const Result result = (solver == "fluid" ? simulate_fluid : simulate_simgrid)(plan, *network, parameters, options);
   json reply = {{"network", network->describe()},
                 {"choice", plan::to_string(plan.choice)},
                 {"solver", solver},

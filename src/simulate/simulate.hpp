@@ -1,6 +1,6 @@
 #pragma once
-// A plan on a simulated network: messages share links as SimGrid's fluid model lets them; all else is played as
-// cost::Play does. What the cost model estimates in microseconds is checked here.
+// A plan on a simulated network: messages share links as SimGrid's fluid model lets them, by our own solver or by
+// SimGrid; all else is played as cost::Play does. What the cost model estimates in microseconds is checked here.
 
 #include "cost/play.hpp"
 #include "simulate/network.hpp"
@@ -37,15 +37,18 @@ struct Result {
   std::size_t messages = 0;
 };
 
-/// Deterministic. Of `parameters`, latency and link_rate are the network's instead; every message counts for at least
-/// `gap` on its sender's adapter. Once per process: SimGrid allows one engine. Throws Error when hosts are too few,
-/// named twice or unknown, or when the plan does not come to its end.
-Result simulate(const plan::Plan& plan, const Network& network, const cost::Parameters& parameters,
-                const Options& options = {});
-
-/// The same with our own solver of SimGrid's model (fluid.hpp), which does not slow down with the messages under way:
-/// for plans of hundreds of thousands of them. Times agree to about one part in 10 000. As often as one likes.
+/// Deterministic, as often as one likes. Our own solver (fluid.hpp) shares the links. Of `parameters`, latency and
+/// link_rate are the network's instead; every message counts for at least `gap` on its sender's adapter. Throws Error
+/// when hosts are too few, named twice or unknown, or when the plan does not come to its end.
 Result simulate_fluid(const plan::Plan& plan, const Network& network, const cost::Parameters& parameters,
                       const Options& options = {});
+
+/// The same by SimGrid: times agree to about one part in 10 000, and many thousands of messages take minutes. Once per
+/// process, since SimGrid allows one engine. Throws Error with the remedy where this was built without SimGrid.
+Result simulate_simgrid(const plan::Plan& plan, const Network& network, const cost::Parameters& parameters,
+                        const Options& options = {});
+
+/// Whether this was built with SimGrid.
+bool has_simgrid();
 
 }  // namespace espalier::simulate

@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 import pytest
 
 from espalier.errors import UserError
-from espalier.libraries import find_simulator
+from espalier.libraries import find_executor
 from workshop import Command
 
 
-@pytest.fixture(autouse=True)
-def _simulator() -> None:
+@pytest.fixture
+def _simgrid() -> None:
     try:
-        find_simulator()
+        find_executor()
     except UserError as error:
         pytest.skip(str(error))
 
@@ -95,6 +95,7 @@ def test_a_job_is_placed_on_the_hosts_of_dumps(command: Command) -> None:
     assert "nobody" in outcome.err
 
 
+@pytest.mark.usefixtures("_simgrid")
 @pytest.mark.parametrize("how", ["blocks", "cyclic", "random:3"])
 def test_ranks_are_mapped_to_nodes_as_asked_for(command: Command, how: str) -> None:
     """Played and executed agree, and only ranks that are dealt out send their neighbours' blocks over the network."""
@@ -128,6 +129,7 @@ def test_several_sizes_and_numbers_of_ranks_make_one_table_and_one_drawing(comma
     assert picture.read_text(encoding="utf-8").count("<polyline") == 2, "a chart for each number of ranks"
 
 
+@pytest.mark.usefixtures("_simgrid")
 def test_each_point_is_executed_beside_the_others_where_they_are_asked_for(command: Command) -> None:
     outcome = command(
         "simulate", "bcast", "--bytes", "1K", "--ranks", "6,8", "--ppn", "4", "--platform", "star:hosts=2", "--against",

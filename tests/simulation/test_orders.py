@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from espalier.errors import UserError
-from espalier.libraries import find_simulator
 from espalier.reproduce.trees import packed_job
 from espalier.simulation.simulator import Answer, Request, simulate_all
 
@@ -14,14 +12,6 @@ FULL = "fat_tree:leaves=8,down=8"
 MIXED = "star:hosts=64,slow_hosts=32,slow_rate=5000"
 LARGE = "fat_tree:leaves=16,down=32,spines=8,oversubscription=4"
 NODES = 48
-
-
-@pytest.fixture(autouse=True)
-def _simulator() -> None:
-    try:
-        find_simulator()
-    except UserError as error:
-        pytest.skip(str(error))
 
 
 def times(requests: list[Request]) -> list[float]:

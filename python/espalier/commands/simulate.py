@@ -107,7 +107,7 @@ def simulate(
         typer.Option(
             metavar="SOLVER",
             help="Who shares the links among messages: simgrid, simgrid_full (without its shortcut), fluid (our own, "
-            "of the same model), or auto: simgrid below 8192 messages.",
+            "of the same model), or auto: simgrid, where it is installed, below 8192 messages.",
         ),
     ] = "auto",
     gantt: Annotated[

@@ -110,10 +110,10 @@ def last_words(complaints: str) -> str:
 
 
 def _command(job: Job, arm: str, cases: Sequence[Case], folder: Path) -> list[str]:
+    program = str(find_executor())
     smpirun = shutil.which("smpirun")
     if smpirun is None:
         raise UserError("smpirun is missing", "install SimGrid (Debian: apt-get install libsimgrid-dev)")
-    program = str(find_executor())
     config = _MODEL | (_SETTING_UP if arm == OURS else {"smpi/coll-selector": arm})
     return [
         smpirun,

@@ -158,8 +158,10 @@ class Stage final : public cost::Wire {
 
 }  // namespace
 
-Result simulate(const plan::Plan& plan, const Network& network, const cost::Parameters& parameters,
-                const Options& options) {
+bool has_simgrid() { return true; }
+
+Result simulate_simgrid(const plan::Plan& plan, const Network& network, const cost::Parameters& parameters,
+                        const Options& options) {
   std::vector<char*> arguments;
   for (const char* argument : plain_model) arguments.push_back(const_cast<char*>(argument));
   if (options.shares_anew) arguments.push_back(const_cast<char*>("--cfg=network/optim:Full"));
