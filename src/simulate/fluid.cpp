@@ -18,13 +18,13 @@ constexpr double instant = 1e-9;
 
 }  // namespace
 
-Fluid::Fluid(const std::vector<Link>& links, double connection_rate) : connection_rate_(connection_rate) {
+Fluid::Fluid(const std::vector<Link>& links, double connection_rate)
+    : connection_rate_(connection_rate), level_(links.size() + 1, never), nowhere_(static_cast<int>(links.size())) {
   for (const Link& link : links) {
     latency_.push_back(link.latency);
     is_shared_.push_back(link.is_shared);
     bound_.push_back(link.rate);
-    links_.push_back({.rate = link.rate, .flows = {}});
-    level_.push_back(never);
+    links_.push_back({.rate = link.rate, .flows = {}, .others = {}});
   }
 }
 
@@ -56,49 +56,30 @@ void Fluid::start(std::size_t name, std::span<const int> route, double bytes, do
   it.most = most / it.weight;
   it.left = bytes;
   it.rate = it.level = 0;
-  it.end = it.alarm = never;
   it.is_moving = false;
-  queue(number, now + latency);
+  if (it.places.size() > width_ + 1) widen(it.places.size() - 1);
+  agenda_.set(number, now + latency);
 }
 
-/// An event that comes too early does no harm: it is queued again. So only those that come earlier are queued anew.
-void Fluid::queue(int number, double when) {
-  Flow& it = flow(number);
-  it.end = when;
-  if (when >= it.alarm) return;
-  it.alarm = when;
-  events_.push({when, number});
-}
-
-double Fluid::next() {
-  settle();
-  while (!events_.empty()) {
-    const auto [when, number] = events_.top();
-    Flow& it = flow(number);
-    if (when == it.end) return when;
-    events_.pop();
-    if (when != it.alarm) continue;  // an earlier one has been queued since, and has come
-    it.alarm = never;
-    if (it.end != never) queue(number, it.end);
+void Fluid::widen(std::size_t width) {
+  for (Shared& link : links_) {
+    std::vector<int> wider(link.flows.size() * width, nowhere_);
+    for (std::size_t index = 0; index < link.flows.size(); ++index)
+      std::ranges::copy(others(link, index), wider.begin() + static_cast<std::ptrdiff_t>(index * width));
+    link.others = std::move(wider);
   }
-  return never;
+  width_ = width;
 }
 
 void Fluid::advance(std::vector<std::size_t>& ended) {
   now_ = next();
-  for (double when = now_; when <= now_ + instant; when = events_.empty() ? never : events_.top().first) {
-    const int number = events_.top().second;
-    Flow& it = flow(number);
-    events_.pop();
-    if (when != it.alarm) continue;
-    it.alarm = never;
-    if (it.end > now_ + instant) {
-      if (it.end != never) queue(number, it.end);
-    } else if (!it.is_moving) {
-      enter(number);
-    } else {
-      ended.push_back(it.name);
+  while (agenda_.first_time() <= now_ + instant) {
+    const int number = agenda_.first();
+    if (flow(number).is_moving) {
+      ended.push_back(flow(number).name);
       leave(number);
+    } else {
+      enter(number);
     }
   }
 }
@@ -107,13 +88,18 @@ void Fluid::enter(int number) {
   Flow& it = flow(number);
   it.is_moving = true;
   it.since = now_;
-  it.end = never;
+  agenda_.set(number, never);
+  double level = it.most;
   for (std::uint32_t place = 0; place < it.places.size(); ++place) {
     Shared& link = at(it.places[place]);
     it.places[place].index = static_cast<std::uint32_t>(link.flows.size());
-    link.flows.push_back({number, place});
+    link.flows.push_back({number, place, it.weight, it.most});
+    for (const Place& other : it.places)
+      if (other.link != it.places[place].link) link.others.push_back(other.link);
+    link.others.resize(link.flows.size() * width_, nowhere_);
+    level = std::min(level, level_at(it.places[place].link));
   }
-  set_level(number, find_lowest(it, -1).level);
+  set_level(number, level);
   for (const Place& place : it.places)
     if (level_at(place.link) < never) look_at(place.link);
 }
@@ -123,16 +109,25 @@ void Fluid::leave(int number) {
   for (const Place& place : it.places) {
     Shared& link = at(place);
     link.load -= it.weight * it.level;
-    link.flows[place.index] = link.flows.back();
-    const Member& moved = link.flows[place.index];
-    flow(moved.flow).places[moved.place].index = place.index;
-    link.flows.pop_back();
+    remove(link, place.index);
     if (link.flows.empty()) link.load = 0, level_[static_cast<std::size_t>(place.link)] = never;
     if (level_at(place.link) < never) look_at(place.link);
   }
-  it.end = it.alarm = never;
+  agenda_.remove(number);
   it.is_moving = false;
   free_.push_back(number);
+}
+
+/// The last takes the place of who leaves.
+void Fluid::remove(Shared& link, std::uint32_t index) {
+  const std::size_t end = link.flows.size() - 1;
+  if (index < end) {
+    const Member& last = link.flows[index] = link.flows[end];
+    flow(last.flow).places[last.place].index = index;
+    std::ranges::copy(others(link, end), link.others.begin() + static_cast<std::ptrdiff_t>(index * width_));
+  }
+  link.flows.pop_back();
+  link.others.resize(link.flows.size() * width_);
 }
 
 void Fluid::look_at(int link) {
@@ -167,10 +162,10 @@ double Fluid::fair_level(int number) {
   link.unseen = 0;
   limits_.clear();
   double weights = 0, left = link.rate;
-  for (const Member& member : link.flows) {
-    const Flow& it = flow(member.flow);
-    limits_.push_back({find_lowest(it, number).level, it.weight});
-    weights += it.weight;
+  for (std::size_t index = 0; index < link.flows.size(); ++index) {
+    const double weight = link.flows[index].weight;
+    limits_.push_back({find_limit(link, index), weight});
+    weights += weight;
   }
   while (!limits_.empty()) {
     const double level = left / weights;
@@ -188,13 +183,12 @@ double Fluid::fair_level(int number) {
 
 void Fluid::publish(int link, double level) {
   const double before = std::exchange(level_[static_cast<std::size_t>(link)], level);
-  for (const Member& member : links_[static_cast<std::size_t>(link)].flows) {
-    const Flow& moving = flow(member.flow);
-    const Lowest elsewhere = find_lowest(moving, link);
+  const Shared& it = links_[static_cast<std::size_t>(link)];
+  for (std::size_t index = 0; index < it.flows.size(); ++index) {
+    const Lowest elsewhere = find_lowest(it, index);
     if (elsewhere.level < std::min(before, level)) continue;  // bound there before and after
-    for (const Place& other : moving.places)
-      if (other.link != link) tell(other.link, moving.weight, before, level, elsewhere);
-    set_level(member.flow, std::min(level, elsewhere.level));
+    for (const int other : others(it, index)) tell(other, it.flows[index].weight, before, level, elsewhere);
+    set_level(it.flows[index].flow, std::min(level, elsewhere.level));
   }
 }
 
@@ -210,13 +204,20 @@ void Fluid::tell(int other, double weight, double before, double after, const Lo
   if (link.unseen > precision * link.rate) look_at(other);
 }
 
-Fluid::Lowest Fluid::find_lowest(const Flow& flow, int without) const {
-  Lowest lowest{flow.most, never, -1};
-  for (const Place& place : flow.places) {
-    if (place.link == without) continue;
-    const double level = level_at(place.link);
+/// The highest level that a link's flow may have elsewhere.
+double Fluid::find_limit(const Shared& link, std::size_t index) const {
+  double limit = link.flows[index].most;
+  for (const int other : others(link, index)) limit = std::min(limit, level_at(other));
+  return limit;
+}
+
+/// The same, and what holds it there.
+Fluid::Lowest Fluid::find_lowest(const Shared& link, std::size_t index) const {
+  Lowest lowest{link.flows[index].most, never, nowhere_};
+  for (const int other : others(link, index)) {
+    const double level = level_at(other);
     if (level < lowest.level)
-      lowest = {level, lowest.level, place.link};
+      lowest = {level, lowest.level, other};
     else
       lowest.second = std::min(lowest.second, level);
   }
@@ -247,7 +248,7 @@ void Fluid::set_rate(int number) {
   it.left = std::max(0.0, it.left - it.rate * (now_ - it.since));
   it.since = now_;
   it.rate = it.weight * it.level;
-  queue(number, now_ + it.left / it.rate);
+  agenda_.set(number, now_ + it.left / it.rate);
 }
 
 }  // namespace espalier::simulate

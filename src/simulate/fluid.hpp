@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "simulate/agenda.hpp"
 #include "simulate/network.hpp"
 
 namespace espalier::simulate {
@@ -31,7 +32,7 @@ class Fluid {
   /// A flow begins at `now`, not before the last advance. `name` tells it apart when it ends.
   void start(std::size_t name, std::span<const int> route, double bytes, double now);
   /// When the next one ends its latency or its bytes; `never` when there is none.
-  double next();
+  double next() { return settle(), agenda_.first_time(); }
   /// Goes on to `next()`. Appends the names of those that have ended to `ended`.
   void advance(std::vector<std::size_t>& ended);
 
@@ -44,14 +45,16 @@ class Fluid {
     std::size_t name = 0;
     double weight = 1, most = never;  ///< bytes per microsecond at level 1; the highest level it may have
     double left = 0, rate = 0, since = 0;
-    double end = never, alarm = never;  ///< when it ends if nothing changes; the earliest event that is queued for it
     double level = 0;
     bool is_moving = false, is_changed = false;
     std::vector<Place> places;
   };
+  /// What of a flow its link needs to share itself out, side by side with that of the others: most time goes into
+  /// reading this.
   struct Member {
     int flow;
     std::uint32_t place;  ///< of this link among the flow's
+    double weight, most;
   };
   struct Shared {
     double rate;
@@ -59,41 +62,48 @@ class Fluid {
     double unseen = 0;  ///< by how much that may have changed since its level was reckoned
     bool is_waiting = false;
     std::vector<Member> flows;
+    std::vector<int> others;  ///< `width_` for each of them: its other links, then `nowhere_`
   };
-  /// The lowest level among a flow's links, whose it is (-1: its own bound), and the lowest but that.
+  /// The lowest level among some of a flow's links, whose it is (`nowhere_`: its own bound), and the lowest but that.
   struct Lowest {
     double level, second;
     int link;
   };
-  using Event = std::pair<double, int>;
 
   Shared& at(const Place& place) { return links_[static_cast<std::size_t>(place.link)]; }
   Flow& flow(int number) { return flows_[static_cast<std::size_t>(number)]; }
   double level_at(int link) const { return level_[static_cast<std::size_t>(link)]; }
   int take_flow();
-  void queue(int number, double when);
+  void widen(std::size_t width);
   void enter(int number);
   void leave(int number);
+  void remove(Shared& link, std::uint32_t index);
   void look_at(int link);
   void settle();
   void share(int link);
   double fair_level(int link);
   void publish(int link, double level);
   void tell(int other, double weight, double before, double after, const Lowest& elsewhere);
-  Lowest find_lowest(const Flow& flow, int without) const;
+  std::span<const int> others(const Shared& link, std::size_t index) const {
+    return std::span(link.others).subspan(index * width_, width_);
+  }
+  double find_limit(const Shared& link, std::size_t index) const;
+  Lowest find_lowest(const Shared& link, std::size_t index) const;
   void set_level(int number, double level);
   void set_rate(int number);
 
   double connection_rate_, now_ = 0;
   std::vector<double> latency_, bound_;  ///< by link; what one flow may move there
-  std::vector<double> level_;            ///< by link; never: there is enough for all its flows
+  std::vector<double> level_;            ///< by link; never: there is enough for all its flows. `nowhere_`'s is that
+  int nowhere_;                          ///< behind the last link
+  std::size_t width_ = 0;                ///< the most other links that a flow has had so far
   std::vector<Shared> links_;
   std::vector<bool> is_shared_;
   std::vector<Flow> flows_;
   std::vector<int> free_, changed_;
   std::queue<int> waiting_;  ///< links to look at
   std::vector<std::pair<double, double>> limits_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  Agenda agenda_;  ///< when flows begin to move, and when they end if nothing changes
 };
 
 }  // namespace espalier::simulate

@@ -64,6 +64,12 @@ TEST(Fluid, WhatAFlowCannotUseTheOthersGet) {
   EXPECT_NEAR(at[1], 2 + (275 - 30) / 25.0, 1e-6);  // alone for one microsecond
 }
 
+TEST(Fluid, OneThatCrossesMoreLinksThanAllBeforeSharesThemToo) {
+  const auto at = ends(links({10, 4, 100}), {{{0}, 100, 0}, {{0, 1, 2}, 20, 5}});  // latencies of 1 and 3
+  EXPECT_NEAR(at[0], 8 + 30 / 7.5, 1e-6);
+  EXPECT_NEAR(at[1], 12 + 10 / 4.0, 1e-6);
+}
+
 TEST(Fluid, AConnectionHasItsOwnBound) {
   Fluid fluid(links({100}), 10);
   EXPECT_NEAR(ends(fluid, {{{0}, 100, 0}, {{0}, 50, 0}})[0], 1 + 10, 1e-6);
