@@ -43,8 +43,10 @@ from espalier.simulation.simulator import Answer, Request, simulate_all
 from espalier.units import parse_bytes
 
 PPN = 8
-# Of 65 536 ranks an all-to-all is played on nodes of 64: 8192 nodes of 8 would exchange 67 million messages.
+# Nodes of 64 instead of 8 for all-to-alls of very many ranks, which send a message for each pair of nodes at least:
+# 8192 nodes of 8 would exchange 67 million, and 512 nodes, executed, 261 632.
 CROWDED, CROWD = ", 64 ranks per node", 64
+_PLAYED_CROWDED, _EXECUTED_CROWDED = (4096, 65536), (4096,)
 # De Sensi et al., Bine trees (SC'25): less traffic over far links, for jobs that are told nothing of their network.
 TREES = {"binomial": "knomial,radix=2,order=natural", "bine": "knomial,radix=2,order=bine"}
 
@@ -99,11 +101,7 @@ def job_at(place: Place) -> Job:
 
 def places(ranks: int, arm: str) -> list[Place]:
     """Where an arm is run, as far as memory holds it."""
-    if ranks == CROWD * 1024 and arm == PLAYED:
-        crowded = [Place(it + CROWDED, ranks, "alltoall", size) for it in networks(1024) for size in _CROWDED_SIZES]
-    else:
-        crowded = []
-    return crowded + [
+    return _crowded_places(ranks, arm) + [
         Place(network, ranks, operation, size)
         for operation, sizes in _SIZES.items()
         for network in networks(ranks // PPN)
@@ -111,6 +109,12 @@ def places(ranks: int, arm: str) -> list[Place]:
         if (arm not in TREES or operation == "broadcast")
         and (is_played(arm) or held(operation, size, ranks) <= _MOST_HELD)
     ]
+
+
+def _crowded_places(ranks: int, arm: str) -> list[Place]:
+    if ranks not in (_PLAYED_CROWDED if arm == PLAYED else () if is_played(arm) else _EXECUTED_CROWDED):
+        return []
+    return [Place(it + CROWDED, ranks, "alltoall", size) for it in networks(ranks // CROWD) for size in _CROWDED_SIZES]
 
 
 def is_played(arm: str) -> bool:

@@ -72,6 +72,15 @@ def test_an_alltoall_of_65536_ranks_is_played_on_crowded_nodes(bench: dict[str, 
     assert not [it for it in scaling.places(65536, "binomial") if it.network.endswith(scaling.CROWDED)]
 
 
+def test_an_alltoall_of_4096_ranks_is_executed_on_crowded_nodes_too(bench: dict[str, ModuleType]) -> None:
+    scaling = bench["scaling"]
+    for arm in ("espalier", "ompi", "played"):
+        crowded = [it for it in scaling.places(4096, arm) if it.network.endswith(scaling.CROWDED)]
+        assert [it.bytes for it in crowded] == [8, 8, 8]
+        assert max(scaling.job_at(crowded[0]).node_of) == 63
+    assert not [it for it in scaling.places(4096, "registry") if it.network.endswith(scaling.CROWDED)]
+
+
 def test_the_registry_is_searched_through_every_exchange_but_no_segment_longer_than_the_message(
     bench: dict[str, ModuleType],
 ) -> None:
