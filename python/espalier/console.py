@@ -15,8 +15,9 @@ from rich.table import Table
 
 from espalier.errors import UserError
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+# What users wrote is printed as they wrote it: "random:x:" is no emoji.
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 
 # What is no terminal has room: a file, `less -S`, grep.

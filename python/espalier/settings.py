@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from espalier.core import load_core
+from espalier.core import load_core, user_errors
 from espalier.errors import UserError
 
 PREFIX = "ESPALIER_"
@@ -44,6 +44,18 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
             raise UserError(f"--set {pair}: there is no setting {full}", suggest(full, known))
         variables[full] = value
     return variables
+
+
+def split_nodes(spec: str | None) -> dict[str, str]:
+    """The variable that splits ranks so ("4", "3,1,4", "cyclic:4"); nothing for None.
+
+    Raises UserError for what does not say how: jobs would only warn and run on one node.
+    """
+    if spec is None:
+        return {}
+    with user_errors("write --virtual-nodes 4, or 3,1,4, or cyclic:4"):
+        load_core().virtual_node_of(spec, 0, 1)
+    return {PREFIX + "VIRTUAL_NODES": spec}
 
 
 def unknown_variables(known: Iterable[str]) -> dict[str, str]:

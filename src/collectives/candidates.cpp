@@ -51,7 +51,8 @@ class Candidates {
         problem_(problem),
         are_flows_held_(parameters.flow_rate < parameters.link_rate),
         passed_(passed_bytes(topology, problem)),
-        window_(topology.capabilities().window_bytes) {}
+        window_(topology.capabilities().window_bytes),
+        stores_(writes_past_caches(parameters) ? plan::Stores::streaming : plan::Stores::cached) {}
 
   void add(const Algorithm& algorithm) {
     Choice choice;
@@ -240,6 +241,7 @@ class Candidates {
 
   /// Whole, aligned elements for each reader in each cell.
   void vary_cells(Choice choice) {
+    choice.stores = stores_;
     const Bytes grain = is_reduction(problem_.operation) ? smp::Grain(problem_).bytes() : 1;
     const bool is_cut = problem_.operation == Operation::reduce_scatter && topology_.nodes() == 1;
     const Bytes least = grain * static_cast<Bytes>(is_cut ? topology_.ranks() : 1);
@@ -261,6 +263,24 @@ class Candidates {
       if (const Bytes cell = std::min(wanted, window_ / std::max<Bytes>(in_stage, 4)); cell < passed_)
         add(cell, std::max<Bytes>(in_stage, 8));
     if (folds_on_many_cores() && choice.levels == 1) vary_long_cells(choice);
+    if (all_write_on_shared_cores())
+      for (const Bytes cells : {1, 2}) add(std::min(window_ / cells, round_up_to(passed_, 64 << 10)), cells);
+  }
+
+  /// Ranks that take turns on few cores leave none idle while one of them fills a long cell: what counts is how often
+  /// they take turns, and that copies are long (a reduce_scatter's cells hold a slot for each rank: 2 cores that copy
+  /// and add 4K at a time read 14 GB/s each, 16K 19). Two cores, bench_node, cells of 32K x 8 / one as long as the
+  /// window, in us: reduce_scatter of 16K, 16 ranks, 257 / 146, of 256K, 8 ranks, 1051 / 843; allreduce of 1M, 16
+  /// ranks, 3236 / 2457; all-to-all of 256K, 8 ranks, 1505 / 1233. An allgather, whose cells are read by all, gains
+  /// nothing.
+  bool all_write_on_shared_cores() const {
+    if (!shares_cores_of_one_node()) return false;
+    switch (problem_.operation) {
+      case Operation::reduce_scatter:
+      case Operation::allreduce:
+      case Operation::alltoall: return true;
+      default: return false;
+    }
   }
 
   /// Every rank of a large node folds a slice of each piece, and wants it long (2 nodes of 64 ranks, reduce of 32K: in
@@ -274,6 +294,24 @@ class Candidates {
       case Operation::allreduce: return topology_.largest_node() > 16;
       default: return false;
     }
+  }
+
+  bool shares_cores_of_one_node() const { return topology_.nodes() == 1 && topology_.capabilities().oversubscribed; }
+
+  /// Buffers of all ranks that fill the last-level cache drive results out of it before anybody reads them. Where cores
+  /// always have something to copy, a store that fetches its line first is then what takes longest (2 cores, 32 MB of
+  /// last-level cache, bench_node, cached / streaming, in ms: all-to-all of 256K, 8 ranks, 1.0 / 0.76, of 1M, 16 ranks,
+  /// 22 / 14; allgather of 1M, 8 ranks, 2.8 / 1.8, 16 ranks 12 / 6.5; allreduce of 1M, 16 ranks, 2.0 / 1.5).
+  bool writes_past_caches(const cost::Parameters& parameters) const {
+    if (!shares_cores_of_one_node()) return false;
+    switch (problem_.operation) {
+      case Operation::broadcast:
+      case Operation::allgather:
+      case Operation::alltoall:
+      case Operation::allreduce: break;
+      default: return false;
+    }
+    return topology_.ranks() * cost::bytes_of_a_rank(problem_, topology_.ranks()) >= parameters.caches[1].bytes;
   }
 
   /// Prefixes are cut into cells between nodes, too.
@@ -291,6 +329,7 @@ class Candidates {
   bool are_flows_held_;  ///< one connection does not fill a link
   Bytes passed_;
   Bytes window_;
+  plan::Stores stores_;  ///< of results that are taken out of cells
   std::vector<Choice> all_;
 };
 

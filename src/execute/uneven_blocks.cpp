@@ -44,7 +44,7 @@ class Shares {
   Shares() = default;
   /// `own`: bytes of its own block that the root has to copy.
   Shares(const BlockCall& call, const MaybeBlocks& blocks, Bytes own) {
-    if (!call.root_copies() || !blocks) return;
+    if (!call.root_copies() || !blocks || !has_long(*blocks)) return;
     double others = 0;
     for_each_other(call, [&](int r) { others += static_cast<double>(block_of(blocks, r).bytes); });
     const double each = (others + static_cast<double>(own)) / call.ranks();
@@ -59,6 +59,11 @@ class Shares {
   }
 
  private:
+  /// Short blocks wait for no division.
+  static bool has_long(std::span<const Block> blocks) noexcept {
+    return std::any_of(blocks.begin(), blocks.end(), [](const Block& it) { return it.bytes > most_by_one; });
+  }
+
   static constexpr Bytes page = 4 << 10, least_rest = 8 << 10;
   double of_root_ = 0;  ///< of each block
 };

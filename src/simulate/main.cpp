@@ -76,7 +76,7 @@ plan::Plan read_plan(const json& request, const topology::Topology& topology, co
   const plan::Choice choice =
       text.empty() ? collectives::choose(topology, problem) : collectives::parse_choice(problem.operation, text);
   const std::string why = collectives::why_invalid(topology, problem, choice);
-  if (!why.empty()) throw Error(text + ": " + why);
+  if (!why.empty()) throw Error(plan::to_string(choice) + ": " + why);
   const bool is_whole = request.value("spans", false) || topology.capabilities().oversubscribed;
   return topology.ranks() < many_ranks || is_whole ? collectives::build_plan(topology, problem, choice)
                                                    : build_condensed(topology, problem, choice, parameters);

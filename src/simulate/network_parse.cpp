@@ -1,6 +1,7 @@
 // "fat_tree:leaves=4,down=16": a network in one line.
 
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "base/error.hpp"
@@ -13,7 +14,7 @@ namespace {
 double parse_number(const std::string& key, std::string_view text) {
   double number = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc{} || end != text.data() + text.size() || number < 0)
+  if (status != std::errc{} || end != text.data() + text.size() || !std::isfinite(number) || number < 0)
     throw Error(key + "=" + std::string(text) + ": write a number that is not negative");
   return number;
 }

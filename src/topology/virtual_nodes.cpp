@@ -1,6 +1,7 @@
 #include "topology/virtual_nodes.hpp"
 
 #include <charconv>
+#include <limits>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -38,6 +39,8 @@ VirtualNodes VirtualNodes::parse(std::string_view text) {
     split.sizes_.push_back(parse_positive(text.substr(begin, comma - begin), text));
     begin = comma + 1;
   }
+  if (std::accumulate(split.sizes_.begin(), split.sizes_.end(), 0LL) > std::numeric_limits<int>::max())
+    throw Error("'" + std::string(text) + "': these are more ranks than there can be");
   return split;
 }
 

@@ -94,6 +94,7 @@ def test_missing_tools_are_named(command: Command, tmp_path: Path, monkeypatch: 
     assert outcome.code == 2
     assert "there is no ibnetdiscover here" in outcome.err
     assert "infiniband-diags" in outcome.err
+    assert not (tmp_path / "dumps").exists(), "what has failed leaves nothing"
 
 
 def test_one_collects_at_a_time_and_clears_what_a_killed_one_left(

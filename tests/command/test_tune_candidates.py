@@ -84,7 +84,15 @@ def test_neighbours_differ_from_the_winner_in_one_knob() -> None:
     knobs = set(winner.split(","))
     around = neighbours(a_machine(2), Problem("broadcast", 1 << 20), winner)
     assert around
-    assert all(len(set(text.split(",")) - knobs) == 1 for text in around)
+    assert all(len(set(text.split(",")) - knobs) == 1 for text in around if "cells=4" in text)
+
+
+def test_longer_cells_are_tried_as_many_as_the_window_holds() -> None:
+    winner = "knomial,radix=2,within=cells,cell=32K,cells=4"
+    around = neighbours(a_machine(2), Problem("broadcast", 1 << 20), winner)
+    assert "knomial,radix=2,within=cells,cell=64K,cells=4" in around
+    assert "knomial,radix=2,within=cells,cell=128K,cells=2" in around
+    assert "knomial,radix=2,within=cells,cell=256K,cells=1" in around
 
 
 @pytest.mark.parametrize("operation", ["broadcast", "scatter", "allgather", "alltoall", "reduce", "reduce_scatter"])

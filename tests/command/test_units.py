@@ -18,7 +18,7 @@ def test_sizes_are_read_with_binary_suffixes(text: str, count: int) -> None:
     assert parse_bytes(text) == count
 
 
-@pytest.mark.parametrize("text", ["", "K", "-4", "1.5K", "4 K", "64Q", "0x10"])
+@pytest.mark.parametrize("text", ["", "K", "-4", "1.5K", "4 K", "64Q", "0x10", "1025G"])
 def test_what_is_no_size_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UserError) as caught:
         parse_bytes(text)
@@ -26,7 +26,7 @@ def test_what_is_no_size_is_refused_with_an_example(text: str) -> None:
     assert "64K" in caught.value.remedy
 
 
-@given(st.integers(min_value=0, max_value=1 << 50))
+@given(st.integers(min_value=0, max_value=1 << 40))
 def test_the_written_form_reads_back_exactly(count: int) -> None:
     assert parse_bytes(format_bytes(count)) == count
 

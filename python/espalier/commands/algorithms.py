@@ -25,7 +25,7 @@ _OTHERS = (
 
 
 def algorithms(
-    operation: Annotated[str | None, typer.Argument(metavar="[OP]", help="Only those of this operation.")] = None,
+    operation: Annotated[str | None, typer.Argument(metavar="OP", help="Only those of this operation.")] = None,
     bytes_: Annotated[
         str | None, typer.Option("--bytes", help="Also say what each would do for this size: 64K.")
     ] = None,

@@ -11,13 +11,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from espalier import console
-from espalier.commands.operations import pick_operations
+from espalier.commands.operations import pick_operations, pick_sizes
 from espalier.errors import UserError
 from espalier.lab import cluster
 from espalier.measure import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, measure, split_by_distance
 from espalier.mpis import Mpi, find_default_mpi, select_mpi
-from espalier.settings import parse_settings
-from espalier.units import format_bytes, parse_bytes
+from espalier.settings import parse_settings, split_nodes
+from espalier.units import format_bytes
 
 
 def bench(
@@ -55,15 +55,15 @@ def bench(
         return
     if mpi is not None and against is not None:
         raise UserError("--mpi and --against exclude each other", "name all MPIs with --against")
-    variables = parse_settings(settings or [])
-    if virtual_nodes is not None:
-        variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
+    variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     if type_ not in TYPES:
         raise UserError(f"--type: '{type_}' is no type of elements", f"known: {', '.join(TYPES)}")
     hosts = cluster.hosts(cluster.load(), ppn) if lab else None
     ranks = hosts.ranks if hosts else ranks
     operations = pick_operations(ops, OPERATIONS, {"broadcast": "bcast"})
-    plan = Plan(operations, _parse_sizes(sizes), ranks, rounds, budget_ms, type_, barrier, cold, variables, hosts)
+    plan = Plan(
+        operations, pick_sizes(sizes, DEFAULT_SIZES), ranks, rounds, budget_ms, type_, barrier, cold, variables, hosts
+    )
     mpis = [select_mpi(name) for name in against.split(",")] if against else [_one_mpi(mpi)]
     rows = [row for one in mpis for row in _measure_with_progress(one, plan)]
     if json:
@@ -105,10 +105,6 @@ def best_peer(row: Row, rows: Iterable[Row], count: int) -> dict[str, Any]:
 
 def _one_mpi(wanted: str | None) -> Mpi:
     return select_mpi(wanted) if wanted is not None else find_default_mpi()
-
-
-def _parse_sizes(text: str | None) -> list[int]:
-    return list(DEFAULT_SIZES) if text is None else [parse_bytes(size) for size in text.split(",")]
 
 
 def _measure_with_progress(mpi: Mpi, plan: Plan) -> list[Row]:

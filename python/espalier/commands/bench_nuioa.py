@@ -29,8 +29,8 @@ def nuioa(
 ) -> None:
     """Measure ping-pong, broadcast and gather with ranks bound near to and far from the network card.
 
-    As in Goglin and Moreaud's figures 4 to 6: one rank per node, the MPI's own calls, no Espalier in front. Start it
-    where `mpiexec` reaches the nodes, as in a batch job. Only the receiver's place should matter.
+    As in Goglin and Moreaud's figures 4 to 6: one rank per node, the MPI's own calls, no Espalier in front.
+    Start it where `mpiexec` reaches the nodes, as in a batch job. Only the receiver's place should matter.
     """
     wanted = DEFAULT_SIZES if sizes is None else [parse_bytes(size) for size in sizes.split(",")]
     chosen = select_mpi(mpi) if mpi is not None else None  # mistakes are named even where there is nothing to measure

@@ -20,7 +20,7 @@ from espalier.fabric.view import split_hosts
 from espalier.report.plan_svg import draw_plan
 from espalier.tuning.candidates import is_dedicated
 from espalier.tuning.lookup import Verdict, consult_table
-from espalier.units import approximate_bytes, format_bytes, parse_bytes
+from espalier.units import approximate_bytes, check_ranks, name_problem, parse_bytes
 from espalier.writing import write_text
 
 # So many of the cost model's candidates are shown, the fastest first.
@@ -95,6 +95,8 @@ def explain(
 ) -> None:
     """Explain the plan for OP: the choice and its reason, the traffic per node, one rank's steps."""
     core = load_core()
+    if fabric is None and (hosts or map_ is not None):
+        raise UserError("--hosts and --map are about a network", "name its dumps with --fabric DIR")
     with user_errors("see espalier explain --help"):
         nodes = nodes or (len(split_hosts(hosts)) if hosts else 1)
         node_of = place(core, nodes, ppn, placement, ranks)
@@ -139,7 +141,7 @@ def explain(
     else:
         _print(core, explanation, shown)
     if laid is not None and map_ is not None:
-        laid.draw(map_, f"{operation} of {format_bytes(size)} on {fabric}: {shown_choice}")
+        laid.draw(map_, f"{name_problem(operation, size)} on {fabric}: {shown_choice}")
         console.note(f"drawn in {map_}")
 
 
@@ -154,8 +156,9 @@ def place(core: Any, nodes: int, ppn: int, placement: str | None, ranks: int | N
     spec = placement or str(nodes)
     if ranks is None:
         ranks = sum(int(size) for size in spec.split(",")) if "," in spec and _all_digits(spec) else nodes * ppn
-        if placement is not None and placement.startswith("cyclic:") and placement[7:].isdigit():
+        if placement is not None and placement.startswith("cyclic:") and placement[7:].isdecimal():
             ranks = int(placement[7:]) * ppn
+    ranks = max(1, check_ranks(ranks))  # of no ranks at all the core says what is wrong with the placement
     return [core.virtual_node_of(spec, index, ranks) for index in range(ranks)]
 
 
@@ -189,21 +192,21 @@ def _follow(core: Any, operation: str, builtin: Any, verdict: Verdict) -> tuple[
 def _title(it: Explanation) -> str:
     """ "allgather of 1K by multi_group, groups=2, …"."""
     name, *knobs = str(it.plan.choice).split(",")
-    what = it.operation if it.operation == "barrier" else f"{it.operation} of {format_bytes(it.bytes)}"
+    what = name_problem(it.operation, it.bytes)
     return ", ".join(
         [f"{what} by {name}", *(knob for knob in knobs if knob.startswith(("groups", "exchange", "radix")))]
     )
 
 
 def _all_digits(spec: str) -> bool:
-    return all(part.isdigit() for part in spec.split(","))
+    return all(part.isdecimal() for part in spec.split(","))
 
 
 def _ranks_to_show(rank: str, root: int, count: int) -> list[int]:
     special = {"root": [root], "all": list(range(count)), "none": []}
     if rank in special:
         return special[rank]
-    if rank.isdigit() and int(rank) < count:
+    if rank.isdecimal() and int(rank) < count:
         return [int(rank)]
     raise UserError(f"--rank {rank}: not a rank of this plan", f"give 0 to {count - 1}, `all` or `none`")
 
@@ -315,7 +318,7 @@ def _print(core: Any, it: Explanation, shown: list[int]) -> None:
     machine = f"{len(it.node_of)} ranks on {len(sizes)} node{'s' * (len(sizes) > 1)}"
     if len(set(sizes)) > 1 and len(sizes) <= _MOST_NODES_SHOWN:
         machine += f" ({', '.join(str(size) for size in sizes)})"
-    what = it.operation if it.operation == "barrier" else f"{it.operation} of {format_bytes(it.bytes)}"
+    what = name_problem(it.operation, it.bytes)
     console.out.print(f"[bold]{what}[/] on {machine}, root {it.root}")
     console.out.print(f"[bold]choice[/]  {escape(it.choice)}\n[bold]why[/]     {escape(it.reason)}")
     for name, text in _algorithm_facts(core, it.plan).items():

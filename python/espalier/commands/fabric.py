@@ -124,7 +124,9 @@ def export(
 @app.command()
 def matrix(
     folder: FolderArgument,
-    metric: Annotated[Metric, typer.Argument(help="What a delay means.")],
+    metric: Annotated[
+        Metric, typer.Argument(metavar="METRIC", help="What a delay means: hops, latency, speed, adapter, combined.")
+    ],
     hosts: Annotated[list[str] | None, typer.Argument(metavar="HOST…", help="Default: all.")] = None,
     bytes_: Annotated[str, typer.Option("--bytes", help="Message size, for `combined`.")] = "64K",
     latency: Annotated[
@@ -151,7 +153,9 @@ def read_latency(text: str | None) -> list[tuple[int, float]]:
     if text is None:
         return []
     try:
-        pairs = [pair.split(":") for pair in text.split(",")]
-        return sorted((int(links), float(us)) for links, us in pairs)
-    except ValueError as error:
-        raise typer.BadParameter("write LINKS:µs,… as in 2:1.57,4:2.3", param_hint="--latency") from error
+        pairs = [(int(links), float(us)) for links, us in (pair.split(":") for pair in text.split(","))]
+    except ValueError:
+        pairs = []
+    if not pairs or not all(links > 0 and 0 <= us < math.inf for links, us in pairs):
+        raise typer.BadParameter("write LINKS:µs,… as in 2:1.57,4:2.3", param_hint="--latency")
+    return sorted(pairs)

@@ -15,13 +15,18 @@ from espalier.report.node import as_json, overlooked, render_node, view_node
 from espalier.report.node_svg import draw_node
 from espalier.writing import write_text
 
+_MOST_RANKS = 4096  # more than a node has processors, and as many as a picture can show
+
 
 def node(
     machine: Annotated[
-        str, typer.Argument(help="FILE.xml (of lstopo), or hwloc's synthetic notation. Default: this machine.")
+        str,
+        typer.Argument(
+            metavar="MACHINE", help="FILE.xml (of lstopo), or hwloc's synthetic notation. Default: this machine."
+        ),
     ] = "",
     ranks: Annotated[
-        int | None, typer.Option("-n", min=1, help="Ranks on the node. Default: one per processor.")
+        int | None, typer.Option("-n", min=1, max=_MOST_RANKS, help="Ranks on the node. Default: one per processor.")
     ] = None,
     mapping: Annotated[str, typer.Option(help="packed, scattered, unbound or half.")] = "packed",
     policy: Annotated[str, typer.Option(help="natural, near or spread.")] = "near",

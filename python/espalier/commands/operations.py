@@ -1,10 +1,19 @@
-"""Operations as people name them on a command line."""
+"""Operations and sizes as people name them on a command line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from espalier.errors import UserError
+from espalier.units import parse_bytes
+
+
+def pick_sizes(text: str | None, default: Sequence[int]) -> list[int]:
+    """Sizes of "4,1K,1M", or the default. Raises UserError for what is none, or more than native alone does."""
+    sizes = list(default) if text is None else [parse_bytes(size) for size in text.split(",")]
+    if any(not 0 < size <= 1 << 30 for size in sizes):
+        raise UserError("--sizes: sizes go from 1 to 1G", "write them as 4,1K,1M")
+    return sizes
 
 
 def pick_operations(text: str, known: Sequence[str], others: Mapping[str, str]) -> list[str]:

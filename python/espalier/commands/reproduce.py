@@ -59,7 +59,10 @@ def reproduce(
     if from_data:
         results = run.redraw(wanted, output)
         if not results:
-            raise UserError(f"{output} has no data of {figure}", "name the folder with --output")
+            raise UserError(
+                f"{output} has no data of {'any figure' if figure == 'all' else figure}",
+                "name the folder with --output",
+            )
     else:
         results = _run(wanted, where, _mpis(mpi, wanted, where), ppn, quick, output, add)
     if page is None and figure == "all":

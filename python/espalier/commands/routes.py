@@ -25,13 +25,16 @@ def routes(
     """Print `source, target, status, links, switches` of every ordered pair, separated by tabs.
 
     A status other than `ok` is the fault's name; links are then -1, and the switches are those up to the fault.
-    A switch is GUID[port in>port out].
+    A switch is GUID\\[port in>port out].
     """
     if every == bool(hosts):
         raise UserError("routes between which hosts?", "name some, or give --all")
+    names = list(dict.fromkeys(split_hosts(hosts or [])))
+    if len(names) == 1:
+        raise UserError(f"routes from '{names[0]}' to where?", "name two hosts or more, or give --all")
     core = load(fabric).core
     with core_faults("`espalier routes --all` lists all hosts"):
-        for text in _all(core) if every else _between(core, split_hosts(hosts or [])):
+        for text in _all(core) if every else _between(core, names):
             sys.stdout.write(text)
 
 

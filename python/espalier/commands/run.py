@@ -12,7 +12,7 @@ import typer
 from espalier import console
 from espalier.errors import UserError
 from espalier.launch import Job, build_command, choose_target
-from espalier.settings import parse_settings
+from espalier.settings import parse_settings, split_nodes
 
 
 def run(
@@ -37,9 +37,7 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="With --dry-run: as JSON.")] = False,
 ) -> None:
     """Run PROGRAM on N ranks. The exit code is the job's."""
-    variables = parse_settings(settings or [])
-    if virtual_nodes is not None:
-        variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
+    variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     if stats is not None:
         # The ranks may run in another folder, and where the file goes shows only when the job is over.
         if not stats.absolute().parent.is_dir():

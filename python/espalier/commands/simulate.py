@@ -22,9 +22,11 @@ from espalier.simulation.gantt import MOST_RANKS, draw_gantt
 from espalier.simulation.links import draw_links
 from espalier.simulation.simulator import Answer, Request, simulate_all
 from espalier.simulation.simulator import simulate as run_simulator
-from espalier.units import approximate_bytes, format_bytes, format_time, parse_bytes, parse_counts
+from espalier.units import approximate_bytes, format_bytes, format_time, name_problem, parse_bytes, parse_counts
+from espalier.writing import write_text
 
 _LINKS_SHOWN = 8
+_MOST_EXECUTED = 1 << 30  # bytes: what jobs leave to native beyond
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def simulate(
         str,
         typer.Option(
             metavar="NETWORK",
-            help="star:hosts=8, fat_tree:leaves=4,down=16,spines=8,oversubscription=2, "
+            help="star:hosts=8, fat_tree:leaves=4,down=16 (and spines=8, oversubscription=2), "
             "three_level:pods=4,leaves=4,down=8, dragonfly:groups=9,routers=4,down=4; "
             "each with rate=10000 (bytes per µs), latency=0.785/0.235/0.205, "
             "slow_hosts=N, slow_rate=R. Or fabric:DIR, dumps of a network that exists.",
@@ -132,7 +134,7 @@ def simulate(
     """Play the plan for OP on a simulated network: messages share links, copies and flags take their time."""
     core = load_core()
     names = split_hosts(hosts) if hosts else []
-    sizes = [parse_bytes(size) for size in bytes_.split(",")]
+    sizes = [0] if operation == "barrier" else [parse_bytes(size) for size in bytes_.split(",")]
     jobs = _spread(nodes, ppn, ranks, map_, names)
     for node_of in jobs:
         if root >= len(node_of):
@@ -198,7 +200,7 @@ def _refuse(executes: bool, is_sweep: bool, plot: Path | None, drawings: list[st
 def _sweep(requests: list[Request], arms: list[str], plot: Path | None, as_json: bool) -> None:
     points = execute_points([_as_job(it) for it in requests], arms) if arms else play_points(requests)
     if plot is not None:
-        _write(plot, draw(requests[0].operation, points))
+        write_text(plot, draw(requests[0].operation, points))
     report_points(requests[0].operation, requests[0].network, points, as_json)
     if plot is not None and not as_json:
         console.out.print(f"\ndrawn in {escape(str(plot))}")
@@ -216,11 +218,11 @@ def _play(
         arms += _orders(request, first.choice)
     if all_:
         arms += _others(core, request)
-    what = f"{request.operation} of {format_bytes(request.bytes)}"
+    what = name_problem(request.operation, request.bytes)
     if gantt is not None:
-        _write(gantt, draw_gantt(f"{what}: {first.choice}", first, ranks))
+        write_text(gantt, draw_gantt(f"{what}: {first.choice}", first, ranks))
     if links is not None:
-        _write(links, draw_links(f"{what}, {ranks} ranks: {first.choice}", first))
+        write_text(links, draw_links(f"{what}, {ranks} ranks: {first.choice}", first))
     if as_json:
         console.print_json(_as_json(request, arms))
     else:
@@ -230,6 +232,10 @@ def _play(
 def _as_job(request: Request) -> tuple[Job, Case]:
     if request.hosts or request.connection_rate:
         raise UserError("--execute has no bound on connections and knows no hosts by name", "leave the option out")
+    if request.bytes > _MOST_EXECUTED:
+        raise UserError(
+            f"--execute moves real bytes, up to {format_bytes(_MOST_EXECUTED)}", "ask for less, or leave it out"
+        )
     choices = {request.operation: request.choice} if request.choice else {}
     job = Job(request.network, request.node_of, choices, request.placement or "block", request.metric)
     return job, Case(request.operation, request.bytes, request.root)
@@ -265,13 +271,6 @@ def _compare(names: list[str], requests: list[Request]) -> list[Arm]:
     ]
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}", "name another file") from error
-
-
 def _as_json(request: Request, arms: list[Arm]) -> dict[str, Any]:
     return {
         "operation": request.operation,
@@ -302,7 +301,7 @@ def _print(request: Request, arms: list[Arm], drawn: list[Path]) -> None:
     machine = f"{len(request.node_of)} ranks, {nodes} nodes; {escape(first.network)}"
     if first.solver == "fluid":
         machine += "; links shared by our own solver"
-    console.out.print(f"[bold]{request.operation} of {format_bytes(request.bytes)}[/] on {machine}")
+    console.out.print(f"[bold]{name_problem(request.operation, request.bytes)}[/] on {machine}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("", "time", "against the first", "messages", "choice"):
         table.add_column(heading, justify="left" if heading in ("", "choice") else "right")

@@ -10,7 +10,7 @@ from rich.table import Table
 from espalier import console
 from espalier.errors import UserError
 from espalier.simulation.executor import OURS, SELECTORS, Case, Job, Timing, execute
-from espalier.units import format_bytes, format_time
+from espalier.units import format_time, name_problem
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def report(job: Job, case: Case, arms: list[ExecutedArm], as_json: bool) -> None
         console.print_json(_as_json(job, case, arms))
         return
     machine = f"{len(job.node_of)} ranks, {job.hosts} nodes; {escape(job.network)}"
-    console.out.print(f"[bold]{case.operation} of {format_bytes(case.bytes)}[/] executed on {machine}")
+    console.out.print(f"[bold]{name_problem(case.operation, case.bytes)}[/] executed on {machine}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("", "time", "against ours", "choice"):
         table.add_column(heading, justify="left" if heading in ("", "choice") else "right")

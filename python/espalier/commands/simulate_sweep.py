@@ -15,7 +15,7 @@ from espalier.errors import UserError
 from espalier.report.chart import Series, draw_lines
 from espalier.simulation.executor import OURS, Case, Job
 from espalier.simulation.simulator import Request, simulate_all
-from espalier.units import format_bytes, format_time
+from espalier.units import check_ranks, format_bytes, format_time, name_problem
 
 _COLOURS = ("#1f7a4d", "#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8")
 _WIDTH, _HEIGHT = 440, 270  # of one of report/chart.py's
@@ -36,11 +36,11 @@ def spread_ranks(ranks: int, ppn: int, how: str = "blocks") -> list[int]:
 
     `how`: "blocks", neighbours together; "cyclic", dealt out one by one; "random:SEED", as in blocks but in any order.
     """
-    node_of = [rank // ppn for rank in range(ranks)]
+    node_of = [rank // ppn for rank in range(check_ranks(ranks))]
     if how == "cyclic":
         nodes = node_of[-1] + 1
         return [rank % nodes for rank in range(ranks)]
-    if how.startswith("random:") and how[7:].isdigit():
+    if how.startswith("random:") and how[7:].isdecimal():
         random.Random(int(how[7:])).shuffle(node_of)
     elif how != "blocks":
         raise UserError(f"--map {how}: no such map", "one of blocks, cyclic, random:SEED")
@@ -105,9 +105,7 @@ def draw(operation: str, points: Sequence[Point]) -> str:
         groups.setdefault(point.ranks if over_bytes else point.bytes, []).append(point)
     charts = []
     for key, some in groups.items():
-        title = (
-            f"{operation}, {key} ranks, over bytes" if over_bytes else f"{operation} of {format_bytes(key)}, over ranks"
-        )
+        title = f"{operation}, {key} ranks, over bytes" if over_bytes else f"{name_problem(operation, key)}, over ranks"
         charts.append(_chart(title, [it.bytes if over_bytes else it.ranks for it in some], some))
     placed = "".join(
         f'<g transform="translate(0 {_HEIGHT * i})">{chart}</g>'.replace(

@@ -29,7 +29,7 @@ _DEFAULT = "Default: the one that jobs load here."
 
 @app.command()
 def show(
-    path: Annotated[Path | None, typer.Argument(metavar="[FILE]", help=_DEFAULT)] = None,
+    path: Annotated[Path | None, typer.Argument(metavar="FILE", help=_DEFAULT)] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Print a table: for whom it was made, and each row with what was measured."""
@@ -74,7 +74,7 @@ def diff(
 
 @app.command()
 def check(
-    path: Annotated[Path | None, typer.Argument(metavar="[FILE]", help=_DEFAULT)] = None,
+    path: Annotated[Path | None, typer.Argument(metavar="FILE", help=_DEFAULT)] = None,
     mpi: Annotated[str | None, typer.Option(help="The MPI it is to serve. Default: the one that `tune` takes.")] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from espalier.commands.operations import pick_sizes
 from espalier.commands.tune_leg import tune_over
 from espalier.commands.tune_request import (
     TRANSPORT,
@@ -16,14 +17,14 @@ from espalier.commands.tune_request import (
     emulated,
     parse_duration,
     parse_operations,
-    parse_sizes,
     parse_transports,
 )
 from espalier.commands.tune_told import tell
 from espalier.core import load_core
 from espalier.mpis import find_default_mpi, select_mpi
-from espalier.settings import parse_settings
+from espalier.settings import parse_settings, split_nodes
 from espalier.tuning.places import lab_table, own_table
+from espalier.tuning.problems import DEFAULT_SIZES
 from espalier.tuning.table import MPI
 
 _INTERRUPTED = 130  # as shells report it
@@ -36,7 +37,9 @@ def tune(
     budget: Annotated[str, typer.Option(help="Most time to spend: 90s, 10m, 1h.")] = "10m",
     output: Annotated[
         Path | None,
-        typer.Option("-o", help="The table. Default: your own, in ~/.config (with --lab: table-lab-MPI.json)."),
+        typer.Option(
+            "--output", "-o", help="The table. Default: your own, in ~/.config (with --lab: table-lab-MPI.json)."
+        ),
     ] = None,
     mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
     virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
@@ -62,15 +65,15 @@ def tune(
     """
     deadline = time.monotonic() + parse_duration(budget)
     core = load_core()
-    variables = parse_settings(settings or [])
-    operations, wanted_sizes = parse_operations(core, ops), parse_sizes(sizes)
+    variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
+    operations, wanted_sizes = parse_operations(core, ops), pick_sizes(sizes, DEFAULT_SIZES)
     transports = parse_transports(transport or variables.get(TRANSPORT, MPI))
     chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
-    if virtual_nodes is not None:
-        variables["ESPALIER_VIRTUAL_NODES"] = virtual_nodes
     hosts, network = emulated(ppn) if lab else (None, "")
     path = output or (lab_table(core, chosen) if lab else own_table(core))
     check_place(path)
+    if report is not None:
+        check_place(report, "--report")
     request = Request(
         chosen, hosts.ranks if hosts else ranks, variables, hosts, network, operations, wanted_sizes, margin, cold,
         samples, curves, path, report or path.with_suffix(".html"),

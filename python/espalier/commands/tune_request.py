@@ -13,10 +13,9 @@ from espalier.errors import UserError
 from espalier.lab import cluster
 from espalier.launch import Hosts
 from espalier.mpis import Mpi
-from espalier.tuning.problems import DEFAULT_SIZES, OPERATIONS
+from espalier.tuning.problems import OPERATIONS
 from espalier.tuning.table import MPI, UCX
 from espalier.tuning.worker import Worker
-from espalier.units import parse_bytes
 
 TRANSPORT = "ESPALIER_TRANSPORT"
 
@@ -71,23 +70,16 @@ def parse_transports(text: str) -> list[str]:
     return [MPI, UCX] if text == "auto" else [text]
 
 
-def parse_sizes(text: str | None) -> list[int]:
-    sizes = list(DEFAULT_SIZES) if text is None else [parse_bytes(size) for size in text.split(",")]
-    if any(not 0 < size <= 1 << 30 for size in sizes):
-        raise UserError("--sizes: sizes go from 1 to 1G", "write them as 4,1K,1M")
-    return sizes
-
-
 def emulated(ppn: int) -> tuple[Hosts, str]:
     """How to reach the emulated cluster, and what it is. Raises UserError when none is up."""
     spec = cluster.load()
     return cluster.hosts(spec, ppn), str(spec)
 
 
-def check_place(path: Path) -> None:
-    """Before measuring for minutes: can the table be written at all?"""
+def check_place(path: Path, option: str = "-o") -> None:
+    """Before measuring for minutes: can the table, or the page, be written at all?"""
     if path.is_dir():
-        raise UserError(f"cannot write {path}: it is a folder", "name a file with -o FILE")
+        raise UserError(f"cannot write {path}: it is a folder", f"name a file with {option} FILE")
     probe = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,4 +88,4 @@ def check_place(path: Path) -> None:
     except OSError as error:
         is_below_a_file = isinstance(error, FileExistsError | NotADirectoryError)
         why = f"{path.parent} is no folder" if is_below_a_file else error.strerror
-        raise UserError(f"cannot write {path}: {why}", "name another place with -o FILE") from error
+        raise UserError(f"cannot write {path}: {why}", f"name another place with {option} FILE") from error

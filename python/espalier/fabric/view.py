@@ -33,7 +33,9 @@ class View:
         known = {host.name: host for host in core.hosts}
         unknown = [name for name in hosts if name not in known]
         if unknown:
-            raise UserError(f"unknown-host: '{unknown[0]}' is no host of this fabric")
+            raise UserError(
+                f"unknown-host: '{unknown[0]}' is no host of this fabric", "`espalier routes --all` lists all hosts"
+            )
         self.hosts: list[Any] = [known[name] for name in dict.fromkeys(hosts)] if hosts else core.hosts
         self.adapters: dict[int, str] = {end.node: host.name for host in self.hosts for end in host.endpoints}
         self._kept = self._on_routes() if hosts else None

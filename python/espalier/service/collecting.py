@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from espalier.errors import UserError
@@ -30,10 +30,11 @@ _MOST_TRIES = 3
 
 
 def collect(folder: Path, limit_s: float) -> Snapshot:
-    """Fills the folder with new dumps, or leaves it as it is. Raises UserError naming what went wrong.
+    """Fills the folder with new dumps, or leaves it as it is, or away. Raises UserError naming what went wrong.
 
     `limit_s` is for each tool. The two renames are no single step; the service reads files that are at rest only.
     """
+    is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _alone(folder), tempfile.TemporaryDirectory(prefix=".collecting-", dir=folder) as beside:
@@ -42,6 +43,10 @@ def collect(folder: Path, limit_s: float) -> Snapshot:
                 (Path(beside) / name).replace(folder / name)
     except OSError as error:  # who stays tries again: a full disk may have been cleared
         raise UserError(f"cannot write into {folder}: {error.strerror}", "name a folder with enough room") from error
+    finally:
+        if is_new:
+            with suppress(OSError):  # it has its dumps
+                folder.rmdir()
     return snapshot
 
 

@@ -52,6 +52,8 @@ class Options:
 
 def serve(options: Options) -> None:
     """Serves until SIGINT or SIGTERM. SIGHUP reads the dumps again. Raises UserError when it cannot begin."""
+    if not (options.lines or options.socket or options.http):
+        raise UserError("there is nowhere to answer", "give --socket or --http with --listen none")
     if not options.folder.is_dir():
         raise UserError(f"there is no folder {options.folder}", "`espalier fabric collect DIR` fills one")
     _allow_descriptors(options.connections)

@@ -19,8 +19,8 @@ from espalier.units import format_bytes, parse_bytes
 _GRID: Mapping[str, Sequence[str]] = {
     "radix": ("2", "4", "8", "16"),
     "segment": ("0", "8K", "32K", "128K", "512K"),
-    "cell": ("4K", "8K", "16K", "32K", "64K", "128K"),
-    "cells": ("2", "4", "8", "16"),
+    "cell": ("4K", "8K", "16K", "32K", "64K", "128K", "256K"),
+    "cells": ("1", "2", "4", "8", "16"),
     "groups": ("1", "2", "4", "8"),
     "exchange": ("direct", "ring", "bruck", "recursive_doubling"),
     "connections": ("0", "2", "8"),
@@ -56,7 +56,7 @@ _ONE_NODE: Mapping[str, Sequence[str]] = {
 }
 
 
-# Below this, results stay in some cache and streaming stores only drive them out of it.
+# Of one rank's result: below this it stays in some cache and streaming stores only drive it out of there.
 _LEAST_STREAMED = 1 << 20
 
 # The cost model orders choices rather than predicts times: what it takes for hopeless is left out, and of a crowd those
@@ -115,14 +115,15 @@ def count_exhaustive(machine: Machine, problem: Problem) -> int:
 
 
 def neighbours(machine: Machine, problem: Problem, winner: str) -> list[str]:
-    """The winner with each knob in turn set to every other value of the grid."""
+    """The winner with each knob in turn set to every other value of the grid; of cells that get so long that the window
+    does not hold all, as many as it does: ranks that share cores may want one as long as the window."""
     if winner in ("native", "tiny"):
         return []
     name, *knobs = winner.split(",")
     now = dict(knob.split("=", 1) for knob in knobs)
     options = _knobs_of(machine, problem.operation, name)
     texts = [
-        ",".join([name, *(f"{knob}={value}" for knob, value in {**now, turned: value}.items())])
+        ",".join([name, *(f"{knob}={value}" for knob, value in _turn(machine, now, turned, value).items())])
         for turned, values in options.items()
         for value in _values(turned, values, _fit(_GRID, machine, problem))
     ]
@@ -130,6 +131,14 @@ def neighbours(machine: Machine, problem: Problem, winner: str) -> list[str]:
     if machine.shape.nodes > 1 and estimate_us(machine, problem, winner) >= _LONG:
         return _promise_more(machine, problem, winner, around)
     return _prune(machine, problem, around)
+
+
+def _turn(machine: Machine, now: Mapping[str, str], knob: str, value: str) -> Mapping[str, str]:
+    turned = {**now, knob: value}
+    if knob != "cell" or "cells" not in now:
+        return turned
+    room = max(1, machine.topology.window_bytes // parse_bytes(value))
+    return {**turned, "cells": str(min(int(now["cells"]), room))}
 
 
 def _promise_more(machine: Machine, problem: Problem, winner: str, texts: Sequence[str]) -> list[str]:
@@ -171,7 +180,8 @@ def is_valid(machine: Machine, problem: Problem, selection: str) -> bool:
 def _fit(grid: Mapping[str, Sequence[str]], machine: Machine, problem: Problem) -> Mapping[str, Sequence[str]]:
     """The grid with the machine's own caps, and without what gains nothing at this size."""
     fitted = {**grid, "connections": list(dict.fromkeys([*grid["connections"], *_caps(machine)]))}
-    return fitted if problem.bytes >= _LEAST_STREAMED else {**fitted, "stores": ("cached",)}
+    blocks = machine.shape.ranks if problem.operation in ("allgather", "alltoall") else 1
+    return fitted if blocks * problem.bytes >= _LEAST_STREAMED else {**fitted, "stores": ("cached",)}
 
 
 def _caps(machine: Machine) -> list[str]:

@@ -108,6 +108,31 @@ TEST(Choose, TakesSingleCopyWhereRanksOutnumberCoresOnlyToDealOutAndCollectLongB
   }
 }
 
+TEST(Choose, WhereRanksOutnumberCoresTheyTakeTurnsSeldomThroughCellsAsLongAsTheWindow) {
+  const auto cell = [](const Topology& topology, Operation operation, Bytes bytes) {
+    const plan::Choice choice = choose(topology, make_problem(static_cast<int>(operation), bytes));
+    return std::pair(choice.cell, choice.cells);
+  };
+  const Topology crowded = make_blocks(1, 16, {.single_copy = true, .oversubscribed = true});
+  const Bytes window = crowded.capabilities().window_bytes;
+  for (const Operation operation : {Operation::reduce_scatter, Operation::allreduce, Operation::alltoall})
+    EXPECT_EQ(cell(crowded, operation, 1 << 20), std::pair(window, 1)) << name(operation);
+}
+
+TEST(Choose, WritesResultsPastTheCachesWhereTheBuffersOfRanksThatShareCoresFillThem) {
+  const auto stores = [](const Topology& topology, Operation operation, Bytes bytes) {
+    return choose(topology, make_problem(static_cast<int>(operation), bytes)).stores;
+  };
+  const Topology crowded = make_blocks(1, 16, {.single_copy = true, .oversubscribed = true});
+  for (const Operation operation :
+       {Operation::broadcast, Operation::allgather, Operation::alltoall, Operation::allreduce}) {
+    EXPECT_EQ(stores(crowded, operation, 4 << 20), plan::Stores::streaming) << name(operation);
+    EXPECT_EQ(stores(crowded, operation, 16 << 10), plan::Stores::cached) << name(operation);
+    EXPECT_EQ(stores(make_blocks(1, 2), operation, 16 << 20), plan::Stores::cached) << name(operation);
+  }
+  EXPECT_EQ(stores(crowded, Operation::reduce_scatter, 4 << 20), plan::Stores::cached) << "folds, and copies nothing";
+}
+
 TEST(Choose, BetweenNodesWantsFewRoundsForShortAndNoByteTwiceForLongMessages) {
   const Topology nodes = make_blocks(16, 1);
   const auto between = [&](Operation operation, Bytes bytes) {

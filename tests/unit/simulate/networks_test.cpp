@@ -168,6 +168,8 @@ TEST(Networks, MistakesAreNamed) {
   EXPECT_NE(message("star:hosts=many").find("hosts=many"), std::string::npos);
   EXPECT_NE(message("star:hosts=0").find("at least one host"), std::string::npos);
   EXPECT_NE(message("star:rate=0").find("above 0"), std::string::npos);
+  EXPECT_NE(message("star:rate=nan").find("rate=nan"), std::string::npos);
+  EXPECT_NE(message("star:rate=inf").find("rate=inf"), std::string::npos);
   EXPECT_NE(message("fat_tree:spines=0").find("spines"), std::string::npos);
   EXPECT_NE(message("fabric:/nowhere").find("/nowhere"), std::string::npos);
   const auto star = parse_network("star:hosts=3");

@@ -85,7 +85,7 @@ TEST(VirtualNodes, NumberTheirProcesses) {
 }
 
 TEST(VirtualNodes, ThatMakeNoSenseAreNamed) {
-  for (const char* text : {"0", "-2", "x", "3,,4", "3,0", "cyclic:", "cyclic:0", "4 "})
+  for (const char* text : {"0", "-2", "x", "3,,4", "3,0", "cyclic:", "cyclic:0", "4 ", "2147483647,1"})
     EXPECT_THROW(VirtualNodes::parse(text), Error) << text;
 }
 

@@ -1,0 +1,61 @@
+"""What makes no sense is refused at once: one message with what to do about it, exit code 2, and nothing written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from workshop import Command
+
+BASELINE = str(Path(__file__).parents[1] / "data" / "fabric" / "s16" / "00-baseline")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("explain bcast --bytes 99999999999T", "more than 1T, the most there is"),
+        ("explain bcast --nodes 1000000000", "4000000000 ranks: plans are made for up to 4194304"),
+        ("explain bcast --nodes 99999999999999999999", "ranks: plans are made for up to"),
+        ("explain bcast --placement 99999999999,1", "ranks: plans are made for up to"),
+        ("explain bcast --placement 0,0", "'0,0' does not say how to split ranks"),
+        ("explain bcast --placement cyclic:0", "'cyclic:0' does not say how to split ranks"),
+        ("explain bcast --hosts node001", "--hosts and --map are about a network"),
+        ("explain bcast --map map.html", "--hosts and --map are about a network"),
+        ("simulate bcast --bytes 99999999999T", "more than 1T, the most there is"),
+        ("simulate bcast --nodes 1000000000", "ranks: plans are made for up to"),
+        ("simulate bcast --ranks 99999999999", "ranks: plans are made for up to"),
+        ("simulate bcast --ranks ²", "'²' is no list of counts"),
+        ("simulate bcast --bytes 1T --nodes 4 --execute", "--execute moves real bytes, up to 1G"),
+        ("simulate bcast --bytes 1T --nodes 4 --platform star", "knomial"),
+        ("simulate bcast --nodes 4 --platform=", "unknown kind of network ''"),
+        ("simulate bcast --nodes 4 --platform star:rate=nan", "rate=nan: write a number"),
+        ("simulate bcast --nodes 4 --map random:x", "--map random:x: no such map"),
+        ("bench --sizes 1T", "sizes go from 1 to 1G"),
+        ("bench --virtual-nodes x", "'x' does not say how to split ranks"),
+        ("run --virtual-nodes 3,x true", "'3,x' does not say how to split ranks"),
+        ("node -n 100000000", "less than or equal to 4096"),
+        (f"routes --fabric {BASELINE} nobody", "routes from 'nobody' to where?"),
+        (f"routes --fabric {BASELINE} nobody node000", "'nobody' is no host"),
+        (f"fabric export {BASELINE} --hosts nobody", "`espalier routes --all` lists all hosts"),
+        (f"fabric matrix {BASELINE} latency --latency 2:-1", "write LINKS:µs"),
+        (f"fabric matrix {BASELINE} latency --latency 2:inf", "write LINKS:µs"),
+        (f"serve {BASELINE} --listen none", "there is nowhere to answer"),
+        ("reproduce --from-data --output .", "has no data of any figure"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_at_once(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, complaint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = command(*words.split())
+    assert outcome.code == 2
+    assert complaint in outcome.err
+    assert outcome.out == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_barrier_has_no_size(command: Command) -> None:
+    outcome = command("simulate", "barrier", "--nodes", "4", "--platform", "star")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("barrier on 16 ranks")
