@@ -18,7 +18,7 @@ PYTEST_FLAGS ?= -m 'not long and not lab and not live'
 
 .PHONY: help
 help:
-	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # ---- what people come for --------------------------------------------------------------------------------------------
 

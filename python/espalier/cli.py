@@ -6,6 +6,7 @@ Exit codes: 0 fine; 1 the answer is no (violations found, machine not usable); 2
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Annotated
@@ -85,19 +86,33 @@ def _options(
     pass
 
 
+# What a full disk says, to a file that has a name or to stdout, which has none.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+
 def main() -> None:
     """The console script."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where a failure has somebody to tell
     except UserError as error:
         console.print_error(error)
         sys.exit(2)
     except BrokenPipeError:
-        # The reader (head, less) has gone; there is nobody left to tell. Keep the interpreter's last flush quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) has gone; there is nobody left to tell.
+        _forget_output()
         sys.exit(0)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in _FULL:
             raise
-        console.print_error(UserError(f"{error.filename}: {error.strerror}", "is the path right, and may you use it?"))
+        where, remedy = error.filename or "the output", "is the path right, may you use it, and is there room?"
+        console.print_error(UserError(f"{where}: {error.strerror}", remedy))
+        _forget_output()
         sys.exit(2)
+
+
+def _forget_output() -> None:
+    """Keeps the interpreter's last flush quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,6 +7,7 @@ so LD_PRELOAD travels by the launcher's own flag for the ranks' environment (hyd
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,14 @@ class Job:
     settings: Mapping[str, str] = field(default_factory=dict)  # variables to set for the ranks, most of them ours
     launcher_flags: Sequence[str] = ()
     hosts: Hosts | None = None  # None: this machine
+
+
+def split_flags(text: str) -> list[str]:
+    """The words of `--launcher-flags "-ppn 2"`, as a shell would split them. Raises UserError for an open quote."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"--launcher-flags {text}: {str(error).lower()}", "close the quotation") from error
 
 
 def measuring_job(

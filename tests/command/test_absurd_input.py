@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,7 @@ BASELINE = str(Path(__file__).parents[1] / "data" / "fabric" / "s16" / "00-basel
         ("bench --sizes 1T", "sizes go from 1 to 1G"),
         ("bench --virtual-nodes x", "'x' does not say how to split ranks"),
         ("run --virtual-nodes 3,x true", "'3,x' does not say how to split ranks"),
+        ("run --launcher-flags ' true", "--launcher-flags ': no closing quotation"),
         ("node -n 100000000", "less than or equal to 4096"),
         (f"routes --fabric {BASELINE} nobody", "routes from 'nobody' to where?"),
         (f"routes --fabric {BASELINE} nobody node000", "'nobody' is no host"),
@@ -53,6 +56,15 @@ def test_what_makes_no_sense_is_refused_at_once(
     assert complaint in outcome.err
     assert outcome.out == ""
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", ["algorithms", "algorithms --json", "explain bcast --json"])
+def test_a_full_disk_behind_the_output_is_said_in_one_line(words: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "espalier", *words.split()]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "espalier: the output: No space left on device"
 
 
 def test_a_barrier_has_no_size(command: Command) -> None:

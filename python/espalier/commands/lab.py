@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from rich.table import Table
 
 from espalier import console
 from espalier.lab import cluster, network
-from espalier.launch import Job, build_command, choose_target
+from espalier.launch import Job, build_command, choose_target, split_flags
 from espalier.settings import parse_settings
 from espalier.units import approximate_bytes
 
@@ -75,7 +74,7 @@ def run(
     """Run PROGRAM on all nodes. The exit code is the job's."""
     hosts = cluster.hosts(cluster.load(), ppn)
     target = choose_target(command[0], mpi)
-    flags = shlex.split(launcher_flags)
+    flags = split_flags(launcher_flags)
     job = Job(target, hosts.ranks, command, native, parse_settings(settings or []), flags, hosts)
     argv, environment = build_command(job)
     os.execvpe(argv[0], argv, {**os.environ, **environment})

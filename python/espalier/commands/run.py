@@ -11,7 +11,7 @@ import typer
 
 from espalier import console
 from espalier.errors import UserError
-from espalier.launch import Job, build_command, choose_target
+from espalier.launch import Job, build_command, choose_target, split_flags
 from espalier.settings import parse_settings, split_nodes
 
 
@@ -47,7 +47,7 @@ def run(
         variables["ESPALIER_VERBOSE"] = str(verbose)
 
     target = choose_target(command[0], mpi)
-    job = Job(target, ranks, command, native, variables, shlex.split(launcher_flags))
+    job = Job(target, ranks, command, native, variables, split_flags(launcher_flags))
     argv, environment = build_command(job)
     if dry_run:
         _print_command(argv, environment, json)
