@@ -246,21 +246,23 @@ Bytes AlltoallLayout::begin_of(Rank from, std::span<const Rank> targets, Rank to
 }
 
 std::vector<AlltoallLayout::Places> AlltoallLayout::places(int node, int batch) const {
-  const std::vector<int> numbers = ascending(node, batch);
+  std::vector<Parcels> parcels;
+  for (const int number : ascending(node, batch))
+    parcels.push_back({number, number == here ? Rank(-1) : leader_of(node, number), targets(node, number, batch)});
   std::vector<Places> all;
-  for (const Rank rank : ranks_on(node)) all.push_back(places_of(rank, batch, numbers));
+  for (const Rank rank : ranks_on(node)) all.push_back(places_of(rank, batch, parcels));
   return all;
 }
 
-AlltoallLayout::Places AlltoallLayout::places_of(Rank rank, int batch, std::span<const int> ascending) const {
+AlltoallLayout::Places AlltoallLayout::places_of(Rank rank, int batch, std::span<const Parcels> parcels) const {
   const int node = topology_.node_of(rank).value, begin = first(batch), end = first(batch + 1);
   const auto count = static_cast<std::size_t>(end - begin);
   const std::vector<Rank>& leaders = masters_.on(node);
   Places places{std::vector<Bytes>(count), std::vector<Bytes>(count)};
-  for (const int number : ascending) {
-    if (number != here && leaders[static_cast<std::size_t>(group_of(number))] == rank) continue;
+  for (const auto& [number, leader, targets] : parcels) {
+    if (leader == rank) continue;
     (number == here ? places.on_node : places.own[static_cast<std::size_t>(number - begin)]) = places.end;
-    places.end += bytes_to(rank, targets(node, number, batch));
+    places.end += bytes_to(rank, targets);
   }
   for (int group = 0; group < groups(); ++group) {
     if (leaders[static_cast<std::size_t>(group)] != rank) continue;
@@ -281,12 +283,12 @@ std::vector<int> AlltoallLayout::numbers_of(int group, int batch) const {
 }
 
 std::vector<int> AlltoallLayout::ascending(int node, int batch) const {
-  std::vector<int> numbers{here};
-  for (int number = first(batch); number < first(batch + 1); ++number) numbers.push_back(number);
-  const auto place = [&](int number) {
-    return number == here ? std::pair(node, 0) : std::pair(right(node, number), slice(number));
-  };
-  std::sort(numbers.begin(), numbers.end(), [&](int a, int b) { return place(a) < place(b); });
+  std::vector<std::tuple<int, int, int>> places{{node, 0, here}};  // node, slice, number
+  for (int number = first(batch); number < first(batch + 1); ++number)
+    places.emplace_back(right(node, number), slice(number), number);
+  std::sort(places.begin(), places.end());
+  std::vector<int> numbers;
+  for (const auto& place : places) numbers.push_back(std::get<2>(place));
   return numbers;
 }
 

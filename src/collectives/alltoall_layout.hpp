@@ -115,6 +115,7 @@ class AlltoallLayout {
   /// The numbers of a bundle in the ascending order of the nodes to this node's left.
   std::vector<int> by_source(int node, const Bundle& bundle) const;
 
+  bool is_equal() const { return problem_.counts.empty(); }
   /// Where all are equal.
   Bytes block() const { return problem_.bytes; }
   /// What a rank, or all of a node, have for these ranks, which follow each other on theirs.
@@ -132,11 +133,17 @@ class AlltoallLayout {
     int distance;
     int slice;
   };
+  /// What a node has for another, or itself: found once for all its ranks.
+  struct Parcels {
+    int number;
+    Rank leader;  ///< who keeps no blocks for it in its window
+    std::span<const Rank> targets;
+  };
   static int batch_of(const Parcel& parcel, const AlltoallForm& form);
   static std::vector<Parcel> order_parcels(int nodes, const AlltoallForm& form, bool by_relays);
   std::span<const Rank> share(int node, int shares, int which) const;
   void bundle();
-  Places places_of(Rank rank, int batch, std::span<const int> ascending) const;
+  Places places_of(Rank rank, int batch, std::span<const Parcels> parcels) const;
 
   const topology::Topology& topology_;
   const plan::Problem& problem_;

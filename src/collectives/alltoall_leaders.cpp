@@ -136,14 +136,25 @@ class LeaderSwap {
     Bytes offset = base.offset;
     for (const int number : layout_.ascending(node_, batch)) {
       if (leads(number)) continue;
-      for (const Rank to : layout_.targets(node_, number, batch)) {
-        const Bytes bytes = layout_.blocks().bytes(me, to);
-        if (to != me) puts.add(0, {Buffer::input, layout_.blocks().input_begin(me, to), bytes}, offset);
+      const std::span<const Rank> targets = layout_.targets(node_, number, batch);
+      for (std::size_t first = 0, end = 0; first < targets.size(); first = end) {
+        end = number == AlltoallLayout::here ? first + 1 : end_of_run(targets, first);
+        const Bytes bytes = layout_.bytes_to(me, targets.subspan(first, end - first));
+        if (targets[first] != me)
+          puts.add(0, {Buffer::input, layout_.blocks().input_begin(me, targets[first]), bytes}, offset);
         offset += bytes;
       }
     }
     puts.flush();
     if (builder_.node_size() > 1) smp::pair_sync(builder_, builder_.local(), tick_of_blocks(batch));
+  }
+
+  /// Behind the last of the ranks from `first` on whose blocks follow each other in a caller's buffer, as far as that
+  /// needs no counts.
+  std::size_t end_of_run(std::span<const Rank> ranks, std::size_t first) const {
+    std::size_t end = first + 1;
+    while (layout_.is_equal() && end < ranks.size() && ranks[end].value == ranks[end - 1].value + 1) ++end;
+    return end;
   }
 
   /// Brings the node's parcel of this number to `begin` of scratch.
@@ -187,14 +198,13 @@ class LeaderSwap {
     const Bundle& bundle = layout_.bundle_of(number);
     Bytes fetched = fetch(base, batch, bundle);
     for (int before = bundle.first; before < number; ++before) fetched += bytes_for(before);
+    const Bytes block = layout_.block();
+    const std::size_t count = targets(number).size();  // who follow each other on their node
     for (const Rank from : layout_.ranks_on(node_)) {
       if (from == builder_.me()) continue;
-      Bytes offset = fetched;
-      for (const Rank to : targets(number)) {
-        builder_.copy(Buffer::scratch, offset, Buffer::scratch, begin + place_by_target(local(from), number, to),
-                      layout_.block());
-        offset += layout_.block();
-      }
+      Bytes offset = fetched, place = begin + index(local(from).value) * block;
+      for (std::size_t to = 0; to < count; ++to, offset += block, place += index(builder_.node_size()) * block)
+        builder_.copy(Buffer::scratch, offset, Buffer::scratch, place, block);
       fetched += bytes_for(bundle);
     }
   }
