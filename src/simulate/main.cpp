@@ -1,9 +1,14 @@
 // espalier-simulator: one simulation. A request (JSON) on standard input, its result (JSON) on standard output; what is
 // wrong with the request on standard error, with exit status 2. `espalier simulate` speaks to it.
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <cstdio>
+#include <future>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/error.hpp"
 #include "collectives/build.hpp"
@@ -59,13 +64,22 @@ topology::Topology read_topology(const json& request) {
 /// From so many ranks on programs are condensed as they are built: not all of them fit into memory as they are.
 constexpr int many_ranks = 16384;
 
+/// Every rank's program is its own affair, so that all processors build some.
 plan::Plan build_condensed(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
                            const cost::Parameters& parameters) {
   const cost::Parameters is = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()));
   plan::Plan plan{topology, problem, choice, {}};
-  for (int r = 0; r < topology.ranks(); ++r)
-    plan.programs.push_back(cost::condense(collectives::build_program(topology, problem, choice, Rank(r)),
-                                           topology.local_rank(Rank(r)), is));
+  plan.programs.resize(static_cast<std::size_t>(topology.ranks()));
+  const int builders = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const auto build = [&](int first) {
+    for (int r = first; r < topology.ranks(); r += builders)
+      plan.programs[static_cast<std::size_t>(r)] = cost::condense(
+          collectives::build_program(topology, problem, choice, Rank(r)), topology.local_rank(Rank(r)), is);
+  };
+  std::vector<std::future<void>> others;
+  for (int first = 1; first < builders; ++first) others.push_back(std::async(std::launch::async, build, first));
+  build(0);
+  for (std::future<void>& other : others) other.get();
   return plan;
 }
 
@@ -175,4 +189,10 @@ int run() {
 }  // namespace
 }  // namespace espalier::simulate
 
-int main() { return espalier::simulate::run(); }
+int main() {
+  // A rank's program is built, condensed and thrown away: the next one shall find its memory there, and not have the
+  // system clear megabytes again (a fifth of the time of 16 384 ranks).
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  return espalier::simulate::run();
+}
