@@ -33,7 +33,7 @@ from typing import Any
 
 from embedding import embed
 from scaling_page import BEGIN, END, draw_curves, summarise
-from scaling_points import BEST, OPERATIONS, PLAYED, Cost, Place, Row, append, read, rewrite
+from scaling_points import BEST, CROWD, CROWDED, OPERATIONS, PLAYED, Cost, Place, Row, append, read, rewrite
 
 from espalier.core import load_core
 from espalier.errors import UserError
@@ -43,9 +43,8 @@ from espalier.simulation.simulator import Answer, Request, simulate_all
 from espalier.units import parse_bytes
 
 PPN = 8
-# Nodes of 64 instead of 8 for all-to-alls of very many ranks, which send a message for each pair of nodes at least:
-# 8192 nodes of 8 would exchange 67 million, and 512 nodes, executed, 261 632.
-CROWDED, CROWD = ", 64 ranks per node", 64
+# Jobs of so many ranks do all-to-alls on nodes of 64, too, which send a message for each pair of nodes at least: 8192
+# nodes of 8 would exchange 67 million, and 512 nodes, executed, 261 632.
 _PLAYED_CROWDED, _EXECUTED_CROWDED = (4096, 65536), (4096,)
 # De Sensi et al., Bine trees (SC'25): less traffic over far links, for jobs that are told nothing of their network.
 TREES = {"binomial": "knomial,radix=2,order=natural", "bine": "knomial,radix=2,order=bine"}

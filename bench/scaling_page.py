@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scaling_points import BEST, OPERATIONS, PLAYED, Compared, Cost, Place, Row, compare, mean
+from scaling_points import BEST, CROWDED, OPERATIONS, PLAYED, Compared, Cost, Place, Row, compare, mean
 
 from espalier.simulation.executor import OURS, SELECTORS
 from espalier.units import format_bytes
 
 BEGIN, END = "<!-- written by bench/scaling.py -->\n", "<!-- end of what is written -->"
 _COLOURS = ("#1f7a4d", "#3b6fb6", "#c2702a")  # by size, the smallest first
+_GREY = "#444"
 _NETWORKS = ("fat tree", "three levels, 2:1", "dragonfly")  # drawn in this order
 _NEAR = 0.01  # who is ahead by less is not said to be
 
@@ -219,6 +220,10 @@ def draw_curves(rows: list[Row], folder: Path) -> None:
         for line, operation in enumerate(operations):
             for column, network in enumerate(networks):
                 some = [it for it in points if (it.place.operation, it.place.network) == (operation, network)]
+                crowded = [
+                    it for it in points if (it.place.operation, it.place.network) == (operation, network + CROWDED)
+                ]
+                _draw_crowded(grid[line][column], crowded)
                 _draw_panel(grid[line][column], some, _ranks(points))
                 grid[line][column].set_title(f"{operation}, {network}", fontsize=8)
             grid[line][0].set_ylabel("µs")
@@ -229,6 +234,25 @@ def draw_curves(rows: list[Row], folder: Path) -> None:
         sheet.savefig(picture, format="svg", metadata={"Date": None})
         pyplot.close(sheet)
     (folder / "curves.svg").write_bytes(picture.getvalue())
+
+
+def _draw_crowded(diagram: Any, points: list[Compared]) -> None:
+    """Jobs on nodes of 64: squares; hollow ones are played. The others are crosses, too."""
+    for it in points:
+        if it.other:
+            diagram.plot(it.place.ranks, it.other[0], color=_GREY, marker="x", markersize=4)
+        if it.ours:
+            face, said = _GREY if OURS in it.arms else "white", f"{format_bytes(it.place.bytes)}, nodes of 64"
+            diagram.plot(it.place.ranks, it.ours, color=face, markeredgecolor=_GREY, marker="s", markersize=4)
+            diagram.annotate(
+                said,
+                (it.place.ranks, it.ours),
+                (0, 7),
+                textcoords="offset points",
+                color=_GREY,
+                fontsize=7,
+                ha="center",
+            )
 
 
 def _draw_panel(diagram: Any, points: list[Compared], ranks: list[int]) -> None:
@@ -262,12 +286,11 @@ def _split(pairs: list[tuple[int, float]]) -> tuple[list[int], list[float]]:
 def _explain(sheet: Any) -> None:
     from matplotlib.lines import Line2D
 
-    grey = "#444"
     kinds: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("ours, executed", {"color": grey, "marker": "o", "markersize": 3}),
-        ("ours, played", {"color": "white", "markeredgecolor": grey, "linestyle": "", "marker": "o", "markersize": 4}),
-        ("quickest of the other four", {"color": grey, "linestyle": "--", "marker": "x", "markersize": 4}),
-        ("quickest of our registry, played", {"color": grey, "linestyle": "", "marker": "_", "markersize": 9}),
+        ("ours, executed", {"color": _GREY, "marker": "o", "markersize": 3}),
+        ("ours, played", {"color": "white", "markeredgecolor": _GREY, "linestyle": "", "marker": "o", "markersize": 4}),
+        ("quickest of the other four", {"color": _GREY, "linestyle": "--", "marker": "x", "markersize": 4}),
+        ("quickest of our registry, played", {"color": _GREY, "linestyle": "", "marker": "_", "markersize": 9}),
     )
     handles = [Line2D([], [], label=label, **look) for label, look in kinds]
     sheet.legend(handles=handles, loc="upper center", ncol=4, fontsize=8, frameon=False)
