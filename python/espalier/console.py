@@ -15,21 +15,25 @@ from rich.table import Table
 
 from espalier.errors import UserError
 
-# What users wrote is printed as they wrote it: "random:x:" is no emoji.
-out = Console(highlight=False, emoji=False)
-err = Console(stderr=True, highlight=False, emoji=False)
-
-
 # What is no terminal has room: a file, `less -S`, grep.
 _WIDE = 200
 
 
+def _open(*, stderr: bool = False) -> Console:
+    # What users wrote is printed as they wrote it: "random:x:" is no emoji.
+    console = Console(stderr=stderr, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDE)
+    return console
+
+
+out = _open()
+err = _open(stderr=True)
+
+
 def print_table(table: Table) -> None:
     """A table with many columns on stdout: as wide as the terminal, without cuts where there is none."""
-    if out.is_terminal:
-        out.print(table)
-    else:
-        out.print(table, width=max(out.width, _WIDE), crop=False)
+    out.print(table, crop=out.is_terminal)
 
 
 def print_json(value: Any) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -154,3 +157,11 @@ def test_what_does_not_go_together_is_refused(command: Command, options: list[st
     outcome = command("simulate", "bcast", "--platform", "star:hosts=4", *options)
     assert outcome.code == 2
     assert complaint in outcome.err
+
+
+def test_nothing_is_cut_where_there_is_no_terminal() -> None:
+    command = [sys.executable, "-m", "espalier", "simulate", "bcast", "--nodes", "4", "--platform", "star", "--all"]
+    done = subprocess.run(command, env={**os.environ, "COLUMNS": "80"}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "…" not in done.stdout
+    assert "multi_group,groups=2,exchange=direct,within=cells,cell=32K,cells=4" in done.stdout

@@ -18,7 +18,7 @@ from rich.table import Table
 from espalier import console, machine
 from espalier.core import load_core
 from espalier.errors import UserError
-from espalier.libraries import Abi, find_preload_library
+from espalier.libraries import Abi, find_executor, find_preload_library
 from espalier.mpis import find_mpis
 from espalier.report.node import overlooked
 from espalier.settings import Setting, known_settings, unknown_variables
@@ -175,8 +175,17 @@ def _examine_tools() -> Iterator[Finding]:
             yield Finding(topic, Level.OK, version)
         else:
             yield Finding(topic, Level.WARNING, "not found", f"install it, e.g. the Debian package {package}")
+    yield Finding("SimGrid", Level.OK, _simulations())
     fabric = "InfiniBand-like devices present" if machine.has_fabric() else "none; messages go through TCP and memory"
     yield Finding("fabric", Level.OK, fabric)
+
+
+def _simulations() -> str:
+    try:
+        find_executor()
+    except UserError:
+        return "not there when this was built; `espalier simulate` plays plans without it"
+    return "`espalier simulate --execute` runs the library on simulated ranks"
 
 
 def _examine_nic() -> Iterator[Finding]:
@@ -227,6 +236,8 @@ def _examine_settings() -> Iterator[Finding]:
 def _print(findings: list[Finding], usable: bool) -> None:
     marks = {Level.OK: "[green]✓[/]", Level.WARNING: "[yellow]![/]", Level.ERROR: "[red]✗[/]"}
     table = Table(box=None, show_header=False, pad_edge=False)
+    for column in ("mark", "topic", "text"):
+        table.add_column(column, overflow="fold")
     for finding in findings:
         text = escape(finding.text)
         if finding.remedy:

@@ -304,7 +304,8 @@ def _print(request: Request, arms: list[Arm], drawn: list[Path]) -> None:
     console.out.print(f"[bold]{name_problem(request.operation, request.bytes)}[/] on {machine}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("", "time", "against the first", "messages", "choice"):
-        table.add_column(heading, justify="left" if heading in ("", "choice") else "right")
+        is_text = heading in ("", "choice")
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=heading != "choice", overflow="fold")
     for arm in arms:
         if arm.answer is None:
             table.add_row(arm.name, "–", "", "", escape(arm.problem), style="dim")
@@ -317,7 +318,7 @@ def _print(request: Request, arms: list[Arm], drawn: list[Path]) -> None:
             str(arm.answer.messages),
             escape(arm.answer.choice),
         )
-    console.out.print(table)
+    console.print_table(table)
     busiest = sorted(first.loads, key=lambda load: -load.busy)[:_LINKS_SHOWN]
     if busiest:
         console.out.print("\nbusiest links")

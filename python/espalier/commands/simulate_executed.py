@@ -55,7 +55,8 @@ def report(job: Job, case: Case, arms: list[ExecutedArm], as_json: bool) -> None
     console.out.print(f"[bold]{name_problem(case.operation, case.bytes)}[/] executed on {machine}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("", "time", "against ours", "choice"):
-        table.add_column(heading, justify="left" if heading in ("", "choice") else "right")
+        is_text = heading in ("", "choice")
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=heading != "choice", overflow="fold")
     ours = arms[0].timing
     for arm in arms:
         it = arm.timing
@@ -65,7 +66,7 @@ def report(job: Job, case: Case, arms: list[ExecutedArm], as_json: bool) -> None
         else:
             ratio = it.microseconds / ours.microseconds if ours.microseconds else 1
             table.add_row(arm.name, format_time(it.microseconds), f"{ratio:.2f}", escape(it.choice))
-    console.out.print(table)
+    console.print_table(table)
 
 
 def _as_json(job: Job, case: Case, arms: list[ExecutedArm]) -> dict[str, object]:

@@ -88,7 +88,7 @@ def report(operation: str, network: str, points: Sequence[Point], as_json: bool)
         cells = [_against(point.times.get(arm), ours) for arm in others]
         time = "wrong data" if ours is None else format_time(ours)
         table.add_row(str(point.ranks), format_bytes(point.bytes), time, *cells, escape(point.choice))
-    console.out.print(table)
+    console.print_table(table)
 
 
 def _against(time: float | None, ours: float | None) -> str:
