@@ -48,6 +48,10 @@ class AddDoubles final : public execute::Reducer {
                     Bytes bytes) const noexcept override {
     add_(left, right, into, bytes);
   }
+  void combine_several(std::span<const std::byte* const> left, const std::byte* right, std::byte* into,
+                       Bytes bytes) const noexcept override {
+    add_(left, right, into, bytes);
+  }
 
  private:
   execute::Kernel add_ = execute::find_kernel(execute::Scalar::float64, execute::Combine::sum);

@@ -10,6 +10,13 @@ using plan::Buffer;
 using plan::Op;
 using plan::Step;
 
+namespace {
+
+/// Of reductions onto the same bytes, those that are done at a time.
+constexpr std::size_t most_operands = 15;
+
+}  // namespace
+
 Interpreter::Interpreter(const plan::Program& program, const Buffers& buffers, const Environment& environment) noexcept
     : program_(program), environment_(environment), next_(program.steps.data()) {
   Seat* seat = environment.seat;
@@ -32,12 +39,28 @@ bool Interpreter::reach(const Step& step) const noexcept {
   return environment_.single_copy->write(owner, theirs, mine, step.bytes());
 }
 
-void Interpreter::combine(const Step& step, const std::byte* right) const noexcept {
-  Seat* seat = environment_.seat;
-  const std::byte* far = step.far_buffer() == Buffer::window
-                             ? seat->board().window(step.neighbour(), seat->call()) + step.far_offset()
-                             : address(step.far_buffer(), step.far_offset());
-  environment_.reducer->combine_into(far, right, address(step.buffer(), step.offset()), step.bytes());
+const std::byte* Interpreter::operand_of(const Step& step) const noexcept {
+  if (step.far_buffer() != Buffer::window) return address(step.far_buffer(), step.far_offset());
+  Seat* const seat = environment_.seat;
+  return seat->board().window(step.neighbour(), seat->call()) + step.far_offset();
+}
+
+const Step* Interpreter::combine(const Step* first, const std::byte* right) const noexcept {
+  std::byte* const into = address(first->buffer(), first->offset());
+  const Bytes bytes = first->bytes();
+  const std::byte* operands[most_operands];
+  std::size_t count = 0;
+  const Step* step = first;
+  const Step* const end = program_.steps.data() + program_.steps.size();
+  // Simulated time is spent step by step.
+  const std::size_t most = environment_.meter == nullptr ? most_operands : 1;
+  const auto reduces_there = [&] {
+    return step->op() == Op::reduce && step->bytes() == bytes && address(step->buffer(), step->offset()) == into;
+  };
+  do operands[count++] = operand_of(*step++);
+  while (count < most && step != end && reduces_there());
+  environment_.reducer->combine_several({operands, count}, right, into, bytes);
+  return step - 1;
 }
 
 void Interpreter::transfer(const Step& step, const std::byte* from, std::byte* into) noexcept {
@@ -45,8 +68,7 @@ void Interpreter::transfer(const Step& step, const std::byte* from, std::byte* i
   const bool is_operand = next != program_.steps.data() + program_.steps.size() && next->op() == Op::reduce &&
                           next->bytes() == step.bytes() && address(next->buffer(), next->offset()) == into;
   if (is_operand) {
-    combine(*next, from);
-    next_ = next;
+    next_ = combine(next, from);
   } else if (into == from) {  // under MPI_IN_PLACE
     return;
   } else if (program_.stores == plan::Stores::streaming && step.op() != Op::put && step.bytes() >= least_streamed) {
@@ -81,7 +103,7 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
     case Op::copy:
       transfer(step, address(step.far_buffer(), step.far_offset()), address(step.buffer(), step.offset()));
       return Outcome::next;
-    case Op::reduce: combine(step, address(step.buffer(), step.offset())); return Outcome::next;
+    case Op::reduce: next_ = combine(&step, address(step.buffer(), step.offset())); return Outcome::next;
     case Op::pull:
     case Op::push: return verdict(reach(step));
     case Op::send:

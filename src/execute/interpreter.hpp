@@ -52,7 +52,10 @@ class Interpreter {
     return bases_[static_cast<int>(buffer)] + offset;
   }
   bool reach(const plan::Step& step) const noexcept;
-  void combine(const plan::Step& step, const std::byte* right) const noexcept;
+  const std::byte* operand_of(const plan::Step& step) const noexcept;
+  /// Combines `right` with the operand of this reduction and of those behind it that reduce onto the same bytes: all
+  /// are one loop. Returns the last one.
+  const plan::Step* combine(const plan::Step* first, const std::byte* right) const noexcept;
   /// Copies, unless the next step reduces onto the same bytes: then both steps are one loop over three vectors.
   void transfer(const plan::Step& step, const std::byte* from, std::byte* into) noexcept;
   enum class Outcome { next, wait, broken };

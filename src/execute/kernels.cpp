@@ -54,22 +54,46 @@ inline __attribute__((always_inline)) T apply(T left, T right) noexcept {
   if constexpr (operation == Combine::bitwise_xor) return static_cast<T>(left ^ right);
 }
 
+/// Callers' vectors may lie anywhere and hold anything, as far as the compiler is concerned.
+template <class T>
+struct Unaligned {
+  typedef T Element __attribute__((aligned(1), may_alias));
+  static const Element* of(const std::byte* vector) noexcept { return reinterpret_cast<const Element*>(vector); }
+  static Element* of(std::byte* vector) noexcept { return reinterpret_cast<Element*>(vector); }
+};
+
 template <Combine operation, class T>
 inline __attribute__((always_inline)) void combine_all(const std::byte* left, const std::byte* right, std::byte* into,
                                                        Bytes bytes) noexcept {
-  // Callers' vectors may lie anywhere and hold anything, as far as the compiler is concerned.
-  typedef T Element __attribute__((aligned(1), may_alias));
-  const auto* const l = reinterpret_cast<const Element*>(left);
-  const auto* const r = reinterpret_cast<const Element*>(right);
-  auto* const to = reinterpret_cast<Element*>(into);
+  const auto* const l = Unaligned<T>::of(left);
+  const auto* const r = Unaligned<T>::of(right);
+  auto* const to = Unaligned<T>::of(into);
   const Bytes count = bytes / sizeof(T);
 #pragma GCC ivdep  // `right` may be `into`: not __restrict, but no element depends on another
   for (Bytes i = 0; i < count; ++i) to[i] = apply<operation, T>(l[i], r[i]);
 }
 
 template <Combine operation, class T>
+inline __attribute__((always_inline)) void combine_all_three(const std::byte* const* left, const std::byte* right,
+                                                             std::byte* into, Bytes bytes) noexcept {
+  static_assert(Kernel::several == 3);
+  const auto *const a = Unaligned<T>::of(left[0]), *const b = Unaligned<T>::of(left[1]),
+                    *const c = Unaligned<T>::of(left[2]), *const r = Unaligned<T>::of(right);
+  auto* const to = Unaligned<T>::of(into);
+  const Bytes count = bytes / sizeof(T);
+#pragma GCC ivdep  // as above
+  for (Bytes i = 0; i < count; ++i)
+    to[i] = apply<operation, T>(c[i], apply<operation, T>(b[i], apply<operation, T>(a[i], r[i])));
+}
+
+template <Combine operation, class T>
 void combine_plainly(const std::byte* left, const std::byte* right, std::byte* into, Bytes bytes) noexcept {
   combine_all<operation, T>(left, right, into, bytes);
+}
+template <Combine operation, class T>
+void combine_three_plainly(const std::byte* const* left, const std::byte* right, std::byte* into,
+                           Bytes bytes) noexcept {
+  combine_all_three<operation, T>(left, right, into, bytes);
 }
 
 template <Combine operation, class T>
@@ -77,10 +101,15 @@ ESPALIER_WIDE_VECTORS void combine_widely(const std::byte* left, const std::byte
                                           Bytes bytes) noexcept {
   combine_all<operation, T>(left, right, into, bytes);
 }
+template <Combine operation, class T>
+ESPALIER_WIDE_VECTORS void combine_three_widely(const std::byte* const* left, const std::byte* right, std::byte* into,
+                                                Bytes bytes) noexcept {
+  combine_all_three<operation, T>(left, right, into, bytes);
+}
 
 struct Kernels {
-  Kernel::Loop plain = nullptr;
-  Kernel::Loop wide = nullptr;
+  Kernel plain;
+  Kernel wide;
 };
 
 template <Combine operation, class T>
@@ -88,7 +117,8 @@ constexpr Kernels kernels_of() {
   if constexpr (operation >= Combine::logical_and && std::is_floating_point_v<T>)
     return {};
   else
-    return {combine_plainly<operation, T>, combine_widely<operation, T>};
+    return {{combine_plainly<operation, T>, combine_three_plainly<operation, T>},
+            {combine_widely<operation, T>, combine_three_widely<operation, T>}};
 }
 
 using Row = std::array<Kernels, combine_count>;

@@ -52,6 +52,14 @@ class Reducer {
     if (into != right) std::memcpy(into, right, bytes);
     combine(left, into, bytes);
   }
+  /// The same with one left operand after the other: into[i] = left[n - 1][i] o ( … o (left[0][i] o right[i])).
+  virtual void combine_several(std::span<const std::byte* const> left, const std::byte* right, std::byte* into,
+                               Bytes bytes) const noexcept {
+    for (const std::byte* const operand : left) {
+      combine_into(operand, right, into, bytes);
+      right = into;
+    }
+  }
 };
 
 class Bell;

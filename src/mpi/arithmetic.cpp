@@ -153,4 +153,10 @@ void Combiner::combine_into(const std::byte* left, const std::byte* right, std::
   Reducer::combine_into(left, right, into, bytes);
 }
 
+void Combiner::combine_several(std::span<const std::byte* const> left, const std::byte* right, std::byte* into,
+                               Bytes bytes) const noexcept {
+  if (arithmetic_.kernel != nullptr) return arithmetic_.kernel(left, right, into, bytes);
+  Reducer::combine_several(left, right, into, bytes);
+}
+
 }  // namespace espalier::mpi

@@ -40,6 +40,8 @@ class Combiner final : public execute::Reducer {
   void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept override;
   void combine_into(const std::byte* left, const std::byte* right, std::byte* into,
                     Bytes bytes) const noexcept override;
+  void combine_several(std::span<const std::byte* const> left, const std::byte* right, std::byte* into,
+                       Bytes bytes) const noexcept override;
 
  private:
   const Arithmetic& arithmetic_;

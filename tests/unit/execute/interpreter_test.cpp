@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "transports/threads.hpp"
 
 namespace espalier::execute {
@@ -45,6 +48,44 @@ TEST(Seat, RemembersThatFlagsNeverGoBack) {
   mine.begin_call();
   EXPECT_FALSE(mine.reached(LocalRank(1), Flag::done, 1, 0)) << "a new call asks anew";
   EXPECT_TRUE(mine.reached(LocalRank(1), Flag::done, 1, 1));
+}
+
+/// Strings of one letter, put one before the other; remembers how many operands came at a time.
+class Spell final : public Reducer {
+ public:
+  void combine(const std::byte*, std::byte*, Bytes) const noexcept override { ADD_FAILURE() << "not by one"; }
+  void combine_several(std::span<const std::byte* const> left, const std::byte* right, std::byte* into,
+                       Bytes) const noexcept override {
+    std::string word(1, static_cast<char>(*right));
+    for (const std::byte* operand : left) word = static_cast<char>(*operand) + word;
+    words.push_back(word);
+    *into = std::byte{'='};
+  }
+  mutable std::vector<std::string> words;
+};
+
+TEST(Interpreter, CombinesSuccessiveOperandsOfTheSameBytesAtATime) {
+  transports::ThreadWorld world(pair(), 4096);
+  const auto add = [](Bytes from, Bytes into) {
+    return Step::reduce(LocalRank(0), Buffer::scratch, from, Buffer::output, into, 1);
+  };
+  Program program;
+  program.steps = {add(0, 0),
+                   add(1, 0),
+                   add(2, 0),  // onto x
+                   Step::copy(Buffer::input, 0, Buffer::output, 1, 1),
+                   add(0, 1),
+                   add(1, 1),  // onto i, elsewhere
+                   Step::post(Flag::ready, 1),
+                   add(2, 1),
+                   add(0, 0)};
+  std::byte input[] = {std::byte{'i'}}, output[] = {std::byte{'x'}, std::byte{'y'}},
+            scratch[] = {std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
+  const Spell spell;
+  world.seat(Rank(0)).begin_call();
+  Interpreter interpreter(program, {input, output, scratch}, {&world.seat(Rank(0)), nullptr, nullptr, &spell});
+  EXPECT_EQ(interpreter.advance(), Status::done);
+  EXPECT_EQ(spell.words, (std::vector<std::string>{"cbax", "bai", "c=", "a="}));
 }
 
 class BrokenCopy final : public SingleCopy {

@@ -70,6 +70,32 @@ TYPED_TEST(Numbers, AddMultiplyAndCompareAtEveryLength) {
   EXPECT_EQ(size_of(scalar_of<T>()), sizeof(T));
 }
 
+TYPED_TEST(Numbers, OfSeveralOperandsAreCombinedInTheirOrder) {
+  using T = TypeParam;
+  for (const Combine operation : {Combine::sum, Combine::product, Combine::minimum, Combine::maximum})
+    for (const std::size_t length : {1, 3, 64, 149})
+      for (std::size_t count = 0; count <= 7; ++count) {
+        std::vector<std::vector<T>> left(count, std::vector<T>(length));
+        std::vector<T> right(length), into(length);
+        std::vector<const std::byte*> operands;
+        for (std::size_t k = 0; k < count; ++k) {
+          for (std::size_t i = 0; i < length; ++i) left[k][i] = static_cast<T>(T((i + 5 * k) % 7) / T(3));
+          operands.push_back(reinterpret_cast<const std::byte*>(left[k].data()));
+        }
+        for (std::size_t i = 0; i < length; ++i) right[i] = static_cast<T>(1 + i % 4);
+        into = right;
+        std::vector<T> expected = right;
+        for (std::size_t k = 0; k < count; ++k) expected = combine(operation, left[k], expected);
+        auto* const out = reinterpret_cast<std::byte*>(into.data());
+        const Kernel kernel = find_kernel(scalar_of<T>(), operation);
+        kernel(operands, out, out, length * sizeof(T));
+        EXPECT_EQ(into, expected) << count << " operands, the sum where the last one was";
+        if (count == 0) continue;
+        kernel(operands, reinterpret_cast<const std::byte*>(right.data()), out, length * sizeof(T));
+        EXPECT_EQ(into, expected) << count << " operands, the sum elsewhere";
+      }
+}
+
 TYPED_TEST(Integers, WrapAround) {
   using T = TypeParam;
   constexpr T most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
