@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -164,13 +165,12 @@ def _costs(costs: list[Cost]) -> str:
     """Worst of the networks and sizes, and what did not end."""
     heads = ["ranks", "operation", "arm", "seconds of a processor", "MB"]
     arms = ((OURS, [OURS]), ("the others", [*SELECTORS]), (PLAYED, [PLAYED]), (f"{BEST}, all its plans", [BEST]))
+    kinds = itertools.product(sorted({it.ranks for it in costs}), OPERATIONS, ("", CROWDED), arms)
     lines = []
-    for ranks in sorted({it.ranks for it in costs}):
-        for operation in OPERATIONS:
-            for what, names in arms:
-                some = [it for it in costs if (it.ranks, it.operation) == (ranks, operation) and it.arm in names]
-                if ended := [it for it in some if not it.failure]:
-                    lines.append([ranks, operation, what, *_most(ended)])
+    for ranks, operation, crowd, (what, names) in kinds:
+        some = [it for it in costs if (it.ranks, it.operation) == (ranks, operation) and it.arm in names]
+        if ended := [it for it in some if not it.failure and it.network.endswith(CROWDED) == bool(crowd)]:
+            lines.append([ranks, operation + crowd, what, *_most(ended)])
     failed = [[it.arm, *_name(it.place), it.failure, f"{it.seconds:.0f}", it.megabytes] for it in costs if it.failure]
     if not costs:
         return ""
@@ -247,7 +247,7 @@ def _draw_crowded(diagram: Any, points: list[Compared]) -> None:
             diagram.annotate(
                 said,
                 (it.place.ranks, it.ours),
-                (0, 7),
+                (0, -13),
                 textcoords="offset points",
                 color=_GREY,
                 fontsize=7,
