@@ -43,6 +43,16 @@ bool fits(const Side& receive, const std::vector<Bytes>& matrix, int ranks, int 
   return true;
 }
 
+/// Nothing where a look at the sides is due.
+std::optional<UnevenAttempt> try_ready(Communicator& communicator, const Alltoallv& call) {
+  const Bytes longest = longest_uneven(communicator, Operation::alltoall);
+  const int ranks = communicator.ranks();
+  ReadyBlocks input, output;
+  if (longest == 0 || !input.take(call.send, ranks, longest) || !output.take(call.receive, ranks, longest))
+    return std::nullopt;
+  return run_ready_blocks(communicator, call.comm, Operation::alltoall, 0, &input, &output);
+}
+
 }  // namespace
 
 std::optional<int> try_call(Communicator& communicator, const Alltoall& call) {
@@ -60,9 +70,12 @@ std::optional<int> try_call(Communicator& communicator, const Alltoall& call) {
 std::optional<int> try_call(Communicator& communicator, const Alltoallv& call) {
   const int ranks = communicator.ranks(), me = communicator.rank();
   if (ranks > most_exchanging_ranks) return leave(Operation::alltoall, too_many_ranks);
+  std::optional<UnevenAttempt> attempt = try_ready(communicator, call);
+  if (attempt && attempt->is_over) return attempt->code;
   const UnevenSides sides(call, ranks);
-  auto [is_over, code, matrix] = try_uneven_blocks(communicator, call.comm, Operation::alltoall, 0, sides.both());
-  if (is_over) return code;
+  if (!attempt) attempt = try_uneven_blocks(communicator, call.comm, Operation::alltoall, 0, sides.both());
+  if (attempt->is_over) return attempt->code;
+  std::vector<Bytes> matrix = std::move(attempt->sizes);
   if (communicator.engine()->leaves_long_blocks(Operation::alltoall))
     return leave_uneven(communicator, Operation::alltoall);
   if (const int failed = share_rows(communicator, call.comm, sizes_of(sides.send(), ranks), matrix);

@@ -65,14 +65,29 @@ std::optional<int> share_and_serve(Operation operation, Communicator& communicat
   return serve_uneven(communicator, comm, operation, root, *sides.own(), sides.all(), std::move(sizes));
 }
 
+/// Nothing where a look at the sides is due.
+std::optional<UnevenAttempt> try_ready(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
+                                       const Parts& all, const Run& own) {
+  const Bytes longest = longest_uneven(communicator, operation);
+  const bool is_root = root == communicator.rank();
+  ReadyBlocks blocks, block;
+  if (longest == 0 || !block.take(own, longest)) return std::nullopt;
+  if (is_root && !blocks.take(all, communicator.ranks(), longest)) return std::nullopt;
+  const ReadyBlocks* const whole = is_root ? &blocks : nullptr;
+  const bool deals = operation == Operation::scatter;
+  return run_ready_blocks(communicator, comm, operation, root, deals ? whole : &block, deals ? &block : whole);
+}
+
 std::optional<int> try_rooted(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
                               const Parts& all, const Run& own) {
   if (root < 0 || root >= communicator.ranks()) return refuse_arguments(operation);
   if (communicator.ranks() > most_exchanging_ranks) return leave(operation, too_many_ranks);
+  std::optional<UnevenAttempt> attempt = try_ready(operation, communicator, comm, root, all, own);
+  if (attempt && attempt->is_over) return attempt->code;
   const UnevenSides sides(communicator, root, all, own);
-  UnevenAttempt attempt = try_uneven_blocks(communicator, comm, operation, root, sides.both(operation));
-  if (attempt.is_over) return attempt.code;
-  return share_and_serve(operation, communicator, comm, root, sides, std::move(attempt.sizes));
+  if (!attempt) attempt = try_uneven_blocks(communicator, comm, operation, root, sides.both(operation));
+  if (attempt->is_over) return attempt->code;
+  return share_and_serve(operation, communicator, comm, root, sides, std::move(attempt->sizes));
 }
 
 }  // namespace

@@ -77,7 +77,22 @@ std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, M
   }
 }
 
+MaybeBlocks blocks_of(const ReadyBlocks* blocks) {
+  return blocks == nullptr ? MaybeBlocks() : MaybeBlocks(blocks->all());
+}
+
 }  // namespace
+
+UnevenAttempt run_ready_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
+                               const ReadyBlocks* input, const ReadyBlocks* output) {
+  Engine& engine = *communicator.engine();
+  Told told(engine.uneven_kind(operation), communicator.ranks());
+  const UnevenOutcome outcome =
+      engine.run_uneven_blocks(operation, {LocalRank(root), blocks_of(input), blocks_of(output), told.sizes()});
+  if (outcome == UnevenOutcome::done) return {true, MPI_SUCCESS};
+  if (outcome == UnevenOutcome::too_long) return {.sizes = {told.sizes().begin(), told.sizes().end()}};
+  return {true, conclude(outcome, communicator, comm, operation, {})};
+}
 
 UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
                                 const Sides& sides) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "mpi/calls/ready_blocks.hpp"
 #include "mpi/calls/serve.hpp"
 
 namespace espalier::mpi {
@@ -26,6 +27,16 @@ inline bool drop_missing(std::optional<Side>& side) {
   if (is_missing) side.reset();
   return is_missing;
 }
+
+/// Whether the communicator does such calls this way at all, and up to which block.
+inline Bytes longest_uneven(const Communicator& communicator, plan::Operation operation) {
+  return communicator.is_broken ? 0 : communicator.engine()->uneven_kind(operation).longest;
+}
+
+/// Does a scatter, gather or alltoall of blocks that are ready, none of them longer than longest_uneven(), which is not
+/// 0; null: MPI ignores that side here.
+UnevenAttempt run_ready_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
+                               const ReadyBlocks* input, const ReadyBlocks* output);
 
 /// Tries a scatter, gather or alltoall; `root` is read for the first two. `sides` have a block for each rank or one, as
 /// execute/uneven_blocks.hpp says; null: MPI ignores that side here, or forbids it as it is.
