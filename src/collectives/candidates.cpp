@@ -29,6 +29,9 @@ Bytes short_piece(Operation operation) { return operation == Operation::reduce ?
 /// been measured, and do without.
 constexpr int many_nodes = 8;
 
+/// So many ranks on a core keep it busy whatever one of them waits for.
+constexpr int many_per_core = 4;
+
 /// What the busiest writer of a node passes to its neighbours.
 Bytes passed_bytes(const Topology& topology, const Problem& problem) {
   const auto on_node = static_cast<Bytes>(topology.largest_node()), ranks = static_cast<Bytes>(topology.ranks());
@@ -52,6 +55,7 @@ class Candidates {
         are_flows_held_(parameters.flow_rate < parameters.link_rate),
         passed_(passed_bytes(topology, problem)),
         window_(topology.capabilities().window_bytes),
+        cores_(parameters.cores),
         stores_(writes_past_caches(parameters) ? plan::Stores::streaming : plan::Stores::cached) {}
 
   void add(const Algorithm& algorithm) {
@@ -272,9 +276,9 @@ class Candidates {
   /// and add 4K at a time read 14 GB/s each, 16K 19). Two cores, bench_node, cells of 32K x 8 / one as long as the
   /// window, in us: reduce_scatter of 16K, 16 ranks, 257 / 146, of 256K, 8 ranks, 1051 / 843; allreduce of 1M, 16
   /// ranks, 3236 / 2457; all-to-all of 256K, 8 ranks, 1505 / 1233. An allgather, whose cells are read by all, gains
-  /// nothing.
+  /// nothing. Nor do few ranks on a core, all of which may wait while one fills its cell.
   bool all_write_on_shared_cores() const {
-    if (!shares_cores_of_one_node()) return false;
+    if (!shares_cores_of_one_node() || topology_.ranks() < many_per_core * cores_) return false;
     switch (problem_.operation) {
       case Operation::reduce_scatter:
       case Operation::allreduce:
@@ -329,6 +333,7 @@ class Candidates {
   bool are_flows_held_;  ///< one connection does not fill a link
   Bytes passed_;
   Bytes window_;
+  int cores_;            ///< that the ranks of a node share, where they are fewer
   plan::Stores stores_;  ///< of results that are taken out of cells
   std::vector<Choice> all_;
 };

@@ -117,6 +117,8 @@ TEST(Choose, WhereRanksOutnumberCoresTheyTakeTurnsSeldomThroughCellsAsLongAsTheW
   const Bytes window = crowded.capabilities().window_bytes;
   for (const Operation operation : {Operation::reduce_scatter, Operation::allreduce, Operation::alltoall})
     EXPECT_EQ(cell(crowded, operation, 1 << 20), std::pair(window, 1)) << name(operation);
+  const Topology few = make_blocks(1, 4, {.single_copy = true, .oversubscribed = true});
+  EXPECT_LT(cell(few, Operation::reduce_scatter, 1 << 20).first, window) << "two ranks on a core often wait for both";
 }
 
 TEST(Choose, WritesResultsPastTheCachesWhereTheBuffersOfRanksThatShareCoresFillThem) {
