@@ -221,6 +221,11 @@ Decision decide(const Topology& topology, const Problem& problem, const cost::Pa
         "one node, short: an MPI job takes the dedicated path, payload and sequence number in one line; when that is "
         "overruled, " +
         decision.reason;
+  const int ranks = topology.ranks();
+  const Rank root = problem.root;
+  if (std::max(plan::input_bytes(problem, ranks, root), plan::output_bytes(problem, ranks, root)) > largest_result)
+    decision.reason =
+        "more than " + format_bytes(largest_result) + ": an MPI job leaves it to native; else, " + decision.reason;
   return decision;
 }
 

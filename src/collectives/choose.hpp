@@ -21,6 +21,10 @@ struct Decision {
   std::string reason;
 };
 
+/// What jobs do themselves: longer inputs or results of a rank they leave to native. Messages carry their size as an
+/// int; half of its range leaves room for everything that a leader may send at once.
+constexpr Bytes largest_result = Bytes{1} << 30;
+
 /// The valid candidates (candidates.hpp), fastest first; among equals the simpler first, and an allgather's ring or
 /// gathering to masters before doubling that is less than 2 % faster. Where nothing is known of the network between
 /// more than 8 nodes, its cables are supposed to be narrow (crowding.hpp), and 10 % count as much as 2. Pure

@@ -80,10 +80,9 @@ constexpr Algorithm table[] = {
      "once",
      chain_knobs, build_broadcast},
     {"broadcast_binary", Operation::broadcast, Between::binary,
-     "Subramoni et al.; Sanders, Speck, Traff 2009, section 2",
+     "Subramoni et al.; Sanders, Speck, Träff 2009, section 2",
      "each of N nodes hands segments to two others, about 2 log2 N + 2 segments rounds; no leader sends the message "
-     "more "
-     "than twice",
+     "more than twice",
      chain_knobs, build_broadcast},
     {"broadcast_flat", Operation::broadcast, Between::flat, "Wu, Kendall, Aluru 2005, section 4 (flat tree)",
      "the root sends every segment to each of N - 1 leaders itself: one hop, and the message N - 1 times over its link",
@@ -91,8 +90,7 @@ constexpr Algorithm table[] = {
     {"broadcast_scatter_allgather", Operation::broadcast, Between::scatter_allgather,
      "Barnett et al. 1994 (van de Geijn); Wu, Kendall, Aluru 2005, section 8.4: leaders only",
      "a k-nomial tree of N nodes scatters N chunks, a ring gathers them, ceil(log_k N) + N - 1 rounds, or (Bruck et "
-     "al. "
-     "1997) as many again as the tree has; no leader sends the message more than about twice",
+     "al. 1997) as many again as the tree has; no leader sends the message more than about twice",
      scatter_allgather_knobs, build_scatter_allgather},
     {"broadcast_multi_group", Operation::broadcast, Between::multi_group,
      "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8",
@@ -124,8 +122,8 @@ constexpr Algorithm table[] = {
     {"allgather_ring", Operation::allgather, Between::ring,
      "after Qian, Rashti, Afsahi 2010, section 4 (single group; theirs has a single connection)",
      "leaders pass on one node's data per round, N - 1 rounds; from 8 nodes on to the right and to the left in turn, "
-     "two rounds under way at once; every leader sends (N - 1)/N of the result; in segments, however uneven, "
-     "without a pause",
+     "two rounds under way at once; every leader sends (N - 1)/N of the result; in segments, however uneven, without "
+     "a pause",
      ring_knobs, build_allgather},
     {"allgather_recursive_doubling", Operation::allgather, Between::recursive_doubling,
      "Thakur, Rabenseifner, Gropp 2005, section 4.1",
@@ -145,8 +143,7 @@ constexpr Algorithm table[] = {
      direct_knobs, build_group_allgather},
     {"allgather_multi_group", Operation::allgather, Between::multi_group, "Qian, Rashti, Afsahi 2010, section 5.3",
      "g masters per node gather their shares, each exchanges with its group over N - 1 connections, g (N - 1) per "
-     "node; "
-     "every master hands its group's data to its node",
+     "node; every master hands its group's data to its node",
      group_knobs, build_group_allgather},
     {"allgather_multi_group_lean", Operation::allgather, Between::multi_group_lean,
      "after Qian, Rashti, Afsahi 2010, section 5.3",
@@ -164,8 +161,7 @@ constexpr Algorithm table[] = {
     {"alltoall_flat", Operation::alltoall, Between::flat,
      "Wu, Kendall, Aluru 2005, section 8.3 (gather, exchange between leaders, scatter)",
      "leaders exchange all their ranks' short blocks: N - 1 messages per node, two more copies of each block; by "
-     "relays "
-     "(exchange=bruck; Bruck et al. 1997) about (k - 1) log_k N messages, each byte up to log_k N times",
+     "relays (exchange=bruck; Bruck et al. 1997) about (k - 1) log_k N messages, each byte up to log_k N times",
      swap_leader_knobs, build_alltoall_leaders, why_no_alltoall_leaders},
     {"alltoall_multi_group", Operation::alltoall, Between::multi_group,
      "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8; Kumar, Mamidala, Panda 2008",
@@ -174,8 +170,7 @@ constexpr Algorithm table[] = {
      group_swap_knobs, build_alltoall_leaders, why_no_alltoall_leaders},
     {"reduce_knomial", Operation::reduce, Between::knomial, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
      "nodes combine, then a k-nomial tree of N leaders in node order, ceil(log_k N) rounds; every leader sends the "
-     "vector "
-     "once, one more message unless operands may change places",
+     "vector once, one more message unless operands may change places",
      tree_knobs, build_reduce, why_no_reduce},
     {"reduce_chain", Operation::reduce, Between::chain, "Barnett et al. 1994 (pipelined chain)",
      "nodes combine, then each of N leaders adds its own to what comes from the one behind it and hands segments on, "
@@ -184,14 +179,12 @@ constexpr Algorithm table[] = {
     {"reduce_rabenseifner", Operation::reduce, Between::rabenseifner,
      "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.4",
      "leaders halve what they combine at distances 1, 2, 4, …, then a binomial tree gathers the slices, 2 log2 N "
-     "rounds "
-     "(one or two more unless N is a power of two); every leader sends the vector once, none combines it more than "
-     "once",
+     "rounds (one or two more unless N is a power of two); every leader sends the vector once, none combines it more "
+     "than once",
      segment_knobs, build_reduce, why_no_reduce},
     {"reduce_gather_reduce", Operation::reduce, Between::gather_reduce, "Thakur, Rabenseifner, Gropp 2005, section 4.4",
      "leaders send their nodes' vectors, uncombined, to the root's, one round; the root folds all in rank order, on "
-     "any "
-     "placement",
+     "any placement",
      segment_knobs, build_reduce, why_no_reduce},
     {"allreduce_gather_reduce", Operation::allreduce, Between::gather_reduce, "Wu, Kendall, Aluru 2005, section 5",
      "one node: every rank folds everyone's vector for itself, one synchronisation per piece; reads p - 1 vectors. "
@@ -200,26 +193,22 @@ constexpr Algorithm table[] = {
     {"allreduce_recursive_doubling", Operation::allreduce, Between::recursive_doubling,
      "Thakur, Rabenseifner, Gropp 2005, section 4.5",
      "leaders swap whole vectors at distances 1, 2, 4, …, log2 N rounds (two more unless N is a power of two), the "
-     "vector "
-     "each; on one node every rank folds one slice for all",
+     "vector each; on one node every rank folds one slice for all",
      sum_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_rabenseifner", Operation::allreduce, Between::rabenseifner,
      "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5",
-     "leaders halve what they combine at distances 1, 2, 4, …, then double it back, 2 log2 N rounds (two more unless N "
-     "is "
-     "a power of two); every leader sends 2 (N - 1)/N of the vector",
+     "leaders halve what they combine at distances 1, 2, 4, …, then double it back, 2 log2 N rounds (two more unless "
+     "N is a power of two); every leader sends 2 (N - 1)/N of the vector",
      sum_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_ring", Operation::allreduce, Between::ring, "Patarasuk, Yuan 2009",
      "every leader's share of the vector goes round and collects, then goes round as the result, 2 (N - 1) rounds; "
-     "every "
-     "leader sends 2 (N - 1)/N of the vector for any N; operands change places",
+     "every leader sends 2 (N - 1)/N of the vector for any N; operands change places",
      sum_ring_knobs, build_allreduce, why_no_allreduce},
     {"allreduce_multi_group", Operation::allreduce, Between::multi_group,
      "Bayatpour et al. 2017 (data partitioning, multi-leader)",
      "g masters per node each fold a g-th of the vector for their node, combine it with the other nodes' masters of "
-     "the "
-     "same slice in a ring, by recursive doubling or (direct) dividing it by radix and back, and hand it out; segments "
-     "overlap, as many of them between the nodes as connections allow",
+     "the same slice in a ring, by recursive doubling or (direct) dividing it by radix and back, and hand it out; "
+     "segments overlap, as many of them between the nodes as connections allow",
      group_sum_knobs, build_group_allreduce, why_no_group_allreduce},
     {"reduce_scatter_pairwise", Operation::reduce_scatter, Between::pairwise,
      "Thakur, Rabenseifner, Gropp 2005, section 4.3",
@@ -239,8 +228,7 @@ constexpr Algorithm table[] = {
     {"reduce_scatter_multi_group", Operation::reduce_scatter, Between::multi_group,
      "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8; Thakur, Rabenseifner, Gropp 2005, section 4.3",
      "as pairwise, by g masters per node, each for the blocks of its group's ranks: g (N - 1) connections per node, "
-     "all "
-     "cores fold",
+     "all cores fold",
      group_part_knobs, build_group_reduce_scatter, why_no_group_reduce_scatter},
     {"scan_chain", Operation::scan, Between::chain, "Hillis, Steele 1986 (serial form), pipelined",
      "each rank adds its own to the prefix of the one before and hands it on; ranks - 1 hops + pieces", cell_knobs,

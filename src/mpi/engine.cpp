@@ -15,9 +15,6 @@
 namespace espalier::mpi {
 namespace {
 
-// Messages carry their size as an int; half of its range leaves room for everything that a leader may send at once.
-constexpr Bytes largest_result = Bytes{1} << 30;
-
 // Blocks of a scatterv, gatherv or alltoallv that lines have no room for go through their sender's window up to here:
 // two copies, but without a call of the system, which takes longer than both (scatterv among 2 ranks that share a
 // cache, 6K to the other: 0.57 us by single copy, 0.30 so; between far cores 0.8 and 0.9). Where ranks share cores
@@ -81,9 +78,7 @@ const std::optional<Selection>& Engine::selected(plan::Operation operation) cons
 Bytes Engine::derive_longest_block(plan::Operation operation) const {
   const std::optional<Selection>& said = selected(operation);
   const bool is_otherwise = said && said->kind != Selection::Kind::tiny;
-  const bool has_unknown_sizes = operation == plan::Operation::scatter || operation == plan::Operation::gather ||
-                                 operation == plan::Operation::alltoall;
-  if (is_otherwise || !has_unknown_sizes || means_.topology.nodes() > 1) return 0;
+  if (is_otherwise || !tune::hides_sizes(operation) || means_.topology.nodes() > 1) return 0;
   const Bytes in_lines = execute::longest_in_lines(operation, means_.topology.ranks());
   const bool takes_all = in_lines > 0 && means_.topology.capabilities().single_copy && !decides_by_size(operation);
   return takes_all ? execute::any_size : in_lines;
@@ -114,9 +109,7 @@ tune::Dedicated Engine::derive_dedicated(plan::Operation operation) const {
 
 tune::Natives Engine::natives_of(plan::Operation operation, bool has_counts) const {
   using enum tune::Natives;
-  const bool has_unknown_sizes = operation == plan::Operation::scatter || operation == plan::Operation::gather ||
-                                 operation == plan::Operation::alltoall;
-  if (has_counts && has_unknown_sizes) return leaves_uneven(operation) ? all : none;
+  if (has_counts && tune::hides_sizes(operation)) return leaves_uneven(operation) ? all : none;
   if (const std::optional<Selection>& said = selected(operation))
     return said->kind == Selection::Kind::native ? all : none;
   if (means_.table == nullptr) return none;
@@ -249,8 +242,9 @@ void Engine::check_size(const plan::Problem& problem) const {
   const int different = problem.counts.empty() ? 1 : ranks;  // of equal blocks the root has most
   for (int i = 0; i < different; ++i) {
     const Rank rank((problem.root.value + i) % ranks);
-    if (std::max(plan::input_bytes(problem, ranks, rank), plan::output_bytes(problem, ranks, rank)) > largest_result)
-      throw Error("the result is larger than " + format_bytes(largest_result));
+    if (std::max(plan::input_bytes(problem, ranks, rank), plan::output_bytes(problem, ranks, rank)) >
+        collectives::largest_result)
+      throw Error("the result is larger than " + format_bytes(collectives::largest_result));
   }
 }
 

@@ -19,6 +19,9 @@ struct Dedicated {
   bool operator==(const Dedicated&) const = default;
 };
 
+/// Whether no rank knows all sizes of the operation's v-form: scatterv, gatherv and alltoallv.
+bool hides_sizes(plan::Operation operation);
+
 /// None where the text selects something else. Throws Error saying what is wrong with a knob.
 std::optional<Dedicated> parse_dedicated(plan::Operation operation, std::string_view text);
 /// What parse_dedicated() reads back.

@@ -65,6 +65,12 @@ TEST(Choose, SaysWhyInOneSentenceWithTheNextBest) {
   EXPECT_NE(decision.reason.find(" us estimated; next best "), std::string::npos) << decision.reason;
 }
 
+TEST(Choose, SaysWhenJobsLeaveTheResultToNative) {
+  const auto reason = [](Bytes bytes) { return decide(make_blocks(1, 4), make_problem(0, bytes)).reason; };
+  EXPECT_NE(reason(largest_result + 1).find("an MPI job leaves it to native"), std::string::npos);
+  EXPECT_EQ(reason(largest_result).find("native"), std::string::npos);
+}
+
 // Two pinned ranks of one server, warm caches; median of 400 calls.
 TEST(Choose, OnOneNodeFollowsWhatWasMeasured) {
   const Topology two = make_blocks(1, 2);
