@@ -95,6 +95,17 @@ def test_longer_cells_are_tried_as_many_as_the_window_holds() -> None:
     assert "knomial,radix=2,within=cells,cell=256K,cells=1" in around
 
 
+def test_streaming_stores_are_tried_where_one_ranks_result_leaves_its_caches() -> None:
+    def are_tried(operation: str, size: int) -> bool:
+        winner = ("ring" if operation == "allgather" else "knomial,radix=2") + ",within=cells,cell=32K,cells=4"
+        return any("streaming" in text for text in neighbours(a_machine(8), Problem(operation, size), winner))
+
+    assert are_tried("allgather", 128 << 10), "from eight ranks, one megabyte"
+    assert not are_tried("allgather", 64 << 10)
+    assert are_tried("broadcast", 1 << 20)
+    assert not are_tried("broadcast", 128 << 10)
+
+
 @pytest.mark.parametrize("operation", ["broadcast", "scatter", "allgather", "alltoall", "reduce", "reduce_scatter"])
 def test_of_calls_that_are_long_because_of_the_links_few_are_tried_what_the_model_would_choose_first(
     operation: str,
