@@ -24,7 +24,7 @@ Fluid::Fluid(const std::vector<Link>& links, double connection_rate)
     latency_.push_back(link.latency);
     is_shared_.push_back(link.is_shared);
     bound_.push_back(link.rate);
-    links_.push_back({.rate = link.rate, .flows = {}, .others = {}});
+    links_.push_back({.rate = link.rate, .ends = {}, .flows = {}, .others = {}});
   }
 }
 
@@ -55,10 +55,9 @@ void Fluid::start(std::size_t name, std::span<const int> route, double bytes, do
   it.weight = latency > 0 ? 1 / latency : 1;
   it.most = most / it.weight;
   it.left = bytes;
-  it.rate = it.level = 0;
   it.is_moving = false;
   if (it.places.size() > width_ + 1) widen(it.places.size() - 1);
-  agenda_.set(number, now + latency);
+  flows_due_.set(number, now + latency);
 }
 
 void Fluid::widen(std::size_t width) {
@@ -73,23 +72,29 @@ void Fluid::widen(std::size_t width) {
 
 void Fluid::advance(std::vector<std::size_t>& ended) {
   now_ = next();
-  while (agenda_.first_time() <= now_ + instant) {
-    const int number = agenda_.first();
-    if (flow(number).is_moving) {
-      ended.push_back(flow(number).name);
-      leave(number);
-    } else {
+  while (flows_due_.first_time() <= now_ + instant) {
+    const int number = flows_due_.first();
+    if (flow(number).is_moving)
+      end(number, ended);
+    else
       enter(number);
-    }
   }
+  while (links_due_.first_time() <= now_ + instant) {
+    const int link = links_due_.first();
+    end(shared(link).ends.top().flow, ended);
+    expect_end(link);
+  }
+}
+
+void Fluid::end(int number, std::vector<std::size_t>& ended) {
+  ended.push_back(flow(number).name);
+  leave(number);
 }
 
 void Fluid::enter(int number) {
   Flow& it = flow(number);
+  flows_due_.remove(number);
   it.is_moving = true;
-  it.since = now_;
-  agenda_.set(number, never);
-  double level = it.most;
   for (std::uint32_t place = 0; place < it.places.size(); ++place) {
     Shared& link = at(it.places[place]);
     it.places[place].index = static_cast<std::uint32_t>(link.flows.size());
@@ -97,25 +102,29 @@ void Fluid::enter(int number) {
     for (const Place& other : it.places)
       if (other.link != it.places[place].link) link.others.push_back(other.link);
     link.others.resize(link.flows.size() * width_, nowhere_);
-    level = std::min(level, level_at(it.places[place].link));
   }
-  set_level(number, level);
+  const Lowest lowest = find_lowest(it);
+  hold(number, lowest.level < never ? lowest.link : nobody);
   for (const Place& place : it.places)
-    if (level_at(place.link) < never) look_at(place.link);
+    if (level_at(place.link) < never || lowest.level == never)
+      look_at(place.link);
+    else
+      load(place.link, it.weight * lowest.level);
 }
 
 void Fluid::leave(int number) {
   Flow& it = flow(number);
+  const double level = find_lowest(it).level;
+  hold(number, nobody);
+  it.is_moving = false;
+  free_.push_back(number);
   for (const Place& place : it.places) {
     Shared& link = at(place);
-    link.load -= it.weight * it.level;
+    if (level_at(place.link) == never) link.load -= it.weight * level;
     remove(link, place.index);
     if (link.flows.empty()) link.load = 0, level_[static_cast<std::size_t>(place.link)] = never;
     if (level_at(place.link) < never) look_at(place.link);
   }
-  agenda_.remove(number);
-  it.is_moving = false;
-  free_.push_back(number);
 }
 
 /// The last takes the place of who leaves.
@@ -146,7 +155,7 @@ void Fluid::settle() {
     links_[static_cast<std::size_t>(link)].is_waiting = false;
     share(link);
   }
-  for (const int number : changed_) set_rate(number);
+  for (const int link : changed_) expect_end(link);
   changed_.clear();
 }
 
@@ -178,23 +187,36 @@ double Fluid::fair_level(int number) {
     if (kept == limits_.size()) return level;
     limits_.resize(kept);
   }
+  link.load = link.rate - left;
   return never;
 }
 
 void Fluid::publish(int link, double level) {
+  Shared& it = shared(link);
+  it.moved = moved(link), it.since = now_;
   const double before = std::exchange(level_[static_cast<std::size_t>(link)], level);
-  const Shared& it = links_[static_cast<std::size_t>(link)];
   for (std::size_t index = 0; index < it.flows.size(); ++index) {
     const Lowest elsewhere = find_lowest(it, index);
-    if (elsewhere.level < std::min(before, level)) continue;  // bound there before and after
-    for (const int other : others(it, index)) tell(other, it.flows[index].weight, before, level, elsewhere);
-    set_level(it.flows[index].flow, std::min(level, elsewhere.level));
+    if (elsewhere.level < std::min(before, level)) continue;  // held there before and after
+    const Member& member = it.flows[index];
+    const double then = std::min(before, elsewhere.level), now = std::min(level, elsewhere.level);
+    for (const int other : others(it, index)) {
+      tell(other, member.weight, before, level, elsewhere);
+      if (other < nowhere_ && level_at(other) == never)
+        load(other, member.weight * ((now < never ? now : 0) - (then < never ? then : 0)));
+    }
+    if (elsewhere.level > std::max(before, level)) continue;  // held here before and after
+    hold(member.flow, now == never ? nobody : level == now ? link : elsewhere.link);
+    if (now == never)
+      for (const int other : others(it, index))
+        if (other < nowhere_) look_at(other);
   }
+  note_change(link);
 }
 
 /// A link's new level changes what one of its flows may do: another link of that flow has so much more or less for its
 /// others, unless the flow is bound there itself. It is looked at when that adds up to something. (One that has enough
-/// for all hears of it in set_level, when that ends.)
+/// for all hears of it in `load`, when that ends.)
 void Fluid::tell(int other, double weight, double before, double after, const Lowest& elsewhere) {
   const double level = level_at(other);
   if (level == never) return;
@@ -224,31 +246,64 @@ Fluid::Lowest Fluid::find_lowest(const Shared& link, std::size_t index) const {
   return lowest;
 }
 
-void Fluid::set_level(int number, double level) {
-  Flow& it = flow(number);
-  if (level == never) {  // nothing bounds it yet: each of its links will
-    for (const Place& place : it.places) look_at(place.link);
-    return;
-  }
-  if (level == it.level) return;
-  const double more = it.weight * (level - it.level);
-  it.level = level;
-  for (const Place& place : it.places) {
-    Shared& link = at(place);
-    link.load += more;
-    if (level_at(place.link) == never && link.load > link.rate * (1 + precision)) look_at(place.link);
-  }
-  if (!std::exchange(it.is_changed, true)) changed_.push_back(number);
+/// All its links.
+Fluid::Lowest Fluid::find_lowest(const Flow& flow) const {
+  Lowest lowest{flow.most, never, nowhere_};
+  for (const Place& place : flow.places)
+    if (level_at(place.link) < lowest.level) lowest = {level_at(place.link), lowest.level, place.link};
+  return lowest;
 }
 
-void Fluid::set_rate(int number) {
+/// A link that has enough for all moves more, or less.
+void Fluid::load(int link, double more) {
+  Shared& it = shared(link);
+  it.load += more;
+  if (it.load > it.rate * (1 + precision)) look_at(link);
+}
+
+/// How far a link has moved what it holds.
+double Fluid::moved(int link) const {
+  const Shared& it = links_[static_cast<std::size_t>(link)];
+  return level_at(link) < never ? it.moved + level_at(link) * (now_ - it.since) : it.moved;
+}
+
+double Fluid::left(const Flow& flow) const {
+  if (flow.holder == nobody) return flow.left;
+  const double left = flow.holder == nowhere_ ? flow.most * (flow.due - now_) : flow.due - moved(flow.holder);
+  return flow.weight * std::max(0.0, left);
+}
+
+/// From now on a flow moves at the level of this link, or at its own bound (`nowhere_`), or not (`nobody`).
+void Fluid::hold(int number, int holder) {
   Flow& it = flow(number);
+  if (it.holder == holder) return;
+  it.left = left(it);
+  if (it.holder == nowhere_) flows_due_.remove(number);
+  if (it.holder != nowhere_ && it.holder != nobody) note_change(it.holder);
+  it.holder = holder;
+  ++it.turn;
+  if (holder == nobody) return;
+  if (holder == nowhere_) {
+    it.due = now_ + it.left / (it.weight * it.most);
+    flows_due_.set(number, it.due);
+  } else {
+    it.due = moved(holder) + it.left / it.weight;
+    shared(holder).ends.push({it.due, number, it.turn});
+    note_change(holder);
+  }
+}
+
+void Fluid::note_change(int link) {
+  if (!std::exchange(shared(link).is_changed, true)) changed_.push_back(link);
+}
+
+void Fluid::expect_end(int link) {
+  Shared& it = shared(link);
   it.is_changed = false;
-  if (!it.is_moving) return;
-  it.left = std::max(0.0, it.left - it.rate * (now_ - it.since));
-  it.since = now_;
-  it.rate = it.weight * it.level;
-  agenda_.set(number, now_ + it.left / it.rate);
+  const auto is_over = [&](const End& end) { return flow(end.flow).turn != end.turn; };
+  while (!it.ends.empty() && is_over(it.ends.top())) it.ends.pop();
+  const bool is_idle = it.ends.empty() || level_at(link) == never;
+  links_due_.set(link, is_idle ? never : now_ + std::max(0.0, it.ends.top().due - moved(link)) / level_at(link));
 }
 
 }  // namespace espalier::simulate

@@ -5,12 +5,16 @@
 // SimGrid shares out anew the links of all flows that are connected by way of others whenever one begins or ends. Here
 // only what changes is looked at: a link's level is what it leaves to each of its flows (per weight), a flow moves at
 // the lowest level of its links, and a link is looked at again only when what its flows may do elsewhere has changed.
-// Levels that agree on all links are the fair shares (max-min), and no others do.
+// Levels that agree on all links are the fair shares (max-min), and no others do. A link counts how far it has moved
+// each of the flows that it holds at its level, so that a new level changes one number and not all their ends (virtual
+// time, as in fair queueing: Demers, Keshav and Shenker, SIGCOMM 1989).
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "simulate/agenda.hpp"
@@ -32,7 +36,7 @@ class Fluid {
   /// A flow begins at `now`, not before the last advance. `name` tells it apart when it ends.
   void start(std::size_t name, std::span<const int> route, double bytes, double now);
   /// When the next one ends its latency or its bytes; `never` when there is none.
-  double next() { return settle(), agenda_.first_time(); }
+  double next() { return settle(), std::min(flows_due_.first_time(), links_due_.first_time()); }
   /// Goes on to `next()`. Appends the names of those that have ended to `ended`.
   void advance(std::vector<std::size_t>& ended);
 
@@ -44,10 +48,20 @@ class Fluid {
   struct Flow {
     std::size_t name = 0;
     double weight = 1, most = never;  ///< bytes per microsecond at level 1; the highest level it may have
-    double left = 0, rate = 0, since = 0;
-    double level = 0;
-    bool is_moving = false, is_changed = false;
+    double left = 0;                  ///< bytes; while nobody holds it
+    double due = 0;                   ///< by the count of the link that holds it, or in time where that is `nowhere_`
+    int holder = nobody;
+    std::uint32_t turn = 0;  ///< how often that has changed
+    bool is_moving = false;
     std::vector<Place> places;
+  };
+  static constexpr int nobody = -1;
+  /// The end of a flow that a link holds, unless the flow's turn is another by now.
+  struct End {
+    double due;
+    int flow;
+    std::uint32_t turn;
+    bool operator>(const End& other) const { return std::pair(due, flow) > std::pair(other.due, other.flow); }
   };
   /// What of a flow its link needs to share itself out, side by side with that of the others: most time goes into
   /// reading this.
@@ -58,9 +72,11 @@ class Fluid {
   };
   struct Shared {
     double rate;
-    double load = 0;    ///< of all its flows together
-    double unseen = 0;  ///< by how much that may have changed since its level was reckoned
-    bool is_waiting = false;
+    double load = 0;              ///< of all its flows together, while there is enough for them
+    double unseen = 0;            ///< by how much that may have changed since its level was reckoned
+    double moved = 0, since = 0;  ///< how far what it holds had moved by then: bytes of a flow of weight 1
+    bool is_waiting = false, is_changed = false;
+    std::priority_queue<End, std::vector<End>, std::greater<>> ends;
     std::vector<Member> flows;
     std::vector<int> others;  ///< `width_` for each of them: its other links, then `nowhere_`
   };
@@ -70,11 +86,13 @@ class Fluid {
     int link;
   };
 
-  Shared& at(const Place& place) { return links_[static_cast<std::size_t>(place.link)]; }
+  Shared& shared(int link) { return links_[static_cast<std::size_t>(link)]; }
+  Shared& at(const Place& place) { return shared(place.link); }
   Flow& flow(int number) { return flows_[static_cast<std::size_t>(number)]; }
   double level_at(int link) const { return level_[static_cast<std::size_t>(link)]; }
   int take_flow();
   void widen(std::size_t width);
+  void end(int number, std::vector<std::size_t>& ended);
   void enter(int number);
   void leave(int number);
   void remove(Shared& link, std::uint32_t index);
@@ -89,8 +107,13 @@ class Fluid {
   }
   double find_limit(const Shared& link, std::size_t index) const;
   Lowest find_lowest(const Shared& link, std::size_t index) const;
-  void set_level(int number, double level);
-  void set_rate(int number);
+  Lowest find_lowest(const Flow& flow) const;
+  void load(int link, double more);
+  double moved(int link) const;
+  double left(const Flow& flow) const;
+  void hold(int number, int holder);
+  void note_change(int link);
+  void expect_end(int link);
 
   double connection_rate_, now_ = 0;
   std::vector<double> latency_, bound_;  ///< by link; what one flow may move there
@@ -100,10 +123,12 @@ class Fluid {
   std::vector<Shared> links_;
   std::vector<bool> is_shared_;
   std::vector<Flow> flows_;
-  std::vector<int> free_, changed_;
-  std::queue<int> waiting_;  ///< links to look at
+  std::vector<int> free_;
+  std::vector<int> changed_;  ///< links that have another level, or hold others
+  std::queue<int> waiting_;   ///< links to look at
   std::vector<std::pair<double, double>> limits_;
-  Agenda agenda_;  ///< when flows begin to move, and when they end if nothing changes
+  Agenda flows_due_;  ///< when they begin to move, and when those end that no link holds
+  Agenda links_due_;  ///< when the first flow ends of those that one holds
 };
 
 }  // namespace espalier::simulate
