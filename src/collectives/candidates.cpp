@@ -276,7 +276,8 @@ class Candidates {
   /// and add 4K at a time read 14 GB/s each, 16K 19). Two cores, bench_node, cells of 32K x 8 / one as long as the
   /// window, in us: reduce_scatter of 16K, 16 ranks, 257 / 146, of 256K, 8 ranks, 1051 / 843; allreduce of 1M, 16
   /// ranks, 3236 / 2457; all-to-all of 256K, 8 ranks, 1505 / 1233. An allgather, whose cells are read by all, gains
-  /// nothing. Fewer ranks on a core may all wait while one fills its cell; they keep what they had.
+  /// nothing. Fewer ranks on a core keep what they had until more is measured (4 ranks, reduce_scatter of 16K
+  /// the same, of 64K 37 / 27).
   bool all_write_on_shared_cores() const {
     if (!shares_cores_of_one_node() || topology_.ranks() < many_per_core * cores_) return false;
     switch (problem_.operation) {
