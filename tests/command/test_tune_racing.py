@@ -107,14 +107,26 @@ def test_the_better_of_natives_two_runs_is_the_bar() -> None:
 
 
 def test_a_duel_of_long_calls_is_short_and_all_its_rounds_must_agree() -> None:
-    times = {"native": [120e3], "fast": [90e3], "fickle": [90e3, 90e3, 121e3]}
+    times = {"native": [120e3], "fast": [90e3], "fickle": [119e3, 119e3, 121e3]}
     fight = duel("fast", measure_as(times), expected_us=90e3)
     assert fight is not None
     assert len(fight.ratios) < DUEL_ROUNDS
     assert fight.is_won(margin=0.05)
     fickle = duel("fickle", measure_as(times), expected_us=90e3)
     assert fickle is not None
+    assert len(fickle.ratios) < DUEL_ROUNDS
     assert not fickle.is_won(margin=0.05)
+
+
+@pytest.mark.parametrize(("later", "won"), [([90e3], True), ([90e3, 121e3], False)])
+def test_a_whole_duel_decides_where_one_round_of_few_disagrees_with_a_clear_median(
+    later: Sequence[float], won: bool
+) -> None:
+    times = {"native": [120e3], "fickle": [90e3, 90e3, 121e3, *(later * 4)[:4]]}
+    fight = duel("fickle", measure_as(times), expected_us=90e3)
+    assert fight is not None
+    assert len(fight.ratios) == DUEL_ROUNDS
+    assert fight.is_won(margin=0.05) is won
 
 
 def test_long_calls_race_over_one_block() -> None:
