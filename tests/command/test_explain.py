@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+import pytest
 
 from espalier.core import load_core
 from workshop import Command
@@ -36,3 +39,24 @@ def test_a_node_alone_counts_the_same_as_in_the_whole_plan() -> None:
     assert dict(part.traffic()[2]) == dict(whole.traffic()[2])
     assert part.programs[9] == whole.programs[9]
     assert not part.programs[0].steps
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_a_call_that_no_plan_fits_is_native_and_says_why(command: Command, arguments: list[str]) -> None:
+    outcome = command("explain", "alltoall", "--bytes", "32K", "--nodes", "4096", "--ppn", "64", *arguments)
+    assert outcome.code == 0, outcome.err
+    assert "an MPI job leaves the call to the MPI library" in outcome.out
+    assert "a message between nodes would exceed 1G" in outcome.out
+    assert "set segment" not in outcome.out, "that would not help"
+    if arguments:
+        facts = json.loads(outcome.out)
+        assert (facts["choice"], facts["ranks"], facts["programs"]) == ("native", 4096 * 64, [])
+
+
+def test_a_plan_that_was_asked_for_and_does_not_fit_is_refused(command: Command, tmp_path: Path) -> None:
+    big = ("explain", "alltoall", "--bytes", "32K", "--nodes", "4096", "--ppn", "64")
+    for arguments in (["--algorithm", "pairwise"], ["--svg", str(tmp_path / "plan.svg")]):
+        outcome = command(*big, *arguments)
+        assert outcome.code == 2
+        assert "a message between nodes would exceed 1G" in outcome.err
+    assert list(tmp_path.iterdir()) == []

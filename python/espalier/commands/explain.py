@@ -113,7 +113,12 @@ def explain(
         asked = algorithm is not None or bool(knobs)
         verdict = None if asked else consult_table(core, topology, operation, size, table)
         if verdict is not None:
-            choice, reason = _follow(core, operation, choice, verdict)
+            choice, reason = _follow(core, topology, operation, size, choice, verdict)
+        if not asked and (why := core.why_invalid(topology, operation, size, choice)):
+            if svg is not None or map_ is not None:
+                raise UserError(f"there is no plan to draw: {why}", "leave out --svg and --map")
+            _tell_native(operation, size, root, node_of, _why_native(verdict, why), verdict, json)
+            return
         is_whole = _is_small(core, topology, operation, size, root, choice)
         if not is_whole and (rank == "all" or svg is not None):
             raise UserError(
@@ -180,13 +185,37 @@ def choose(
     return core.parse_choice(operation, text), "as asked for"
 
 
-def _follow(core: Any, operation: str, builtin: Any, verdict: Verdict) -> tuple[Any, str]:
-    """The choice that a table's row stands for. What is no plan (tiny, native) keeps the built-in one to look at."""
+def _follow(core: Any, topology: Any, operation: str, size: int, builtin: Any, verdict: Verdict) -> tuple[Any, str]:
+    """The choice that a table's row stands for. What is no plan (tiny, native) keeps the built-in one to look at; what
+    does not apply gives way to it."""
     if verdict.selection == "native":
         return builtin, f"{verdict}; the plan below is the built-in one, for comparison"
     if is_dedicated(verdict.selection):
         return builtin, f"{verdict}; the dedicated path for short messages runs instead of the plan below"
-    return core.parse_choice(operation, verdict.selection), str(verdict)
+    choice = core.parse_choice(operation, verdict.selection)
+    if why := core.why_invalid(topology, operation, size, choice):
+        return builtin, f"{verdict}; the built-in choice instead of {verdict.selection}: {why}"
+    return choice, str(verdict)
+
+
+def _why_native(verdict: Verdict | None, why: str) -> str:
+    """Where no plan is left to look at. What to set, as it would say to somebody who asks for a plan, does not help."""
+    if verdict is not None and verdict.selection == "native":
+        return str(verdict)
+    return f"no plan fits, so that an MPI job leaves the call to the MPI library: {why.partition(': ')[0]}"
+
+
+def _tell_native(
+    operation: str, size: int, root: int, node_of: list[int], reason: str, verdict: Verdict | None, json: bool
+) -> None:
+    """What _print() and _as_json() say, without a plan."""
+    if not json:
+        _print_head(operation, size, root, node_of, "native", reason)
+        return
+    facts: dict[str, Any] = {"operation": operation, "bytes": size, "root": root, "ranks": len(node_of)}
+    facts |= {"node_of": node_of, "choice": "native", "reason": reason, "estimates": []}
+    facts |= {"table": asdict(verdict) if verdict else None, "algorithm": {}, "traffic": [], "network": None}
+    console.print_json(facts | {"accounting": None, "longest_program": 0, "programs": []})
 
 
 def _title(it: Explanation) -> str:
@@ -313,14 +342,17 @@ def _step_facts(step: Any) -> dict[str, Any]:
     return {"text": str(step)} | {name: value for name, value in facts.items() if value is not None}
 
 
-def _print(core: Any, it: Explanation, shown: list[int]) -> None:
-    sizes = [len(list(group)) for _, group in groupby(sorted(it.node_of))]
-    machine = f"{len(it.node_of)} ranks on {len(sizes)} node{'s' * (len(sizes) > 1)}"
+def _print_head(operation: str, size: int, root: int, node_of: list[int], choice: str, reason: str) -> None:
+    sizes = [len(list(group)) for _, group in groupby(sorted(node_of))]
+    machine = f"{len(node_of)} ranks on {len(sizes)} node{'s' * (len(sizes) > 1)}"
     if len(set(sizes)) > 1 and len(sizes) <= _MOST_NODES_SHOWN:
         machine += f" ({', '.join(str(size) for size in sizes)})"
-    what = name_problem(it.operation, it.bytes)
-    console.out.print(f"[bold]{what}[/] on {machine}, root {it.root}")
-    console.out.print(f"[bold]choice[/]  {escape(it.choice)}\n[bold]why[/]     {escape(it.reason)}")
+    console.out.print(f"[bold]{name_problem(operation, size)}[/] on {machine}, root {root}")
+    console.out.print(f"[bold]choice[/]  {escape(choice)}\n[bold]why[/]     {escape(reason)}")
+
+
+def _print(core: Any, it: Explanation, shown: list[int]) -> None:
+    _print_head(it.operation, it.bytes, it.root, it.node_of, it.choice, it.reason)
     for name, text in _algorithm_facts(core, it.plan).items():
         if name != "name" and text:
             console.out.print(f"[bold]{name:7}[/] {escape(text)}")
