@@ -137,6 +137,21 @@ def test_a_budget_too_small_leaves_no_table(command: Command, job) -> None:
     assert not path.exists()
 
 
+def test_an_interruption_before_the_first_decision_is_no_mistake(
+    command: Command, job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    path = job()
+    for place in ("espalier.tuning.session.Session.run", "espalier.commands.tune_request.Request.start"):
+        monkeypatch.setattr(place, interrupt)
+        outcome = command("tune", "--ops", "barrier", "--no-curves", "-o", str(path))
+        assert outcome.code == 130
+        assert "interrupted before anything was decided: no table is written" in outcome.err
+        assert list(path.parent.glob("table*")) == []
+
+
 def test_a_table_of_another_machine_is_not_overwritten(command: Command, job) -> None:
     path = job()
     text = '{"espalier_table": 1, "machine": "a desk", "mpi": "an MPI", "rows": []}'

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from espalier import console
 from espalier.commands.operations import pick_sizes
 from espalier.commands.tune_leg import tune_over
 from espalier.commands.tune_request import (
@@ -78,7 +79,12 @@ def tune(
         chosen, hosts.ranks if hosts else ranks, variables, hosts, network, operations, wanted_sizes, margin, cold,
         samples, curves, path, report or path.with_suffix(".html"),
     )  # fmt: skip
-    legs = tune_over(core, request, transports, deadline)
+    try:
+        legs = tune_over(core, request, transports, deadline)
+    except KeyboardInterrupt:
+        left = f"{path} stays as it is" if path.exists() else "no table is written"
+        console.note(f"interrupted before anything was decided: {left}")
+        raise typer.Exit(_INTERRUPTED) from None
     tell(legs, json)
     if legs[-1].how == "interrupted":
         raise typer.Exit(_INTERRUPTED)

@@ -158,12 +158,13 @@ def _terminate_as_interrupt() -> Iterator[None]:
 def _nothing_decided(result: Result, path: Path, how: str) -> None:
     for remark in result.remarks:
         console.note(remark)
-    why = {
-        "out of time": "the budget was spent before anything was decided",
-        "interrupted": "interrupted before anything was decided",
-    }.get(how, "no operation has a measured entry")
+    if how == "interrupted":
+        raise KeyboardInterrupt
+    is_late = how == "out of time"
+    why = "the budget was spent before anything was decided" if is_late else "no operation has a measured entry"
     kept = f"; {path} stays as it was" if path.exists() else ""
     raise UserError(f"{why}: no table is written", f"give more time with --budget{kept}")
+    """Raises UserError, or KeyboardInterrupt again, which is no mistake."""
 
 
 def _made(
