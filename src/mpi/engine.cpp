@@ -56,18 +56,41 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
 }
 
 void Engine::select_unknown(plan::Operation operation) {
+  const bool may_choose = !selected(operation) && means_.table != nullptr;
+  const auto ways = may_choose ? derive_uneven_ways(*means_.table, means_.topology, operation) : UnevenWays();
   Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
+  unknown.ways.clear();
+  if (!ways.empty()) return select_ways(unknown, operation, ways);
   unknown.native_from = derive_native_from(operation);
   unknown.dedicated = derive_dedicated(operation);
-  const bool share_cores = means_.topology.capabilities().oversubscribed;
-  const auto& said = unknown.dedicated.window;
-  unknown.kind = {.operation = operation,
-                  .longest = derive_longest_block(operation),
-                  .longest_in_window = said.value_or(longest_in_window(share_cores)),
-                  .longest_if_close = said ? 0 : longest_if_close(means_.topology.ranks()),
-                  .root_copies = !share_cores};
+  unknown.kind = make_uneven_kind(operation, unknown.dedicated);
+  unknown.kind.longest = derive_longest_block(operation);
   if (unknown.native_from && *unknown.native_from != execute::any_size)
     unknown.kind.longest = std::min(unknown.kind.longest, std::max<Bytes>(*unknown.native_from, 1) - 1);
+}
+
+// Where all ways are one, no call is asked for its size.
+void Engine::select_ways(Unknown& unknown, plan::Operation operation, const UnevenWays& ways) const {
+  const std::optional<tune::Dedicated>& first = ways.front().dedicated;
+  const bool is_one =
+      std::all_of(ways.begin(), ways.end(), [&](const UnevenWay& way) { return way.dedicated == first; });
+  unknown.native_from = std::nullopt;
+  if (is_one) unknown.native_from = first ? execute::any_size : 0;
+  unknown.dedicated = first.value_or(tune::Dedicated{});
+  unknown.kind = make_uneven_kind(operation, unknown.dedicated);
+  if (is_one && !first) unknown.kind.longest = 0;
+  if (is_one) return;
+  for (const UnevenWay& way : ways)
+    unknown.ways.push_back({way, make_uneven_kind(operation, way.dedicated.value_or(tune::Dedicated{}))});
+}
+
+execute::UnevenKind Engine::make_uneven_kind(plan::Operation operation, const tune::Dedicated& dedicated) const {
+  const bool share_cores = means_.topology.capabilities().oversubscribed;
+  return {.operation = operation,
+          .longest = execute::any_size,
+          .longest_in_window = dedicated.window.value_or(longest_in_window(share_cores)),
+          .longest_if_close = dedicated.window ? 0 : longest_if_close(means_.topology.ranks()),
+          .root_copies = !share_cores};
 }
 
 const std::optional<Selection>& Engine::selected(plan::Operation operation) const {
@@ -109,11 +132,25 @@ tune::Dedicated Engine::derive_dedicated(plan::Operation operation) const {
 
 tune::Natives Engine::natives_of(plan::Operation operation, bool has_counts) const {
   using enum tune::Natives;
-  if (has_counts && tune::hides_sizes(operation)) return leaves_uneven(operation) ? all : none;
+  if (has_counts && tune::hides_sizes(operation)) {
+    const auto& ways = unknown_of(operation).ways;
+    if (leaves_uneven(operation)) return all;
+    return std::any_of(ways.begin(), ways.end(), [](const auto& way) { return !way.said.dedicated; }) ? some : none;
+  }
   if (const std::optional<Selection>& said = selected(operation))
     return said->kind == Selection::Kind::native ? all : none;
   if (means_.table == nullptr) return none;
   return means_.table->natives_of(means_.topology, operation, !has_counts, means_.transport);
+}
+
+const Engine::Unknown::Way& Engine::way_of(plan::Operation operation, Bytes moved) const {
+  const auto& ways = unknown_of(operation).ways;
+  return *std::find_if(ways.begin(), ways.end(), [&](const auto& way) { return moved <= way.said.last; });
+}
+
+const execute::UnevenKind* Engine::find_uneven_way(plan::Operation operation, Bytes moved) const {
+  const Unknown::Way& way = way_of(operation, moved);
+  return way.said.dedicated ? &way.kind : nullptr;
 }
 
 std::string Engine::describe(const plan::Problem& problem) {
@@ -121,6 +158,13 @@ std::string Engine::describe(const plan::Problem& problem) {
     return prefix + entry.label + (entry.origin.empty() ? "" : " (" + entry.origin + ")");
   };
   const Unknown& unknown = unknown_of(problem.operation);
+  if (!problem.counts.empty() && !unknown.ways.empty()) {
+    const auto& [said, kind] = way_of(problem.operation, moved_bytes(problem));
+    Entry entry;
+    entry.label = said.dedicated ? to_string(*said.dedicated) : native_selected;
+    if (said.row != nullptr) entry.origin = name_row(*said.row, said.row - means_.table->rows().data());
+    return with_origin(said.dedicated ? "" : "native: ", entry);
+  }
   const Bytes largest = problem.counts.empty() ? 0 : *std::max_element(problem.counts.begin(), problem.counts.end());
   const bool goes_in_one = unknown.kind.longest > 0 && largest <= unknown.kind.longest;
   if (problem.counts.empty() || !(goes_in_one || unknown.native_from)) {
@@ -291,10 +335,9 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
   cache_.forget(operation);
 }
 
-execute::UnevenOutcome Engine::run_uneven_blocks(plan::Operation operation, const execute::UnevenCall& call) {
-  Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
-  const auto outcome = execute::run_uneven_blocks(seat_, unknown.kind, call, means_.single_copy.get(), *means_.waiter);
-  if (outcome != execute::UnevenOutcome::too_long) ++unknown.calls;
+execute::UnevenOutcome Engine::run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call) {
+  const auto outcome = execute::run_uneven_blocks(seat_, kind, call, means_.single_copy.get(), *means_.waiter);
+  if (outcome != execute::UnevenOutcome::too_long) ++unknown_[static_cast<std::size_t>(kind.operation)].calls;
   return outcome;
 }
 

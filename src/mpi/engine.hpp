@@ -15,6 +15,7 @@
 #include "mpi/program_cache.hpp"
 #include "mpi/scratch.hpp"
 #include "mpi/selection.hpp"
+#include "mpi/uneven_ways.hpp"
 #include "topology/topology.hpp"
 #include "tune/table.hpp"
 
@@ -123,8 +124,12 @@ class Engine {
   /// How a scatter, gather or alltoall whose sizes no rank knows goes without an exchange of sizes. `longest` is 0
   /// where it does not, as on several nodes, or where the calls were selected to be done otherwise.
   const execute::UnevenKind& uneven_kind(plan::Operation operation) const { return unknown_of(operation).kind; }
+  /// Whether moved_bytes() chooses how such calls are done (mpi/uneven_ways.hpp).
+  bool has_uneven_ways(plan::Operation operation) const { return !unknown_of(operation).ways.empty(); }
+  /// How one is done that moves so many; null: native does it.
+  const execute::UnevenKind* find_uneven_way(plan::Operation operation, Bytes moved) const;
   /// Such a call; all ranks make it (execute/uneven_blocks.hpp).
-  execute::UnevenOutcome run_uneven_blocks(plan::Operation operation, const execute::UnevenCall& call);
+  execute::UnevenOutcome run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call);
 
   /// Hands the counts so far to the statistics.
   void report();
@@ -137,6 +142,7 @@ class Engine {
   std::optional<Bytes> derive_native_from(plan::Operation operation) const;
   tune::Dedicated derive_dedicated(plan::Operation operation) const;
   void select_unknown(plan::Operation operation);
+  execute::UnevenKind make_uneven_kind(plan::Operation operation, const tune::Dedicated& dedicated) const;
   std::optional<Selection> find_selection(Entry& entry) const;
   bool is_selected(const plan::Problem& problem) const;
   const std::optional<Selection>& selected(plan::Operation operation) const;
@@ -160,7 +166,14 @@ class Engine {
     tune::Dedicated dedicated{};       ///< as it was selected
     std::optional<Bytes> native_from;  ///< from this largest block on, native; none: sizes decide
     std::uint64_t calls = 0;           ///< that went so
+    struct Way {
+      UnevenWay said;
+      execute::UnevenKind kind;  ///< unless it is native
+    };
+    std::vector<Way> ways = {};  ///< two or more, where sizes choose: then `kind` takes any
   };
+  void select_ways(Unknown& unknown, plan::Operation operation, const UnevenWays& ways) const;
+  const Unknown::Way& way_of(plan::Operation operation, Bytes moved) const;
   const Unknown& unknown_of(plan::Operation operation) const { return unknown_[static_cast<std::size_t>(operation)]; }
   std::array<Unknown, plan::operation_count> unknown_{};
   struct Passed {

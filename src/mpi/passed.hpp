@@ -41,7 +41,8 @@ struct Gist {
   friend bool operator==(const Gist&, const Gist&) = default;
 };
 
-/// `me`: the caller's rank. None where calls are told apart by all their counts.
+/// `me`: the caller's rank. None where calls are told apart by all their counts. Asked only where some calls of the
+/// form are native, for scatterv, gatherv and alltoallv with two ranks only.
 inline std::optional<Gist> gist_of(const Run& run, int root = 0) { return Gist{run.count, run.type, root}; }
 inline std::optional<Gist> gist_of(const Broadcast& call, int) { return gist_of(call.data, call.root); }
 inline std::optional<Gist> gist_of(const Scatter& call, int me) {
@@ -53,6 +54,24 @@ inline std::optional<Gist> gist_of(const Gather& call, int me) {
 inline std::optional<Gist> gist_of(const Allgather& call, int) { return gist_of(call.receive); }
 inline std::optional<Gist> gist_of(const Alltoall& call, int) { return gist_of(call.receive); }
 inline std::optional<Gist> gist_of(const Reduction& call, int) { return Gist{call.count, call.type, call.root}; }
+/// Of the v-forms that may be told apart by what goes from one of two ranks to the other: that.
+inline std::optional<Gist> gist_of_other(const Parts& parts, int me, int root = 0) {
+  if (parts.counts.is_missing()) return std::nullopt;
+  return Gist{parts.counts[1 - me], parts.type, root};
+}
+inline std::optional<Gist> gist_of(const Scatterv& call, int me) {
+  return me == call.root ? gist_of_other(call.send, me, call.root) : gist_of(call.receive, call.root);
+}
+inline std::optional<Gist> gist_of(const Gatherv& call, int me) {
+  return me == call.root ? gist_of_other(call.receive, me, call.root) : gist_of(call.send, call.root);
+}
+inline std::optional<Gist> gist_of(const Alltoallv& call, int me) {
+  const std::optional<Gist> into = gist_of_other(call.receive, me);
+  if (call.send.buffer == MPI_IN_PLACE) return into;
+  const std::optional<Gist> from = gist_of_other(call.send, me);
+  if (!into || !from || into->type != from->type) return std::nullopt;
+  return into->count > from->count ? into : from;
+}
 template <class Uneven>
 std::optional<Gist> gist_of(const Uneven&, int) {
   return std::nullopt;
@@ -80,8 +99,9 @@ class Passed {
   /// next time.
   template <class Call>
   void remember(const Call& call, int me) {
+    if (natives_ != tune::Natives::some) return;
     const std::optional<Gist> gist = gist_of(call, me);
-    if (natives_ == tune::Natives::some && gist && describe(gist->type).is_named) last_ = *gist;
+    if (gist && describe(gist->type).is_named) last_ = *gist;
   }
 
   bool count() {

@@ -95,6 +95,31 @@ std::optional<Bytes> Table::uneven_native_from(const topology::Topology& topolog
   return from > largest ? std::optional(~Bytes{0}) : std::nullopt;
 }
 
+std::vector<Span> Table::uneven_spans(const topology::Topology& topology, plan::Operation operation,
+                                      Transport carried_by) const {
+  std::vector<const Row*> about;
+  std::vector<Bytes> ends{~Bytes{0}};
+  for (const Row& row : rows_) {
+    if (!row.uneven || row.operation != operation || !row.is_about(topology, carried_by)) continue;
+    about.push_back(&row);
+    if (row.bytes.first > 0) ends.push_back(row.bytes.first - 1);
+    if (row.bytes.last < largest) ends.push_back(row.bytes.last);
+  }
+  if (about.empty()) return {};
+  std::sort(ends.begin(), ends.end());
+  std::vector<Span> spans;
+  for (const Bytes end : ends) {
+    const auto found = std::find_if(about.begin(), about.end(),
+                                    [&](const Row* row) { return row->bytes.holds(std::min(end, largest)); });
+    const Row* const row = found == about.end() ? nullptr : *found;
+    if (!spans.empty() && spans.back().row == row)
+      spans.back().last = end;
+    else
+      spans.push_back({end, row});
+  }
+  return spans;
+}
+
 Natives Table::natives_of(const topology::Topology& topology, plan::Operation operation, bool are_equal,
                           Transport carried_by) const {
   bool is_any = false, are_all = true;

@@ -62,6 +62,13 @@ struct Row {
   bool is_about(const topology::Topology& topology, Transport carried_by) const;
 };
 
+/// A part of all sizes, as Problem::bytes: up to `last`, from the end of the part before on.
+struct Span {
+  Bytes last = 0;
+  /// The row that holds there; null: none does.
+  const Row* row = nullptr;
+};
+
 /// How many of some calls a table leaves to native.
 enum class Natives : std::uint8_t { none, some, all };
 
@@ -99,6 +106,10 @@ class Table {
   /// nothing. Scatterv, gatherv and alltoallv must know before their ranks have told each other any size.
   std::optional<Bytes> uneven_native_from(const topology::Topology& topology, plan::Operation operation,
                                           Transport carried_by = Transport::mpi) const;
+  /// What rows about uneven blocks of `operation` alone say by size, the smallest first, the last part without an end;
+  /// empty where there is no such row. The rows live as long as the table.
+  std::vector<Span> uneven_spans(const topology::Topology& topology, plan::Operation operation,
+                                 Transport carried_by = Transport::mpi) const;
   /// Of all blocks of `operation`, equal ones or any: `all` only where rows without gaps say so, `none` only where none
   /// does.
   Natives natives_of(const topology::Topology& topology, plan::Operation operation, bool are_equal,

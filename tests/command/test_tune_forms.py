@@ -237,23 +237,20 @@ def test_every_size_of_the_operations_that_have_uneven_forms_is_measured() -> No
     assert list_forms(problems) == [Problem("gatherv", size) for size in (4, 16, 64)]
 
 
-def test_native_stays_for_uneven_blocks_that_a_budget_did_not_reach() -> None:
-    decisions = {it.problem: it for it in (duelled("allgather", 64, 2.0), duelled("allgather", 1024, 2.0))}
-    decisions[Problem("allgatherv", 64)] = duelled("allgatherv", 64, 2.0)
-    asked = list(decisions)
-    half_way = duelled("allgather", 256, 2.0)
-    (left,) = forms.leave_undecided(asked, {**decisions, half_way.problem: half_way})
-    assert (left.problem, left.selection, left.calls) == (Problem("allgatherv", 1024), "native", 0)
-
-
-def test_what_sizes_could_not_choose_is_left_to_native_at_all_of_them_or_at_none() -> None:
-    decisions = {it.problem: it for it in (duelled("gather", 64, 2.0), duelled("gather", 1024, 2.0))}
-    left = [it.problem for it in forms.leave_undecided(decisions, decisions)]
-    assert left == [Problem("gatherv", 64), Problem("gatherv", 1024)]
-    decisions[Problem("gatherv", 64)] = duelled("gatherv", 64, 2.0)
-    assert forms.leave_undecided(decisions, decisions) == [], "one way serves all sizes"
-
-
 def test_forms_whose_ranks_know_all_sizes_are_settled_size_by_size() -> None:
     problems = [Problem(form, size) for form in ("gatherv", "allgatherv") for size in (64, 1024)]
-    assert forms.settled_together(problems) == [problems[:2], [problems[2]], [problems[3]]]
+    together = [problems[:2], [problems[2]], [problems[3]]]
+    assert forms.settled_together(a_machine(3), problems) == together
+    assert forms.settled_together(a_machine(2, single_copy=False), problems) == together
+
+
+def test_two_ranks_know_the_size_of_what_goes_from_one_to_the_other_so_that_it_chooses() -> None:
+    problems = [Problem(form, size) for form in ("scatterv", "gatherv", "alltoallv") for size in (64, 1024)]
+    assert forms.settled_together(a_machine(2), problems) == [[it] for it in problems]
+
+
+@pytest.mark.parametrize(("ratio", "selection"), [(1.5, "tiny"), (1.02, "native"), (0.8, "native")])
+def test_a_size_that_chooses_for_itself_is_ours_where_that_wins_by_the_margin(ratio: float, selection: str) -> None:
+    (decision,) = forms.settle_settings({"tiny": at_sizes("tiny", ratio)}, [], 0.05).values()
+    assert decision.selection == selection
+    assert decision.note == ("" if selection == "tiny" else f"tiny: {ratio:.2f}x native")

@@ -39,10 +39,10 @@ def knob_cost(operation: str, size: int, arm: str) -> float:
 def tune(tmp_path: Path):
     """Makes sessions that share a journal, as runs one after the other do."""
 
-    def make(worker: SimulatedWorker, seconds: float = 60.0, **options: float) -> Session:
+    def make(worker: SimulatedWorker, seconds: float = 60.0, ranks: int = 2, **options: float) -> Session:
         journal = Journal(tmp_path / "journal", ABOUT)
         deadline = time.monotonic() + seconds
-        return Session(a_machine(2), lambda: worker, Options(samples=0, **options), journal, deadline)
+        return Session(a_machine(ranks), lambda: worker, Options(samples=0, **options), journal, deadline)
 
     return make
 
@@ -241,7 +241,7 @@ def test_one_window_serves_all_sizes_of_a_form_where_the_usual_one_loses_at_some
         return 3.0 if operation == "gatherv" and arm == "tiny" and size == 16 << 10 else 1.0
 
     worker = SimulatedWorker(time_of)
-    session = tune(worker)
+    session = tune(worker, ranks=3)
     session.run(GATHERS)
     assert gatherv_selections(session) == ["tiny,window=32K"] * 3
     tried = {size for operation, size, arms in worker.measured if "tiny,window=32K" in arms}
@@ -265,11 +265,24 @@ def test_a_form_is_not_lost_by_one_duel_of_several(tune) -> None:
 
 def test_sizes_that_lose_again_are_lost(tune) -> None:
     worker = SimulatedWorker(lambda operation, size, arm: 2.0 if arm == "native" else 3.0 if size == 64 else 1.0)
-    session = tune(worker)
+    session = tune(worker, ranks=3)
     session.run(GATHERS)
     assert gatherv_selections(session) == ["native"] * 3, "one way serves all"
     lost = [arms for operation, size, arms in worker.measured if operation == "gatherv" and size == 64]
     assert len(lost) == 2
+
+
+def test_of_two_ranks_every_size_of_a_form_chooses_for_itself(tune) -> None:
+    def time_of(operation: str, size: int, arm: str) -> float:
+        if arm == "native":
+            return 2.0
+        loses = operation == "gatherv" and (size == 64 or (size == 16 << 10 and arm == "tiny"))
+        return 3.0 if loses else 1.0
+
+    worker = SimulatedWorker(time_of)
+    session = tune(worker)
+    session.run(GATHERS)
+    assert gatherv_selections(session) == ["native", "tiny,window=32K", "tiny"]
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tune) -> None:

@@ -195,7 +195,7 @@ def test_a_form_that_the_dedicated_path_takes_at_any_size_has_rows_about_all_siz
     ways: Sequence[str], begins: list[int]
 ) -> None:
     decisions = [decided("gatherv", size, way) for size, way in zip((64, 4096), ways, strict=True)]
-    rows = rows_of(decisions, a_machine(2))
+    rows = rows_of(decisions, a_machine(3))
     assert [row["bytes"][0] for row in rows] == begins
     assert rows[-1]["bytes"][1] == 1 << 40
     assert [row["selection"] for row in rows] == list(ways)[: len(begins)]
@@ -204,5 +204,13 @@ def test_a_form_that_the_dedicated_path_takes_at_any_size_has_rows_about_all_siz
 def test_where_the_look_brings_sizes_along_every_size_has_its_row() -> None:
     sizes = {4: "tiny", 64: "tiny", 16384: KNOMIAL, 1 << 20: "native"}
     machine = a_machine(2, single_copy=False)
+
+
+def test_a_form_whose_size_both_of_two_ranks_know_has_a_row_for_each_size_and_no_gap() -> None:
+    sizes = {64: "tiny", 1024: "native", 16 << 10: "tiny,window=32K", 1 << 20: "native", 4 << 20: "tiny"}
+    rows = rows_of([decided("gatherv", size, way) for size, way in sizes.items()], a_machine(2))
+    assert [row["selection"] for row in rows] == list(sizes.values())
+    assert (rows[0]["bytes"][0], rows[-1]["bytes"][1]) == (0, 1 << 40)
+    assert all(one["bytes"][1] + 1 == other["bytes"][0] for one, other in pairwise(rows))
     rows = rows_of([decided("gatherv", size, selection) for size, selection in sizes.items()], machine)
     assert [row["selection"] for row in rows] == list(sizes.values())

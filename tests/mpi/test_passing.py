@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,16 +17,25 @@ from test_conformance import assert_passed
 GetMpi = Callable[[str], TestMpi]
 NAMES = [it.removeprefix("MPI_").lower().replace("bcast", "broadcast") for it in OPERATIONS]
 # Without those that find faults of native libraries (test_native.py), and without calls that fail: nobody counts these.
+# Operations of which no rank knows all blocks of the form with counts.
+HIDDEN = ("scatter", "gather", "alltoall")
 THEMES = ("sizes", "communicators", "mixing", "skew", "movements", "reductions", "operators")
 
 
 def write_table(path: Path, mpi: Mpi, ranks: int) -> None:
     """Native has short blocks and long ones of all operations; those between are the built-in choice's."""
+    spans = ([0, 99], [3000, 1 << 40])
+    rows = [{"operation": it, "bytes": span, "selection": "native"} for it in NAMES for span in spans]
+    write_rows(path, mpi, rows, ranks)
+
+
+def write_rows(path: Path, mpi: Mpi, rows: Sequence[Mapping[str, object]], ranks: int = 2) -> None:
+    """A table with these rows, about so many ranks on one node."""
     measured = {"bytes": 64, "native_us": 1, "chosen_us": 1, "lowest_ratio": 1, "highest_ratio": 1, "calls": 8}
-    where = {"nodes": [1, 1], "ppn": [ranks, ranks], "selection": "native", "measured": measured}
-    rows = [{"operation": name, "bytes": span, **where} for name in NAMES for span in ([0, 99], [3000, 1 << 40])]
+    where = {"nodes": [1, 1], "ppn": [ranks, ranks], "measured": measured}
     signature = load_core().probe_signature(read_library_version(mpi.library))
-    path.write_text(json.dumps({"espalier_table": 1, "machine": signature.machine, "mpi": signature.mpi, "rows": rows}))
+    head = {"espalier_table": 1, "machine": signature.machine, "mpi": signature.mpi}
+    path.write_text(json.dumps({**head, "rows": [{**row, **where} for row in rows]}))
 
 
 @pytest.mark.parametrize(("name", "ranks"), [("mpich-5", 3), ("openmpi-5", 2)])
@@ -46,3 +55,23 @@ def test_calls_are_right_and_counted_whoever_does_them(name: str, ranks: int, ge
         elif settings["ESPALIER_TABLE"] != "off":
             assert all(counts.reasons.get("native was selected") for counts in stats.values()), stats
     assert totals[0] == totals[1] == totals[2]
+
+
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_two_ranks_choose_by_the_size_of_what_goes_from_one_to_the_other(
+    name: str, get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi, path, file = get_mpi(name), tmp_path / "table.json", tmp_path / "stats.json"
+    odd = {(0, 99): "tiny", (100, 2999): "native", (3000, 1 << 40): "tiny,window=32K"}
+    rows = [{"form": "uneven", "operation": it, "bytes": span, "selection": odd[span]} for it in HIDDEN for span in odd]
+    write_rows(path, mpi.mpi, rows)
+    settings = {"ESPALIER_TABLE": str(path), "ESPALIER_STATS": str(file)}
+    themes = (*THEMES, "large_counts", "bottom", "datatypes", "nonblocking")
+    assert_passed(mpi.run([mpi.program("conformance"), *themes], 2, settings=settings))
+    stats = read_stats(file)
+    for it in HIDDEN:
+        counts = stats[f"MPI_{it.capitalize()}"]
+        assert counts.reasons.get("native was selected", 0) > 20, counts
+        assert counts.choices.get("tiny", 0) > 20, counts
+    other = {it: stats[it].reasons.get("native was selected", 0) for it in ("MPI_Bcast", "MPI_Allgather")}
+    assert not any(other.values()), "there is no row about these"

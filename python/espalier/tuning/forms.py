@@ -47,6 +47,17 @@ def takes_any_size(machine: Machine, problem: Problem) -> bool:
     return problem.operation in EXCHANGED and is_one_node and bool(machine.topology.single_copy)
 
 
+def is_known_to_both(machine: Machine, problem: Problem) -> bool:
+    """Whether sizes choose how such a form is done although no rank knows all of them: both of two ranks know what goes
+    from one to the other (src/mpi/uneven_ways.hpp)."""
+    return machine.shape.ranks == 2 and takes_any_size(machine, problem)
+
+
+def has_one_way(machine: Machine, problem: Problem) -> bool:
+    """Whether the form is done in one way at all sizes, or up to some, since no size can choose it."""
+    return problem.operation in EXCHANGED and not is_known_to_both(machine, problem)
+
+
 def list_settings(machine: Machine) -> dict[str, int]:
     """The ways in which the dedicated path may do a whole form, by the longest block that they send through windows;
     the usual one first."""
@@ -104,12 +115,12 @@ def _fits_lines(machine: Machine, problem: Problem) -> bool:
     return bool(machine.core.is_tiny(problem.even.operation, largest, machine.shape.ranks))
 
 
-def settled_together(forms: Iterable[Problem]) -> list[list[Problem]]:
+def settled_together(machine: Machine, forms: Iterable[Problem]) -> list[list[Problem]]:
     """One group for each form whose ranks would have to tell each other sizes: no size can choose its way alone. Of
     the others every size by itself."""
     groups: dict[str | Problem, list[Problem]] = {}
     for problem in forms:
-        groups.setdefault(problem.operation if problem.operation in EXCHANGED else problem, []).append(problem)
+        groups.setdefault(problem.operation if has_one_way(machine, problem) else problem, []).append(problem)
     return list(groups.values())
 
 
@@ -183,14 +194,15 @@ def settle_any_size(
     all of them if may be, and native beyond.
 
     Ours has to win by the margin in geometric mean and must do no harm anywhere. Native beyond pays for a look whether
-    blocks are that long, which it can at `patient` sizes.
+    blocks are that long, which it can at `patient` sizes. Of a single size, which chooses for itself: ours or native.
     """
     order = sorted(duels, key=lambda problem: problem.bytes)
     least = next((at for at in range(len(order), 0, -1) if order[at - 1] not in patient), 0)
     counts = range(len(order), max(least, 1) - 1, -1)
     count = next((count for count in counts if _may_be_ours([duels[it] for it in order[:count]], margin)), 0)
     ours = {it: replace(duels[it], selection=setting, chosen_us=duels[it].best_us, note="") for it in order[:count]}
-    return ours | {it: leave_to_native(duels[it], "one way serves all sizes up to some") for it in order[count:]}
+    why = "one way serves all sizes up to some" if len(order) > 1 else f"{_ratio(duels[order[0]]):.2f}x native"
+    return ours | {it: leave_to_native(duels[it], why) for it in order[count:]}
 
 
 def _may_be_ours(duels: Sequence[Decision], margin: float) -> bool:

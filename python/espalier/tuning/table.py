@@ -18,7 +18,7 @@ from typing import Any
 from espalier.errors import UserError
 from espalier.tuning.candidates import Machine, is_valid
 from espalier.tuning.decisions import Decision
-from espalier.tuning.forms import takes_any_size
+from espalier.tuning.forms import is_known_to_both, takes_any_size
 from espalier.tuning.problems import EXCHANGED, FORMS, OPERATIONS, Problem
 from espalier.tuning.racing import NATIVE
 
@@ -88,9 +88,11 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
 
 
 def _rows_of_any_size(group: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
-    """Rows without a gap (src/tune/table.hpp, uneven_native_from): the dedicated path, then native if anything."""
-    ours = list(takewhile(lambda decision: decision.selection != NATIVE, group))
-    group = group[: len(ours) + 1]  # one row about all that is native
+    """Rows without a gap (src/tune/table.hpp, uneven_native_from): the dedicated path, then native if anything. Where
+    sizes choose, a row for each."""
+    if not is_known_to_both(machine, group[0].problem):
+        ours = list(takewhile(lambda decision: decision.selection != NATIVE, group))
+        group = group[: len(ours) + 1]  # one row about all that is native
     ends = [math.isqrt(one.problem.bytes * next_.problem.bytes) for one, next_ in pairwise(group)]
     spans = zip([0, *(end + 1 for end in ends)], [*ends, _ALL_SIZES], strict=True)
     return [_row(decision, span, machine) for decision, span in zip(group, spans, strict=True)]

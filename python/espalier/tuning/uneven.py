@@ -52,7 +52,7 @@ def settle_forms(run: Run, problems: Sequence[Problem], duels: int = 1) -> None:
 def _groups(run: Run, problems: Sequence[Problem]) -> list[list[Problem]]:
     known = run.result.decisions
     forms = [it for it in list_forms([it for it in problems if it in known]) if known[it.even].calls]
-    return settled_together(forms)
+    return settled_together(run.machine, forms)
 
 
 def list_unproved_forms(

@@ -9,6 +9,7 @@ namespace {
 
 using execute::Block;
 using execute::MaybeBlocks;
+using execute::UnevenCall;
 using execute::UnevenKind;
 using execute::UnevenOutcome;
 
@@ -32,13 +33,17 @@ class PlainBlocks {
   bool is_packed() const { return is_packed_; }
   Bytes packed_bytes() const { return is_packed_ ? side_->bytes() : 0; }
 
+  /// Their sizes; those to be packed are nowhere yet.
+  MaybeBlocks sizes() const {
+    return side_ == nullptr ? MaybeBlocks() : std::span(blocks_.data(), static_cast<std::size_t>(side_->blocks()));
+  }
   /// `memory` has room for packed_bytes().
   MaybeBlocks place(std::byte* memory) {
-    if (side_ == nullptr) return std::nullopt;
-    const std::span<Block> all(blocks_.data(), static_cast<std::size_t>(side_->blocks()));
-    if (is_packed_)
-      for (Block& block : all) memory = (block.data = memory) + block.bytes;
-    return all;
+    for (int b = 0; is_packed_ && b < side_->blocks(); ++b) {
+      Block& block = blocks_[static_cast<std::size_t>(b)];
+      memory = (block.data = memory) + block.bytes;
+    }
+    return sizes();
   }
 
  private:
@@ -77,6 +82,33 @@ std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, M
   }
 }
 
+/// Whose call it is.
+struct Turn {
+  const UnevenKind* kind = nullptr;  ///< ours, done so
+  std::optional<int> code = {};      ///< if it is not: MPI's code, or nothing where native is to do the call
+};
+
+/// Where both of two ranks know the size that chooses, one that does not know it has wrong arguments: it says so to the
+/// other if that is sure to listen.
+[[gnu::noinline]] Turn choose_by_size(Communicator& communicator, MPI_Comm comm, const UnevenKind& usual,
+                                      const UnevenCall& call, const Sides& sides) {
+  const Engine& engine = *communicator.engine();
+  const plan::Operation operation = usual.operation;
+  const std::optional<Bytes> moved = moved_bytes(operation, LocalRank(engine.me().value), call);
+  if (!moved && engine.natives_of(operation, true) == tune::Natives::none) return {&usual};
+  if (!moved) return {nullptr, conclude(UnevenOutcome::unknown, communicator, comm, operation, sides)};
+  const UnevenKind* const kind = engine.find_uneven_way(operation, *moved);
+  if (kind != nullptr) return {kind};
+  communicator.note_selected();
+  return {nullptr, leave_uneven(communicator, operation)};
+}
+
+inline Turn take_turn(Communicator& communicator, MPI_Comm comm, const UnevenKind& usual, const UnevenCall& call,
+                      const Sides& sides) {
+  if (!communicator.engine()->has_uneven_ways(usual.operation)) return {&usual};
+  return choose_by_size(communicator, comm, usual, call, sides);
+}
+
 MaybeBlocks blocks_of(const ReadyBlocks* blocks) {
   return blocks == nullptr ? MaybeBlocks() : MaybeBlocks(blocks->all());
 }
@@ -86,9 +118,12 @@ MaybeBlocks blocks_of(const ReadyBlocks* blocks) {
 UnevenAttempt run_ready_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
                                const ReadyBlocks* input, const ReadyBlocks* output) {
   Engine& engine = *communicator.engine();
-  Told told(engine.uneven_kind(operation), communicator.ranks());
-  const UnevenOutcome outcome =
-      engine.run_uneven_blocks(operation, {LocalRank(root), blocks_of(input), blocks_of(output), told.sizes()});
+  const UnevenKind& usual = engine.uneven_kind(operation);
+  Told told(usual, communicator.ranks());
+  const UnevenCall call{LocalRank(root), blocks_of(input), blocks_of(output), told.sizes()};
+  const Turn turn = take_turn(communicator, comm, usual, call, {});
+  if (turn.kind == nullptr) return {true, turn.code};
+  const UnevenOutcome outcome = engine.run_uneven_blocks(*turn.kind, call);
   if (outcome == UnevenOutcome::done) return {true, MPI_SUCCESS};
   if (outcome == UnevenOutcome::too_long) return {.sizes = {told.sizes().begin(), told.sizes().end()}};
   return {true, conclude(outcome, communicator, comm, operation, {})};
@@ -102,6 +137,8 @@ UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, plan:
   if (communicator.is_broken) return {true, fail(communicator, comm)};
   if (const int code = check_committed(sides, comm); code != MPI_SUCCESS) return {true, code};
   PlainBlocks input(sides.input, kind.longest, sides.must_copy), output(sides.output, kind.longest);
+  const Turn turn = take_turn(communicator, comm, kind, {LocalRank(root), input.sizes(), output.sizes(), {}}, sides);
+  if (turn.kind == nullptr) return {true, turn.code};
   std::byte* const memory = communicator.packed().take(input.packed_bytes() + output.packed_bytes());
   if (input.is_packed())
     if (const int code = sides.input->pack(memory, comm); code != MPI_SUCCESS) return {true, code};
@@ -110,7 +147,7 @@ UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, plan:
   if (root == communicator.rank() && !(is_scatter ? input : output).has_blocks())
     told.tell(is_scatter ? sides.input : sides.output);
   const UnevenOutcome outcome = engine.run_uneven_blocks(
-      operation, {LocalRank(root), input.place(memory), output.place(memory + input.packed_bytes()), told.sizes()});
+      *turn.kind, {LocalRank(root), input.place(memory), output.place(memory + input.packed_bytes()), told.sizes()});
   if (outcome == UnevenOutcome::too_long) return {.sizes = {told.sizes().begin(), told.sizes().end()}};
   std::optional<int> code = conclude(outcome, communicator, comm, operation, sides);
   if (code == MPI_SUCCESS && output.is_packed()) code = sides.output->unpack(memory + input.packed_bytes(), comm);

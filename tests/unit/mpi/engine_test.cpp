@@ -41,7 +41,7 @@ class EngineTest : public testing::Test {
  protected:
   static constexpr int ranks = 3;
 
-  void make_engines() {
+  void make_engines(int ranks = EngineTest::ranks) {
     const execute::BoardShape shape{ranks, 64 << 10};
     memory.reset(static_cast<std::byte*>(std::aligned_alloc(4096, execute::Board::bytes(shape))));
     std::fill_n(memory.get(), execute::Board::bytes(shape), std::byte{0});
@@ -347,6 +347,58 @@ TEST_F(EngineTest, DescribesUnevenBlocksAsTheyAreDone) {
   EXPECT_EQ(engine.describe(scatterv), "tiny");
   const Problem allgatherv{Operation::allgather, 100'000, Rank(0), 1, true, {50'000, 150'000, 100'000}};
   EXPECT_EQ(engine.describe(allgatherv), engine.prepare(allgatherv).label);
+}
+
+TEST_F(EngineTest, LetsSizesChooseWhereBothOfTwoRanksKnowThem) {
+  has_single_copy = true;
+  const auto row = [](const char* bytes, const char* selection) {
+    return std::string(R"({"operation": "gather", "nodes": [1, 1], "ppn": [1, 9], "form": "uneven", "bytes": )") +
+           bytes + R"(, "selection": ")" + selection +
+           R"(", "measured": {"bytes": 64, "native_us": 1, "chosen_us": 1, "lowest_ratio": 1, "highest_ratio": 1,
+                               "calls": 400}})";
+  };
+  const tune::Table said = tune::Table::parse(
+      R"({"espalier_table": 1, "machine": "a box", "mpi": "an MPI", "rows": [)" + row("[0, 99]", "tiny") + "," +
+          row("[100, 999]", "native") + "," + row("[1000, 1099511627776]", "tiny,window=20K") + "]}",
+      "table");
+  table = &said;
+  make_engines(2);
+  Engine& engine = *engines[0];
+  ASSERT_TRUE(engine.has_uneven_ways(Operation::gather));
+  EXPECT_FALSE(engine.has_uneven_ways(Operation::scatter)) << "no row";
+  EXPECT_FALSE(engine.leaves_uneven(Operation::gather));
+  EXPECT_EQ(engine.natives_of(Operation::gather, true), tune::Natives::some);
+  EXPECT_EQ(engine.uneven_kind(Operation::gather).longest, execute::any_size) << "nothing is too long";
+  EXPECT_NE(engine.find_uneven_way(Operation::gather, 149), nullptr) << "99 B are half and one and a half of that";
+  EXPECT_EQ(engine.find_uneven_way(Operation::gather, 150), nullptr);
+  EXPECT_EQ(engine.find_uneven_way(Operation::gather, 1499), nullptr);
+  EXPECT_EQ(engine.find_uneven_way(Operation::gather, 1500)->longest_in_window, Bytes{20} << 10);
+  EXPECT_NE(engine.find_uneven_way(Operation::gather, 9)->longest_in_window, Bytes{20} << 10);
+  EXPECT_EQ(engine.find_uneven_way(Operation::gather, execute::any_size)->longest, execute::any_size);
+  const Problem in_the_middle{Operation::gather, 200, Rank(0), 1, true, {100, 300}};
+  EXPECT_EQ(engine.describe(in_the_middle).find("native: native was selected (row 2 of"), 0u);
+  const Problem long_one{Operation::gather, 2000, Rank(0), 1, true, {1000, 3000}};
+  EXPECT_EQ(engine.describe(long_one).find("tiny,window=20K (row 3 of"), 0u) << engine.describe(long_one);
+  engine.select(Operation::gather, parse_selection(Operation::gather, "tiny"));
+  EXPECT_FALSE(engine.has_uneven_ways(Operation::gather)) << "the program's word counts more";
+  engines.clear();
+  make_engines(3);
+  EXPECT_FALSE(engines[0]->has_uneven_ways(Operation::gather)) << "no rank knows all sizes";
+}
+
+TEST_F(EngineTest, AsksNoCallForItsSizeWhereAllSizesGoOneWay) {
+  has_single_copy = true;
+  const tune::Table some = tune::Table::parse(uneven_table("tiny", "[0, 1000]"), "table");
+  const tune::Table all = tune::Table::parse(uneven_table("native"), "table");
+  table = &some;
+  make_engines(2);
+  EXPECT_FALSE(engines[0]->has_uneven_ways(Operation::gather)) << "beyond, the built-in choice is the same";
+  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, execute::any_size);
+  table = &all;
+  engines.clear();
+  make_engines(2);
+  EXPECT_FALSE(engines[0]->has_uneven_ways(Operation::gather));
+  EXPECT_TRUE(engines[0]->leaves_uneven(Operation::gather));
 }
 
 TEST_F(EngineTest, ChoosesByTheTablesCostsWhereItHasNoRow) {

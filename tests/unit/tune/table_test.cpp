@@ -274,6 +274,26 @@ TEST(Table, knows_how_long_blocks_go_through_windows_where_the_dedicated_path_ta
   EXPECT_EQ(window(uneven_row("gather", "[0,9]", "native")), usual);
 }
 
+TEST(Table, tells_which_row_holds_for_uneven_blocks_by_their_size) {
+  const std::string rest = "[1025,1099511627776]";
+  const auto spans = [](const std::string& rows, int ranks = 2) {
+    std::vector<std::pair<Bytes, std::string>> told;
+    const Table table = Table::parse(file(rows), "it");
+    for (const Span& it : table.uneven_spans(one_node(ranks), Operation::gather))
+      told.emplace_back(it.last, it.row == nullptr ? "" : it.row->selection);
+    return told;
+  };
+  using Told = std::vector<std::pair<Bytes, std::string>>;
+  constexpr Bytes end = ~Bytes{0};
+  const std::string some = uneven_row("gather", "[10,99]", "native") + "," + uneven_row("gather", "[50,1024]", "tiny");
+  EXPECT_EQ(spans(some), (Told{{9, ""}, {99, "native"}, {1024, "tiny"}, {end, ""}})) << "the first that matches";
+  EXPECT_EQ(spans(some + "," + uneven_row("gather", rest, "native")),
+            (Told{{9, ""}, {99, "native"}, {1024, "tiny"}, {end, "native"}}));
+  EXPECT_EQ(spans(uneven_row("gather", "[0,1099511627776]", "native")), (Told{{end, "native"}}));
+  EXPECT_EQ(spans(some, 3), Told{}) << "another shape";
+  EXPECT_EQ(spans(uneven_row("scatter", "[0,9]", "tiny")), Told{}) << "another operation";
+}
+
 TEST(Table, knows_whether_it_says_anything_of_uneven_blocks_alone) {
   const Table table = Table::parse(file(uneven_row("gather", "[0,255]", "native")), "it");
   EXPECT_TRUE(table.has_uneven(one_node(2), Operation::gather));
