@@ -12,6 +12,9 @@ from espalier.commands.tune_request import parse_duration
 from espalier.core import load_core
 from espalier.errors import UserError
 from espalier.lab import cluster
+from espalier.tuning.problems import Problem
+from espalier.tuning.run import OutOfTimeError
+from espalier.tuning.session import Session
 from workshop import MPI_TEXT, Command, make_mpi
 
 # Speaks the worker's language: native takes 2 µs, everything else 1.
@@ -150,6 +153,27 @@ def test_an_interruption_before_the_first_decision_is_no_mistake(
         assert outcome.code == 130
         assert "interrupted before anything was decided: no table is written" in outcome.err
         assert list(path.parent.glob("table*")) == []
+
+
+def test_what_a_budget_did_not_reach_keeps_what_an_earlier_run_has_measured(
+    command: Command, job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = job()
+    assert command("tune", "--ops", "bcast", "--sizes", "64", "--no-curves", "-o", str(path)).code == 0
+    settle = Session._settle
+
+    def settle_some(session: Session, problem: Problem) -> None:
+        if problem.bytes in (64, 256):
+            raise OutOfTimeError
+        settle(session, problem)
+
+    monkeypatch.setattr(Session, "_settle", settle_some)
+    monkeypatch.setattr("espalier.tuning.problems._coarse_to_fine", lambda sizes: (4, 16, 1024, 64, 256))
+    outcome = command("tune", "--ops", "bcast", "--sizes", "4,16,64,256,1K", "--no-curves", "-o", str(path))
+    assert "broadcast: no time was left for some sizes" in outcome.err
+    measured = {it["measured"]["bytes"]: it["measured"]["calls"] for it in json.loads(path.read_text())["rows"]}
+    assert measured[64] > 0, "the earlier one"
+    assert measured[256] == 0, "tiny at both sides"
 
 
 def test_a_table_of_another_machine_is_not_overwritten(command: Command, job) -> None:

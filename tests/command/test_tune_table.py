@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from espalier.core import load_core
 from espalier.errors import UserError
-from espalier.tuning.decisions import Decision, keep_native_beyond
-from espalier.tuning.forms import leave_undecided
+from espalier.tuning.decisions import BUILT_IN, Decision, unmeasured
 from espalier.tuning.problems import Problem
 from espalier.tuning.table import format_table, merge_rows, preferred_transport, read_table, rows_of, write_table
+from espalier.tuning.unreached import leave_unreached
 from tuning_bench import a_machine
 
 KNOMIAL = "knomial,radix=2,within=cells,cell=32K,cells=4"
@@ -150,8 +150,7 @@ def test_rows_about_uneven_blocks_come_first_and_name_the_operation() -> None:
 def test_uneven_blocks_that_nobody_has_measured_do_not_follow_the_rows_of_equal_ones(operation: str, form: str) -> None:
     ring = "ring,within=cells,cell=32K,cells=4" if operation == "allgather" else KNOMIAL
     machine, even = a_machine(2, 2), decided(operation, 4096, ring)
-    unreached = leave_undecided([even.problem], {even.problem: even})
-    rows = rows_of([even, *unreached], machine)
+    rows = rows_of([even], machine, leave_unreached(machine, [even.problem], {even.problem: even}))
     assert [(row.get("form"), row["selection"]) for row in rows] == [("uneven", "native"), (None, ring)]
     assert rows[0]["bytes"][0] <= rows[1]["bytes"][0]
     assert rows[0]["bytes"][1] >= rows[1]["bytes"][1]
@@ -160,14 +159,13 @@ def test_uneven_blocks_that_nobody_has_measured_do_not_follow_the_rows_of_equal_
     assert merge_rows(rows, measured) == measured, "a later run that gets there takes its place"
 
 
-def test_native_that_won_at_the_last_size_that_a_budget_reached_stays_beyond() -> None:
-    sizes = {64: KNOMIAL, 4096: "native", 65536: KNOMIAL}
-    decisions = {it.problem: it for it in (decided("gather", size, selection) for size, selection in sizes.items())}
-    asked = [Problem("gather", size) for size in (1024, 4096, 16384, 1 << 20)] + [Problem("reduce", 64)]
-    kept = keep_native_beyond(asked, decisions)
-    assert [(it.problem.bytes, it.selection, it.calls) for it in kept] == [(16384, "native", 0)]
-    del decisions[Problem("gather", 65536)]
-    assert [it.problem.bytes for it in keep_native_beyond(asked, decisions)] == [16384, 1 << 20]
+def test_what_was_not_reached_has_room_between_rows_about_others() -> None:
+    decisions = [decided("broadcast", 4096, KNOMIAL), decided("broadcast", 65536, KNOMIAL)]
+    assert [row["bytes"] for row in rows_of(decisions, a_machine(2))] == [[1024, 16383], [16384, 131071]]
+    for selection, spans in ((BUILT_IN, [[1024, 8192], [32769, 131071]]), ("native", [[1024, 8192], [8193, 32768]])):
+        rows = rows_of(decisions, a_machine(2), [unmeasured(Problem("broadcast", 16384), selection)])
+        assert [row["bytes"] for row in rows][:2] == spans
+    assert (rows[1]["selection"], rows[1]["measured"]["calls"]) == ("native", 0)
 
 
 def test_a_form_whose_sizes_must_be_exchanged_is_native_at_all_but_short_blocks_or_not_at_all() -> None:
@@ -204,6 +202,8 @@ def test_a_form_that_the_dedicated_path_takes_at_any_size_has_rows_about_all_siz
 def test_where_the_look_brings_sizes_along_every_size_has_its_row() -> None:
     sizes = {4: "tiny", 64: "tiny", 16384: KNOMIAL, 1 << 20: "native"}
     machine = a_machine(2, single_copy=False)
+    rows = rows_of([decided("gatherv", size, selection) for size, selection in sizes.items()], machine)
+    assert [row["selection"] for row in rows] == list(sizes.values())
 
 
 def test_a_form_whose_size_both_of_two_ranks_know_has_a_row_for_each_size_and_no_gap() -> None:
@@ -212,5 +212,3 @@ def test_a_form_whose_size_both_of_two_ranks_know_has_a_row_for_each_size_and_no
     assert [row["selection"] for row in rows] == list(sizes.values())
     assert (rows[0]["bytes"][0], rows[-1]["bytes"][1]) == (0, 1 << 40)
     assert all(one["bytes"][1] + 1 == other["bytes"][0] for one, other in pairwise(rows))
-    rows = rows_of([decided("gatherv", size, selection) for size, selection in sizes.items()], machine)
-    assert [row["selection"] for row in rows] == list(sizes.values())

@@ -16,17 +16,18 @@ from espalier.commands.tune_request import TRANSPORT, Request
 from espalier.errors import UserError
 from espalier.report.tuning import write_report
 from espalier.tuning.curves import CURVES
-from espalier.tuning.decisions import keep_native_beyond
+from espalier.tuning.decisions import Decision
 from espalier.tuning.distances import Distances, is_virtual
-from espalier.tuning.forms import leave_undecided
 from espalier.tuning.journal import Journal
 from espalier.tuning.model import model_of
 from espalier.tuning.place import survey
 from espalier.tuning.problems import Problem, Shape, list_problems
+from espalier.tuning.racing import NATIVE
 from espalier.tuning.run import Options, OutOfTimeError, Result
 from espalier.tuning.session import Session
 from espalier.tuning.summary import Summary, summarize
 from espalier.tuning.table import MPI, distances_in, format_table, merge_rows, read_table, rows_of, write_table
+from espalier.tuning.unreached import leave_unreached, list_measured
 from espalier.tuning.worker import Hello, Worker
 
 # One arm's share of a round: some hundred calls where they take microseconds. Where ranks share cores, a call takes
@@ -88,11 +89,9 @@ def _run_leg(core: Any, request: Request, first: Worker, deadline: float) -> Leg
     result = session.result
     result.distances = distances.usual
     summary = summarize(result, len(problems), request.ranks, time.monotonic() - begin)
-    unreached = [*leave_undecided(problems, result.decisions), *keep_native_beyond(problems, result.decisions)]
-    if unreached:
-        names = ", ".join(dict.fromkeys(it.problem.operation for it in unreached))
-        result.remarks.append(f"{names}: no time was left for some sizes; native stays there")
-    decided = rows_of([*result.decisions.values(), *unreached], machine)
+    unreached = leave_unreached(machine, problems, result.decisions, list_measured(kept, machine))
+    result.remarks += _told_of(unreached)
+    decided = rows_of(list(result.decisions.values()), machine, unreached)
     if not decided:
         journal.close(remove=not result.decisions)
         _nothing_decided(result, path, how)
@@ -103,6 +102,15 @@ def _run_leg(core: Any, request: Request, first: Worker, deadline: float) -> Leg
     journal.close(remove=result.is_complete)
     write_report(result, summary, signature, machine.shape, str(request.mpi), request.report)
     return Leg(request, machine.shape, result, summary, how)
+
+
+def _told_of(unreached: Sequence[Decision]) -> Iterator[str]:
+    """One line for native, and one for what else holds where there was no time."""
+    holds = "what won beside holds there, or the built-in choice"
+    for is_native, what in ((True, "native stays there"), (False, holds)):
+        left = [it.problem.operation for it in unreached if (it.selection == NATIVE) == is_native]
+        if left:
+            yield f"{', '.join(dict.fromkeys(left))}: no time was left for some sizes; {what}"
 
 
 def _rows_to_keep(core: Any, path: Path, signature: Any, network: str) -> list[Mapping[str, Any]]:
@@ -156,6 +164,7 @@ def _terminate_as_interrupt() -> Iterator[None]:
 
 
 def _nothing_decided(result: Result, path: Path, how: str) -> None:
+    """Raises UserError, or KeyboardInterrupt again, which is no mistake."""
     for remark in result.remarks:
         console.note(remark)
     if how == "interrupted":
@@ -164,7 +173,6 @@ def _nothing_decided(result: Result, path: Path, how: str) -> None:
     why = "the budget was spent before anything was decided" if is_late else "no operation has a measured entry"
     kept = f"; {path} stays as it was" if path.exists() else ""
     raise UserError(f"{why}: no table is written", f"give more time with --budget{kept}")
-    """Raises UserError, or KeyboardInterrupt again, which is no mistake."""
 
 
 def _made(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -145,15 +145,10 @@ def native_stays(problem: Problem, note: str) -> Decision:
     return Decision(problem, NATIVE, 0.0, 0.0, 1.0, 1.0, 0, "", 0.0, note)
 
 
-def keep_native_beyond(problems: Iterable[Problem], decisions: Mapping[Problem, Decision]) -> list[Decision]:
-    """Native for sizes that a budget did not reach, where it won at the next smaller one that was: the model has just
-    been wrong about that operation here (16 ranks on two cores, reduce_scatter of 1 MB: 0.6 of native by the built-in
-    choice, after native had won at 256 KB)."""
-    kept = []
-    for problem in problems:
-        smaller = [it for it in decisions if it.operation == problem.operation and it.bytes < problem.bytes]
-        if problem in decisions or not smaller:
-            continue
-        if decisions[max(smaller, key=lambda it: it.bytes)].selection == NATIVE:
-            kept.append(native_stays(problem, "out of time, and native won at the next smaller size"))
-    return kept
+# In place of a selection: no row, so that the library decides.
+BUILT_IN = ""
+
+
+def unmeasured(problem: Problem, selection: str) -> Decision:
+    """What holds at a size that a budget did not reach."""
+    return replace(native_stays(problem, "out of time"), selection=selection)

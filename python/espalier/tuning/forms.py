@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from espalier.tuning.candidates import Machine, choose_by_model, is_very_long, seeds
-from espalier.tuning.decisions import Decision, leave_to_native, native_stays
+from espalier.tuning.decisions import Decision, leave_to_native
 from espalier.tuning.distances import is_same
-from espalier.tuning.problems import EXCHANGED, Problem, list_forms
+from espalier.tuning.problems import EXCHANGED, Problem
 from espalier.tuning.racing import NATIVE
 from espalier.units import format_bytes
 
@@ -122,19 +122,6 @@ def settled_together(machine: Machine, forms: Iterable[Problem]) -> list[list[Pr
     for problem in forms:
         groups.setdefault(problem.operation if has_one_way(machine, problem) else problem, []).append(problem)
     return list(groups.values())
-
-
-def leave_undecided(problems: Iterable[Problem], decisions: Mapping[Problem, Decision]) -> list[Decision]:
-    """Native for the uneven forms that a budget did not reach where equal blocks were decided: rows about those would
-    hold for uneven ones, too, which nobody has measured (16 ranks on 4 nodes, alltoallv: 0.93 of native by a row that
-    is 1.2 times as fast with equal blocks). `problems` are what was asked for: sizes half-way between them, where only
-    equal blocks are measured, follow the forms around. Of forms whose ranks would have to tell each other sizes, only
-    those that were reached at no size: what was decided for some holds for all.
-    """
-    reached = {problem.operation for problem in decisions if problem.operation in EXCHANGED}
-    forms = list_forms([problem for problem in problems if problem in decisions and decisions[problem].calls])
-    undecided = [it for it in forms if it not in decisions and it.operation not in reached]
-    return [native_stays(problem, "out of time") for problem in undecided]
 
 
 def leave_open(duels: Sequence[Decision]) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 
 from espalier.errors import UserError
 from espalier.tuning.candidates import Machine, is_valid
-from espalier.tuning.decisions import Decision
+from espalier.tuning.decisions import BUILT_IN, Decision
 from espalier.tuning.forms import is_known_to_both, takes_any_size
 from espalier.tuning.problems import EXCHANGED, FORMS, OPERATIONS, Problem
 from espalier.tuning.racing import NATIVE
@@ -64,18 +64,22 @@ def distances_in(raw: Mapping[str, Any], part: str = "made") -> list[float]:
     return [float(it) for it in told if isinstance(it, int | float) and it > 0] if isinstance(told, list) else []
 
 
-def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
-    """The table's rows: operations in order, sizes ascending, ranges of bytes that do not overlap.
+def rows_of(
+    decisions: Sequence[Decision], machine: Machine, unreached: Sequence[Decision] = ()
+) -> list[dict[str, Any]]:
+    """The table's rows: operations in order, sizes ascending, ranges of bytes that do not overlap. `unreached`: what
+    holds where nothing was measured (espalier.tuning.unreached); there is no row about what is left to the built-in
+    choice, and others leave it room.
 
     An uneven form whose ranks must tell each other sizes first, and that is native at some of them, is native at all
     but the short blocks, which need no telling; unless a plan is among what was settled (forms.settle_shorts).
     """
     rows = []
     by_operation: dict[str, list[Decision]] = {}
-    for decision in sorted(decisions, key=lambda it: (_ORDER.index(it.problem.operation), it.problem.bytes)):
-        # Without a measurement there is nothing to say, but that uneven blocks do not follow the rows of equal ones.
-        if decision.selection != NATIVE or decision.calls or decision.problem.is_uneven:
-            by_operation.setdefault(decision.problem.operation, []).append(decision)
+    # Of what a job was lost over there is nothing to say, but that uneven blocks do not follow the rows of equal ones.
+    told = [it for it in decisions if it.selection != NATIVE or it.calls or it.problem.is_uneven]
+    for decision in sorted([*told, *unreached], key=lambda it: (_ORDER.index(it.problem.operation), it.problem.bytes)):
+        by_operation.setdefault(decision.problem.operation, []).append(decision)
     for operation, group in by_operation.items():
         if takes_any_size(machine, group[0].problem):
             rows += _rows_of_any_size(group, machine)
@@ -83,8 +87,15 @@ def rows_of(decisions: Sequence[Decision], machine: Machine) -> list[dict[str, A
         if operation in EXCHANGED and _is_settled_before_sizes(group):
             rows += _rows_of_exchanged(group, machine)
             continue
-        rows += [_row(decision, span, machine) for decision, span in zip(group, _ranges(group, machine), strict=True)]
+        rows += _rows_by_size(group, _ranges(group, machine), machine)
     return rows
+
+
+def _rows_by_size(
+    group: Sequence[Decision], spans: Iterable[tuple[int, int]], machine: Machine
+) -> list[dict[str, Any]]:
+    each = zip(group, spans, strict=True)
+    return [_row(decision, span, machine) for decision, span in each if decision.selection != BUILT_IN]
 
 
 def _rows_of_any_size(group: Sequence[Decision], machine: Machine) -> list[dict[str, Any]]:
@@ -95,7 +106,7 @@ def _rows_of_any_size(group: Sequence[Decision], machine: Machine) -> list[dict[
         group = group[: len(ours) + 1]  # one row about all that is native
     ends = [math.isqrt(one.problem.bytes * next_.problem.bytes) for one, next_ in pairwise(group)]
     spans = zip([0, *(end + 1 for end in ends)], [*ends, _ALL_SIZES], strict=True)
-    return [_row(decision, span, machine) for decision, span in zip(group, spans, strict=True)]
+    return _rows_by_size(group, spans, machine)
 
 
 def _is_settled_before_sizes(group: Sequence[Decision]) -> bool:
@@ -185,7 +196,8 @@ def _last_valid(machine: Machine, decision: Decision, high: int) -> int:
 
 
 def _applies(machine: Machine, decision: Decision, size: int) -> bool:
-    return is_valid(machine, Problem(decision.problem.even.operation, size), decision.selection)
+    there = Problem(decision.problem.even.operation, size)
+    return decision.selection == BUILT_IN or is_valid(machine, there, decision.selection)
 
 
 def merge_rows(old: Iterable[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

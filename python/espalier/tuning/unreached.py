@@ -1,0 +1,89 @@
+"""Sizes that were asked for and that a budget did not reach: rows about others must not reach over them unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from espalier.tuning.candidates import Machine, is_valid
+from espalier.tuning.decisions import BUILT_IN, Decision, unmeasured
+from espalier.tuning.forms import has_one_way, takes_any_size
+from espalier.tuning.problems import FORMS, Problem, list_forms, way_of
+from espalier.tuning.racing import NATIVE
+
+
+def leave_unreached(
+    machine: Machine,
+    problems: Sequence[Problem],
+    decisions: Mapping[Problem, Decision],
+    measured: Collection[Problem] = (),
+) -> list[Decision]:
+    """What holds, unmeasured, at the sizes of `problems`, what was asked for, that are not among the decisions; nothing
+    of operations that were reached nowhere. At those that an earlier run has `measured` its rows stay.
+
+    Without this the row above would reach down over them: 8 ranks on two cores, alltoall of 64 KB, Intel MPI: 0.90 of
+    native by what won at 256 KB, with stores past the caches.
+    """
+    return [
+        unmeasured(problem, BUILT_IN if problem in measured else selection)
+        for problem in [*problems, *_list_forms(machine, problems, decisions)]
+        if problem not in decisions and (selection := _what_holds(machine, problem, decisions)) is not None
+    ]
+
+
+def _list_forms(machine: Machine, problems: Sequence[Problem], decisions: Iterable[Problem]) -> Iterator[Problem]:
+    """The forms of what was asked for. Of those that are done in one way, only what was reached at no size: what was
+    decided for some holds for all. Sizes half-way between, where only equal blocks are measured, follow those around.
+    """
+    reached = {problem.operation for problem in decisions}
+    return (it for it in list_forms(problems) if not (has_one_way(machine, it) and it.operation in reached))
+
+
+def _what_holds(machine: Machine, problem: Problem, decisions: Mapping[Problem, Decision]) -> str | None:
+    """Native where it won beside; what won at the next smaller size where the next larger one is done in that way, too;
+    else the built-in choice.
+
+    Native beside: the model has just been wrong about that operation here (16 ranks on two cores, reduce_scatter of
+    1 MB: 0.6 of native by the built-in choice, after native had won at 256 KB).
+    Uneven blocks have native in place of the built-in choice, and wherever equal ones were measured: else they would
+    follow rows about those (16 ranks on 4 nodes, alltoallv: 0.93 of native by a row that is 1.2 times as fast with
+    equal blocks).
+    """
+    beside = _decided_beside(problem, decisions)
+    if problem.is_uneven and (not beside or problem.even in decisions):
+        has_rows = any(it.operation == problem.even.operation and decisions[it].calls for it in decisions)
+        return NATIVE if has_rows else None
+    if not beside:
+        return None
+    ways = [way_of(it.selection) for it in beside]
+    smaller = beside[0].selection
+    if [NATIVE] in ways:
+        return NATIVE
+    if len(beside) == 2 and ways[0] == ways[1] and _applies(machine, problem, smaller):
+        return smaller
+    return NATIVE if problem.is_uneven else BUILT_IN
+
+
+def _applies(machine: Machine, problem: Problem, selection: str) -> bool:
+    return takes_any_size(machine, problem) or is_valid(machine, problem.even, selection)
+
+
+def _decided_beside(problem: Problem, decisions: Mapping[Problem, Decision]) -> list[Decision]:
+    """At the next smaller size and at the next larger one, as far as there are any."""
+    sizes = {it.bytes: decision for it, decision in decisions.items() if it.operation == problem.operation}
+    smaller = max((size for size in sizes if size < problem.bytes), default=None)
+    larger = min((size for size in sizes if size > problem.bytes), default=None)
+    return [sizes[size] for size in (smaller, larger) if size is not None]
+
+
+def list_measured(rows: Iterable[Mapping[str, Any]], machine: Machine) -> set[Problem]:
+    """What rows of an older table about this shape have measured."""
+    form_of = {operation: form for form, operation in FORMS.items()}
+    shape = [machine.shape.nodes] * 2, [machine.shape.ppn] * 2
+    return {
+        Problem(form_of[row["operation"]] if "form" in row else row["operation"], row["measured"]["bytes"])
+        for row in rows
+        if (row["nodes"], row["ppn"]) == shape
+        and row["measured"]["calls"]
+        and (machine.shape.nodes == 1 or row.get("transport", "mpi") == machine.transport)
+    }
