@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from espalier.reproduce.trees import packed_job
-from espalier.simulation.simulator import Answer, Request, simulate_all
+from espalier.simulation.simulator import Request, all_answers
 
 THIN = "fat_tree:leaves=8,down=8,spines=4,oversubscription=4"
 FULL = "fat_tree:leaves=8,down=8"
@@ -15,9 +15,7 @@ NODES = 48
 
 
 def times(requests: list[Request]) -> list[float]:
-    answers = list(simulate_all(requests))
-    assert all(isinstance(answer, Answer) for answer in answers), answers
-    return [answer.microseconds for answer in answers if isinstance(answer, Answer)]
+    return [answer.microseconds for answer in all_answers(requests)]
 
 
 def gain(

@@ -14,7 +14,7 @@ from espalier.commands.simulate_executed import run_arms
 from espalier.errors import UserError
 from espalier.report.chart import Series, draw_lines
 from espalier.simulation.executor import OURS, Case, Job
-from espalier.simulation.simulator import Request, simulate_all
+from espalier.simulation.simulator import Request, all_answers
 from espalier.units import check_ranks, format_bytes, format_time, name_problem
 
 _COLOURS = ("#1f7a4d", "#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8")
@@ -49,12 +49,11 @@ def spread_ranks(ranks: int, ppn: int, how: str = "blocks") -> list[int]:
 
 def play_points(requests: Sequence[Request]) -> list[Point]:
     """Each request's plan, played. Raises UserError for the first that makes no sense."""
-    points = []
-    for request, answer in zip(requests, simulate_all(replace(it, loads=False) for it in requests), strict=True):
-        if isinstance(answer, UserError):
-            raise answer
-        points.append(Point(len(request.node_of), request.bytes, {OURS: answer.microseconds}, answer.choice))
-    return points
+    answers = all_answers(replace(it, loads=False) for it in requests)
+    return [
+        Point(len(request.node_of), request.bytes, {OURS: answer.microseconds}, answer.choice)
+        for request, answer in zip(requests, answers, strict=True)
+    ]
 
 
 def execute_points(jobs: Sequence[tuple[Job, Case]], arms: Sequence[str]) -> list[Point]:
@@ -78,7 +77,7 @@ def report(operation: str, network: str, points: Sequence[Point], as_json: bool)
         console.print_json({"operation": operation, "platform": network, "points": [vars(point) for point in points]})
         return
     console.out.print(f"[bold]{operation}[/] on {escape(network)}")
-    others = [arm for arm in points[0].times if arm != OURS]
+    others = list(dict.fromkeys(arm for point in points for arm in point.times if arm != OURS))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("ranks", "bytes", OURS, *others):
         table.add_column(heading, justify="right")

@@ -23,7 +23,7 @@ from espalier.mpis import Mpi
 from espalier.reproduce import groups_judges as judges
 from espalier.reproduce.figure import Axes, Data, Figure, Point, Task, Way, Where
 from espalier.reproduce.measuring import Effort, Part, Place, choice_job, time_choices, under_each_mpi
-from espalier.simulation.simulator import Request, simulate_all
+from espalier.simulation.simulator import Request, all_answers
 from espalier.tuning.connections import Scaling, parse_points
 from espalier.tuning.places import lab_table
 from espalier.tuning.table import read_table
@@ -207,9 +207,7 @@ def simulate_family(task: Task) -> Data:
         for way in (_CELLS, "within=single_copy")
     ]  # fmt: skip
     best: dict[tuple[str, str, int], float] = {}
-    for (panel, name, size, _), answer in zip(asked, simulate_all(it[3] for it in asked), strict=True):
-        if isinstance(answer, UserError):
-            raise answer
+    for (panel, name, size, _), answer in zip(asked, all_answers(it[3] for it in asked), strict=True):
         key = panel, name, size
         best[key] = min(answer.microseconds, best.get(key, answer.microseconds))
     points = [Point.exact(panel, name, size, us) for (panel, name, size), us in best.items()]

@@ -1,4 +1,4 @@
-"""Subramoni et al.'s figures 6 to 9 and table II on simulated networks: what their gain depends on is swept.
+"""Subramoni et al.'s figures 6 and 9 and table II on simulated networks: what their gain depends on is swept.
 
 Order of nodes is the only difference between arms: as numbered, breadth-first, depth-first, or as Espalier chooses. The
 job's own messages are all there is on the network, and switches route by destination.
@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import median
 
-from espalier.errors import UserError
 from espalier.reproduce import trees_judges as judges
 from espalier.reproduce.figure import Axes, Data, Figure, Point, Task, Verdict, Way, Where
 from espalier.reproduce.trees_setup import SETUP
-from espalier.simulation.simulator import Answer, Request, simulate_all
+from espalier.reproduce.trees_speeds import SPEEDS
+from espalier.simulation.simulator import Request, all_answers
 
 _OVERSUBSCRIPTIONS = (1.0, 1.25, 1.5, 2.0, 4.0)
 _ORDERS = {"breadth": "breadth-first", "depth": "depth-first", "auto": "Espalier's choice"}
 _PER_NODE = 16  # Ranger
-_SDR, _DDR = 1000, 2000  # bytes per µs
+_SDR = 1000  # bytes per µs
 _RACK = 60  # hosts of a leaf switch; divisible by all oversubscriptions. Ranger's racks had 48
 # Jobs on Ranger in April 2011 (the paper's Table I): average hosts, and the racks they lay on.
 _RACKS_OF_HOSTS = ((2, 2), (28, 22), (58, 40), (106, 58), (224, 74))
@@ -96,16 +96,6 @@ Place = Callable[[int, float, int], Job]
 _PLACES: Mapping[str, Place] = {"Table I's racks": spread_job, "few racks": packed_job}
 
 
-def answers(requests: Iterable[Request]) -> list[Answer]:
-    """All of them; the first failure is the figure's."""
-    found = []
-    for answer in simulate_all(requests):
-        if isinstance(answer, UserError):
-            raise answer
-        found.append(answer)
-    return found
-
-
 def savings(jobs: Sequence[Job], size: int) -> dict[str, list[float]]:
     """By order, one number per job: per cent of the time of the natural order that is saved."""
     times = [_times(job, size) for job in jobs]
@@ -115,7 +105,7 @@ def savings(jobs: Sequence[Job], size: int) -> dict[str, list[float]]:
 @cache
 def _times(job: Job, size: int) -> tuple[float, ...]:
     """Of the natural order, then the others. Kept, since figures 6 a and b meet in one point."""
-    return tuple(answer.microseconds for answer in answers(job.request(size, it) for it in ("natural", *_ORDERS)))
+    return tuple(answer.microseconds for answer in all_answers(job.request(size, it) for it in ("natural", *_ORDERS)))
 
 
 def _points(panel: str, place: str, x: float, found: Mapping[str, Sequence[float]]) -> list[Point]:
@@ -140,32 +130,23 @@ def simulate_sizes(task: Task) -> Data:
     """Figure 6 a: 1024 cores, by size."""
     nodes = 8 if task.quick else 64
     sizes = [1 << 10, 1 << 20] if task.quick else [64, 1 << 10, 8 << 10, 1 << 20]
-    points = [
-        point
-        for over in _few(task)
-        for place, make in _PLACES.items()
-        for size in sizes
-        for point in _points(
-            _panel(over), place, size, savings([make(nodes, over, seed) for seed in _seeds(task)], size)
-        )
-    ]
-    return Data(Where.SIMULATED, points, _NOTES)
+    return _simulate(task, [(size, nodes, size) for size in sizes])
 
 
 def simulate_jobs(task: Task) -> Data:
     """Figure 6 b: 1 MB, by cores."""
-    sizes = [4, 8] if task.quick else [8, 16, 32, 64]
+    counts = [4, 8] if task.quick else [8, 16, 32, 64]
+    return _simulate(task, [(nodes * _PER_NODE, nodes, 1 << 20) for nodes in counts])
+
+
+def _simulate(task: Task, columns: Sequence[tuple[float, int, int]]) -> Data:
+    """A panel for each oversubscription; a column is where its point stands, the nodes and the size."""
     points = [
         point
         for over in _few(task)
         for place, make in _PLACES.items()
-        for nodes in sizes
-        for point in _points(
-            _panel(over),
-            place,
-            nodes * _PER_NODE,
-            savings([make(nodes, over, seed) for seed in _seeds(task)], 1 << 20),
-        )
+        for x, nodes, size in columns
+        for point in _points(_panel(over), place, x, savings([make(nodes, over, seed) for seed in _seeds(task)], size))
     ]
     return Data(Where.SIMULATED, points, _NOTES)
 
@@ -180,97 +161,6 @@ def _seeds(task: Task) -> range:
 
 def _panel(oversubscription: float) -> str:
     return f"oversubscription {oversubscription:g}"
-
-
-# ---- figures 7 and 8 -------------------------------------------------------------------------------------------------
-
-_GLENN_PER_NODE = 8
-_MIXED_CURVES = {
-    "natural": judges.UNAWARE,
-    "breadth": judges.AWARE,
-    "depth": "depth-first, half slow",
-    "auto": "Espalier's choice, half slow",
-}
-
-
-def number_at_random(nodes: int, seed: int) -> list[int]:
-    """The host of each node; hosts with odd numbers are the slow ones (src/simulate/network.cpp)."""
-    return random.Random(seed).sample(range(nodes), nodes)
-
-
-def number_slow_first(nodes: int, seed: int) -> list[int]:
-    """A fast root, then all slow ones, then the other fast ones; among equals at random."""
-    root, *rest = sorted(number_at_random(nodes, seed), key=lambda host: host % 2)
-    return [root, *sorted(rest, key=lambda host: -(host % 2))]
-
-
-def number_fast_first(nodes: int, seed: int) -> list[int]:
-    """All fast ones, then all slow ones; among equals at random."""
-    return sorted(number_at_random(nodes, seed), key=lambda host: host % 2)
-
-
-_NUMBERINGS = {
-    "numbered at random": number_at_random,
-    "slow ones first": number_slow_first,
-    "fast ones first": number_fast_first,
-}
-_TREES = {"binomial": "knomial,radix=2", "k-nomial, radix 4": "knomial,radix=4"}
-
-
-def simulate_speeds(processes: int) -> Callable[[Task], Data]:
-    """Half of the cards slow, half fast; all fast for comparison."""
-
-    def produce(task: Task) -> Data:
-        nodes = processes // _GLENN_PER_NODE
-        sizes = [1 << 10, 64 << 10] if task.quick else [4 << 2 * i for i in range(9)]
-        seeds = range(1, 2 if task.quick else 6)
-        points = [
-            point
-            for tree, choice in _TREES.items()
-            for numbering, number in _NUMBERINGS.items()
-            for size in sizes
-            for point in _speeds(f"{tree}; {numbering}", choice, size, [number(nodes, seed) for seed in seeds])
-        ]
-        return Data(Where.SIMULATED, points, _SPEED_NOTES)
-
-    return produce
-
-
-def _speeds(panel: str, tree: str, size: int, placements: Sequence[Sequence[int]]) -> list[Point]:
-    nodes = len(placements[0])
-    star = f"star:hosts={nodes},rate={_DDR}"
-    mixed = f"{star},slow_hosts={nodes // 2},slow_rate={_SDR}"
-    asked = [
-        _speed_request(mixed, size, f"{tree},order={order}", hosts) for order in _MIXED_CURVES for hosts in placements
-    ]
-    times = [it.microseconds for it in answers([*asked, _speed_request(star, size, tree, placements[0])])]
-    points = []
-    for index, curve in enumerate(_MIXED_CURVES.values()):
-        own = times[index * len(placements) : (index + 1) * len(placements)]
-        points.append(Point(panel, curve, size, median(own), min(own), max(own)))
-    return [*points, Point.exact(panel, judges.HOMOGENEOUS, size, times[-1])]
-
-
-_SPEED_NOTES = (
-    f"One switch; cards of {_DDR / 1000:g} GB/s, half of them {_SDR / 1000:g} GB/s; {_GLENN_PER_NODE} ranks a node. "
-    "All cards have the same latency, which Glenn's had not.",
-    "How nodes are numbered decides what there is to gain: at random (the root may be slow), or after a fast root all "
-    "slow or all fast ones first. Medians over seeds; shades: least and greatest.",
-)
-
-
-def _speed_request(network: str, size: int, choice: str, hosts: Sequence[int]) -> Request:
-    node_of = [node for node in range(len(hosts)) for _ in range(_GLENN_PER_NODE)]
-    return Request(
-        network,
-        "broadcast",
-        size,
-        node_of,
-        choice,
-        host_of_node=list(hosts),
-        metric="combined",
-        parameters={"cores": _GLENN_PER_NODE},
-    )
 
 
 # ---- table II and figure 9 -------------------------------------------------------------------------------------------
@@ -288,7 +178,7 @@ def simulate_latencies(task: Task) -> Data:
             "three_level:pods=2,leaves=2,down=2,spines=1", "broadcast", 1, [0, 1], "flat", host_of_node=[0, host],
             parameters=free,
         )  # fmt: skip
-        (answer,) = answers([request])
+        (answer,) = all_answers([request])
         points += [
             Point.exact("latency by distance", "the paper", name, stated),
             Point.exact("latency by distance", "simulated network", name, round(answer.microseconds, 3)),
@@ -323,7 +213,6 @@ def _simulated(produce: Callable[[Task], Data], judge: Callable[[Data], Verdict]
 
 
 _TREE_AXES = Axes("bytes", _GAIN, log_y=False, stated={"the paper: up to 14 %": (14, 14)})
-_SPEED_AXES = Axes("bytes", "µs", against=judges.UNAWARE)
 _SHARE_AXES = Axes(
     "share of broadcasts in the time, %", _GAIN, log_x=False, log_y=False, stated={"the paper: 8 %": (8, 8)}
 )
@@ -351,30 +240,12 @@ FIGURES = (
         "small jobs gain little; the gain grows with the job, up to 14 % less time on 1024 cores.",
         _simulated(simulate_jobs, judges.judge_jobs, replace(_TREE_AXES, x="cores"), "2 min"),
     ),
-    Figure(
-        "trees/7",
-        "Figure 7",
-        "Speed-aware broadcast among 128 processes, half slow cards, half fast",
-        "two times as fast as without; on par with all cards fast for small to medium messages.",
-        _simulated(simulate_speeds(128), judges.judge_speeds, _SPEED_AXES, "1 min"),
-    ),
-    Figure(
-        "trees/8",
-        "Figure 8",
-        "Speed-aware broadcast among 256 processes, half slow cards, half fast",
-        "as figure 7; in all 70 to 100 % better than without.",
-        _simulated(simulate_speeds(256), judges.judge_speeds, _SPEED_AXES, "1 min"),
-    ),
+    *SPEEDS,
     Figure(
         "trees/9",
         "Figure 9",
         "Neighbour joining with topology-aware broadcasts",
         "little gain on 128 processes, up to 8 % less time of the whole application on 256.",
-        _simulated(
-            simulate_joining,
-            judges.judge_joining,
-            _SHARE_AXES,
-            "2 min",
-        ),
+        _simulated(simulate_joining, judges.judge_joining, _SHARE_AXES, "2 min"),
     ),
 )

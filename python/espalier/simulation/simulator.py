@@ -113,6 +113,14 @@ def simulate_all(requests: Iterable[Request], timeout: float | None = None) -> I
         yield from pool.map(attempt, requests)
 
 
+def all_answers(requests: Iterable[Request]) -> Iterator[Answer]:
+    """As simulate_all, where all must work. Raises the first failure, a UserError."""
+    for answer in simulate_all(requests):
+        if isinstance(answer, UserError):
+            raise answer
+        yield answer
+
+
 def _read(reply: dict[str, Any]) -> Answer:
     total = reply["microseconds"]
     return Answer(
