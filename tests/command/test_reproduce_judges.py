@@ -10,24 +10,13 @@ import pytest
 
 from espalier.errors import UserError
 from espalier.reproduce import groups_judges, measuring, smp, smp_judges
-from espalier.reproduce.figure import Data, Kind, Point, Task, Where
+from espalier.reproduce.figure import Kind, Point, Task, Where
 from espalier.reproduce.judging import Ratio, split, weigh
 from espalier.reproduce.measuring import Arm, Effort, Part, Place, under_each_mpi
 from espalier.tuning.worker import ArmTimes, WorkerLostError
+from made_up import made_up
 
 K = 1 << 10
-
-
-def data(panels: dict[str, dict[str, dict[float | str, float]]]) -> Data:
-    return Data(
-        Where.REAL,
-        [
-            Point.exact(panel, curve, x, value)
-            for panel, curves in panels.items()
-            for curve, values in curves.items()
-            for x, value in values.items()
-        ],
-    )
 
 
 def test_a_claim_at_some_points_holds_under_conditions_that_are_named() -> None:
@@ -52,35 +41,35 @@ def test_claims_are_weighed_one_by_one() -> None:
 
 
 def test_access_holds_when_one_group_wins_at_every_number_of_ranks() -> None:
-    wins = data({"mpich": {"stages": {2: 4, 8: 20}, "one group": {2: 3, 8: 5}}})
+    wins = made_up({"mpich": {"stages": {2: 4, 8: 20}, "one group": {2: 3, 8: 5}}})
     verdict = smp_judges.judge_access(wins)
     assert verdict.kind is Kind.HOLDS
     assert "larger with most ranks than with fewest in 1 of 1" in verdict.because
-    mixed = data({"mpich": {"stages": {2: 2, 8: 20}, "one group": {2: 3, 8: 5}}})
+    mixed = made_up({"mpich": {"stages": {2: 2, 8: 20}, "one group": {2: 3, 8: 5}}})
     assert smp_judges.judge_access(mixed).kind is Kind.CONDITIONAL
 
 
 def test_copying_holds_when_middling_buffers_are_within_noise_of_the_best() -> None:
     best = {4 * K: 10.0, 16 * K: 11.0, 64 * K: 9.8}
-    assert smp_judges.judge_copy(data({"m": {"8M": dict(best)}})).kind is Kind.HOLDS
+    assert smp_judges.judge_copy(made_up({"m": {"8M": dict(best)}})).kind is Kind.HOLDS
     worse = {4 * K: 20.0, 16 * K: 18.0, 64 * K: 9.8}
-    assert smp_judges.judge_copy(data({"m": {"8M": dict(worse)}})).kind is Kind.FAILS
+    assert smp_judges.judge_copy(made_up({"m": {"8M": dict(worse)}})).kind is Kind.FAILS
 
 
 def test_pipelines_hold_when_depth_helps_and_tuning_turns_a_loss_into_a_gain() -> None:
     depths = {"8K cells": {2: 9.0, 16: 5.0}, "16K cells": {2: 8.0, 16: 6.0}}
     sizes = {"native": {4: 2.0, K: 10.0}, "untuned": {4: 3.0, K: 8.0}, "tuned": {4: 1.0, K: 6.0}}
     it = {"m, 1 × 2, 1M, by number of cells": depths, "m, 1 × 2": sizes}
-    verdict = smp_judges.judge_pipeline(data(it))  # type: ignore[arg-type]
+    verdict = smp_judges.judge_pipeline(made_up(it))
     assert verdict.kind is Kind.HOLDS
     assert "16 buffers (8K cells) are fastest, 1.60× two at their best" in verdict.parts[0]
     shallow = {"m, 1 × 2, 1M, by number of cells": {"8K cells": {2: 5.0, 16: 9.0}}}
-    assert smp_judges.judge_pipeline(data(shallow)).kind is Kind.FAILS  # type: ignore[arg-type]
+    assert smp_judges.judge_pipeline(made_up(shallow)).kind is Kind.FAILS
 
 
 def test_a_broadcast_holds_when_every_size_saves_a_third() -> None:
-    assert smp_judges.judge_broadcast(data({"m, 1 × 2": {"native": {4: 3}, "Espalier": {4: 1}}})).kind is Kind.HOLDS
-    half = data({"m, 1 × 2": {"native": {4: 3, K: 3}, "Espalier": {4: 1, K: 2.9}}})
+    assert smp_judges.judge_broadcast(made_up({"m, 1 × 2": {"native": {4: 3}, "Espalier": {4: 1}}})).kind is Kind.HOLDS
+    half = made_up({"m, 1 × 2": {"native": {4: 3, K: 3}, "Espalier": {4: 1, K: 2.9}}})
     verdict = smp_judges.judge_broadcast(half)
     assert verdict.kind is Kind.CONDITIONAL
     assert "more than 50 % at 1 of 2 points up to 1K" in verdict.because
@@ -88,36 +77,36 @@ def test_a_broadcast_holds_when_every_size_saves_a_third() -> None:
 
 def test_a_scatter_counts_all_ranks_blocks_together() -> None:
     one = {"native": {16 * K: 10, 64 * K: 10}, "Espalier": {16 * K: 5, 64 * K: 12}}
-    assert smp_judges.judge_scatter(data({"m, 1 × 8": one})).kind is Kind.HOLDS  # 64K of each of 8 is beyond 128K
-    assert smp_judges.judge_scatter(data({"m, 1 × 2": one})).kind is Kind.FAILS
-    far = data({"m, 4 × 4": {"native": {4: 10}, "Espalier": {4: 5}}})
+    assert smp_judges.judge_scatter(made_up({"m, 1 × 8": one})).kind is Kind.HOLDS  # 64K of each of 8 is beyond 128K
+    assert smp_judges.judge_scatter(made_up({"m, 1 × 2": one})).kind is Kind.FAILS
+    far = made_up({"m, 4 × 4": {"native": {4: 10}, "Espalier": {4: 5}}})
     assert smp_judges.judge_scatter(far).kind is Kind.CONDITIONAL  # nothing is known of one node
-    several = data({"m, 1 × 8": one, "m, 4 × 4": {"native": {4: 10}, "Espalier": {4: 9}}})
+    several = made_up({"m, 1 × 8": one, "m, 4 × 4": {"native": {4: 10}, "Espalier": {4: 9}}})
     assert smp_judges.judge_scatter(several).kind is Kind.CONDITIONAL
 
 
 def test_an_all_to_all_holds_when_cells_win_small_and_native_somewhere_large() -> None:
     it = {"native": {K: 2, 64 * K: 5}, "cells": {K: 1, 64 * K: 6}}
-    assert smp_judges.judge_alltoall(data({"m, 1 × 2": it})).kind is Kind.HOLDS
+    assert smp_judges.judge_alltoall(made_up({"m, 1 × 2": it})).kind is Kind.HOLDS
     it["cells"][64 * K] = 4
-    assert smp_judges.judge_alltoall(data({"m, 1 × 2": it})).kind is Kind.CONDITIONAL
+    assert smp_judges.judge_alltoall(made_up({"m, 1 × 2": it})).kind is Kind.CONDITIONAL
 
 
 def test_two_stages_are_judged_alone_among_all_and_on_leaders() -> None:
     alone = {"native": {K: 5}, "two stages, all ranks": {K: 4}}
     crowded = {"native": {K: 5}, "two stages, all ranks": {K: 9}, "binomial": {K: 4}, "on leaders": {K: 3}}
-    assert smp_judges.judge_two_stage(data({"m, 4 × 1": alone, "m, 4 × 4": crowded})).kind is Kind.HOLDS
+    assert smp_judges.judge_two_stage(made_up({"m, 4 × 1": alone, "m, 4 × 4": crowded})).kind is Kind.HOLDS
     crowded["on leaders"] = {K: 6}
-    assert smp_judges.judge_two_stage(data({"m, 4 × 1": alone, "m, 4 × 4": crowded})).kind is Kind.CONDITIONAL
+    assert smp_judges.judge_two_stage(made_up({"m, 4 × 1": alone, "m, 4 × 4": crowded})).kind is Kind.CONDITIONAL
     del crowded["on leaders"]
-    assert "not measured: " in " ".join(smp_judges.judge_two_stage(data({"m, 4 × 4": crowded})).parts)
+    assert "not measured: " in " ".join(smp_judges.judge_two_stage(made_up({"m, 4 × 4": crowded})).parts)
 
 
 def test_the_table_holds_only_number_for_number() -> None:
     same = {"connections": {"the paper": {"ring": 1.0}, "counted": {"ring": 1.0}}}
-    assert groups_judges.judge_table(data(same)).kind is Kind.HOLDS  # type: ignore[arg-type]
+    assert groups_judges.judge_table(made_up(same)).kind is Kind.HOLDS
     same["connections"]["counted"]["ring"] = 2.0
-    verdict = groups_judges.judge_table(data(same))  # type: ignore[arg-type]
+    verdict = groups_judges.judge_table(made_up(same))
     assert verdict.kind is Kind.FAILS
     assert "connections of ring: 2, not 1" in verdict.because
 
@@ -125,9 +114,9 @@ def test_the_table_holds_only_number_for_number() -> None:
 def test_bandwidth_holds_when_groups_gain_what_the_paper_says_and_lose_for_large_blocks() -> None:
     rates = {"1 ring": {K: 10.0, 64 * K: 100.0}, "1 direct": {K: 18.0, 64 * K: 90.0}}
     rates |= {f"{groups} direct": {K: 27.0, 64 * K: 80.0} for groups in (2, 3, 4)}
-    assert groups_judges.judge_bandwidth(data({"m": rates})).kind is Kind.HOLDS  # type: ignore[arg-type]
+    assert groups_judges.judge_bandwidth(made_up({"m": rates})).kind is Kind.HOLDS
     rates["1 direct"] = {K: 12.0, 64 * K: 90.0}
-    verdict = groups_judges.judge_bandwidth(data({"m": rates}))  # type: ignore[arg-type]
+    verdict = groups_judges.judge_bandwidth(made_up({"m": rates}))
     assert verdict.kind is Kind.CONDITIONAL
     assert "no: below 64 KB up to 1.2× the ring, the paper 1.8× (1 group, m)" in verdict.parts
 
@@ -140,9 +129,9 @@ FAMILY = {
 
 
 def test_the_family_holds_when_each_is_best_in_its_range() -> None:
-    assert groups_judges.judge_family(data({"p": FAMILY})).kind is Kind.HOLDS  # type: ignore[arg-type]
+    assert groups_judges.judge_family(made_up({"p": FAMILY})).kind is Kind.HOLDS
     swapped = {"1 group": FAMILY["2 groups"], "2 groups": FAMILY["1 group"]}
-    assert groups_judges.judge_family(data({"p": swapped})).kind is Kind.FAILS  # type: ignore[arg-type]
+    assert groups_judges.judge_family(made_up({"p": swapped})).kind is Kind.FAILS
 
 
 def test_the_family_meets_the_best_native_of_all_mpis_and_the_one_beside_it() -> None:
@@ -150,14 +139,14 @@ def test_the_family_meets_the_best_native_of_all_mpis_and_the_one_beside_it() ->
         "a": {**FAMILY, "native": {16 * K: 140.0}, "Espalier": {16 * K: 100.0}},
         "b": {"1 group": {16 * K: 100.0}, "native": {16 * K: 95.0}, "Espalier": {16 * K: 100.0}},
     }
-    told = groups_judges.judge_family(data(panels)).because  # type: ignore[arg-type]
+    told = groups_judges.judge_family(made_up(panels)).because
     assert "the best member is 1.36 to 1.36× as fast as the best native of all MPIs" in told
     assert "the best member is at least 0.95×, Espalier's pick at least 0.95×" in told
 
 
 def test_lean_forms_do_not_count_as_the_papers() -> None:
     lean = {**FAMILY, "2 groups, lean": {4: 0.5, K: 0.5, 16 * K: 0.5}}
-    verdict = groups_judges.judge_family(data({"p": lean}))  # type: ignore[arg-type]
+    verdict = groups_judges.judge_family(made_up({"p": lean}))
     assert verdict.kind is Kind.HOLDS
     assert "our lean forms, not the paper's, beat all at 3 points" in verdict.because
 
@@ -213,7 +202,7 @@ def test_an_arm_that_can_not_serve_a_size_is_told_and_the_others_stay(monkeypatc
 
     monkeypatch.setattr(smp, "choice_job", job)
     monkeypatch.setattr(smp, "time_choices", lambda _w, _op, size, _c, _e: times[size])
-    bench: Any = smp.Bench("mpich 5", [2], Place(2, 2), Effort(3, 40), [4, 64])  # type: ignore[arg-type]
+    bench: Any = smp.Bench("mpich 5", [2], Place(2, 2), Effort(3, 40), [4, 64])
     part = smp._side_by_side(bench, Place(1, 2), "allgather", {"native": "native", "a ring": "ring"}, {})
     assert [(it.curve, it.x, it.value) for it in part.points] == [
         ("native", 4, 2.0),

@@ -6,9 +6,10 @@ import pytest
 
 from espalier.reproduce import leaders
 from espalier.reproduce import leaders_judges as judges
-from espalier.reproduce.figure import Data, Kind, Point, Task, Where
+from espalier.reproduce.figure import Data, Kind, Task, Where
 from espalier.reproduce.fluid import Flow, run_flows, share
 from espalier.reproduce.opterons import CARD, FAR, Cluster, broadcast, chain, gather
+from made_up import made_up
 
 CAPACITY = {"wire": 1.0}
 
@@ -57,12 +58,8 @@ def test_a_chain_that_enters_nodes_beside_their_cards_is_faster() -> None:
 
 
 def gains(curves: dict[str, list[float]], shares: tuple[float, ...] = (1.0, 0.667, 0.5)) -> Data:
-    points = [
-        Point.exact("p", curve, x, value)
-        for curve, values in curves.items()
-        for x, value in zip(shares, values, strict=True)
-    ]
-    return Data(Where.SIMULATED, points)
+    placed = {curve: dict(zip(shares, values, strict=True)) for curve, values in curves.items()}
+    return made_up({"p": placed}, Where.SIMULATED)
 
 
 def test_crossings_lie_between_the_points_around_them() -> None:

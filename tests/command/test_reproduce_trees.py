@@ -6,20 +6,9 @@ import pytest
 
 from espalier.reproduce import trees, trees_judges, trees_setup
 from espalier.reproduce.figure import Data, Kind, Point, Where
+from made_up import made_up
 
 K = 1 << 10
-
-
-def points(panels: dict[str, dict[str, dict[float, float]]]) -> Data:
-    return Data(
-        Where.SIMULATED,
-        [
-            Point.exact(panel, curve, x, value)
-            for panel, curves in panels.items()
-            for curve, values in curves.items()
-            for x, value in values.items()
-        ],
-    )
 
 
 def test_jobs_lie_on_as_many_racks_as_the_papers_average_job() -> None:
@@ -47,29 +36,29 @@ def test_cables_are_as_fast_as_cards_whatever_the_oversubscription(oversubscript
 
 
 def test_latencies_hold_by_construction_only() -> None:
-    same = points({"p": {"the paper": {1: 1.57}, "simulated network": {1: 1.57}}})
+    same = made_up({"p": {"the paper": {1: 1.57}, "simulated network": {1: 1.57}}})
     assert trees_judges.judge_latencies(same).kind is Kind.CONDITIONAL
-    other = points({"p": {"the paper": {1: 1.57}, "simulated network": {1: 1.6}}})
+    other = made_up({"p": {"the paper": {1: 1.57}, "simulated network": {1: 1.6}}})
     assert trees_judges.judge_latencies(other).kind is Kind.FAILS
 
 
 def test_sizes_hold_when_14_per_cent_are_reached_and_nobody_loses() -> None:
     gains = {"depth-first": {K: 1.0, 1 << 20: 15.0}, "breadth-first": {K: 0.0, 1 << 20: 2.0}}
-    assert trees_judges.judge_sizes(points({"oversubscription 1": gains})).kind is Kind.HOLDS
+    assert trees_judges.judge_sizes(made_up({"oversubscription 1": gains})).kind is Kind.HOLDS
     gains["breadth-first"][1 << 20] = -3.0
-    assert trees_judges.judge_sizes(points({"oversubscription 1": gains})).kind is Kind.CONDITIONAL
+    assert trees_judges.judge_sizes(made_up({"oversubscription 1": gains})).kind is Kind.CONDITIONAL
     gains["depth-first"][1 << 20] = 9.0
-    verdict = trees_judges.judge_sizes(points({"oversubscription 1": gains}))
+    verdict = trees_judges.judge_sizes(made_up({"oversubscription 1": gains}))
     assert verdict.kind is Kind.CONDITIONAL
     assert "no median over placements reaches 14 % (9 % at most)" in verdict.because
     gains["depth-first"][1 << 20] = 1.0
-    assert trees_judges.judge_sizes(points({"oversubscription 1": gains})).kind is Kind.FAILS
+    assert trees_judges.judge_sizes(made_up({"oversubscription 1": gains})).kind is Kind.FAILS
 
 
 def test_jobs_are_judged_from_1024_cores_on() -> None:
     gains = {"depth-first": {128.0: 1.0, 1024.0: 14.0}}
-    assert trees_judges.judge_jobs(points({"oversubscription 2": gains})).kind is Kind.HOLDS
-    assert trees_judges.judge_jobs(points({"p": {"depth-first": {128.0: 1.0}}})).kind is Kind.OPEN
+    assert trees_judges.judge_jobs(made_up({"oversubscription 2": gains})).kind is Kind.HOLDS
+    assert trees_judges.judge_jobs(made_up({"p": {"depth-first": {128.0: 1.0}}})).kind is Kind.OPEN
 
 
 def test_speeds_hold_when_twice_as_fast_never_slower_and_on_par_with_fast_cards() -> None:
@@ -78,18 +67,18 @@ def test_speeds_hold_when_twice_as_fast_never_slower_and_on_par_with_fast_cards(
         trees_judges.AWARE: {K: 9.0, 64 * K: 50.0},
         trees_judges.HOMOGENEOUS: {K: 9.0, 64 * K: 40.0},
     }
-    assert trees_judges.judge_speeds(points({"p": times})).kind is Kind.HOLDS
+    assert trees_judges.judge_speeds(made_up({"p": times})).kind is Kind.HOLDS
     times[trees_judges.AWARE][K] = 12.0
-    verdict = trees_judges.judge_speeds(points({"p": times}))
+    verdict = trees_judges.judge_speeds(made_up({"p": times}))
     assert verdict.kind is Kind.CONDITIONAL
     assert "no: never slower (p: at least 0.83×)" in verdict.parts
 
 
 def test_an_applications_gain_takes_a_share_of_broadcasts() -> None:
-    verdict = trees_judges.judge_joining(points({"256 processes": {"depth-first": {50.0: 8.0, 100.0: 16.0}}}))
+    verdict = trees_judges.judge_joining(made_up({"256 processes": {"depth-first": {50.0: 8.0, 100.0: 16.0}}}))
     assert verdict.kind is Kind.CONDITIONAL
     assert "where it spends 50 % of its time in them" in verdict.because
-    assert trees_judges.judge_joining(points({"p": {"depth-first": {100.0: 5.0}}})).kind is Kind.FAILS
+    assert trees_judges.judge_joining(made_up({"p": {"depth-first": {100.0: 5.0}}})).kind is Kind.FAILS
     lucky = Data(Where.SIMULATED, [Point("p", "depth-first", 100.0, 1.0, 0.0, 20.0)])
     assert "only lucky placements" in trees_judges.judge_joining(lucky).because
     assert (
@@ -128,10 +117,10 @@ def test_figure_9_holds_where_some_network_gives_an_application_8_percent() -> N
         "256 processes, oversubscription 1": {"depth-first": {50.0: 2.0, 100.0: 4.0}},
         "256 processes, oversubscription 4": {"breadth-first": {100.0: 3.0}, "depth-first": {100.0: 20.0}},
     }
-    verdict = trees_judges.judge_joining(points(panels))
+    verdict = trees_judges.judge_joining(made_up(panels))
     assert verdict.kind is Kind.CONDITIONAL
     assert "256 processes: broadcasts alone save 4.0 to 20.0 %" in verdict.because
     assert "at best (256 processes, oversubscription 4, depth-first)" in verdict.because
     assert "where it spends 40 % of its time" in verdict.because
     del panels["256 processes, oversubscription 4"]
-    assert trees_judges.judge_joining(points(panels)).kind is Kind.FAILS
+    assert trees_judges.judge_joining(made_up(panels)).kind is Kind.FAILS
