@@ -4,26 +4,17 @@
 //
 // Prints one JSON object per line: the slowest rank among leaders, members and the root, median of many builds.
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <vector>
 
 #include "collectives/build.hpp"
 #include "collectives/choose.hpp"
 #include "execute/interpreter.hpp"
+#include "timing.hpp"
 
 namespace {
 
 using namespace espalier;
-using Clock = std::chrono::steady_clock;
-
-double microseconds(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
 
 topology::Topology make_topology(int nodes, int per_node) {
   std::vector<int> node_of;
@@ -40,9 +31,8 @@ Cost build_cost(const topology::Topology& topology, const plan::Problem& problem
   Cost cost;
   std::vector<double> times;
   for (int i = 0; i < 101; ++i) {
-    const auto begin = Clock::now();
-    const plan::Program program = collectives::build_program(topology, problem, choice, me);
-    times.push_back(microseconds(Clock::now() - begin));
+    plan::Program program;
+    times.push_back(microseconds([&] { program = collectives::build_program(topology, problem, choice, me); }));
     cost.steps = program.steps.size();
   }
   cost.microseconds = median(times);
@@ -75,9 +65,7 @@ void report_step() {
   std::vector<double> times;
   for (int i = 0; i < 1001; ++i) {
     execute::Interpreter interpreter(program, {input, output, nullptr}, {});
-    const auto begin = Clock::now();
-    interpreter.advance();
-    times.push_back(microseconds(Clock::now() - begin));
+    times.push_back(microseconds([&] { interpreter.advance(); }));
   }
   std::printf("{\"measure\": \"step\", \"nanoseconds\": %.2f}\n", median(times));
 }

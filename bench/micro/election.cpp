@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -24,23 +23,11 @@
 #include "machine/mapping.hpp"
 #include "machine/place.hpp"
 #include "machine/readers.hpp"
+#include "timing.hpp"
 
 namespace {
 
 using namespace espalier;
-using Clock = std::chrono::steady_clock;
-
-template <class Work>
-double microseconds(Work work) {
-  const auto begin = Clock::now();
-  work();
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// What processes tell each other; zero to begin with.
 struct Board {

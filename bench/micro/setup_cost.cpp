@@ -19,18 +19,16 @@
 #include "base/error.hpp"
 #include "collectives/node_order.hpp"
 #include "fabric/host_list.hpp"
+#include "timing.hpp"
 #include "topology/network.hpp"
 
 namespace {
 
 using namespace espalier;
-using Clock = std::chrono::steady_clock;
 
 template <class Work>
 double milliseconds(Work work) {
-  const auto begin = Clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  return microseconds(work) / 1000;
 }
 
 std::vector<std::string> pick(const std::vector<std::string>& hosts, std::size_t count) {
@@ -60,9 +58,8 @@ void measure(const std::string& address, const std::vector<std::string>& hosts) 
   const double first = order(0), again = order(0);
   std::vector<double> others;
   for (int i = 1; i <= 9; ++i) others.push_back(order(i * topology.nodes() / 10));
-  std::sort(others.begin(), others.end());
   std::printf("%8zu %8d %10.1f %10.2f %10.3f %10.4f %10.3f\n", hosts.size(), distances.classes(), kilobytes(distances),
-              ask, first, again, others[4]);
+              ask, first, again, median(others));
 }
 
 }  // namespace

@@ -18,13 +18,13 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "timing.hpp"
 #include "transports/ucx/ucx.hpp"
 
 namespace {
 
 using namespace espalier;
 using Network = transports::UcxNetwork;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::array<Bytes, 9> sizes{1, 8, 64, 512, 4096, 16384, 65536, 262144, 1048576};
 constexpr std::uint32_t window = 16;  // messages under way when bandwidth is measured
@@ -65,24 +65,18 @@ void receive(Network& network, Rank from, std::vector<std::byte>& data, Bytes by
   if (!network.start_recv(slot, from, data.data(), bytes)) throw Error("a receipt could not start");
 }
 
-double median(std::vector<double>& values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
 // Half a round trip, in microseconds.
 double latency(Network& network, int me, std::vector<std::byte>& data, Bytes bytes) {
   const Rank peer(1 - me);
   std::vector<double> times;
   for (int i = 0; i < (bytes > 65536 ? 300 : 3000); ++i) {
-    const auto begin = Clock::now();
-    for (int turn = 0; turn < 2; ++turn) {
-      (turn == me) ? send(network, peer, data, bytes) : receive(network, peer, data, bytes);
-      finish(network, 0);
-    }
-    times.push_back(seconds_since(begin) * 5e5);
+    times.push_back(microseconds([&] {
+                      for (int turn = 0; turn < 2; ++turn) {
+                        (turn == me) ? send(network, peer, data, bytes) : receive(network, peer, data, bytes);
+                        finish(network, 0);
+                      }
+                    }) /
+                    2);
   }
   return median(times);
 }
@@ -92,13 +86,14 @@ double bandwidth(Network& network, int me, std::vector<std::byte>& data, Bytes b
   const Rank peer(1 - me);
   std::vector<double> rates;
   for (int i = 0; i < 60; ++i) {
-    const auto begin = Clock::now();
-    for (std::uint32_t slot = 0; slot < window; ++slot)
-      me == 0 ? send(network, peer, data, bytes, slot) : receive(network, peer, data, bytes, slot);
-    for (std::uint32_t slot = 0; slot < window; ++slot) finish(network, slot);
-    me == 0 ? receive(network, peer, data, 1) : send(network, peer, data, 1);
-    finish(network, 0);
-    rates.push_back(static_cast<double>(window * bytes) / seconds_since(begin) / 1e6);
+    const double took = microseconds([&] {
+      for (std::uint32_t slot = 0; slot < window; ++slot)
+        me == 0 ? send(network, peer, data, bytes, slot) : receive(network, peer, data, bytes, slot);
+      for (std::uint32_t slot = 0; slot < window; ++slot) finish(network, slot);
+      me == 0 ? receive(network, peer, data, 1) : send(network, peer, data, 1);
+      finish(network, 0);
+    });
+    rates.push_back(static_cast<double>(window * bytes) / took);
   }
   return median(rates);
 }

@@ -77,6 +77,16 @@ Port& Draft::port(NodeIndex node, PortNumber number) {
   return ports[number];
 }
 
+void Draft::address(NodeIndex node, PortNumber number, Lid lid, Guid port_guid) {
+  if (at(node).kind == NodeKind::switch_) {
+    at(node).lid = lid;
+    return;
+  }
+  Port& it = port(node, number);
+  it.lid = lid;
+  it.guid = port_guid;
+}
+
 int Draft::add_table_source() {
   fabric_.lid_owners.emplace_back();
   return static_cast<int>(fabric_.lid_owners.size()) - 1;

@@ -44,6 +44,9 @@ class Draft {
   NodeIndex describe(Guid guid, NodeKind kind, std::string_view name, const Place& place);
   /// The port, created if need be. Numbers are checked by the reader.
   Port& port(NodeIndex node, PortNumber number);
+  /// How the network calls a node, as one of its ports tells: a switch has one LID, an adapter one for each port, with
+  /// a GUID of its own.
+  void address(NodeIndex node, PortNumber number, Lid lid, Guid port_guid);
   void add_link(const Link& link) { links_.push_back(link); }
   /// A node that is known from its neighbour only.
   void mention(Guid guid, NodeKind kind, std::string_view name) {

@@ -101,13 +101,7 @@ class LinkInfoReader final : public LinkInfoBase {
     }
     const auto near = read_near(at, line);
     owners_.try_emplace(near.lid, draft_.at(node).guid);
-    if (switch_ != kNoNode) {
-      draft_.at(node).lid = near.lid;
-    } else {
-      auto& port = draft_.port(node, near.number);
-      port.lid = near.lid;
-      port.guid = guid;
-    }
+    draft_.address(node, near.number, near.lid, guid);
     if (!near.is_up) return;
     at.skip_blanks();
     const auto peer = read_lid(at);

@@ -84,13 +84,7 @@ class PortListReader final : public Reader {
     const auto index = draft_.node(end.guid, end.kind);
     auto& node = draft_.at(index);
     if (node.name.empty()) draft_.describe(end.guid, end.kind, name, place_);
-    if (end.kind == NodeKind::switch_) {
-      draft_.at(index).lid = end.lid;
-    } else {
-      auto& port = draft_.port(index, end.port);
-      port.lid = end.lid;
-      port.guid = end.guid;
-    }
+    draft_.address(index, end.port, end.lid, end.guid);
     return index;
   }
 };

@@ -73,13 +73,7 @@ class SubnetReader final : public Reader {
   NodeIndex add(const End& end) {
     const auto index = draft_.node(end.node, end.kind);
     if (draft_.at(index).name.empty()) draft_.describe(end.node, end.kind, end.name, place_);
-    if (end.kind == NodeKind::switch_) {
-      draft_.at(index).lid = end.lid;
-    } else {
-      auto& port = draft_.port(index, end.port);
-      port.lid = end.lid;
-      port.guid = end.port_guid;
-    }
+    draft_.address(index, end.port, end.lid, end.port_guid);
     return index;
   }
 

@@ -11,7 +11,7 @@ Incoming::Incoming(Endpoint& endpoint, std::byte* ring, Outbox& outbox, const Me
       outbox_(outbox),
       memory_(memory),
       ring_lines_(static_cast<std::uint32_t>(ring_bytes / line_bytes)),
-      longest_(ring_lines_ / 4 * line_bytes - word_bytes),
+      longest_(longest_payload(ring_lines_)),
       cursor_(ring_lines_) {}
 
 void Incoming::start(Operation& receipt, bool is_large) noexcept {
@@ -105,7 +105,7 @@ bool Incoming::pull_record(Operation& receipt, Bytes payload) noexcept {
   return true;
 }
 
-// Only when a record of ours has not told for long: see Outgoing for why a quarter.
+// Only when a record of ours has not told for long: see longest_payload for why a quarter.
 void Incoming::give_credit() noexcept {
   if (endpoint_.consumed - endpoint_.told < ring_lines_ / 4 || pending_.writes != 0) return;
   endpoint_.told = endpoint_.consumed;

@@ -5,15 +5,12 @@
 
 namespace espalier::transports::ucx {
 
-// A quarter of the ring for one record: with what is skipped at the ring's end and what the receiver may hold back
-// before it gives credit (also a quarter each), the next record always fits once the receiver has read all earlier
-// ones.
 Outgoing::Outgoing(Endpoint& endpoint, std::byte* image, const Memory& memory, Bytes ring_bytes)
     : endpoint_(endpoint),
       image_(image),
       memory_(memory),
       ring_lines_(static_cast<std::uint32_t>(ring_bytes / line_bytes)),
-      longest_(ring_lines_ / 4 * line_bytes - word_bytes),
+      longest_(longest_payload(ring_lines_)),
       cursor_(ring_lines_) {}
 
 void Outgoing::start(Operation& send, bool is_large) noexcept {

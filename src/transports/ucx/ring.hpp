@@ -25,6 +25,11 @@ constexpr std::uint32_t lines_of(Bytes payload) {
   return static_cast<std::uint32_t>((payload + word_bytes + line_bytes - 1) / line_bytes);
 }
 
+/// The most payload of one record in a ring of so many lines: a quarter of the ring. With what is skipped at the ring's
+/// end and what the receiver may hold back before it gives credit (also a quarter each), the next record always fits
+/// once the receiver has read all earlier ones.
+constexpr Bytes longest_payload(std::uint32_t ring_lines) { return ring_lines / 4 * line_bytes - word_bytes; }
+
 /// What ends a record. Written by aligned 8-byte stores, hence seen whole.
 struct Word {
   std::uint32_t sequence = 0;  ///< never 0: that is "nothing here yet"

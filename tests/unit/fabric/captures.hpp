@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "fabric/delays.hpp"
 #include "fabric/texts.hpp"
 
 namespace espalier::fabric {
@@ -31,6 +32,13 @@ inline Fabric load_capture(const std::string& folder) {
   std::vector<std::string> texts;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) texts.push_back(read_capture(entry.path()));
   return load_texts(texts);
+}
+
+/// Between all hosts, by their first endpoints.
+inline Delays delays_of(const Fabric& fabric) {
+  std::vector<Endpoint> ends;
+  for (const auto& host : fabric.hosts) ends.push_back(host.endpoints.front());
+  return Delays::derive(fabric, ends);
 }
 
 }  // namespace espalier::fabric

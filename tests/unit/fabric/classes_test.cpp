@@ -11,12 +11,6 @@
 namespace espalier::fabric {
 namespace {
 
-Delays delays_of(const Fabric& fabric) {
-  std::vector<Endpoint> ends;
-  for (const auto& host : fabric.hosts) ends.push_back(host.endpoints.front());
-  return Delays::derive(fabric, ends);
-}
-
 /// Every pair by its classes is what Delays says of it.
 void expect_exact(const Fabric& fabric) {
   const auto delays = delays_of(fabric);

@@ -9,12 +9,6 @@
 namespace espalier::fabric {
 namespace {
 
-Delays delays_of(const Fabric& fabric) {
-  std::vector<Endpoint> ends;
-  for (const auto& host : fabric.hosts) ends.push_back(host.endpoints.front());
-  return Delays::derive(fabric, ends);
-}
-
 TEST(Delays, FollowTheRouteInEachDirection) {
   const auto delays = delays_of(load_texts({kSquare, kSquareTables}));
   EXPECT_EQ(delays.links(0, 1), 4);
