@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -44,31 +45,22 @@ app = typer.Typer(
     help="Fast collectives for any MPI, without changing the application.",
 )
 
-# Everything from the program's name on belongs to the program, dashes included.
-app.command(context_settings={"allow_interspersed_args": False})(run)
-for command in (
-    lib,
-    doctor,
-    node,
-    explain,
-    algorithms,
-    tune,
-    verify,
-    demo,
-    route,
-    routes,
-    serve,
-    topo,
-    simulate,
-    reproduce,
-):
-    app.command()(command)
+# What `espalier --help` lists, in groups. `bench`, `table`, `fabric` and `lab` have commands of their own.
+_PANELS: dict[str, tuple[tuple[Callable[..., None], ...], dict[str, typer.Typer]]] = {
+    "Your programs": ((run, lib, doctor, demo), {}),
+    "What a collective does, and how fast": ((explain, algorithms, verify, tune), {"table": table, "bench": bench}),
+    "Machines and networks": ((node, topo, route, routes, serve), {"fabric": fabric}),
+    "Clusters that one does not have": ((simulate, reproduce), {"lab": lab}),
+}
 
-app.add_typer(bench, name="bench")
-app.add_typer(table, name="table")
 fabric.command()(collect)
-app.add_typer(fabric, name="fabric")
-app.add_typer(lab, name="lab")
+for panel, (commands, groups) in _PANELS.items():
+    for command in commands:
+        # Everything from the program's name on belongs to the program, dashes included.
+        settings = {"allow_interspersed_args": False} if command is run else {}
+        app.command(rich_help_panel=panel, context_settings=settings)(command)
+    for name, group in groups.items():
+        app.add_typer(group, name=name, rich_help_panel=panel)
 
 
 def _print_version(wanted: bool) -> None:

@@ -33,6 +33,11 @@ def format_bytes(count: int) -> str:
     return str(count)
 
 
+def counted(count: int, thing: str) -> str:
+    """`1 rank`, `2 ranks`."""
+    return f"{count} {thing}{'s' * (count != 1)}"
+
+
 def name_problem(operation: str, count: int) -> str:
     """An operation and its size: `allreduce of 64K`; a barrier has none."""
     return operation if operation == "barrier" else f"{operation} of {format_bytes(count)}"

@@ -82,7 +82,8 @@ Endpoint Fabric::port_of(Endpoint at, std::string_view text) const {
 Endpoint Fabric::find_endpoint(std::string_view text) const { return candidates(text).front(); }
 
 std::pair<Endpoint, Endpoint> Fabric::find_pair(std::string_view from, std::string_view to) const {
-  return meet(candidates(from), candidates(to));
+  const auto sources = candidates(from);  // first: of two unknown names it is the first that is complained about
+  return meet(sources, candidates(to));
 }
 
 std::pair<Endpoint, Endpoint> Fabric::find_pair(const Host& from, const Host& to) const {

@@ -20,6 +20,9 @@ Network::Network(int hosts) : hosts_(hosts) {
 }
 
 Network::Network(int hosts, const Wiring& wiring) : Network(hosts) {
+  if (wiring.slow_hosts > hosts)
+    throw Error("slow_hosts=" + std::to_string(wiring.slow_hosts) + ": there are only " + std::to_string(hosts) +
+                " hosts");
   for (int h = 0; h < hosts; ++h) {
     const double rate = is_slow(h, hosts, wiring) ? wiring.slow_rate : wiring.rate;
     add("host" + std::to_string(h) + ".up", rate, wiring.latency_at(0));

@@ -33,6 +33,12 @@ BASELINE = str(Path(__file__).parents[1] / "data" / "fabric" / "s16" / "00-basel
         ("simulate bcast --nodes 4 --platform=", "unknown kind of network ''"),
         ("simulate bcast --nodes 4 --platform star:rate=nan", "rate=nan: write a number"),
         ("simulate bcast --nodes 4 --map random:x", "--map random:x: no such map"),
+        ("simulate bcast --nodes 4 --platform star:hosts=4,slow_hosts=5", "slow_hosts=5: there are only 4 hosts"),
+        ("simulate bcast --nodes 4 --connection-rate inf", "--connection-rate inf: that is no bound"),
+        ("simulate bcast --nodes 4 --bytes 3 --execute", "--execute moves whole 4-byte numbers, not 3 bytes"),
+        ("simulate scatterv --nodes 4", "ask for scatter"),
+        ("explain MPI_Alltoallv", "plans are shown for equal blocks"),
+        ("explain bcast --nodes 2 --placement 3,1", "--placement and --nodes say the same"),
         ("bench --sizes 1T", "sizes go from 1 to 1G"),
         ("bench --virtual-nodes x", "'x' does not say how to split ranks"),
         ("run --virtual-nodes 3,x true", "'3,x' does not say how to split ranks"),
@@ -65,6 +71,12 @@ def test_a_full_disk_behind_the_output_is_said_in_one_line(words: str) -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 2
     assert done.stderr.splitlines()[0] == "espalier: the output: No space left on device"
+
+
+def test_one_rank_is_one_rank_and_operations_may_be_called_as_mpi_does(command: Command) -> None:
+    outcome = command("explain", "MPI_Bcast", "--bytes", "1K", "--ranks", "1", "--rank", "none")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("bcast of 1K on 1 rank on 1 node,")
 
 
 def test_a_barrier_has_no_size(command: Command) -> None:

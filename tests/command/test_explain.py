@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,12 @@ def test_a_plan_that_was_asked_for_and_does_not_fit_is_refused(command: Command,
         assert outcome.code == 2
         assert "a message between nodes would exceed 1G" in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", ["1K", "16K", "64K", "256K"])
+def test_the_reason_and_the_model_say_the_same_time(command: Command, size: str) -> None:
+    told = command("explain", "bcast", "--bytes", size, "--nodes", "4", "--ppn", "4", "--rank", "none").out
+    (choice,) = re.findall(r"^choice +(\S+)", told, re.MULTILINE)
+    (why,) = re.findall(r"^why .*?: ([\d.]+) us estimated", told, re.MULTILINE)
+    (model,) = re.findall(rf"^model +([\d.]+) us +{re.escape(choice)}$", told, re.MULTILINE)
+    assert why == model

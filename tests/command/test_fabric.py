@@ -183,6 +183,12 @@ def test_unknown_hosts_are_refused_by_name(command: Command, source: str, target
     assert "unknown-host" in outcome.err
 
 
+def test_of_two_unknown_hosts_the_first_is_named(command: Command) -> None:
+    outcome = command("route", "first", "second", "--fabric", str(BASELINE))
+    assert "unknown-host: 'first'" in outcome.err
+    assert "`espalier routes --all` lists all hosts" in outcome.err
+
+
 def test_delays_follow_routes_and_speeds(command: Command) -> None:
     outcome = command("fabric", "matrix", str(BASELINE), "hops", "node[000-001]", "node004", "--json")
     assert json.loads(outcome.out)["delays"] == [[0, 2, 4], [2, 0, 4], [4, 4, 0]]

@@ -17,7 +17,7 @@ from espalier.lab import cluster
 from espalier.measure import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, measure, split_by_distance
 from espalier.mpis import Mpi, find_default_mpi, select_mpi
 from espalier.settings import parse_settings, split_nodes
-from espalier.units import format_bytes
+from espalier.units import counted, format_bytes
 
 
 def bench(
@@ -121,7 +121,7 @@ def ratio_text(ratio: float) -> str:
 
 
 def _table(mpi: Mpi, rows: list[Row]) -> Table:
-    title = f"{mpi}, {rows[0].ranks} ranks on {rows[0].nodes} node{'s' * (rows[0].nodes > 1)}; µs per call (p50)"
+    title = f"{mpi}, {rows[0].ranks} ranks on {counted(rows[0].nodes, 'node')}; µs per call (p50)"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("op", min_width=max(len(row.op) for row in rows))  # the choice gives way on narrow screens
     for name in ("bytes", "native", "Espalier", "native ÷ Espalier", "range", "noise"):

@@ -20,7 +20,7 @@ from espalier.fabric.view import View, split_hosts
 from espalier.units import parse_bytes
 from espalier.writing import write_text
 
-app = typer.Typer(no_args_is_help=True, help="Dumps of an InfiniBand fabric: check, export, delays.")
+app = typer.Typer(no_args_is_help=True, help="Dumps of an InfiniBand fabric: check, export, matrix, collect.")
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A folder with dumps (or one of them).")]
 

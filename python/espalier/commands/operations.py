@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from espalier.errors import UserError
+from espalier.tuning.problems import FORMS
 from espalier.units import parse_bytes
 
 
@@ -14,6 +15,15 @@ def pick_sizes(text: str | None, default: Sequence[int]) -> list[int]:
     if any(not 0 < size <= 1 << 30 for size in sizes):
         raise UserError("--sizes: sizes go from 1 to 1G", "write them as 4,1K,1M")
     return sizes
+
+
+def pick_operation(word: str) -> str:
+    """The operation of `bcast` or `MPI_Bcast`, for the core to look up. Raises UserError for a v-form: whatever its
+    blocks' sizes, it is done as the operation that it is a form of, or goes without a plan."""
+    name = word.lower().removeprefix("mpi_")
+    if name in FORMS:
+        raise UserError(f"{word}: plans are shown for equal blocks", f"ask for {FORMS[name]}")
+    return name
 
 
 def pick_operations(text: str, known: Sequence[str], others: Mapping[str, str]) -> list[str]:

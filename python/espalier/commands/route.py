@@ -34,7 +34,7 @@ def route(
 ) -> None:
     """Show the route from A to B: switches, ports, speeds and the slowest link. Exit code 1 when there is none."""
     core = load(fabric).core
-    with core_faults("`espalier fabric check` names the hosts' problems; `espalier routes` lists all"):
+    with core_faults("`espalier fabric check` names the hosts' problems; `espalier routes --all` lists all hosts"):
         ends = core.find_pair(source, target)
     lids = 1 << core.lmc_of(ends[1])
     if path >= lids:

@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from espalier import console
+from espalier.commands.operations import pick_operation
 from espalier.commands.simulate_executed import parse_arms, report, run_arms
+from espalier.commands.simulate_played import play
 from espalier.commands.simulate_sweep import draw, execute_points, play_points, spread_ranks
 from espalier.commands.simulate_sweep import report as report_points
 from espalier.core import load_core, user_errors
 from espalier.errors import UserError
 from espalier.fabric.view import split_hosts
 from espalier.simulation.executor import Case, Job
-from espalier.simulation.gantt import MOST_RANKS, draw_gantt
-from espalier.simulation.links import draw_links
-from espalier.simulation.simulator import Answer, Request, simulate_all
-from espalier.simulation.simulator import simulate as run_simulator
-from espalier.units import approximate_bytes, format_bytes, format_time, name_problem, parse_bytes, parse_counts
+from espalier.simulation.gantt import MOST_RANKS
+from espalier.simulation.simulator import Request
+from espalier.units import counted, format_bytes, parse_bytes, parse_counts
 from espalier.writing import write_text
 
-_LINKS_SHOWN = 8
 _MOST_EXECUTED = 1 << 30  # bytes: what jobs leave to native beyond
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One way to do it, and what the simulation said."""
-
-    name: str
-    answer: Answer | None
-    problem: str = ""  # why there is no answer
 
 
 def simulate(
@@ -132,7 +121,9 @@ def simulate(
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Play the plan for OP on a simulated network: messages share links, copies and flags take their time."""
-    core = load_core()
+    core, operation = load_core(), pick_operation(operation)
+    if not math.isfinite(connection_rate):
+        raise UserError(f"--connection-rate {connection_rate}: that is no bound", "write a number of bytes per µs")
     names = split_hosts(hosts) if hosts else []
     sizes = [0] if operation == "barrier" else [parse_bytes(size) for size in bytes_.split(",")]
     jobs = _spread(nodes, ppn, ranks, map_, names)
@@ -140,7 +131,7 @@ def simulate(
         if root >= len(node_of):
             raise UserError(f"--root {root}: there are only ranks 0 to {len(node_of) - 1}", "choose one of those")
     with user_errors("see espalier simulate --help"):
-        name = core.choose(core.Topology(jobs[0], True, False), operation, 1, root) and _full_name(core, operation)
+        name = _full_name(core, operation)
     requests = [
         Request(
             network=platform,
@@ -160,15 +151,15 @@ def simulate(
         for size in sizes
     ]
     executes = execute or against is not None
-    drawn = {"--gantt": gantt, "--links": links}
-    _refuse(executes, len(requests) > 1, plot, [option for option, path in drawn.items() if path is not None],
-            all_ or orders)  # fmt: skip
+    compares = {"--gantt": gantt, "--links": links, "--all": all_, "--orders": orders}
+    of_one_plan = [option for option, value in compares.items() if value]
+    _refuse(executes, len(requests) > 1, plot, of_one_plan, solver)
     if len(requests) > 1:
         _sweep(requests, parse_arms(against) if executes else [], plot, json)
     elif executes:
         _execute(requests[0], against, json)
     else:
-        _play(core, requests[0], all_, orders, gantt, links, json)
+        play(core, requests[0], all_, orders, gantt, links, json)
 
 
 def _spread(nodes: int | None, ppn: int, ranks: str | None, how: str, names: list[str]) -> list[list[int]]:
@@ -181,20 +172,28 @@ def _spread(nodes: int | None, ppn: int, ranks: str | None, how: str, names: lis
     ]
     most = max(max(node_of) for node_of in jobs) + 1
     if names and len(names) < most:
-        raise UserError(f"{most} nodes, but only {len(names)} hosts", "name more, or ask for fewer nodes or ranks")
+        raise UserError(
+            f"{most} nodes, but only {counted(len(names), 'host')}",
+            "name more, or ask for fewer nodes or ranks",
+        )
     return jobs
 
 
-def _refuse(executes: bool, is_sweep: bool, plot: Path | None, drawings: list[str], compares: bool) -> None:
+def _refuse(executes: bool, is_sweep: bool, plot: Path | None, of_one_plan: list[str], solver: str) -> None:
     """What does not go together."""
-    if drawings and executes:
-        raise UserError("--gantt and --links draw plans that are played", "leave out --execute and --against")
-    if is_sweep and (drawings or compares):
+    played = [*of_one_plan, *(["--solver"] if solver != "auto" else [])]
+    if played and executes:
         raise UserError(
-            "--gantt, --links, --all and --orders are for one size and one number of ranks", "give one of each"
+            f"{_are(played)} for plans that are played", "leave out --execute and --against, or what is not for them"
         )
+    if is_sweep and of_one_plan:
+        raise UserError(f"{_are(of_one_plan)} for one size and one number of ranks", "give one of each")
     if plot is not None and not is_sweep:
         raise UserError("--plot draws times over several sizes or numbers of ranks", "give some: --bytes 1K,64K,1M")
+
+
+def _are(options: list[str]) -> str:
+    return f"{' and '.join(options)} {'are' if len(options) > 1 else 'is'}"
 
 
 def _sweep(requests: list[Request], arms: list[str], plot: Path | None, as_json: bool) -> None:
@@ -206,35 +205,16 @@ def _sweep(requests: list[Request], arms: list[str], plot: Path | None, as_json:
         console.out.print(f"\ndrawn in {escape(str(plot))}")
 
 
-def _play(
-    core: Any, request: Request, all_: bool, orders: bool, gantt: Path | None, links: Path | None, as_json: bool
-) -> None:
-    ranks = len(request.node_of)
-    if gantt is not None and ranks > MOST_RANKS:
-        raise UserError(f"--gantt draws up to {MOST_RANKS} ranks, not {ranks}", "give fewer --nodes or --ppn")
-    first = run_simulator(replace(request, spans=gantt is not None, flights=gantt is not None))
-    arms = [Arm(request.choice or "built-in choice", first)]
-    if orders:
-        arms += _orders(request, first.choice)
-    if all_:
-        arms += _others(core, request)
-    what = name_problem(request.operation, request.bytes)
-    if gantt is not None:
-        write_text(gantt, draw_gantt(f"{what}: {first.choice}", first, ranks))
-    if links is not None:
-        write_text(links, draw_links(f"{what}, {ranks} ranks: {first.choice}", first))
-    if as_json:
-        console.print_json(_as_json(request, arms))
-    else:
-        _print(request, arms, [path for path in (gantt, links) if path is not None])
-
-
 def _as_job(request: Request) -> tuple[Job, Case]:
     if request.hosts or request.connection_rate:
         raise UserError("--execute has no bound on connections and knows no hosts by name", "leave the option out")
     if request.bytes > _MOST_EXECUTED:
         raise UserError(
             f"--execute moves real bytes, up to {format_bytes(_MOST_EXECUTED)}", "ask for less, or leave it out"
+        )
+    if request.bytes % 4:
+        raise UserError(
+            f"--execute moves whole 4-byte numbers, not {request.bytes} bytes", "give a multiple of 4, or leave it out"
         )
     choices = {request.operation: request.choice} if request.choice else {}
     job = Job(request.network, request.node_of, choices, request.placement or "block", request.metric)
@@ -250,80 +230,3 @@ def _full_name(core: Any, operation: str) -> str:
     """`bcast` is `broadcast` to the simulator."""
     topology = core.Topology([0, 0], True, False)
     return str(core.build(topology, operation, 1, 0, core.choose(topology, operation, 1, 0).choice).operation)
-
-
-def _orders(request: Request, choice: str) -> list[Arm]:
-    """What each order of nodes makes of a choice (src/trees/order.hpp)."""
-    knobs = [knob for knob in choice.split(",") if not knob.startswith("order=")]
-    names = [f"order={order}" for order in ("natural", "breadth", "depth", "auto")]
-    return _compare(names, [replace(request, choice=",".join([*knobs, name])) for name in names])
-
-
-def _others(core: Any, request: Request) -> list[Arm]:
-    names = [entry.name for entry in core.algorithms() if entry.operation == request.operation]
-    return _compare(names, [replace(request, choice=name) for name in names])
-
-
-def _compare(names: list[str], requests: list[Request]) -> list[Arm]:
-    return [
-        Arm(name, None, answer.message) if isinstance(answer, UserError) else Arm(name, answer)
-        for name, answer in zip(names, simulate_all(requests), strict=True)
-    ]
-
-
-def _as_json(request: Request, arms: list[Arm]) -> dict[str, Any]:
-    return {
-        "operation": request.operation,
-        "bytes": request.bytes,
-        "ranks": len(request.node_of),
-        "platform": request.network,
-        "metric": request.metric,
-        "arms": [
-            {"name": arm.name, "problem": arm.problem}
-            if arm.answer is None
-            else {
-                "name": arm.name,
-                "choice": arm.answer.choice,
-                "microseconds": arm.answer.microseconds,
-                "solver": arm.answer.solver,
-                "messages": arm.answer.messages,
-                "loads": [asdict(load) for load in arm.answer.loads],
-            }
-            for arm in arms
-        ],
-    }
-
-
-def _print(request: Request, arms: list[Arm], drawn: list[Path]) -> None:
-    first = arms[0].answer
-    assert first is not None
-    nodes = max(request.node_of) + 1
-    machine = f"{len(request.node_of)} ranks, {nodes} nodes; {escape(first.network)}"
-    if first.solver == "fluid":
-        machine += "; links shared by our own solver"
-    console.out.print(f"[bold]{name_problem(request.operation, request.bytes)}[/] on {machine}")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("", "time", "against the first", "messages", "choice"):
-        is_text = heading in ("", "choice")
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=heading != "choice", overflow="fold")
-    for arm in arms:
-        if arm.answer is None:
-            table.add_row(arm.name, "–", "", "", escape(arm.problem), style="dim")
-            continue
-        ratio = arm.answer.microseconds / first.microseconds if first.microseconds else 1
-        table.add_row(
-            arm.name,
-            format_time(arm.answer.microseconds),
-            f"{ratio:.2f}",
-            str(arm.answer.messages),
-            escape(arm.answer.choice),
-        )
-    console.print_table(table)
-    busiest = sorted(first.loads, key=lambda load: -load.busy)[:_LINKS_SHOWN]
-    if busiest:
-        console.out.print("\nbusiest links")
-    for load in busiest:
-        bar = "█" * round(20 * min(load.busy, 1))
-        console.out.print(f"  {load.link:24} {bar:20} {load.busy:4.0%}  {approximate_bytes(load.bytes)}")
-    if drawn:
-        console.out.print(f"\ndrawn in {escape(', '.join(map(str, drawn)))}")

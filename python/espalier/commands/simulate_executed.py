@@ -26,7 +26,7 @@ def parse_arms(against: str | None) -> list[str]:
     """Ours first, then those named: "mvapich2,ompi", or "all"."""
     if against is None:
         return [OURS]
-    names = list(SELECTORS) if against == "all" else against.split(",")
+    names = list(SELECTORS) if against == "all" else list(dict.fromkeys(against.split(",")))
     for name in names:
         if name not in SELECTORS:
             raise UserError(f"--against {name}: SimGrid has no such MPI", f"choose from {', '.join(SELECTORS)}, or all")

@@ -17,6 +17,7 @@ from espalier.fabric import load
 from espalier.fabric.drawing import draw_page, draw_svg
 from espalier.fabric.loading import core_faults
 from espalier.fabric.view import View, split_hosts
+from espalier.units import counted
 
 # A larger tree is no picture any more.
 _MOST_SHOWN = 128
@@ -46,7 +47,8 @@ def find_site(folder: Path, hosts: Sequence[str], nodes: int) -> Site:
     names = split_hosts(hosts) if hosts else [host.name for host in fabric.hosts]
     if len(names) < nodes:
         raise UserError(
-            f"{nodes} nodes, but only {len(names)} hosts", "name more with --hosts, or ask for fewer --nodes"
+            f"{nodes} nodes, but only {counted(len(names), 'host')}",
+            "name more with --hosts, or ask for fewer --nodes",
         )
     site = Site(folder.name, fabric, names[:nodes])
     with core_faults("`espalier routes --all` lists all hosts"):

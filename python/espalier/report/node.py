@@ -12,6 +12,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from espalier.units import counted
+
 # One of each kind, and who else is of that kind: the root sends, the root receives, all do both.
 OPERATIONS = {"broadcast": "broadcast, scatter", "gather": "gather, reduce", "allgather": "all others"}
 
@@ -107,7 +109,7 @@ def render_node(core: Any, view: NodeView) -> RenderableType:
 
 def _draw_machine(core: Any, view: NodeView) -> Tree:
     node = view.node
-    tree = Tree(f"[bold]{escape(node.source)}[/]: {_count(len(core.parse_cpus(node.cpus)), 'processor')}")
+    tree = Tree(f"[bold]{escape(node.source)}[/]: {counted(len(core.parse_cpus(node.cpus)), 'processor')}")
     everywhere = [index for index, nic in enumerate(node.nics) if not nic.near]
     packages, across = share_out(core, node)
     for package, inside in packages:
@@ -190,7 +192,7 @@ def _ranges(numbers: list[int]) -> Iterator[str]:
 
 
 def _leader_table(view: NodeView) -> Table:
-    title = f"leaders among {_count(len(view.seats), 'rank')}; NIC: {view.why_nics}"
+    title = f"leaders among {counted(len(view.seats), 'rank')}; NIC: {view.why_nics}"
     if view.unbound:
         title += f"\n{_rank_list(view.unbound)}: not bound to one NUMA node"
     table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -201,7 +203,3 @@ def _leader_table(view: NodeView) -> Table:
         where = "the root" if it.has_root else "all" if it.operation == "allgather" else "others"
         table.add_row(OPERATIONS[it.operation], where, leaders, escape(it.reason))
     return table
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
