@@ -11,8 +11,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from espalier.commands.simulate_sweep import Point
+from espalier.commands.simulate_sweep import report as report_points
 from espalier.errors import UserError
 from espalier.libraries import find_executor
+from espalier.simulation.executor import OURS
 from workshop import Command
 
 
@@ -68,7 +71,7 @@ def test_the_links_of_the_network_are_drawn_the_busiest_first(command: Command, 
 def test_pictures_are_of_played_plans(command: Command, tmp_path: Path) -> None:
     outcome = command("simulate", "bcast", "--execute", "--links", str(tmp_path / "links.svg"))
     assert outcome.code == 2
-    assert "draw plans that are played" in outcome.err
+    assert "--links is for plans that are played" in outcome.err
 
 
 def test_orders_of_nodes_are_compared_where_the_network_is_known(command: Command) -> None:
@@ -140,6 +143,15 @@ def test_each_point_is_executed_beside_the_others_where_they_are_asked_for(comma
     )  # fmt: skip
     assert outcome.code == 0, outcome.err
     assert [set(it["times"]) for it in json.loads(outcome.out)["points"]] == [{"espalier", "mpich"}] * 2
+
+
+def test_an_arm_that_the_first_point_lacks_is_shown_at_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    points = [Point(2, 1024, {OURS: 1.0}, "flat"), Point(4, 1024, {OURS: 1.0, "mpich": 2.0}, "flat")]
+    report_points("broadcast", "star", points, as_json=False)
+    _, heading, first, second = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["ranks", "bytes", OURS, "mpich", "choice"]
+    assert "–" in first
+    assert "2.00 µs (2.00×)" in second
 
 
 @pytest.mark.parametrize(
