@@ -109,3 +109,12 @@ def test_what_an_earlier_run_has_measured_stays() -> None:
         machine, [Problem("alltoall", MIDDLE)], {it.problem: it for it in (*decisions, earlier[1])}, known
     )
     assert (left.problem, left.selection) == (Problem("alltoall", MIDDLE), BUILT_IN)
+
+
+def test_a_form_that_is_done_in_one_way_keeps_all_rows_of_an_earlier_run() -> None:
+    machine, asked = a_machine(8), [Problem("gather", size) for size in (64, 4096, 16384)]
+    earlier = [decided("gatherv", 64, "tiny"), decided("gatherv", 4096, "native")]
+    decisions = {it: decided("gather", it.bytes, "tiny") for it in asked}
+    known = list_measured(rows_of(earlier, machine), machine)
+    assert leave_unreached(machine, asked, decisions, known) == []
+    assert {it.problem.operation for it in leave_unreached(machine, asked, decisions)} == {"gatherv"}

@@ -26,16 +26,17 @@ def leave_unreached(
     """
     return [
         unmeasured(problem, BUILT_IN if problem in measured else selection)
-        for problem in [*problems, *_list_forms(machine, problems, decisions)]
+        for problem in [*problems, *_list_forms(machine, problems, {*decisions, *measured})]
         if problem not in decisions and (selection := _what_holds(machine, problem, decisions)) is not None
     ]
 
 
-def _list_forms(machine: Machine, problems: Sequence[Problem], decisions: Iterable[Problem]) -> Iterator[Problem]:
-    """The forms of what was asked for. Of those that are done in one way, only what was reached at no size: what was
-    decided for some holds for all. Sizes half-way between, where only equal blocks are measured, follow those around.
+def _list_forms(machine: Machine, problems: Sequence[Problem], known: Iterable[Problem]) -> Iterator[Problem]:
+    """The forms of what was asked for. Of those that are done in one way, only what is known of no size: what was
+    decided for some holds for all, by rows without a gap. Sizes half-way between, where only equal blocks are measured,
+    follow those around.
     """
-    reached = {problem.operation for problem in decisions}
+    reached = {problem.operation for problem in known}
     return (it for it in list_forms(problems) if not (has_one_way(machine, it) and it.operation in reached))
 
 
