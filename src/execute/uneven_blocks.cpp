@@ -4,6 +4,7 @@
 #include <bitset>
 
 #include "execute/block_call.hpp"
+#include "execute/root_share.hpp"
 
 namespace espalier::execute {
 namespace {
@@ -37,7 +38,7 @@ void wait_for(BlockCall& call, const Busy& others) noexcept {
 constexpr Bytes most_by_one = 48 << 10;
 
 /// How the long blocks of a scatter or gather are shared between the root and the other ends, as the root decides: all
-/// ranks copy as much, if the root's own block leaves it time for others'.
+/// ranks copy for as long, if the root's own block leaves it time for others'.
 class Shares {
  public:
   /// All to the other ends.
@@ -45,10 +46,9 @@ class Shares {
   /// `own`: bytes of its own block that the root has to copy.
   Shares(const BlockCall& call, const MaybeBlocks& blocks, Bytes own) {
     if (!call.root_copies() || !blocks || !has_long(*blocks)) return;
-    double others = 0;
-    for_each_other(call, [&](int r) { others += static_cast<double>(block_of(blocks, r).bytes); });
-    const double each = (others + static_cast<double>(own)) / call.ranks();
-    if (others > 0) of_root_ = std::max(0.0, each - static_cast<double>(own)) / others;
+    Bytes others = 0;
+    for_each_other(call, [&](int r) { others += block_of(blocks, r).bytes; });
+    of_root_ = root_share(call.ranks(), own, others);
   }
   /// What the other end copies of a block, from its front. The root's part is whole pages, and none that is not worth a
   /// call of the system.
