@@ -3,9 +3,9 @@
 // place. Who sends which to whom is in uneven_blocks.cpp.
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "execute/copy.hpp"
 #include "execute/line_call.hpp"
 #include "execute/uneven_blocks.hpp"
 
@@ -210,36 +210,26 @@ class BlockCall : public LineCall {
     return place;
   }
 
-  /// Whether the next block goes through this rank's window. One is timed there now and then, close or not.
+  /// Whether the next block goes through this rank's window. Of two ranks, one is timed there now and then, close or
+  /// not.
   bool takes_window(Bytes bytes) noexcept {
-    if (bytes > window_bytes() - in_window_) return false;
-    if (bytes <= longest_in_window_) return true;
-    if (bytes > longest_if_close_) return false;
-    is_timed_ = closeness().is_due();
-    return is_timed_ || closeness().is_close();
+    const bool has_room = bytes <= window_bytes() - in_window_;
+    if (!has_room || bytes > std::max(longest_in_window_, longest_if_close_)) return false;
+    is_timed_ = ranks() == 2 && bytes >= piece_bytes && closeness().is_due();
+    return is_timed_ || bytes <= longest_in_window_ || closeness().is_close();
   }
 
   void stage(Line* line, const Block& block) noexcept {
     std::byte* const room = (in_window_ == 0 ? open_window() : window_of(me())) + in_window_;
     for_each_piece(block.bytes, [&](Bytes offset, Bytes part) {
-      copy_piece(room + offset, block.data + offset, part);
+      // The first piece is the one that is timed: its reader is not in the way yet.
+      copy_for_reader(room + offset, block.data + offset, part, closeness(), std::exchange(is_timed_, false));
       if (offset == 0)
         write_place(line, block.bytes, {nullptr, in_window_});
       else
         tell_written(in_window_ + offset + part);
     });
     in_window_ = std::min(lines_for(in_window_ + block.bytes) * line_bytes, window_bytes());
-  }
-
-  /// The first piece is the one that is timed: its reader is not in the way yet.
-  void copy_piece(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
-    if (!std::exchange(is_timed_, false)) {
-      std::memcpy(into, from, bytes);
-      return;
-    }
-    const auto begin = std::chrono::steady_clock::now();
-    std::memcpy(into, from, bytes);
-    closeness().learn(bytes, std::chrono::steady_clock::now() - begin);
   }
 
   void copy_from(LocalRank owner, const Place& place, const Block& into) noexcept {

@@ -46,4 +46,16 @@ void copy_streaming(std::byte* into, const std::byte* from, Bytes bytes) noexcep
 
 #endif
 
+void copy_for_reader(std::byte* into, const std::byte* from, Bytes bytes, Closeness& closeness,
+                     bool is_timed) noexcept {
+  if (!is_timed && bytes >= least_streamed && closeness.is_slow()) return copy_streaming(into, from, bytes);
+  if (!is_timed) {
+    std::memcpy(into, from, bytes);
+    return;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  std::memcpy(into, from, bytes);
+  closeness.learn(bytes, std::chrono::steady_clock::now() - begin);
+}
+
 }  // namespace espalier::execute

@@ -71,6 +71,10 @@ void Interpreter::transfer(const Step& step, const std::byte* from, std::byte* i
     next_ = combine(next, from);
   } else if (into == from) {  // under MPI_IN_PLACE
     return;
+  } else if (step.op() == Op::put && step.bytes() >= least_streamed && environment_.seat->ranks() == 2) {
+    // Of several readers each would fetch from memory what the writer has saved once.
+    Closeness& closeness = environment_.seat->closeness();
+    copy_for_reader(into, from, step.bytes(), closeness, closeness.is_due());
   } else if (program_.stores == plan::Stores::streaming && step.op() != Op::put && step.bytes() >= least_streamed) {
     copy_streaming(into, from, step.bytes());  // not into cells: neighbours will read those out of the cache
   } else {

@@ -19,6 +19,16 @@ TEST(ClosenessTest, IsWhatWasFoundLast) {
   EXPECT_TRUE(closeness.is_close()) << "what counts is the time per byte";
 }
 
+TEST(ClosenessTest, SaysWhereAReadersLinesAreSlowToTakeAway) {
+  Closeness closeness;
+  EXPECT_FALSE(closeness.is_slow()) << "not before it was found";
+  closeness.learn(16 << 10, nanoseconds(6500));  // taken away one by one, from a distant core
+  EXPECT_TRUE(closeness.is_slow());
+  EXPECT_FALSE(closeness.is_close());
+  closeness.learn(8 << 10, nanoseconds(230));  // a distant core of another machine, several at a time
+  EXPECT_FALSE(closeness.is_slow());
+}
+
 TEST(ClosenessTest, IsLookedForSoonAndThenNowAndThen) {
   Closeness closeness;
   EXPECT_FALSE(closeness.is_due()) << "nobody has used the memory yet";

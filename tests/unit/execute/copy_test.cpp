@@ -21,5 +21,29 @@ TEST(CopyStreaming, CopiesAnyStretchToAnyPlaceAndNothingElse) {
       }
 }
 
+TEST(CopyForReader, CopiesTheSameWhicheverWayItGoes) {
+  std::vector<std::byte> source(20'000);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i % 251);
+  for (const bool is_slow : {false, true})
+    for (const bool is_timed : {false, true}) {
+      Closeness closeness;
+      closeness.learn(1 << 10, is_slow ? std::chrono::seconds(1) : std::chrono::seconds(0));
+      std::vector<std::byte> target(source.size());
+      copy_for_reader(target.data(), source.data(), source.size(), closeness, is_timed);
+      EXPECT_EQ(target, source) << is_slow << is_timed;
+    }
+}
+
+TEST(CopyForReader, LearnsWhenItIsTimedAndNotElse) {
+  std::vector<std::byte> source(16 << 10), target(source.size());
+  Closeness closeness;
+  closeness.learn(1 << 10, std::chrono::hours(1));
+  copy_for_reader(target.data(), source.data(), source.size(), closeness, false);
+  EXPECT_TRUE(closeness.is_slow());
+  for (int i = 0; i < 100 && closeness.is_slow(); ++i)  // a busy machine may be slow once
+    copy_for_reader(target.data(), source.data(), source.size(), closeness, true);
+  EXPECT_FALSE(closeness.is_slow()) << "nobody has copies of these lines";
+}
+
 }  // namespace
 }  // namespace espalier::execute

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,30 @@ TEST(Interpreter, CombinesSuccessiveOperandsOfTheSameBytesAtATime) {
   Interpreter interpreter(program, {input, output, scratch}, {&world.seat(Rank(0)), nullptr, nullptr, &spell});
   EXPECT_EQ(interpreter.advance(), Status::done);
   EXPECT_EQ(spell.words, (std::vector<std::string>{"cbax", "bai", "c=", "a="}));
+}
+
+/// Runs a program of one long put on a node of so many ranks, twice; then the seat's next look at the clock.
+bool is_due_after_two_puts(int ranks, Bytes bytes) {
+  transports::ThreadWorld world(topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0)),
+                                16 << 10);
+  Program program;
+  program.steps = {Step::put(Buffer::input, 0, bytes, 0)};
+  std::vector<std::byte> input(bytes, std::byte{7});
+  Seat& seat = world.seat(Rank(0));
+  for (int call = 0; call < 2; ++call) {
+    seat.begin_call();
+    EXPECT_EQ(Interpreter(program, {input.data(), nullptr, nullptr}, {&seat}).advance(), Status::done);
+    const std::byte* const window = seat.board().window(LocalRank(0), seat.call());
+    EXPECT_TRUE(std::equal(input.begin(), input.end(), window));
+  }
+  seat.closeness().is_due();
+  return seat.closeness().is_due();
+}
+
+TEST(Interpreter, LooksHowLongCellsTakeThatOneReaderHasHad) {
+  EXPECT_FALSE(is_due_after_two_puts(2, 8 << 10)) << "the second put was timed";
+  EXPECT_TRUE(is_due_after_two_puts(2, 1 << 10)) << "too short to matter";
+  EXPECT_TRUE(is_due_after_two_puts(3, 8 << 10)) << "several readers would each fetch it from memory";
 }
 
 class BrokenCopy final : public SingleCopy {
