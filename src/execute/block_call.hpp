@@ -179,7 +179,7 @@ class BlockCall : public LineCall {
   /// A rank's own block stays.
   bool copy_own(const Block& from, const Block& into) const noexcept {
     if (from.bytes != into.bytes) return false;
-    if (from.bytes > 0 && from.data != into.data) std::memcpy(into.data, from.data, from.bytes);
+    if (from.bytes > 0 && from.data != into.data) copy_bytes(into.data, from.data, from.bytes);
     return true;
   }
 
@@ -237,7 +237,7 @@ class BlockCall : public LineCall {
     const std::byte* const room = window_of(owner) + place.part;
     for_each_piece(into.bytes, [&](Bytes offset, Bytes part) {
       if (offset > 0) wait_for_written(owner, place.part + offset + part);
-      std::memcpy(into.data + offset, room + offset, part);
+      copy_bytes(into.data + offset, room + offset, part);
     });
   }
 

@@ -10,6 +10,14 @@
 
 namespace espalier::execute {
 
+void copy_bytes(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
+  const Bytes most = is_just_behind(into, from) ? 1 << 10 : bytes;
+  for (Bytes at = 0, part = 0; at < bytes; at += part) {
+    part = std::min(most, bytes - at);
+    std::memcpy(into + at, from + at, part);
+  }
+}
+
 #if defined(__SSE2__)
 
 namespace {
@@ -50,11 +58,11 @@ void copy_for_reader(std::byte* into, const std::byte* from, Bytes bytes, Closen
                      bool is_timed) noexcept {
   if (!is_timed && bytes >= least_streamed && closeness.is_slow()) return copy_streaming(into, from, bytes);
   if (!is_timed) {
-    std::memcpy(into, from, bytes);
+    copy_bytes(into, from, bytes);
     return;
   }
   const auto begin = std::chrono::steady_clock::now();
-  std::memcpy(into, from, bytes);
+  copy_bytes(into, from, bytes);
   closeness.learn(bytes, std::chrono::steady_clock::now() - begin);
 }
 

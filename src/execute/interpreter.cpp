@@ -78,7 +78,7 @@ void Interpreter::transfer(const Step& step, const std::byte* from, std::byte* i
   } else if (program_.stores == plan::Stores::streaming && step.op() != Op::put && step.bytes() >= least_streamed) {
     copy_streaming(into, from, step.bytes());  // not into cells: neighbours will read those out of the cache
   } else {
-    std::memcpy(into, from, step.bytes());
+    copy_bytes(into, from, step.bytes());
   }
 }
 
