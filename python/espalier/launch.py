@@ -20,6 +20,8 @@ from espalier.programs import Kind, Program, inspect_program
 
 # A batch system decides where ranks go; this machine's core count says nothing about such a job.
 _BATCH_MARKS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID")
+# What takes turns on one processor in greater numbers says nothing of collectives, and may take the machine down.
+_MOST_PER_PROCESSOR = 64
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,21 @@ def measuring_job(
     mpi: Mpi, command: Sequence[str], ranks: int, settings: Mapping[str, str], hosts: Hosts | None = None
 ) -> Job:
     """A job of one of our own measuring programs, which are linked with no MPI: they run under every one of their ABI,
-    which therefore has to be preloaded."""
+    which therefore has to be preloaded. Raises UserError where they would be more than this machine can start."""
+    most = _MOST_PER_PROCESSOR * count_cpus()
+    if hosts is None and ranks > most and not _is_in_batch():
+        raise UserError(
+            f"-n {ranks}: this machine's processors are measured with up to {_MOST_PER_PROCESSOR} ranks on each",
+            f"give at most -n {most}",
+        )
     # Their ranks share memory by a window. Open MPI asks UCX for it first, which prints an error on every rank where it
     # has no network.
     wishes = {"OMPI_MCA_osc": "^ucx"} if mpi.family is Family.OPENMPI and "OMPI_MCA_osc" not in os.environ else {}
     return Job(Target(mpi, True, "measuring"), ranks, command, settings={**wishes, **settings}, hosts=hosts)
+
+
+def _is_in_batch() -> bool:
+    return any(mark in os.environ for mark in _BATCH_MARKS)
 
 
 def choose_target(command: str, wanted: str | None) -> Target:
@@ -163,8 +175,7 @@ def _fit_environment(job: Job) -> dict[str, str]:
 
 
 def _oversubscribed(job: Job, processors: int) -> bool:
-    batch = any(mark in os.environ for mark in _BATCH_MARKS)
-    return not batch and job.ranks > processors
+    return not _is_in_batch() and job.ranks > processors
 
 
 def _host_environment(job: Job) -> dict[str, str]:

@@ -53,7 +53,8 @@ Range<Number> range_of(const Json& row, const char* key, Number least) {
   const Json& value = member(row, key);
   const bool is_pair = value.is_array() && value.size() == 2;
   if (!is_pair || !is_whole(value[0], least) || !is_whole(value[1], least) || value[0] > value[1])
-    throw Error(std::string("\"") + key + "\" must be [first, last], whole numbers from " + std::to_string(least));
+    throw Error(std::string("\"") + key + "\" must be [first, last], whole numbers from " + std::to_string(least) +
+                ", the first no larger than the last");
   return {value[0].get<Number>(), value[1].get<Number>()};
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -153,6 +154,24 @@ def test_an_interruption_before_the_first_decision_is_no_mistake(
         assert outcome.code == 130
         assert "interrupted before anything was decided: no table is written" in outcome.err
         assert list(path.parent.glob("table*")) == []
+
+
+def test_more_ranks_than_a_machine_can_start_are_refused_before_any_does(command: Command, job) -> None:
+    path = job()
+    outcome = command("tune", "-n", "100000", "-o", str(path))
+    assert outcome.code == 2
+    assert "-n 100000: this machine's processors are measured with up to 64 ranks on each" in outcome.err
+    assert not path.exists()
+
+
+def test_sigterm_while_the_job_starts_ends_it_like_an_interruption(
+    command: Command, job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("espalier.tuning.worker._parse_hello", lambda _: signal.raise_signal(signal.SIGTERM))
+    path = job()
+    outcome = command("tune", "--ops", "barrier", "--no-curves", "-o", str(path))
+    assert outcome.code == 130
+    assert "interrupted before anything was decided: no table is written" in outcome.err
 
 
 def test_what_a_budget_did_not_reach_keeps_what_an_earlier_run_has_measured(

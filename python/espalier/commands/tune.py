@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -80,7 +84,8 @@ def tune(
         samples, curves, path, report or path.with_suffix(".html"),
     )  # fmt: skip
     try:
-        legs = tune_over(core, request, transports, deadline)
+        with _terminate_as_interrupt():
+            legs = tune_over(core, request, transports, deadline)
     except KeyboardInterrupt:
         left = f"{path} stays as it is" if path.exists() else "no table is written"
         console.note(f"interrupted before anything was decided: {left}")
@@ -88,3 +93,17 @@ def tune(
     tell(legs, json)
     if legs[-1].how == "interrupted":
         raise typer.Exit(_INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _terminate_as_interrupt() -> Iterator[None]:
+    """SIGTERM, as batch systems send it at the end of the allotted time, stops like Ctrl-C."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

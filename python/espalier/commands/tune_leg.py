@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from espalier import __version__, console
@@ -137,7 +135,7 @@ def _known_distances(core: Any, path: Path) -> list[float]:
 def _run_with_progress(session: Session, request: Request, shape: Shape, problems: Sequence[Problem]) -> str:
     """Runs the session; returns how it ended: "complete", "out of time" or "interrupted"."""
     carried = f" over {request.variables[TRANSPORT]}" if TRANSPORT in request.variables else ""
-    with _terminate_as_interrupt(), console.progress(f"{request.mpi}, {shape}{carried}", len(problems)) as tell:
+    with console.progress(f"{request.mpi}, {shape}{carried}", len(problems)) as tell:
         session.on_progress = tell
         try:
             session.draw_curves(CURVES if request.curves else ("latency",) if request.network else ())
@@ -147,20 +145,6 @@ def _run_with_progress(session: Session, request: Request, shape: Shape, problem
         except KeyboardInterrupt:
             return "interrupted"
     return "complete"
-
-
-@contextlib.contextmanager
-def _terminate_as_interrupt() -> Iterator[None]:
-    """SIGTERM, as batch systems send it at the end of the allotted time, stops like Ctrl-C."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _nothing_decided(result: Result, path: Path, how: str) -> None:

@@ -59,7 +59,8 @@ class Summary:
                 f"{self.apparent} fail by the table's times only and not side by side"
             )
         if self.disturbed > self.decided // 10:
-            lines.append(f"in {self.disturbed} entries native differed from itself by more than {DISTURBED:g}x")
+            entries = f"{self.disturbed} entr{'y' if self.disturbed == 1 else 'ies'}"
+            lines.append(f"in {entries} native differed from itself by more than {DISTURBED:g}x")
         if self.others:
             lines.append(f"{self.others}: tune again when the machine is idle")
         return lines
@@ -68,7 +69,7 @@ class Summary:
         lay = f"measured with {describe(self.distances)} (a cache line's round trip)"
         if len(self.distances) == 1:
             return lay
-        left = f"; {self.unproved} entries met native at one of these only" if self.unproved else ""
+        left = f"; {self.unproved} of the entries met native at one of these only" if self.unproved else ""
         return f"{lay}, as a host moves them about{left}"
 
 

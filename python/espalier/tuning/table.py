@@ -265,6 +265,7 @@ def write_table(core: Any, path: Path, text: str) -> None:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}", "name another place with -o FILE") from error
+    finally:  # also when somebody stops us here
         with contextlib.suppress(OSError):
             part.unlink()
-        raise UserError(f"cannot write {path}: {error.strerror}", "name another place with -o FILE") from error

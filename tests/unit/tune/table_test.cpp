@@ -156,11 +156,11 @@ TEST(Table, what_is_no_table_is_refused) {
 TEST(Table, a_wrong_member_is_named_with_its_row) {
   EXPECT_EQ(complaint(file(small + "," +
                            row(R"("operation":"bcast","nodes":[1],"ppn":[2,4],"bytes":[0,1],"selection":"tiny")"))),
-            R"(it: row 2: "nodes" must be [first, last], whole numbers from 1)");
+            R"(it: row 2: "nodes" must be [first, last], whole numbers from 1, the first no larger than the last)");
   EXPECT_EQ(complaint(file(row(R"("operation":"bcast","nodes":[1,1],"ppn":[4,2],"bytes":[0,1],"selection":"tiny")"))),
-            R"(it: row 1: "ppn" must be [first, last], whole numbers from 1)");
+            R"(it: row 1: "ppn" must be [first, last], whole numbers from 1, the first no larger than the last)");
   EXPECT_EQ(complaint(file(row(R"("operation":"bcast","nodes":[1,1],"ppn":[2,2],"bytes":[-1,1],"selection":"tiny")"))),
-            R"(it: row 1: "bytes" must be [first, last], whole numbers from 0)");
+            R"(it: row 1: "bytes" must be [first, last], whole numbers from 0, the first no larger than the last)");
   EXPECT_EQ(complaint(file(row(R"("nodes":[1,1])"))), R"(it: row 1: "operation" is missing)");
 }
 
