@@ -147,6 +147,9 @@ class FakeCore:
             raise ValueError(f"unknown algorithm in '{text}'")
         return FakeChoice(text)
 
+    def why_invalid(self, topology: Any, operation: str, size: int, choice: Any) -> str:
+        return ""
+
     def build(self, topology: Any, operation: str, size: int, root: int, choice: Any) -> Any:
         nodes = len(set(topology.node_of))
         steps = [FakeStep("put", bytes=4), FakeStep("post", flag="ready")]
