@@ -48,7 +48,8 @@ MOST_DRIFT = 1.25
 ATTEMPTS = 4
 # A larger share of its problems that other programs have disturbed spoils a round. Of 40 ms, two milliseconds do.
 MOST_DISTURBED = 0.5
-# Where processors are moved: times the usual rounds, at most, until every problem was met at every distance.
+# Times the usual rounds, at most, until every problem was met at every distance of the processors and native agrees
+# with itself.
 MOST_ROUNDS = 3
 # A distance at which a smaller share of all was measured is an accident.
 LEAST_SHARE = 0.1
@@ -272,7 +273,7 @@ def _load_or_measure(
             _tune(mpi, place, effort, its.table)
     samples: dict[Mpi, list[Sample]] = {mpi: [] for mpi in missing}
     number = 0
-    while number < effort.rounds or (number < MOST_ROUNDS * effort.rounds and has_gaps(samples.values())):
+    while number < effort.rounds or (number < MOST_ROUNDS * effort.rounds and needs_more(samples)):
         for mpi, its in missing.items():
             if not its.round(number).exists():
                 _measure_round(mpi, place, effort, its, number)
@@ -297,6 +298,24 @@ def is_outdated(result: Path, place: Collection[Files]) -> bool:
     if not result.exists() or not all(its.table.exists() for its in place):
         return True
     return result.stat().st_mtime_ns < max(its.table.stat().st_mtime_ns for its in place)
+
+
+def needs_more(samples: Mapping[Mpi, Sequence[Sample]]) -> bool:
+    """Whether another round may change what these say."""
+    if has_gaps(samples.values()):
+        return True
+    return any(is_in_doubt(row) for mpi, its in samples.items() for row in condense(its, str(mpi)))
+
+
+def is_in_doubt(row: Row) -> bool:
+    """Whether native was kept and all the same seems to be faster or slower than native, as native itself has seemed in
+    some round: then a longer median says which."""
+
+    def differs(ratio: float) -> bool:
+        return not NOWHERE_BELOW <= ratio <= 1 / NOWHERE_BELOW
+
+    is_noisy = differs(row.control_min) or differs(row.control_max)
+    return row.choice.startswith("native") and differs(row.ratio_median) and is_noisy
 
 
 def has_gaps(samples: Iterable[Sequence[Sample]]) -> bool:

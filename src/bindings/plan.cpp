@@ -137,6 +137,7 @@ void bind_plan(nb::module_& module) {
       .def_ro("slots", &Program::slots)
       .def_ro("window_bytes", &Program::window_bytes)
       .def_ro("is_exposed", &Program::is_exposed)
+      .def_ro("has_one_reader", &Program::has_one_reader)
       .def_prop_ro("phases",
                    [](const Program& program) {
                      std::vector<std::pair<std::string, std::size_t>> phases;

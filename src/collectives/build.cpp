@@ -15,6 +15,15 @@ void require_valid(const topology::Topology& topology, const plan::Problem& prob
                 " ranks");
 }
 
+/// Whether no byte of a window is for more than one neighbour: blocks that each go to one rank, vectors of which each
+/// rank folds its own slice. Which plans it holds for beyond these nobody asks.
+bool has_one_reader(const topology::Topology& topology, plan::Operation operation, Rank me) {
+  using enum plan::Operation;
+  if (topology.size_of(topology.node_of(me)) == 2) return true;
+  return operation == scatter || operation == gather || operation == alltoall || operation == reduce ||
+         operation == reduce_scatter;
+}
+
 }  // namespace
 
 plan::Program build_program(const topology::Topology& topology, const plan::Problem& problem,
@@ -22,6 +31,7 @@ plan::Program build_program(const topology::Topology& topology, const plan::Prob
   require_valid(topology, problem, choice);
   plan::Builder builder(topology, me);
   if (choice.within == plan::Within::cells) builder.set_stores(choice.stores);
+  builder.set_one_reader(has_one_reader(topology, problem.operation, me));
   find_algorithm(problem.operation, choice.between).build(builder, problem, choice);
   return std::move(builder).take();
 }

@@ -3,7 +3,6 @@
 // place. Who sends which to whom is in uneven_blocks.cpp.
 
 #include <algorithm>
-#include <utility>
 
 #include "execute/copy.hpp"
 #include "execute/line_call.hpp"
@@ -210,20 +209,20 @@ class BlockCall : public LineCall {
     return place;
   }
 
-  /// Whether the next block goes through this rank's window. Of two ranks, one is timed there now and then, close or
-  /// not.
+  /// Whether the next block goes through this rank's window. Of two ranks, some are tried there, close or not.
   bool takes_window(Bytes bytes) noexcept {
     const bool has_room = bytes <= window_bytes() - in_window_;
     if (!has_room || bytes > std::max(longest_in_window_, longest_if_close_)) return false;
-    is_timed_ = ranks() == 2 && bytes >= piece_bytes && closeness().is_due();
-    return is_timed_ || bytes <= longest_in_window_ || closeness().is_close();
+    const bool is_short = bytes <= longest_in_window_, is_pair = ranks() == 2;
+    way_ = bytes >= least_with_ways && (is_short || is_pair) ? next_way() : Way{};
+    return is_short || (is_pair && (way_.is_trial || closeness().is_close()));
   }
 
   void stage(Line* line, const Block& block) noexcept {
     std::byte* const room = (in_window_ == 0 ? open_window() : window_of(me())) + in_window_;
     for_each_piece(block.bytes, [&](Bytes offset, Bytes part) {
-      // The first piece is the one that is timed: its reader is not in the way yet.
-      copy_for_reader(room + offset, block.data + offset, part, closeness(), std::exchange(is_timed_, false));
+      copy_for_reader(room + offset, block.data + offset, part, way_, closeness());
+      way_.is_timed = false;  // the first piece is: its reader is not in the way yet
       if (offset == 0)
         write_place(line, block.bytes, {nullptr, in_window_});
       else
@@ -234,10 +233,13 @@ class BlockCall : public LineCall {
 
   void copy_from(LocalRank owner, const Place& place, const Block& into) noexcept {
     if (place.address != nullptr) return pull(owner, place.address, into);
-    const std::byte* const room = window_of(owner) + place.part;
+    std::byte* const room = window_of(owner) + place.part;
     for_each_piece(into.bytes, [&](Bytes offset, Bytes part) {
       if (offset > 0) wait_for_written(owner, place.part + offset + part);
-      copy_bytes(into.data + offset, room + offset, part);
+      if (part >= least_with_ways && takes_over_from(owner))
+        copy_taking_over(into.data + offset, room + offset, part);
+      else
+        copy_bytes(into.data + offset, room + offset, part);
     });
   }
 
@@ -284,7 +286,7 @@ class BlockCall : public LineCall {
   Bytes longest_;
   Bytes longest_in_window_;
   Bytes longest_if_close_;
-  bool is_timed_ = false;  ///< the next piece
+  Way way_;  ///< how the next block goes through the window
   bool root_copies_;
   Bytes in_window_ = 0;  ///< of this call, so far
   bool is_broken_ = false;

@@ -68,6 +68,8 @@ class Board {
   }
   Bell& bell(LocalRank rank) const { return desk(rank).bell; }
   Exposure& exposure(LocalRank rank) const { return desk(rank).exposure; }
+  /// Whether who reads this rank's window is to take its lines over (Way::is_taken). Advice: either is right.
+  std::atomic<bool>& is_taken(LocalRank rank) const { return desk(rank).is_taken; }
   Line* ring(LocalRank rank) const { return desk(rank).ring; }
 
   std::byte* window(LocalRank rank, std::uint64_t call) const {
@@ -82,6 +84,7 @@ class Board {
     FlagLine flags[plan::flag_count];
     alignas(line_bytes) Bell bell;  ///< the one word that neighbours write too
     Exposure exposure;
+    alignas(line_bytes) std::atomic<bool> is_taken;  ///< changes seldom: all have copies of this line
     Line ring[ring_lines];
   };
 

@@ -1,7 +1,8 @@
 #pragma once
-// How fast a rank writes where its readers have looked: whether two copies through memory take less than one by the
-// system, and whether stores had better go past the caches.
+// How fast a rank writes where another has looked: whether two copies through memory take less than one by the
+// system, and in which way the two had better pass cells on.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -9,44 +10,80 @@
 
 namespace espalier::execute {
 
-/// What one rank has found: how fast it writes to its window, whose lines its readers have had in their caches. Where
-/// both share a cache that takes no time to speak of; where they do not, each line is fetched from far away. Found from
-/// time to time, since processes, and the processors of a virtual machine, move about. It is this rank's own opinion,
-/// so it may choose only what nobody else has to know beforehand.
+/// How a cell goes from its writer to its one reader. Where both find the lines in the end is theirs alone to know: all
+/// ways move the same bytes (docs/adr/0017 has what each takes).
+struct Way {
+  /// The writer goes past the caches, and the reader fetches the lines from memory.
+  bool is_streamed = false;
+  /// The reader takes the lines over: it writes one byte of each again, as it is. Taking lines away from a reader that
+  /// has copies, one by one, is what the writer would spend its time with otherwise.
+  bool is_taken = false;
+  /// Part of a trial, and not how cells go otherwise.
+  bool is_trial = false;
+  /// The writer looks how long it takes.
+  bool is_timed = false;
+};
+
+/// What one rank has found: how fast it writes to its window, whose lines their readers have had in their caches. Found
+/// from time to time, since processes, and the processors of a virtual machine, move about. It is this rank's own
+/// opinion, so it may choose only what nobody else has to know beforehand.
 class Closeness {
  public:
-  using Time = std::chrono::steady_clock::duration;
+  using Time = std::chrono::nanoseconds;
 
-  /// Whether the next piece is to be timed: one of 64, so that clocks, and the slower way, cost next to nothing. The
-  /// first is not: it meets memory that nobody has used.
-  bool is_due() noexcept { return count_++ % period == 1; }
-
-  /// Takes note of how long it took to write this much.
-  void learn(Bytes bytes, Time time) noexcept {
-    is_close_ = time < longest_if_close * (bytes >> 10);
-    is_slow_ = time > longest_through_caches * (bytes >> 10);
+  /// How the next cell goes. In trials, some cells in a row, lines come back as the way in question leaves them; the
+  /// last ones are timed. The first trial comes at once.
+  Way next(bool may_stream) noexcept {
+    const std::uint32_t at = count_++ % between_left, then = at % between_taken;
+    if (then == 0 || then == trial) least_ = Time::max();
+    if (at < trial) return {false, false, true, at >= trial - timed};
+    const bool tries_taken = then >= trial && then < 2 * trial && left_ > longest_if_left;
+    return tries_taken ? Way{false, true, true, then >= 2 * trial - timed} : best(may_stream);
   }
 
-  /// Not before something was learnt.
+  /// Takes note of how long it took to write this much, this way. The least of a trial counts: others may have had the
+  /// processor meanwhile.
+  void learn(const Way& way, Bytes bytes, Time time) noexcept {
+    least_ = std::min(least_, time * 1024 / static_cast<std::int64_t>(bytes));
+    (way.is_taken ? taken_ : left_) = least_;
+    is_close_ = least_ < longest_if_close;
+  }
+
+  /// Whether the writer finds so little to take away that a call of the system takes longer than two copies. Not before
+  /// something was learnt.
   bool is_close() const noexcept { return is_close_; }
-  /// Whether stores past the caches, whose lines one reader then fetches from memory, take less for both together. Not
-  /// before something was learnt.
-  bool is_slow() const noexcept { return is_slow_; }
 
  private:
-  static constexpr std::uint32_t period = 64;
-  /// Two ranks, 8 KB: 80 ns between processors that share a cache (a line's round trip 110 to 140 ns), 200 to 230 ns
-  /// between others (550 to 690 ns). So fast a window is read as fast, and a call of the system alone takes longer.
-  static constexpr std::chrono::nanoseconds longest_if_close{17};
-  /// On some machines each line that a reader has a copy of is taken from it alone, before the next one. Two ranks, 16
-  /// and 64 KB, written and read, in us: near cores 1.7 + 0.5 and 7.4 + 1.7, past the caches 0.6 + 1.3 and 4.2 + 3.4;
-  /// far ones 6.5 + 1.1 and 27.8 + 3.3, past the caches 0.3 + 1.3 and 2.1 + 3.4. So a KB past the caches takes up to 65
-  /// ns to write, and 20 to 50 ns more to read.
-  static constexpr std::chrono::nanoseconds longest_through_caches{85};
+  Way best(bool may_stream) const noexcept {
+    const bool is_taken = left_ > longest_if_left && taken_ * least_gain < left_;
+    const bool is_streamed = may_stream && (is_taken ? taken_ : left_) > longest_through_caches;
+    return {is_streamed, is_taken && !is_streamed};
+  }
+
+  /// Cells of a trial. Those that are timed have to have been read in this trial: so there are more of them than a
+  /// pipeline has cells, in two banks.
+  static constexpr std::uint32_t trial = 40, timed = 4;
+  /// From one trial of lines that are left with their reader to the next, and of lines that it has taken over. The
+  /// former take two to four times as long where they are slow at all: they shall cost a few percent.
+  static constexpr std::uint32_t between_left = 4096, between_taken = 1024;
+
+  /// All for a KB. Two ranks, 8 KB: 80 ns between processors that share a cache (a line's round trip 110 to 140 ns),
+  /// 200 to 230 ns between others (550 to 690 ns). So fast a window is read as fast, and a call of the system alone
+  /// takes longer.
+  static constexpr Time longest_if_close{17};
+  /// Left with their reader, a KB of lines is written in 10 ns near and 28 ns far where they are taken away fast, in 21
+  /// ns between two threads of one core; where not, in 110 ns near and 560 ns far.
+  static constexpr Time longest_if_left{40};
+  /// Taken over by the reader, in 30 ns near and 80 to 120 ns far. That takes the reader longer, so the writer has to
+  /// gain this factor: where the cells of many ranks fall out of the caches, it gains less, and both together lose.
+  static constexpr int least_gain = 2;
+  /// Past the caches in 25 ns, but then they are read in 80 to 110 and not in 30.
+  static constexpr Time longest_through_caches{60};
 
   std::uint32_t count_ = 0;
   bool is_close_ = false;
-  bool is_slow_ = false;
+  Time left_{0}, taken_{0};  ///< as last found
+  Time least_ = Time::max();
 };
 
 }  // namespace espalier::execute

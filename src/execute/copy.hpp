@@ -1,6 +1,6 @@
 #pragma once
-// Copies where memcpy is not the fastest: by where the target lies, or because it had better not be in this core's
-// caches: nobody will read it soon, or another core will.
+// Copies where memcpy is not the fastest: by where the target lies, or because of who has the lines in its caches
+// before and afterwards.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +31,17 @@ inline constexpr Bytes least_streamed = 4 << 10;
 /// in it (docs/ideas/smp.md has the numbers). Whatever the caller stores afterwards becomes visible later.
 void copy_streaming(std::byte* into, const std::byte* from, Bytes bytes) noexcept;
 
-/// As memcpy, to where one other rank will read it and has read before: past the caches where taking the lines away
-/// from it is slow. `is_timed`: through them in any case, to learn that (Closeness::is_due).
-void copy_for_reader(std::byte* into, const std::byte* from, Bytes bytes, Closeness& closeness, bool is_timed) noexcept;
+/// From here on it matters how a cell goes to its reader, and what its writer's clock says of it.
+inline constexpr Bytes least_with_ways = 2 << 10;
+
+/// As memcpy, to where one other rank will read it and has read before, in the way that `closeness` has said.
+void copy_for_reader(std::byte* into, const std::byte* from, Bytes bytes, const Way& way,
+                     Closeness& closeness) noexcept;
+
+/// After reading what a neighbour has written and will write again: makes its lines this core's own (Way::is_taken).
+/// One byte of each line, of those that were read, is written as it is: nobody else may write them meanwhile.
+void take_over(std::byte* lines, Bytes bytes) noexcept;
+/// As memcpy, and take_over() of the source.
+void copy_taking_over(std::byte* into, std::byte* from, Bytes bytes) noexcept;
 
 }  // namespace espalier::execute

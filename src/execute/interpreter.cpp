@@ -60,23 +60,40 @@ const Step* Interpreter::combine(const Step* first, const std::byte* right) cons
   do operands[count++] = operand_of(*step++);
   while (count < most && step != end && reduces_there());
   environment_.reducer->combine_several({operands, count}, right, into, bytes);
+  for (const Step* read = first; read != step; ++read) take_over_if_asked(*read);
   return step - 1;
 }
 
-void Interpreter::transfer(const Step& step, const std::byte* from, std::byte* into) noexcept {
+bool Interpreter::takes_over(const Step& step) const noexcept {
+  const bool enters_window = step.op() == Op::get || (step.op() == Op::reduce && step.far_buffer() == Buffer::window);
+  return enters_window && step.bytes() >= least_with_ways && program_.has_one_reader &&
+         environment_.seat->takes_over_from(step.neighbour());
+}
+
+void Interpreter::take_over_if_asked(const Step& step) const noexcept {
+  if (!takes_over(step)) return;
+  Seat* const seat = environment_.seat;
+  const Bytes offset = step.op() == Op::get ? step.window_offset() : step.far_offset();
+  take_over(seat->board().window(step.neighbour(), seat->call()) + offset, step.bytes());
+}
+
+void Interpreter::transfer(const Step& step, std::byte* from, std::byte* into) noexcept {
   const Step* const next = next_ + 1;
   const bool is_operand = next != program_.steps.data() + program_.steps.size() && next->op() == Op::reduce &&
                           next->bytes() == step.bytes() && address(next->buffer(), next->offset()) == into;
   if (is_operand) {
     next_ = combine(next, from);
+    take_over_if_asked(step);
   } else if (into == from) {  // under MPI_IN_PLACE
     return;
-  } else if (step.op() == Op::put && step.bytes() >= least_streamed && environment_.seat->ranks() == 2) {
-    // Of several readers each would fetch from memory what the writer has saved once.
-    Closeness& closeness = environment_.seat->closeness();
-    copy_for_reader(into, from, step.bytes(), closeness, closeness.is_due());
+  } else if (step.op() == Op::put && step.bytes() >= least_with_ways && program_.has_one_reader) {
+    Seat& seat = *environment_.seat;
+    copy_for_reader(into, from, step.bytes(), seat.next_way(), seat.closeness());
   } else if (program_.stores == plan::Stores::streaming && step.op() != Op::put && step.bytes() >= least_streamed) {
     copy_streaming(into, from, step.bytes());  // not into cells: neighbours will read those out of the cache
+    take_over_if_asked(step);
+  } else if (takes_over(step)) {
+    copy_taking_over(into, from, step.bytes());
   } else {
     copy_bytes(into, from, step.bytes());
   }

@@ -57,7 +57,9 @@ class Interpreter {
   /// are one loop. Returns the last one.
   const plan::Step* combine(const plan::Step* first, const std::byte* right) const noexcept;
   /// Copies, unless the next step reduces onto the same bytes: then both steps are one loop over three vectors.
-  void transfer(const plan::Step& step, const std::byte* from, std::byte* into) noexcept;
+  void transfer(const plan::Step& step, std::byte* from, std::byte* into) noexcept;
+  bool takes_over(const plan::Step& step) const noexcept;
+  void take_over_if_asked(const plan::Step& step) const noexcept;
   enum class Outcome { next, wait, broken };
   Outcome execute(const plan::Step& step) noexcept;
   void post(const plan::Step& step) noexcept;

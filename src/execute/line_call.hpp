@@ -63,6 +63,8 @@ class LineCall {
   int ranks() const noexcept { return seat_.ranks(); }
   LocalRank me() const noexcept { return seat_.me(); }
   Closeness& closeness() noexcept { return seat_.closeness(); }
+  Way next_way() noexcept { return seat_.next_way(); }
+  bool takes_over_from(LocalRank owner) const noexcept { return seat_.takes_over_from(owner); }
 
   /// Where the owner's message of so many lines lies. Every rank asks once for every message of the call, read or not:
   /// that keeps the cursors together.

@@ -42,6 +42,17 @@ class Seat {
   int ranks() const { return board_.shape().ranks; }
   /// Of this rank to the others.
   Closeness& closeness() { return closeness_; }
+  /// How the next cell goes to its one reader; who learns it from whatever flag says that the cell is written.
+  Way next_way() noexcept {
+    const Way way = closeness_.next(ranks() == 2);  // with others about, memory is what all wait for
+    std::atomic<bool>& told = board_.is_taken(me_);
+    if (told.load(std::memory_order_relaxed) != way.is_taken) told.store(way.is_taken, std::memory_order_relaxed);
+    return way;
+  }
+  /// Whether this rank, if it alone reads them, is to take over the lines that it reads in `owner`'s window.
+  bool takes_over_from(LocalRank owner) const noexcept {
+    return owner != me_ && board_.is_taken(owner).load(std::memory_order_relaxed);
+  }
 
   /// Begins the next call; calls are numbered from 1, in the same order on every rank.
   std::uint64_t begin_call() { return ++call_; }

@@ -54,6 +54,7 @@ class Builder {
   /// Declares that neighbours reach into this rank's private buffers.
   void expose() { program_.is_exposed = true; }
   void set_stores(Stores stores) { program_.stores = stores; }
+  void set_one_reader(bool has_one) { program_.has_one_reader = has_one; }
   void need_scratch(Bytes bytes) { program_.scratch_bytes = bytes; }
 
   /// The finished program; every rank that has node neighbours ends by posting `done`, which claim_window relies on.

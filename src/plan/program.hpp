@@ -29,6 +29,8 @@ struct Program {
   Bytes window_bytes = 0;
   /// Neighbours pull from or push into this rank's buffers: their addresses must be shown before the first step.
   bool is_exposed = false;
+  /// What neighbours read in windows, only one of them reads: lines may go over to it (execute/closeness.hpp).
+  bool has_one_reader = false;
   /// How get and copy write private memory.
   Stores stores = Stores::cached;
   /// In the order of steps; most programs have none.

@@ -129,6 +129,20 @@ def test_rounds_go_on_until_every_mpi_met_each_problem_at_each_usual_distance(me
     assert not measures.has_gaps([both * 5, [*both * 5, sample("bcast", 1500)]]), "one accident is no usual distance"
 
 
+def test_rounds_go_on_where_native_was_kept_and_disagrees_with_itself(measures: ModuleType) -> None:
+    kept = replace(row("mpich 5", 0.9, 1.0), choice="native: native was selected")
+    assert measures.is_in_doubt(replace(kept, control_max=1.6))
+    assert not measures.is_in_doubt(kept), "passing a call on costs something, and native was always as fast"
+    assert not measures.is_in_doubt(replace(kept, ratio_median=1.0, control_max=1.6)), "the median is what it should be"
+    assert not measures.is_in_doubt(replace(kept, choice="ring", control_max=1.6)), "ours may be slower in truth"
+
+    def sample(control: float) -> Sample:
+        return Sample("bcast", 64, 0, 2, 1, 4.0, 4.4, control, "native: native was selected", 100)
+
+    assert measures.needs_more({"mpich 5": [sample(1.6)]})
+    assert not measures.needs_more({"mpich 5": [sample(1.0)]})
+
+
 def test_the_page_has_a_section_for_each_distance(measures_page: ModuleType) -> None:
     rows = [row("mpich 5", 4.0, 1.0, line_ns=100), row("mpich 5", 4.0, 2.0, line_ns=500)]
     text = measures_page.page({"2-ranks": rows}, "Measured somewhere.")

@@ -67,6 +67,23 @@ def test_the_built_in_choice_is_correct_and_applies(case: Case, oversubscribed: 
     assert not violations, lines(violations)
 
 
+@settings(thorough, max_examples=200)
+@given(cases())
+def test_windows_that_are_said_to_have_one_reader_are_read_once(case: Case) -> None:
+    plan = case.build()
+    written, read = [0] * len(case.node_of), [0] * len(case.node_of)
+    for rank, program in enumerate(plan.programs):
+        neighbours = [other for other, node in enumerate(case.node_of) if node == case.node_of[rank]]
+        for step in program.steps:
+            if step.op == "put" or (step.op in ("recv", "pull", "copy", "reduce") and step.buffer == "window"):
+                written[rank] += step.bytes
+            if step.op == "get" or (step.op == "reduce" and step.far_buffer == "window"):
+                owner = neighbours[step.neighbour]
+                read[owner] += step.bytes * (owner != rank)
+    for rank, program in enumerate(plan.programs):
+        assert not program.has_one_reader or read[rank] <= written[rank], rank
+
+
 @settings(thorough, max_examples=100)
 @given(cases())
 def test_choices_survive_being_written_down(case: Case) -> None:

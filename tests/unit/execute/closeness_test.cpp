@@ -2,40 +2,124 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+#include <vector>
+
 namespace espalier::execute {
 namespace {
 
 using std::chrono::nanoseconds;
 
+constexpr Bytes kilobyte = 1 << 10;
+
+/// What a KB takes to write where its lines were left with the reader, and where the reader has taken them over.
+struct Machine {
+  nanoseconds left, taken;
+};
+constexpr Machine one_core{nanoseconds(21), nanoseconds(21)}, near{nanoseconds(110), nanoseconds(30)},
+    far{nanoseconds(560), nanoseconds(120)}, fast_and_far{nanoseconds(28), nanoseconds(60)};
+
+/// The ways of so many cells.
+std::vector<Way> ways_of(Closeness& closeness, const Machine& machine, int cells, bool may_stream = true) {
+  std::vector<Way> ways;
+  for (int i = 0; i < cells; ++i) {
+    const Way way = ways.emplace_back(closeness.next(may_stream));
+    if (way.is_timed) closeness.learn(way, 16 * kilobyte, 16 * (way.is_taken ? machine.taken : machine.left));
+  }
+  return ways;
+}
+
+/// How cells go once everything was tried, outside of trials.
+Way usual_way(Closeness& closeness, const Machine& machine, bool may_stream = true) {
+  ways_of(closeness, machine, 10'000, may_stream);
+  Way way;
+  do way = closeness.next(may_stream);
+  while (way.is_trial);
+  return way;
+}
+
 TEST(ClosenessTest, IsNotBelievedBeforeItWasFound) { EXPECT_FALSE(Closeness().is_close()); }
 
-TEST(ClosenessTest, IsWhatWasFoundLast) {
+TEST(ClosenessTest, IsTimePerByte) {
+  for (const auto& [bytes, time, is_close] :
+       {std::tuple(8, 80, true), std::tuple(8, 210, false), std::tuple(32, 320, true)}) {
+    Closeness closeness;
+    closeness.learn({}, bytes * kilobyte, nanoseconds(time));
+    EXPECT_EQ(closeness.is_close(), is_close) << bytes << " KB in " << time << " ns";
+  }
+}
+
+TEST(ClosenessTest, LeavesLinesWithTheirReaderWhereTheyAreTakenAwayFast) {
+  for (const Machine& machine : {one_core, fast_and_far}) {
+    Closeness closeness;
+    const Way way = usual_way(closeness, machine);
+    EXPECT_FALSE(way.is_taken || way.is_streamed || way.is_trial);
+  }
+}
+
+TEST(ClosenessTest, HasNearLinesTakenOverByTheirReader) {
   Closeness closeness;
-  closeness.learn(8 << 10, nanoseconds(80));
+  const Way way = usual_way(closeness, near);
+  EXPECT_TRUE(way.is_taken);
+  EXPECT_FALSE(way.is_streamed);
+}
+
+TEST(ClosenessTest, SendsCellsToFarReadersThroughMemory) {
+  Closeness closeness;
+  const Way way = usual_way(closeness, far);
+  EXPECT_TRUE(way.is_streamed);
+  EXPECT_FALSE(way.is_taken);
+}
+
+TEST(ClosenessTest, HasFarLinesTakenOverWhereMemoryIsForAll) {
+  Closeness closeness;
+  const Way way = usual_way(closeness, far, false);
+  EXPECT_TRUE(way.is_taken);
+  EXPECT_FALSE(way.is_streamed);
+}
+
+TEST(ClosenessTest, LeavesLinesThatHaveFallenOutOfTheCaches) {
+  Closeness closeness;
+  const Way way = usual_way(closeness, {nanoseconds(58), nanoseconds(55)}, false);
+  EXPECT_FALSE(way.is_taken) << "nothing is gained";
+}
+
+TEST(ClosenessTest, BelievesTheFastestOfATrial) {
+  Closeness closeness;
+  closeness.learn({}, 8 * kilobyte, nanoseconds(80));
+  closeness.learn({}, 8 * kilobyte, nanoseconds(90'000));  // somebody else had the processor
   EXPECT_TRUE(closeness.is_close());
-  closeness.learn(8 << 10, nanoseconds(210));
-  EXPECT_FALSE(closeness.is_close());
-  closeness.learn(32 << 10, nanoseconds(320));
-  EXPECT_TRUE(closeness.is_close()) << "what counts is the time per byte";
 }
 
-TEST(ClosenessTest, SaysWhereAReadersLinesAreSlowToTakeAway) {
+TEST(ClosenessTest, FollowsProcessorsThatMove) {
   Closeness closeness;
-  EXPECT_FALSE(closeness.is_slow()) << "not before it was found";
-  closeness.learn(16 << 10, nanoseconds(6500));  // taken away one by one, from a distant core
-  EXPECT_TRUE(closeness.is_slow());
-  EXPECT_FALSE(closeness.is_close());
-  closeness.learn(8 << 10, nanoseconds(230));  // a distant core of another machine, several at a time
-  EXPECT_FALSE(closeness.is_slow());
+  EXPECT_TRUE(usual_way(closeness, far).is_streamed);
+  EXPECT_TRUE(usual_way(closeness, near).is_taken);
+  const Way way = usual_way(closeness, one_core);
+  EXPECT_FALSE(way.is_taken || way.is_streamed);
+  EXPECT_TRUE(usual_way(closeness, far).is_streamed);
 }
 
-TEST(ClosenessTest, IsLookedForSoonAndThenNowAndThen) {
+TEST(ClosenessTest, TriesAtOnceAndThenSeldom) {
   Closeness closeness;
-  EXPECT_FALSE(closeness.is_due()) << "nobody has used the memory yet";
-  EXPECT_TRUE(closeness.is_due());
-  int times = 0;
-  for (int i = 0; i < 640; ++i) times += closeness.is_due();
-  EXPECT_EQ(times, 10);
+  EXPECT_TRUE(closeness.next(true).is_trial);
+  int trials = 0;
+  for (const Way& way : ways_of(closeness, far, 50'000)) trials += way.is_trial;
+  EXPECT_GT(trials, 0);
+  EXPECT_LT(trials, 50'000 / 10);
+}
+
+TEST(ClosenessTest, TimesTheEndOfATrialWhenLinesHaveComeBackThatWay) {
+  Closeness closeness;
+  Way before;
+  int same = 0;
+  for (const Way& way : ways_of(closeness, far, 50'000)) {
+    same = way.is_taken == before.is_taken && way.is_streamed == before.is_streamed ? same + 1 : 1;
+    if (way.is_timed) {
+      EXPECT_GE(same, 33) << "two banks of sixteen cells, and the first one again";
+    }
+    before = way;
+  }
 }
 
 }  // namespace

@@ -45,25 +45,54 @@ TEST(CopyBytes, KnowsWhereATargetLiesJustBehindItsSourceWhateverPagesTheyAreIn) 
 TEST(CopyForReader, CopiesTheSameWhicheverWayItGoes) {
   std::vector<std::byte> source(20'000);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i % 251);
-  for (const bool is_slow : {false, true})
+  for (const bool is_streamed : {false, true})
     for (const bool is_timed : {false, true}) {
       Closeness closeness;
-      closeness.learn(1 << 10, is_slow ? std::chrono::seconds(1) : std::chrono::seconds(0));
       std::vector<std::byte> target(source.size());
-      copy_for_reader(target.data(), source.data(), source.size(), closeness, is_timed);
-      EXPECT_EQ(target, source) << is_slow << is_timed;
+      copy_for_reader(target.data(), source.data(), source.size(), {is_streamed, false, false, is_timed}, closeness);
+      EXPECT_EQ(target, source) << is_streamed << is_timed;
     }
+}
+
+/// Whether cells go past the caches, outside of trials.
+bool streams(Closeness& closeness) {
+  Way way;
+  do way = closeness.next(true);
+  while (way.is_trial);
+  return way.is_streamed;
 }
 
 TEST(CopyForReader, LearnsWhenItIsTimedAndNotElse) {
   std::vector<std::byte> source(16 << 10), target(source.size());
   Closeness closeness;
-  closeness.learn(1 << 10, std::chrono::hours(1));
-  copy_for_reader(target.data(), source.data(), source.size(), closeness, false);
-  EXPECT_TRUE(closeness.is_slow());
-  for (int i = 0; i < 100 && closeness.is_slow(); ++i)  // a busy machine may be slow once
-    copy_for_reader(target.data(), source.data(), source.size(), closeness, true);
-  EXPECT_FALSE(closeness.is_slow()) << "nobody has copies of these lines";
+  for (const bool is_taken : {false, true}) closeness.learn({false, is_taken}, 1 << 10, std::chrono::hours(1));
+  copy_for_reader(target.data(), source.data(), source.size(), {}, closeness);
+  EXPECT_TRUE(streams(closeness));
+  for (int i = 0; i < 100 && streams(closeness); ++i)  // a busy machine may be slow once
+    copy_for_reader(target.data(), source.data(), source.size(), {false, false, false, true}, closeness);
+  EXPECT_FALSE(streams(closeness)) << "nobody has copies of these lines";
+}
+
+TEST(CopyTakingOver, CopiesAnyStretchAndLeavesItsSourceAsItIs) {
+  std::vector<std::byte> source(9000);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i % 251);
+  const std::vector<std::byte> before = source;
+  for (const Bytes from : {0, 1, 63})
+    for (const Bytes bytes : {0, 1, 64, 4095, 4096, 4097, 8200}) {
+      std::vector<std::byte> target(9000, std::byte{255}), expected = target;
+      copy_taking_over(target.data() + 5, source.data() + from, bytes);
+      std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(from), bytes, expected.begin() + 5);
+      ASSERT_EQ(target, expected) << bytes << " bytes from " << from;
+      ASSERT_EQ(source, before);
+    }
+}
+
+TEST(TakeOver, LeavesEveryByteAsItIs) {
+  std::vector<std::byte> memory(300);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i % 251);
+  const std::vector<std::byte> before = memory;
+  take_over(memory.data() + 1, 298);
+  EXPECT_EQ(memory, before);
 }
 
 }  // namespace

@@ -89,11 +89,11 @@ TEST(Interpreter, CombinesSuccessiveOperandsOfTheSameBytesAtATime) {
   EXPECT_EQ(spell.words, (std::vector<std::string>{"cbax", "bai", "c=", "a="}));
 }
 
-/// Runs a program of one long put on a node of so many ranks, twice; then the seat's next look at the clock.
-bool is_due_after_two_puts(int ranks, Bytes bytes) {
-  transports::ThreadWorld world(topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0)),
-                                16 << 10);
+/// Runs a program of one long put twice. How many of these its seat has counted as cells with one reader.
+int counted_of_two_puts(bool has_one_reader, Bytes bytes) {
+  transports::ThreadWorld world(pair(), 16 << 10);
   Program program;
+  program.has_one_reader = has_one_reader;
   program.steps = {Step::put(Buffer::input, 0, bytes, 0)};
   std::vector<std::byte> input(bytes, std::byte{7});
   Seat& seat = world.seat(Rank(0));
@@ -103,14 +103,48 @@ bool is_due_after_two_puts(int ranks, Bytes bytes) {
     const std::byte* const window = seat.board().window(LocalRank(0), seat.call());
     EXPECT_TRUE(std::equal(input.begin(), input.end(), window));
   }
-  seat.closeness().is_due();
-  return seat.closeness().is_due();
+  const auto cells_until_timed = [](Closeness& closeness) {
+    int cells = 1;
+    while (!closeness.next(true).is_timed) ++cells;
+    return cells;
+  };
+  Closeness unused;
+  return cells_until_timed(unused) - cells_until_timed(seat.closeness());
 }
 
 TEST(Interpreter, LooksHowLongCellsTakeThatOneReaderHasHad) {
-  EXPECT_FALSE(is_due_after_two_puts(2, 8 << 10)) << "the second put was timed";
-  EXPECT_TRUE(is_due_after_two_puts(2, 1 << 10)) << "too short to matter";
-  EXPECT_TRUE(is_due_after_two_puts(3, 8 << 10)) << "several readers would each fetch it from memory";
+  EXPECT_EQ(counted_of_two_puts(true, 8 << 10), 2);
+  EXPECT_EQ(counted_of_two_puts(true, 1 << 10), 0) << "too short to matter";
+  EXPECT_EQ(counted_of_two_puts(false, 8 << 10), 0) << "each of several readers would take it from the others";
+}
+
+TEST(Seat, TakesLinesOverFromOthersThatAskForIt) {
+  transports::ThreadWorld world(pair(), 4096);
+  Seat& reader = world.seat(Rank(1));
+  EXPECT_FALSE(reader.takes_over_from(LocalRank(0)));
+  reader.board().is_taken(LocalRank(0)).store(true);
+  reader.board().is_taken(LocalRank(1)).store(true);
+  EXPECT_TRUE(reader.takes_over_from(LocalRank(0)));
+  EXPECT_FALSE(reader.takes_over_from(LocalRank(1))) << "its own";
+}
+
+TEST(Interpreter, ReadsTheSameWhereItTakesLinesOver) {
+  for (const bool is_taken : {false, true}) {
+    transports::ThreadWorld world(pair(), 16 << 10);
+    Seat& reader = world.seat(Rank(1));
+    reader.begin_call();
+    reader.board().is_taken(LocalRank(0)).store(is_taken);
+    std::byte* const window = reader.board().window(LocalRank(0), reader.call());
+    for (int i = 0; i < 8192; ++i) window[i] = static_cast<std::byte>(i % 251);
+    const std::vector<std::byte> written(window, window + 8192);
+    Program program;
+    program.has_one_reader = true;
+    program.steps = {Step::get(LocalRank(0), 0, Buffer::output, 0, 8192)};
+    std::vector<std::byte> output(8192);
+    EXPECT_EQ(Interpreter(program, {nullptr, output.data(), nullptr}, {&reader}).advance(), Status::done);
+    EXPECT_EQ(output, written);
+    EXPECT_TRUE(std::equal(written.begin(), written.end(), window));
+  }
 }
 
 class BrokenCopy final : public SingleCopy {

@@ -261,7 +261,8 @@ TEST_P(UnevenBlocks, ArriveWhateverTheirSendersThinkOfBeingClose) {
       const Call call{operation(), ranks(), number, true};
       const Sides sides(call, me);
       const bool is_close = (number + me) % 3 == 0;  // each has an opinion of its own
-      seat.closeness().learn(8 << 10, std::chrono::nanoseconds(is_close ? 1 : 1'000'000));
+      seat.closeness() = Closeness();
+      seat.closeness().learn({}, 8 << 10, std::chrono::nanoseconds(is_close ? 1 : 1'000'000));
       const UnevenKind kind{operation(), any_size, 500, 2 * call.longest(), number % 4 < 2};
       ASSERT_EQ(run(seat, kind, sides.call_of(), waiter), UnevenOutcome::done) << "call " << number;
       ASSERT_TRUE(sides.is_right()) << "call " << number << ", rank " << me;
