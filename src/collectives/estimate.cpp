@@ -89,8 +89,7 @@ double estimate_choice(const topology::Topology& topology, const plan::Problem& 
 double estimate_choice(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
                        const cost::Parameters& parameters, const Crowding& crowding) {
   if (problem.bytes == 0 && problem.operation != plan::Operation::barrier) return 0;
-  cost::Parameters here = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()))
-                              .with_way(way_of(topology.distances(), problem, choice));
+  cost::Parameters here = parameters.met_by(topology, problem).with_way(way_of(topology.distances(), problem, choice));
   here.latency = std::max(here.latency, crowding.latency);
   return estimate(Scene(topology, problem, choice, here, crowding));
 }

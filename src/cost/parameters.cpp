@@ -14,6 +14,19 @@ Parameters Parameters::with_data_of(double bytes) const {
   return here;
 }
 
+Parameters Parameters::met_by(const topology::Topology& topology, const plan::Problem& problem) const {
+  const double bytes = bytes_of_a_rank(problem, topology.ranks());
+  Parameters here = with_data_of(bytes);
+  if (topology.nodes() > 1 || topology.ranks() != 2 || topology.capabilities().oversubscribed) return here;
+  Parameters pair = *this;
+  pair.put = put_to_one, pair.get = get_alone;
+  pair = pair.with_data_of(bytes);
+  // The cell stays in the caches: of a copy's two sides one is beyond them.
+  here.put = {put_to_one.fixed, std::min(put_to_one.rate, 2 * pair.put.rate)};
+  here.get = {get_alone.fixed, std::min(get_alone.rate, 2 * pair.get.rate)};
+  return here;
+}
+
 Parameters Parameters::with_way(const topology::Way& way) const {
   Parameters here = *this;
   here.latency = std::max<double>(latency, way.latency);

@@ -6,6 +6,7 @@
 
 #include "plan/problem.hpp"
 #include "topology/distances.hpp"
+#include "topology/topology.hpp"
 
 namespace espalier::cost {
 
@@ -36,6 +37,10 @@ struct Parameters {
   /// Writing cells that readers have in their caches, and reading cells that another core has written.
   Line put{0.2, 11400};
   Line get{0.15, 12400};
+  /// The same by two ranks that have a node and two near cores to themselves, so that the reader takes the lines over
+  /// (execute/closeness.hpp; 16 KB 0.5 + 0.6 us). Far ones take 0.4 + 1.9 us, and single copies longer as well.
+  Line put_to_one{0.1, 32000};
+  Line get_alone{0.1, 30000};
   /// Private memory to private memory, in the second-level cache.
   Line copy{0.02, 25000};
   /// Combining two operands in the second-level cache; a neighbour's cell is read no faster than by `get`.
@@ -66,6 +71,8 @@ struct Parameters {
   double connection_rate() const { return std::min(link_rate, flow_rate); }
   /// The same where a rank's buffers have so many bytes together: no rate above that of the level that holds them.
   Parameters with_data_of(double bytes) const;
+  /// As these ranks meet them with their buffers of this problem.
+  Parameters met_by(const topology::Topology& topology, const plan::Problem& problem) const;
 
   /// The same for messages that go this way: no sooner and no faster than it lets them.
   Parameters with_way(const topology::Way& way) const;

@@ -12,7 +12,7 @@ using plan::Step;
 
 Play::Play(const plan::Plan& plan, const Parameters& parameters, Wire& wire)
     : plan_(plan),
-      is_(parameters.with_data_of(bytes_of_a_rank(plan.problem, plan.topology.ranks()))),
+      is_(parameters.met_by(plan.topology, plan.problem)),
       topology_(plan.topology),
       wire_(wire),
       processes_(plan.programs.size()),

@@ -15,7 +15,7 @@ bool is_operand(std::span<const plan::Step> rest);
 
 /// Microseconds that copying or combining keeps the rank `me` of a node busy at `rest.front()`, of what is left of its
 /// program; 0 for steps that only wait, signal or speak to the network, and for operands. `is` counts with the sizes of
-/// the rank's buffers (Parameters::with_data_of).
+/// the rank's buffers (Parameters::met_by).
 double copy_time(std::span<const plan::Step> rest, LocalRank me, const Parameters& is);
 
 }  // namespace espalier::cost

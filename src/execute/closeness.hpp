@@ -13,7 +13,8 @@ namespace espalier::execute {
 /// How a cell goes from its writer to its one reader. Where both find the lines in the end is theirs alone to know: all
 /// ways move the same bytes (docs/adr/0017 has what each takes).
 struct Way {
-  /// The writer goes past the caches, and the reader fetches the lines from memory.
+  /// The writer goes past the caches, and the reader fetches the lines from memory. What is folded into a cell never
+  /// does: there lines are taken over all the same, which costs no more after these.
   bool is_streamed = false;
   /// The reader takes the lines over: it writes one byte of each again, as it is. Taking lines away from a reader that
   /// has copies, one by one, is what the writer would spend its time with otherwise.
@@ -57,7 +58,7 @@ class Closeness {
   Way best(bool may_stream) const noexcept {
     const bool is_taken = left_ > longest_if_left && taken_ * least_gain < left_;
     const bool is_streamed = may_stream && (is_taken ? taken_ : left_) > longest_through_caches;
-    return {is_streamed, is_taken && !is_streamed};
+    return {is_streamed, is_taken};
   }
 
   /// Cells of a trial. Those that are timed have to have been read in this trial: so there are more of them than a

@@ -67,7 +67,7 @@ constexpr int many_ranks = 16384;
 /// Every rank's program is its own affair, so that all processors build some.
 plan::Plan build_condensed(const topology::Topology& topology, const plan::Problem& problem, const plan::Choice& choice,
                            const cost::Parameters& parameters) {
-  const cost::Parameters is = parameters.with_data_of(cost::bytes_of_a_rank(problem, topology.ranks()));
+  const cost::Parameters is = parameters.met_by(topology, problem);
   plan::Plan plan{topology, problem, choice, {}};
   plan.programs.resize(static_cast<std::size_t>(topology.ranks()));
   const int builders = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

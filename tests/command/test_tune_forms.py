@@ -145,7 +145,10 @@ def test_the_dedicated_path_meets_native_with_each_window_that_matters_at_a_size
     even = duelled("gather", 16 << 10, 2.0)
     middle = Problem("gatherv", 16 << 10)  # the largest block is half as long again
     assert forms.find_challengers(a_machine(2), middle, even) == ["tiny", "tiny,window=32K"]
-    for size in (4, 4 << 10, 64 << 10):
+    long = Problem("gatherv", 64 << 10)
+    assert forms.find_challengers(a_machine(2), long, even) == ["tiny", "tiny,window=256K"]
+    assert forms.find_challengers(a_machine(3), long, even) == ["tiny"], "of two ranks only"
+    for size in (4, 4 << 10, 256 << 10):
         assert forms.find_challengers(a_machine(2), Problem("gatherv", size), even) == ["tiny"], "they do the same"
     crowded = a_machine(2, oversubscribed=True)
     assert forms.find_challengers(crowded, middle, even) == ["tiny"], "there they are as long as they help"

@@ -35,6 +35,9 @@ _MANY_LOOKS = 20
 # Up to which block the dedicated path may use windows, other than by itself: where ranks have cores of their own, two
 # copies through memory may take less than one by the system, if the cores share a cache (src/tune/dedicated.hpp).
 _USUAL_WINDOW, _WINDOWS = 8 << 10, (32 << 10,)
+# Of two ranks, whose readers take over the lines of what they have read (src/execute/closeness.hpp), also as much as a
+# window holds (ESPALIER_SHM_WINDOW).
+_WINDOWS_OF_TWO = (*_WINDOWS, 256 << 10)
 # Up to so many ranks the dedicated path takes uneven blocks (src/execute/uneven_blocks.hpp).
 _MOST_UNEVEN_RANKS = 74
 # Up to so many ranks the look brings the root's sizes along (tells_sizes in src/execute/uneven_blocks.hpp).
@@ -61,7 +64,8 @@ def has_one_way(machine: Machine, problem: Problem) -> bool:
 def list_settings(machine: Machine) -> dict[str, int]:
     """The ways in which the dedicated path may do a whole form, by the longest block that they send through windows;
     the usual one first."""
-    others = () if machine.topology.oversubscribed else _WINDOWS
+    windows = _WINDOWS_OF_TWO if machine.shape.ranks == 2 else _WINDOWS
+    others = () if machine.topology.oversubscribed else windows
     return {"tiny": _USUAL_WINDOW, **{f"tiny,window={format_bytes(it)}": it for it in others}}
 
 

@@ -77,22 +77,19 @@ TEST(Choose, OnOneNodeFollowsWhatWasMeasured) {
   const auto within = [&](Operation operation, Bytes bytes) {
     return choose(two, make_problem(static_cast<int>(operation), bytes)).within;
   };
-  for (const Operation rooted : {Operation::broadcast, Operation::scatter, Operation::gather}) {
-    EXPECT_EQ(within(rooted, 2 << 10), Within::cells) << "1.0 us against 1.5";
-    EXPECT_EQ(within(rooted, 8 << 10), Within::single_copy) << "2.0 us against 2.6";
-    EXPECT_EQ(within(rooted, 1 << 20), Within::single_copy) << "59 to 137 us against 101 to 176";
-  }
+  for (const Operation rooted : {Operation::broadcast, Operation::scatter, Operation::gather})
+    for (const Bytes bytes : {Bytes{2} << 10, Bytes{16} << 10})
+      EXPECT_EQ(within(rooted, bytes), Within::cells) << "16K: 1.0 us against 3.0, near cores";
   for (const Operation exchange : {Operation::allgather, Operation::alltoall}) {
-    EXPECT_EQ(within(exchange, 4 << 10), Within::cells) << "1.6 us against 2.3: both cores are in the kernel at once";
-    EXPECT_EQ(within(exchange, 16 << 10), Within::single_copy) << "3.3 us against 4.5";
+    EXPECT_EQ(within(exchange, 4 << 10), Within::cells) << "0.7 us against 3.2: both cores are in the kernel at once";
+    EXPECT_EQ(within(exchange, 16 << 10), Within::cells) << "1.9 us against 4.8";
+    EXPECT_EQ(within(exchange, 1 << 20), Within::single_copy) << "251 us against 314";
   }
-  EXPECT_EQ(within(Operation::reduce, 16 << 10), Within::single_copy) << "1.9 us against 2.2";
-  EXPECT_EQ(within(Operation::reduce, 64 << 10), Within::single_copy) << "4.3 us against 7.0";
-  EXPECT_EQ(within(Operation::allreduce, 2 << 10), Within::cells) << "1.0 us against 2.0";
-  EXPECT_EQ(within(Operation::allreduce, 64 << 10), Within::single_copy) << "7.4 us against 8.9";
-  for (const Bytes bytes : {Bytes{16} << 10, Bytes{64} << 10})
-    EXPECT_EQ(choose(two, make_problem(static_cast<int>(Operation::allreduce), bytes)).between, Between::gather_reduce)
-        << "3.6 us against 4.4, 7.4 against 10.6: waiting once instead of twice";
+  for (const Operation reduction : {Operation::reduce, Operation::allreduce, Operation::reduce_scatter})
+    for (const Bytes bytes : {Bytes{2} << 10, Bytes{16} << 10, Bytes{64} << 10, Bytes{1} << 20})
+      EXPECT_EQ(within(reduction, bytes), Within::cells) << "1M: 84 us against 141, 87 against 165, 178 against 349";
+  EXPECT_EQ(choose(two, make_problem(static_cast<int>(Operation::allreduce), 16 << 10)).between, Between::gather_reduce)
+      << "waiting once instead of twice";
 }
 
 // 4 nodes of 64 ranks, 2K each: 44 us against 64.

@@ -21,7 +21,7 @@ std::size_t steps_of(const Plan& plan) {
 }
 
 Plan condensed(Plan plan) {
-  const Parameters is = Parameters{}.with_data_of(bytes_of_a_rank(plan.problem, plan.topology.ranks()));
+  const Parameters is = Parameters{}.met_by(plan.topology, plan.problem);
   for (std::size_t r = 0; r < plan.programs.size(); ++r)
     plan.programs[r] = condense(plan.programs[r], plan.topology.local_rank(Rank(static_cast<int>(r))), is);
   return plan;
