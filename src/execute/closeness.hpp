@@ -32,14 +32,18 @@ class Closeness {
  public:
   using Time = std::chrono::nanoseconds;
 
-  /// How the next cell goes. In trials, some cells in a row, lines come back as the way in question leaves them; the
-  /// last ones are timed. The first trial comes at once.
+  /// How the next cell goes. In trials, some cells in a row, lines come back as they do not otherwise, and the last
+  /// ones are timed; the first trial comes at once. Of the others one in 64 is, past no caches: lines that were taken
+  /// over come back alike however they were written. So this rank soon finds out that processors have moved.
   Way next(bool may_stream) noexcept {
     const std::uint32_t at = count_++ % between_left, then = at % between_taken;
-    if (then == 0 || then == trial) least_ = Time::max();
-    if (at < trial) return {false, false, true, at >= trial - timed};
-    const bool tries_taken = then >= trial && then < 2 * trial && left_ > longest_if_left;
-    return tries_taken ? Way{false, true, true, then >= 2 * trial - timed} : best(may_stream);
+    const Way usual = best(may_stream);
+    if (at < trial) return look(false, at, trial);
+    if (!usual.is_taken && left_ > longest_if_left && then >= trial && then < 2 * trial)
+      return look(true, then, 2 * trial);
+    if (at < 2 * trial || at % between_looks != between_looks - 1) return usual;
+    least_ = Time::max();
+    return {false, usual.is_taken, true, true};
   }
 
   /// Takes note of how long it took to write this much, this way. The least of a trial counts: others may have had the
@@ -55,6 +59,12 @@ class Closeness {
   bool is_close() const noexcept { return is_close_; }
 
  private:
+  /// A cell of a trial that ends at `end`.
+  Way look(bool is_taken, std::uint32_t at, std::uint32_t end) noexcept {
+    if (at == end - timed) least_ = Time::max();
+    return {false, is_taken, true, at >= end - timed};
+  }
+
   Way best(bool may_stream) const noexcept {
     const bool is_taken = left_ > longest_if_left && taken_ * least_gain < left_;
     const bool is_streamed = may_stream && (is_taken ? taken_ : left_) > longest_through_caches;
@@ -64,9 +74,11 @@ class Closeness {
   /// Cells of a trial. Those that are timed have to have been read in this trial: so there are more of them than a
   /// pipeline has cells, in two banks.
   static constexpr std::uint32_t trial = 40, timed = 4;
-  /// From one trial of lines that are left with their reader to the next, and of lines that it has taken over. The
-  /// former take two to four times as long where they are slow at all: they shall cost a few percent.
+  /// From one trial of lines that are left with their reader to the next, and of lines that it takes over where these
+  /// seemed to gain too little. The former take two to four times as long where they are slow at all: they shall cost
+  /// a few percent.
   static constexpr std::uint32_t between_left = 4096, between_taken = 1024;
+  static constexpr std::uint32_t between_looks = 64;
 
   /// All for a KB. Two ranks, 8 KB: 80 ns between processors that share a cache (a line's round trip 110 to 140 ns),
   /// 200 to 230 ns between others (550 to 690 ns). So fast a window is read as fast, and a call of the system alone
