@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -217,7 +218,9 @@ def test_where_all_ranks_know_all_sizes_the_fastest_for_uneven_blocks_meets_nati
 
 def test_choices_that_are_one_for_equal_blocks_are_told_apart_by_the_longest_of_uneven_ones() -> None:
     arms = forms.find_challengers(a_machine(2), Problem("allgatherv", 4 << 10), duelled("allgather", 4 << 10, 2.0))
-    assert "ring,within=cells,cell=8K,cells=4" in arms, "4K need one cell of 4K or of 8K, 6K need two of 4K"
+    cells = [re.search(r"cell=(\d+)K", arm) for arm in arms]
+    assert all(int(it[1]) >= 6 for it in cells if it), "4K need one cell of 4K or of 8K, 6K need two of 4K"
+    assert any(it for it, arm in zip(cells, arms, strict=True) if arm.startswith("ring"))
 
 
 @pytest.mark.parametrize(("size", "takes_largest"), [(64, True), (2 << 10, True), (4 << 10, False)])
