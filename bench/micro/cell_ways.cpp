@@ -11,9 +11,12 @@
 #include <sched.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -109,15 +112,7 @@ double round_trip_ns(int first, int second) {
   return us * 1000 / times;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 1 && argc != 2 && argc != 4) {
-    std::fprintf(stderr, "usage: bench_cell_ways [BYTES] [CPU CPU]\n");
-    return 2;
-  }
-  const Bytes bytes = argc > 1 ? espalier::parse_bytes(argv[1]) : 16 << 10;
-  const int first = argc > 3 ? std::atoi(argv[2]) : 0, second = argc > 3 ? std::atoi(argv[3]) : 1;
+void compare_ways(Bytes bytes, int first, int second) {
   const std::pair<const char*, execute::Way> ways[] = {
       {"left with the reader", {}}, {"taken over", {false, true}}, {"past the caches", {true}}};
   for (const auto& [name, way] : ways) {
@@ -125,5 +120,21 @@ int main(int argc, char** argv) {
     const Result result = pass(way, bytes, first, second);
     std::printf("%-22s written %7.2f  read %7.2f us   (%.0f and %.0f ns apart)\n", name, result.written, result.read,
                 before, round_trip_ns(first, second));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 1 && argc != 2 && argc != 4) {
+    std::fprintf(stderr, "usage: bench_cell_ways [BYTES] [CPU CPU]\n");
+    return 2;
+  }
+  try {
+    const Bytes bytes = argc > 1 ? espalier::parse_bytes(argv[1]) : 16 << 10;
+    compare_ways(bytes, argc > 3 ? std::atoi(argv[2]) : 0, argc > 3 ? std::atoi(argv[3]) : 1);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_cell_ways: %s\n", error.what());
+    return 2;
   }
 }

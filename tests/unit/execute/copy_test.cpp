@@ -1,6 +1,7 @@
 #include "execute/copy.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <vector>
 
@@ -85,6 +86,21 @@ TEST(CopyTakingOver, CopiesAnyStretchAndLeavesItsSourceAsItIs) {
       ASSERT_EQ(target, expected) << bytes << " bytes from " << from;
       ASSERT_EQ(source, before);
     }
+}
+
+TEST(TakeOver, WritesIntoEveryLine) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr Bytes page = 4096;
+  auto* const pages =
+      static_cast<std::byte*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(pages), MAP_FAILED);
+  ASSERT_EQ(mprotect(pages + page, page, PROT_READ), 0);
+  std::vector<std::byte> target(2 * page);
+  take_over(pages, page);
+  copy_bytes(target.data(), pages, 2 * page);
+  EXPECT_DEATH(take_over(pages + page - 64, 128), "") << "the second line cannot be written";
+  EXPECT_DEATH(copy_taking_over(target.data(), pages, 2 * page), "");
+  munmap(pages, 2 * page);
 }
 
 TEST(TakeOver, LeavesEveryByteAsItIs) {
