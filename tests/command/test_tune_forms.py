@@ -164,8 +164,9 @@ def test_the_dedicated_path_meets_native_with_each_window_that_matters_at_a_size
         ((0.9, 0.95), False, 0.9),
         ((1.1, 0.98), False, 0.98),
         ((0.9, 1.1, 1.2), True, 1.1),
-        ((0.9, 1.1, 1.2, 1.3), False, 1.1),  # no fifth one could change that
-        ((0.9, 1.1, 1.2, 0.8, 1.0), False, 1.0),
+        ((0.9, 1.1, 1.2, 1.3, 1.0), True, 1.1),
+        ((0.9, 1.1, 1.2, 1.3, 1.0, 1.1), False, 1.1),  # none of three more could change that
+        ((0.9, 1.1, 1.2, 0.8, 1.0, 0.9, 0.8, 1.0, 1.0), False, 1.0),
     ],
 )
 def test_duels_that_disagree_are_fought_on_and_the_middle_one_counts(

@@ -36,6 +36,8 @@ def left_between(operation: str, smaller: str, larger: str, ranks: int = 8) -> s
     ("smaller", "larger", "holds"),
     [
         (CELLS, STREAMED, CELLS),  # what helps long calls has not been tried here
+        ("pairwise,within=cells,cell=16K,cells=1", CELLS, "pairwise,within=cells,cell=32K,cells=2"),
+        (CELLS, "pairwise,within=cells,cell=256K,cells=1", "pairwise,within=cells,cell=128K,cells=2"),
         (COPIED, STREAMED, BUILT_IN),
         ("native", CELLS, "native"),
         (CELLS, "native", "native"),
@@ -52,6 +54,18 @@ def test_what_won_on_both_sides_holds_between_and_native_where_it_won_on_one(
     assert left_between("alltoall", smaller, larger) == holds
 
 
+def test_a_message_is_cut_into_no_more_cells_than_the_messages_around() -> None:
+    short, long = (decided("gather", size, f"knomial,radix=2,within=cells,cell={size},cells=1") for size in (64, 1024))
+    asked = [Problem("gather", size) for size in (64, 256, 1024)]
+    (left, *_) = leave_unreached(a_machine(16), asked, {it.problem: it for it in (short, long)})
+    assert (left.problem.bytes, left.selection) == (256, "knomial,radix=2,within=cells,cell=256,cells=1")
+
+
+def test_cells_between_two_that_fill_a_window_fit_it() -> None:
+    around = "pairwise,within=cells,cell=64K,cells=4", "pairwise,within=cells,cell=128K,cells=2"
+    assert left_between("alltoall", *around) == "pairwise,within=cells,cell=128K,cells=2"
+
+
 def test_what_does_not_apply_between_is_left_to_the_built_in_choice() -> None:
     assert left_between("broadcast", "tiny", "tiny") == BUILT_IN
 
@@ -59,7 +73,7 @@ def test_what_does_not_apply_between_is_left_to_the_built_in_choice() -> None:
 @pytest.mark.parametrize(
     ("form", "ranks", "smaller", "larger", "holds"),
     [
-        ("allgatherv", 8, "ring,within=cells,cell=32K,cells=4", "ring,within=cells,cell=64K,cells=4", "same"),
+        ("allgatherv", 8, "ring,within=cells,cell=64K,cells=4", "ring,within=cells,cell=64K,cells=4", "same"),
         ("allgatherv", 8, "ring,within=cells,cell=32K,cells=4", "ring,within=single_copy", "native"),
         ("gatherv", 2, "tiny,window=32K", "tiny", "same"),
         ("gatherv", 2, "native", "tiny", "native"),

@@ -25,9 +25,9 @@ _PACED_BY_THE_LONGEST = frozenset(("allgatherv", "reduce_scatterv"))
 _LEAST_AFTER_A_LOOK = 0.95
 # The same of ours at single sizes, where one way has to serve all of them.
 _LEAST_AT_A_SIZE = 0.97
-# Duels over one size at one distance of the processors, at most: where ranks share cores, a long call may take 0.8 of
-# native's time or 1.2.
-MOST_DUELS = 5
+# Duels over one size at one distance of the processors, at most: where ranks share cores, a call may take 0.8 of
+# native's time or 1.2, and by one size all are lost.
+MOST_DUELS = 9
 # Sizes of one form that may be lost by accident; where more are, they are lost.
 MOST_IN_DOUBT = 3
 # A look takes as long as a call with next to no data; native pays for it where it takes this many times as long.
@@ -131,14 +131,14 @@ def settled_together(machine: Machine, forms: Iterable[Problem]) -> list[list[Pr
 def leave_open(duels: Sequence[Decision]) -> bool:
     """Whether duels of one arm over one size, all at one distance, do not tell yet whether it may be ours: they
     disagree, or the only one was lost, which may be an accident."""
-    lost = sum(_ratio(it) < _LEAST_AT_A_SIZE for it in duels)
+    lost = sum(it.best_ratio < _LEAST_AT_A_SIZE for it in duels)
     won = len(duels) - lost
     return (min(won, lost) > 0 or (won, lost) == (0, 1)) and max(won, lost) <= MOST_DUELS // 2
 
 
 def pick_middle(duels: Sequence[Decision]) -> Decision:
     """Of duels at one distance; of two the less favourable."""
-    return sorted(duels, key=_ratio)[(len(duels) - 1) // 2]
+    return sorted(duels, key=lambda it: it.best_ratio)[(len(duels) - 1) // 2]
 
 
 def settle_settings(
@@ -174,7 +174,7 @@ def _place_of(duel: Decision, places: Iterable[float]) -> float:
 
 
 def _gain_of(settled: Mapping[Problem, Decision]) -> tuple[int, float]:
-    ratios = [_ratio(it) for it in settled.values() if it.selection != NATIVE]
+    ratios = [it.best_ratio for it in settled.values() if it.selection != NATIVE]
     return len(ratios), math.prod(ratios)
 
 
@@ -192,13 +192,13 @@ def settle_any_size(
     counts = range(len(order), max(least, 1) - 1, -1)
     count = next((count for count in counts if _may_be_ours([duels[it] for it in order[:count]], margin)), 0)
     ours = {it: replace(duels[it], selection=setting, chosen_us=duels[it].best_us, note="") for it in order[:count]}
-    why = "one way serves all sizes up to some" if len(order) > 1 else f"{_ratio(duels[order[0]]):.2f}x native"
+    why = "one way serves all sizes up to some" if len(order) > 1 else f"{duels[order[0]].best_ratio:.2f}x native"
     return ours | {it: leave_to_native(duels[it], why) for it in order[count:]}
 
 
 def _may_be_ours(duels: Sequence[Decision], margin: float) -> bool:
     is_measured = all(it.calls and it.best_us > 0 for it in duels)
-    return is_measured and _is_won([_ratio(it) for it in duels], margin, _LEAST_AT_A_SIZE)
+    return is_measured and _is_won([it.best_ratio for it in duels], margin, _LEAST_AT_A_SIZE)
 
 
 def settle_exchanged(duels: Mapping[Problem, Decision], margin: float) -> dict[Problem, Decision]:
@@ -206,13 +206,13 @@ def settle_exchanged(duels: Mapping[Problem, Decision], margin: float) -> dict[P
 
     `duels` are decisions by size. Ours has to win by the margin in geometric mean, and must not be slower anywhere.
     """
-    wins = _is_won([_ratio(it) for it in duels.values() if it.calls and it.best_us > 0], margin)
+    wins = _is_won([it.best_ratio for it in duels.values() if it.calls and it.best_us > 0], margin)
     settled = {}
     for problem, it in duels.items():
         if wins and it.calls:
             settled[problem] = replace(it, selection=it.best, chosen_us=it.best_us, note="")
         else:
-            lost = f"{it.best} is {_ratio(it):.2f}x native here; " if it.best_us > 0 else ""
+            lost = f"{it.best} is {it.best_ratio:.2f}x native here; " if it.best_us > 0 else ""
             note = f"{lost}sizes have to be exchanged first, and that pays not at all of them"
             settled[problem] = replace(it, selection=NATIVE, chosen_us=it.native_us, note=note)
     return settled
@@ -222,10 +222,10 @@ def list_shorts(duels: Mapping[Problem, Decision], margin: float) -> list[Proble
     """The sizes, from the smallest on, at which the dedicated path of short blocks wins: it needs no exchange."""
     shorts = []
     for problem, it in sorted(duels.items(), key=lambda item: item[0].bytes):
-        if it.best != "tiny" or not it.calls or _ratio(it) < 1:
+        if it.best != "tiny" or not it.calls or it.best_ratio < 1:
             break
         shorts.append(problem)
-    return shorts if _is_won([_ratio(duels[problem]) for problem in shorts], margin) else []
+    return shorts if _is_won([duels[problem].best_ratio for problem in shorts], margin) else []
 
 
 def needs_a_look(machine: Machine, duels: Mapping[Problem, Decision], shorts: Collection[Problem]) -> list[Problem]:
@@ -250,7 +250,7 @@ def settle_shorts(
     `looks` are decisions with the dedicated path for challenger: it looks whether blocks are short, and when they are
     not, native does the call. That look is all that these sizes pay.
     """
-    if any(not it.calls or _ratio(it) < _LEAST_AFTER_A_LOOK for it in looks.values()):
+    if any(not it.calls or it.best_ratio < _LEAST_AFTER_A_LOOK for it in looks.values()):
         return None
     settled = {}
     for problem, it in duels.items():
@@ -261,10 +261,6 @@ def settle_shorts(
             note = f"{look.best_us} us with a first look whether blocks are short"
             settled[problem] = replace(look, selection=NATIVE, chosen_us=look.best_us, best=it.best, note=note)
     return settled
-
-
-def _ratio(decision: Decision) -> float:
-    return decision.native_us / decision.best_us if decision.best_us > 0 else 0.0
 
 
 def _is_won(ratios: Sequence[float], margin: float, least: float = 1.0) -> bool:

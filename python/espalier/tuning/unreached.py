@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,11 @@ from espalier.tuning.decisions import BUILT_IN, Decision, unmeasured
 from espalier.tuning.forms import has_one_way, takes_any_size
 from espalier.tuning.problems import FORMS, Problem, list_forms, way_of
 from espalier.tuning.racing import NATIVE
+from espalier.units import format_bytes, parse_bytes
+
+# What a message is cut into; the rounding of a number between two, as a power of two. Cells get longer and fewer, so
+# that as much of a window holds them.
+_PIECES = {"cell": math.ceil, "cells": math.floor, "segment": math.ceil}
 
 
 def leave_unreached(
@@ -41,8 +47,8 @@ def _list_forms(machine: Machine, problems: Sequence[Problem], known: Iterable[P
 
 
 def _what_holds(machine: Machine, problem: Problem, decisions: Mapping[Problem, Decision]) -> str | None:
-    """Native where it won beside; what won at the next smaller size where the next larger one is done in that way, too;
-    else the built-in choice.
+    """Native where it won beside; what won at the next smaller size where the next larger one is done in that way, too,
+    with pieces that have grown as far as the size has; else the built-in choice.
 
     Native beside: the model has just been wrong about that operation here (16 ranks on two cores, reduce_scatter of
     1 MB: 0.6 of native by the built-in choice, after native had won at 256 KB).
@@ -57,12 +63,34 @@ def _what_holds(machine: Machine, problem: Problem, decisions: Mapping[Problem, 
     if not beside:
         return None
     ways = [way_of(it.selection) for it in beside]
-    smaller = beside[0].selection
     if [NATIVE] in ways:
         return NATIVE
-    if len(beside) == 2 and ways[0] == ways[1] and _applies(machine, problem, smaller):
-        return smaller
+    if len(beside) == 2 and ways[0] == ways[1]:
+        selection = _between(*beside, problem.bytes)
+        if _applies(machine, problem, selection):
+            return selection
     return NATIVE if problem.is_uneven else BUILT_IN
+
+
+def _between(smaller: Decision, larger: Decision, size: int) -> str:
+    """What won at the smaller size, with pieces in between the two as the size is, on logarithmic scales: a message is
+    cut into no more of them than at one of its neighbours. The smaller size's own cells would be too short (16 ranks on
+    two cores: a gather of 256 B by cells of 64 B, right for one of 64 B, takes 224 us, natively 173, in one piece 93).
+    """
+    low, high = smaller.problem.bytes, larger.problem.bytes
+    weight = math.log(size / low) / math.log(high / low)
+    knobs, above = _knobs_in(smaller.selection), _knobs_in(larger.selection)
+    for knob, rounded in _PIECES.items():
+        pieces = [parse_bytes(its.get(knob, "0")) for its in (knobs, above)]
+        if 0 not in pieces:
+            power = (1 - weight) * math.log2(pieces[0]) + weight * math.log2(pieces[1])
+            knobs[knob] = format_bytes(1 << rounded(round(power, 6)))
+    name = smaller.selection.partition(",")[0]
+    return ",".join([name, *(f"{knob}={value}" for knob, value in knobs.items())])
+
+
+def _knobs_in(selection: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in selection.split(",")[1:])
 
 
 def _applies(machine: Machine, problem: Problem, selection: str) -> bool:
