@@ -15,15 +15,18 @@ Parameters Parameters::with_data_of(double bytes) const {
 }
 
 Parameters Parameters::met_by(const topology::Topology& topology, const plan::Problem& problem) const {
-  const double bytes = bytes_of_a_rank(problem, topology.ranks());
+  return met_by(bytes_of_a_rank(problem, topology.ranks()), are_two_alone(topology));
+}
+
+Parameters Parameters::met_by(double bytes, bool are_two_alone) const {
   Parameters here = with_data_of(bytes);
-  if (topology.nodes() > 1 || topology.ranks() != 2 || topology.capabilities().oversubscribed) return here;
+  if (!are_two_alone) return here;
   Parameters pair = *this;
-  pair.put = put_to_one, pair.get = get_alone;
+  pair.put = put_of_two, pair.get = get_of_two;
   pair = pair.with_data_of(bytes);
   // The cell stays in the caches: of a copy's two sides one is beyond them.
-  here.put = {put_to_one.fixed, std::min(put_to_one.rate, 2 * pair.put.rate)};
-  here.get = {get_alone.fixed, std::min(get_alone.rate, 2 * pair.get.rate)};
+  here.put = {put_of_two.fixed, std::min(put_of_two.rate, 2 * pair.put.rate)};
+  here.get = {get_of_two.fixed, std::min(get_of_two.rate, 2 * pair.get.rate)};
   return here;
 }
 
@@ -32,6 +35,10 @@ Parameters Parameters::with_way(const topology::Way& way) const {
   here.latency = std::max<double>(latency, way.latency);
   if (way.per_byte > 0) here.link_rate = std::min(link_rate, 1.0 / way.per_byte);
   return here;
+}
+
+bool are_two_alone(const topology::Topology& topology) {
+  return topology.nodes() == 1 && topology.ranks() == 2 && !topology.capabilities().oversubscribed;
 }
 
 double bytes_of_a_rank(const plan::Problem& problem, int ranks) {

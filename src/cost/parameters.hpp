@@ -39,8 +39,8 @@ struct Parameters {
   Line get{0.15, 12400};
   /// The same by two ranks that have a node and two near cores to themselves, so that the reader takes the lines over
   /// (execute/closeness.hpp; 16 KB 0.5 + 0.6 us). Far ones take 0.4 + 1.9 us, and single copies longer as well.
-  Line put_to_one{0.1, 32000};
-  Line get_alone{0.1, 30000};
+  Line put_of_two{0.1, 32000};
+  Line get_of_two{0.1, 30000};
   /// Private memory to private memory, in the second-level cache.
   Line copy{0.02, 25000};
   /// Combining two operands in the second-level cache; a neighbour's cell is read no faster than by `get`.
@@ -71,12 +71,16 @@ struct Parameters {
   double connection_rate() const { return std::min(link_rate, flow_rate); }
   /// The same where a rank's buffers have so many bytes together: no rate above that of the level that holds them.
   Parameters with_data_of(double bytes) const;
-  /// As these ranks meet them with their buffers of this problem.
+  /// As ranks meet them whose buffers have so many bytes together. `are_two_alone`: are_two_alone(topology).
+  Parameters met_by(double bytes, bool are_two_alone) const;
   Parameters met_by(const topology::Topology& topology, const plan::Problem& problem) const;
 
   /// The same for messages that go this way: no sooner and no faster than it lets them.
   Parameters with_way(const topology::Way& way) const;
 };
+
+/// Whether these are two ranks that have a node, and a core each, to themselves.
+bool are_two_alone(const topology::Topology& topology);
 
 /// Both buffers of the rank that has most, when all blocks are of `problem.bytes`.
 double bytes_of_a_rank(const plan::Problem& problem, int ranks);

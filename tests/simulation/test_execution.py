@@ -63,7 +63,15 @@ def test_every_collective_delivers_the_right_data(node_of: list[int]) -> None:
 def test_a_plan_executed_takes_as_long_as_the_same_plan_played_through(
     operation: str, size: int, ppn: int, choice: str
 ) -> None:
-    node_of = _nodes(8, ppn)
+    _check_times(operation, size, _nodes(8, ppn), choice)
+
+
+@pytest.mark.parametrize("within", ["cells,cell=16K", "single_copy"])
+def test_so_does_one_of_two_ranks_that_have_a_node_to_themselves(within: str) -> None:
+    _check_times("broadcast", 64 << 10, [0, 0], f"knomial,within={within}")
+
+
+def _check_times(operation: str, size: int, node_of: list[int], choice: str) -> None:
     played = simulate(Request(_STAR, operation, size, node_of, choice, parameters={"gap": 0}))
     executed = execute(Job(_STAR, node_of, {operation: choice}), OURS, [Case(operation, size)], timeout=60)[0]
     assert executed.choice.split(" (")[0] == played.choice

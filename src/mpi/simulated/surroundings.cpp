@@ -71,10 +71,11 @@ class SimulatedNetwork final : public MpiNetwork {
 /// Charges what cost::Play charges, so that a plan executed and a plan played through are the same experiment.
 class SimulatedMeter final : public execute::Meter {
  public:
-  SimulatedMeter(LocalRank me, int ranks) : me_(me), ranks_(ranks) {}
+  SimulatedMeter(const topology::Topology& topology, Rank me)
+      : me_(topology.local_rank(me)), ranks_(topology.ranks()), are_two_alone_(cost::are_two_alone(topology)) {}
 
   void begin(const plan::Problem& problem) override {
-    is_ = cost::Parameters{}.with_data_of(cost::bytes_of_a_rank(problem, ranks_));
+    is_ = cost::Parameters{}.met_by(cost::bytes_of_a_rank(problem, ranks_), are_two_alone_);
   }
 
   void spend(std::span<const plan::Step> rest) noexcept override {
@@ -100,6 +101,7 @@ class SimulatedMeter final : public execute::Meter {
  private:
   LocalRank me_;
   int ranks_;
+  bool are_two_alone_;
   cost::Parameters is_;
 };
 
@@ -143,7 +145,7 @@ std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm) {
 }
 
 std::unique_ptr<execute::Meter> make_meter(const topology::Topology& topology, Rank me) {
-  return std::make_unique<SimulatedMeter>(topology.local_rank(me), topology.ranks());
+  return std::make_unique<SimulatedMeter>(topology, me);
 }
 
 }  // namespace espalier::mpi
