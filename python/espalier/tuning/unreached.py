@@ -66,17 +66,19 @@ def _what_holds(machine: Machine, problem: Problem, decisions: Mapping[Problem, 
     if [NATIVE] in ways:
         return NATIVE
     if len(beside) == 2 and ways[0] == ways[1]:
-        selection = _between(*beside, problem.bytes)
+        selection = _between(beside, problem.bytes)
         if _applies(machine, problem, selection):
             return selection
     return NATIVE if problem.is_uneven else BUILT_IN
 
 
-def _between(smaller: Decision, larger: Decision, size: int) -> str:
-    """What won at the smaller size, with pieces in between the two as the size is, on logarithmic scales: a message is
-    cut into no more of them than at one of its neighbours. The smaller size's own cells would be too short (16 ranks on
-    two cores: a gather of 256 B by cells of 64 B, right for one of 64 B, takes 224 us, natively 173, in one piece 93).
+def _between(beside: Sequence[Decision], size: int) -> str:
+    """What won at the next smaller size, the first of two, with pieces in between the two as the size is, on
+    logarithmic scales: a message is cut into no more of them than at one of its neighbours. The smaller size's own
+    cells would be too short (16 ranks on two cores: a gather of 256 B by cells of 64 B, right for one of 64 B, takes
+    224 us, natively 173, by cells of 256 B 93).
     """
+    smaller, larger = beside
     low, high = smaller.problem.bytes, larger.problem.bytes
     weight = math.log(size / low) / math.log(high / low)
     knobs, above = _knobs_in(smaller.selection), _knobs_in(larger.selection)
