@@ -134,6 +134,10 @@ def test_sessions_need_no_init_and_no_world(name: str, get_mpi: GetMpi) -> None:
 
 def test_mpi_may_end_and_start_again_with_another_session(get_mpi: GetMpi) -> None:
     mpi = get_mpi("mpich-5")  # the others cannot do it themselves
-    outcome = mpi.run([mpi.program("session"), "again"], 3, timeout=60)
+    # Nor can MPICH 5.0.2 each time: up to one run in ten hangs in MPI_Comm_create_from_group, without Espalier, too.
+    for _ in range(4):
+        outcome = mpi.run([mpi.program("session"), "again"], 3, timeout=60)
+        if "MPI hangs" not in outcome.out:
+            break
     assert outcome.code == 0, str(outcome)
     assert outcome.out.strip() == "session: ok"
