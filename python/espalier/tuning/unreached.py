@@ -75,8 +75,8 @@ def _what_holds(machine: Machine, problem: Problem, decisions: Mapping[Problem, 
 def _between(beside: Sequence[Decision], size: int) -> str:
     """What won at the next smaller size, the first of two, with pieces in between the two as the size is, on
     logarithmic scales: a message is cut into no more of them than at one of its neighbours. The smaller size's own
-    cells would be too short (16 ranks on two cores: a gather of 256 B by cells of 64 B, right for one of 64 B, takes
-    224 us, natively 173, by cells of 256 B 93).
+    cells would be too short (16 ranks on two cores, MPICH: a gather of 256 B by cells of 64 B, which had won at
+    64 B, took 224 us, natively 173).
     """
     smaller, larger = beside
     low, high = smaller.problem.bytes, larger.problem.bytes
