@@ -161,12 +161,11 @@ int run_job(const Job& job) {
   const execute::BoardShape shape{job.ranks, Bytes{4} << 20};
   const auto offset = arena->allocate(execute::Board::bytes(shape), job.ranks);
   const auto barrier_offset = arena->allocate(execute::Board::bytes({job.ranks, 4096}), job.ranks);
-  const auto populate = [&](int rank) {
-    for (const auto& part : execute::Board::parts_of(shape, LocalRank(rank)))
-      arena->populate(*offset + part.offset, part.bytes);
-    for (const auto& part : execute::Board::parts_of({job.ranks, 4096}, LocalRank(rank)))
-      arena->populate(*barrier_offset + part.offset, part.bytes);
-  };
+  // Before the ranks part: where their memory lies makes no difference on one NUMA node.
+  arena->populate(*offset, execute::Board::bytes(shape));
+  arena->populate(*barrier_offset, execute::Board::bytes({job.ranks, 4096}));
+  const auto board = execute::Board::furnished(arena->at(*offset), shape);
+  const auto barrier_board = execute::Board::furnished(arena->at(*barrier_offset), {job.ranks, 4096});
   auto* shared =
       static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   const pid_t self = getpid();
@@ -177,16 +176,14 @@ int run_job(const Job& job) {
     shared->pid[r] = getpid();
     while (shared->pid[0] == 0) sched_yield();
     pin(r % RankRun::cores());
-    populate(r);
-    RankRun(job, *shared, {arena->at(*offset), shape}, {arena->at(*barrier_offset), {job.ranks, 4096}}, r).run();
+    RankRun(job, *shared, board, barrier_board, r).run();
     _exit(0);
   }
   for (int r = 1; r < job.ranks; ++r)
     while (*const_cast<volatile pid_t*>(&shared->pid[r]) == 0) sched_yield();
   shared->pid[0] = self;
   pin(0);
-  populate(0);
-  RankRun(job, *shared, {arena->at(*offset), shape}, {arena->at(*barrier_offset), {job.ranks, 4096}}, 0).run();
+  RankRun(job, *shared, board, barrier_board, 0).run();
   while (wait(nullptr) > 0) continue;
   report(job, *shared);
   return 0;

@@ -122,9 +122,17 @@ constexpr Setting table[] = {
     {{"ESPALIER_SHM_LIMIT", "1G", "Most shared memory one node's ranks may hold for all communicators together.",
       local},
      [](Settings& s, std::string_view v) { s.shm_limit = parse_bytes(v); }},
-    {{"ESPALIER_SHM_WINDOW", "256K", "Shared memory of one rank for one communicator and bank (there are two banks).",
+    {{"ESPALIER_SHM_WINDOW", "256K",
+      "Longest window of shared memory that a rank lends to a communicator; it has two to four, however many "
+      "communicators there are.",
       collective},
      [](Settings& s, std::string_view v) { s.window = parse_window(v); }},
+    {{"ESPALIER_SETUP_CALLS", "10",
+      "Collectives of a new communicator, other than MPI_COMM_WORLD, that are left to native before it is set up, "
+      "which "
+      "costs about as much as they take; 0 sets up at the first.",
+      collective},
+     [](Settings& s, std::string_view v) { s.setup_calls = parse_int(v, 0, 1000000); }},
     {{"ESPALIER_SINGLE_COPY", "auto",
       "Copies directly between processes' memories: cma through the kernel; xpmem maps them, where that is installed; "
       "auto does what the system allows, and maps only what is used again and again; off.",

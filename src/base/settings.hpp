@@ -31,6 +31,7 @@ struct Settings {
   bool verify = false;
   Bytes shm_limit = Bytes{1} << 30;
   Bytes window = Bytes{256} << 10;
+  int setup_calls = 10;
   std::string virtual_nodes;
   /// ESPALIER_CHOICE_<OPERATION>, in the order of plan::Operation.
   std::array<std::string, 11> choices;

@@ -20,7 +20,8 @@ constexpr std::size_t most_operands = 15;
 Interpreter::Interpreter(const plan::Program& program, const Buffers& buffers, const Environment& environment) noexcept
     : program_(program), environment_(environment), next_(program.steps.data()) {
   Seat* seat = environment.seat;
-  std::byte* window = seat != nullptr && seat->board() ? seat->board().window(seat->me(), seat->call()) : nullptr;
+  const bool has_windows = seat != nullptr && seat->board().origin() != nullptr;
+  std::byte* const window = has_windows ? seat->board().window(seat->me(), seat->call()) : nullptr;
   bases_[static_cast<int>(Buffer::input)] = buffers.input;
   bases_[static_cast<int>(Buffer::output)] = buffers.output;
   bases_[static_cast<int>(Buffer::scratch)] = buffers.scratch;
@@ -160,11 +161,15 @@ Bell* Interpreter::bell() const noexcept {
 
 bool run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment,
                  Waiter& waiter) noexcept {
+  const bool has_window = program.window_bytes > 0;
+  for (std::uint32_t attempt = 0; has_window && !environment.seat->open_window(); ++attempt)
+    waiter.pause(attempt, nullptr);
   Interpreter interpreter(program, buffers, environment);
   std::uint32_t attempt = 0;
   std::size_t stood_at = 0;
   for (;;) {
     const Status status = interpreter.advance();
+    if (status == Status::done && has_window) environment.seat->close_window();
     if (status != Status::waiting) return status == Status::done;
     if (interpreter.position() != stood_at) attempt = 0;
     stood_at = interpreter.position();

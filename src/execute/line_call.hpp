@@ -56,6 +56,7 @@ class LineCall {
   LineCall(Seat& seat, Waiter& waiter) noexcept : seat_(seat), waiter_(waiter) { seat.begin_call(); }
   ~LineCall() {
     if (!is_finished_) finish();
+    seat_.close_window();
   }
   LineCall(const LineCall&) = delete;
   LineCall& operator=(const LineCall&) = delete;
@@ -113,6 +114,7 @@ class LineCall {
   std::byte* open_window() noexcept {
     wait_until([&] { return seat_.all_reached(plan::Flag::done, 1, plan::window_banks); },
                [&] { return seat_.missed_bell(); });
+    wait_until([&] { return seat_.open_window(); }, [] { return nullptr; });
     return window_of(me());
   }
   std::byte* window_of(LocalRank owner) const noexcept { return seat_.board().window(owner, seat_.call()); }

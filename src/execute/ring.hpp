@@ -12,11 +12,15 @@ inline constexpr std::uint32_t tiny_lines = 74;
 
 /// A ring is made of blocks; a message lies within one. Whoever enters a block waits until all readers have left the
 /// last call that used it. With two blocks a root can be one block ahead of its slowest reader, 148 broadcasts of up to
-/// 56 bytes: where ranks share cores, that many calls share one context switch. More blocks would leave the first-level
-/// cache.
+/// 56 bytes in a long ring: where ranks share cores, that many calls share one context switch. More blocks would leave
+/// the first-level cache.
 inline constexpr std::uint32_t ring_blocks = 2;
-inline constexpr std::uint32_t ring_block_lines = 2 * tiny_lines;
-inline constexpr std::uint32_t ring_lines = ring_blocks * ring_block_lines;
+
+/// What a communicator begins with, beside its flags, and what it gets once it uses it (docs/adr/0023).
+inline constexpr std::uint32_t short_ring_block = 12;
+inline constexpr std::uint32_t long_ring_block = 2 * tiny_lines;
+
+constexpr std::uint32_t ring_lines(std::uint32_t block) { return ring_blocks * block; }
 
 /// Where a message lies in its writer's ring.
 struct RingPlace {
@@ -34,12 +38,14 @@ struct RingPlace {
 /// that would be the next message, whose lines its writer has just made its own.
 class RingCursor {
  public:
-  /// Where the next message of `lines` <= tiny_lines lines goes.
-  RingPlace place(std::uint32_t lines) noexcept {
-    const std::uint32_t left = ring_block_lines - next_ % ring_block_lines;
-    if (lines > left) next_ += left;
-    if (next_ == ring_lines) next_ = 0;
-    const RingPlace place{ring_lines - next_ - lines, next_ / ring_block_lines, next_ % ring_block_lines == 0};
+  /// Where the next message goes, of `lines` <= `block` lines, in a ring of two blocks of `block` lines.
+  RingPlace place(std::uint32_t lines, std::uint32_t block) noexcept {
+    std::uint32_t index = next_ >= block ? 1 : 0;
+    if (next_ + lines > (index + 1) * block) {
+      next_ = index == 0 ? block : 0;
+      index = 1 - index;
+    }
+    const RingPlace place{ring_lines(block) - next_ - lines, index, next_ == index * block};
     next_ += lines;
     return place;
   }
@@ -47,5 +53,6 @@ class RingCursor {
  private:
   std::uint32_t next_ = 0;
 };
+static_assert(ring_blocks == 2, "RingCursor::place");
 
 }  // namespace espalier::execute

@@ -2,11 +2,14 @@
 // One rank's place at its node's board: its number, its neighbours' progress as last seen, and the call it is in.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "execute/board.hpp"
 #include "execute/closeness.hpp"
+#include "execute/windows.hpp"
 
 namespace espalier::execute {
 
@@ -29,11 +32,13 @@ inline void prefetch_for_writing(const void* line) noexcept {
 class Seat {
  public:
   Seat() = default;
-  /// `rings`: some rank of the communicator may sleep while it waits. Equal on all ranks.
-  Seat(Board board, LocalRank me, bool rings = false)
+  /// `rings`: some rank of the communicator may sleep while it waits. Equal on all ranks. `windows` lends this rank its
+  /// windows, and outlives the seat; null on boards that have their own.
+  Seat(Board board, LocalRank me, bool rings = false, WindowPool* windows = nullptr)
       : board_(board),
         me_(me),
         rings_(rings),
+        windows_(windows),
         seen_(static_cast<std::size_t>(board.shape().ranks) * plan::flag_count, 0),
         cursors_(static_cast<std::size_t>(board.shape().ranks)) {}
 
@@ -45,18 +50,59 @@ class Seat {
   /// How the next cell goes to its one reader; who learns it from whatever flag says that the cell is written.
   Way next_way() noexcept {
     const Way way = closeness_.next(ranks() == 2);  // with others about, memory is what all wait for
-    std::atomic<bool>& told = board_.is_taken(me_);
+    std::atomic<bool>& told = board_.notice(me_).is_taken;
     if (told.load(std::memory_order_relaxed) != way.is_taken) told.store(way.is_taken, std::memory_order_relaxed);
     return way;
   }
   /// Whether this rank, if it alone reads them, is to take over the lines that it reads in `owner`'s window.
   bool takes_over_from(LocalRank owner) const noexcept {
-    return owner != me_ && board_.is_taken(owner).load(std::memory_order_relaxed);
+    return owner != me_ && board_.notice(owner).is_taken.load(std::memory_order_relaxed);
   }
 
   /// Begins the next call; calls are numbered from 1, in the same order on every rank.
   std::uint64_t begin_call() { return ++call_; }
   std::uint64_t call() const { return call_; }
+
+  /// Gets this rank's window of the current call, to write in; false: none can be had yet, ask again. Before the first
+  /// flag of the call that neighbours look in the window after. Again in the same call it does nothing.
+  bool open_window() noexcept {
+    if (windows_ == nullptr) return true;
+    Bank& bank = bank_of(call_);
+    if (bank.is_open) return true;
+    Window* const window = windows_->borrow(&bank, bank.window);
+    if (window == nullptr) return false;
+    bank = {window, true};
+    std::atomic<Bytes>& told = board_.notice(me_).place[call_ % plan::window_banks];
+    // Where it moves, nobody looks at the notice any more: the window went to another when this one was left.
+    if (told.load(std::memory_order_relaxed) != window->place()) told.store(window->place(), std::memory_order_relaxed);
+    return true;
+  }
+  /// Ends the use of a window that this call has opened, if it has. After the last flag of the call.
+  void close_window() noexcept {
+    if (windows_ == nullptr) return;
+    Bank& bank = bank_of(call_);
+    if (std::exchange(bank.is_open, false)) windows_->give_back(*bank.window, {board_, me_, call_});
+  }
+  /// Before the seat goes: gives up what it keeps. False while a neighbour may read there still, ask again; with
+  /// `for_good` nobody gets that any more.
+  bool leave_windows(bool for_good = false) noexcept {
+    for (Bank& bank : banks_) {
+      if (bank.window == nullptr) continue;
+      if (for_good || bank.is_open)
+        windows_->abandon(*bank.window, &bank);
+      else if (!windows_->release(*bank.window, &bank))
+        return false;
+      bank = {};
+    }
+    return true;
+  }
+
+  /// The board has got long rings. Between two calls, the same on all ranks of the node.
+  void use_long_rings(std::byte* memory) noexcept {
+    board_.use_long_rings(memory);
+    std::fill(cursors_.begin(), cursors_.end(), RingCursor());
+    std::fill(std::begin(block_calls_), std::end(block_calls_), 0);
+  }
 
   void post(plan::Flag flag, std::uint64_t tick) noexcept {
     board_.flag(me_, flag).store(stamp(call_, tick), std::memory_order_release);
@@ -98,7 +144,7 @@ class Seat {
 
   /// Where `owner`'s short message of this call lies. Called once per message by its writer and by all its readers.
   RingPlace next_place(LocalRank owner, std::uint32_t lines) noexcept {
-    return cursors_[static_cast<std::size_t>(owner.value)].place(lines);
+    return cursors_[static_cast<std::size_t>(owner.value)].place(lines, board_.ring_block());
   }
   Line* message_at(LocalRank owner, const RingPlace& place) const noexcept { return board_.ring(owner) + place.begin; }
 
@@ -108,7 +154,7 @@ class Seat {
   void prefetch_next(std::uint32_t lines) noexcept { prefetch_next(lines, 0, lines); }
   /// Only `count` of its lines, from `first` on.
   void prefetch_next(std::uint32_t lines, std::uint32_t first, std::uint32_t count) noexcept {
-    const RingPlace place = RingCursor(cursors_[static_cast<std::size_t>(me_.value)]).place(lines);
+    const RingPlace place = RingCursor(cursors_[static_cast<std::size_t>(me_.value)]).place(lines, board_.ring_block());
     const Line* const part = message_at(me_, place) + first;
     for (std::uint32_t i = 0; i < count; ++i) prefetch_for_writing(part + i);
     // Where it enters a block of the ring, the next call will ask this; likely it is known by then.
@@ -124,6 +170,13 @@ class Seat {
   }
 
  private:
+  /// This rank's part in one bank of windows.
+  struct Bank {
+    Window* window = nullptr;  ///< what it borrowed last
+    bool is_open = false;      ///< by the current call
+  };
+  Bank& bank_of(std::uint64_t call) noexcept { return banks_[call % plan::window_banks]; }
+
   bool is_block_free(const RingPlace& place) noexcept {
     return !place.opens_block || all_reached(plan::Flag::done, 1, call_ - block_calls_[place.block]);
   }
@@ -135,6 +188,8 @@ class Seat {
   Board board_;
   LocalRank me_{};
   bool rings_ = false;
+  WindowPool* windows_ = nullptr;
+  std::array<Bank, plan::window_banks> banks_{};
   LocalRank missed_{};  ///< whose flag was looked at last
   std::uint64_t call_ = 0;
   std::vector<std::uint64_t> seen_;

@@ -167,6 +167,16 @@ void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) n
 
 }  // namespace
 
+std::uint32_t longest_message(const plan::Problem& problem, int ranks) {
+  if (!problem.counts.empty()) return longest_message_of_counts(problem);
+  switch (problem.operation) {
+    case plan::Operation::scatter:
+    case plan::Operation::alltoall:
+    case plan::Operation::reduce_scatter: return count_lines(problem.bytes) * static_cast<std::uint32_t>(ranks);
+    default: return count_lines(problem.bytes);
+  }
+}
+
 void run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
               const Reducer* reducer, Waiter& waiter) noexcept {
   if (!problem.counts.empty()) return run_tiny_counts(seat, problem, input, output, reducer, waiter);

@@ -15,6 +15,9 @@ namespace espalier::execute {
 inline constexpr Bytes tiny_bytes = plan::tiny_bytes;
 static_assert(tiny_bytes == tiny_lines * Line::payload_bytes, "the longest message fills its lines");
 
+/// Lines of the longest message that a rank writes in such a call.
+std::uint32_t longest_message(const plan::Problem& problem, int ranks);
+
 /// One call of a problem with plan::is_tiny, made by all ranks of the seat's communicator, which all sit on this node.
 /// Begins the call itself. Buffers as plan::input_bytes and output_bytes say; they may overlap as under MPI_IN_PLACE
 /// (alltoall and reduce_scatter, too). `reducer` is needed by reductions only. Results of reductions fold from the

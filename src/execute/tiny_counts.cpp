@@ -1,5 +1,6 @@
 #include "execute/tiny_counts.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <span>
 
@@ -76,6 +77,12 @@ void reduce_scatter(LineCall& call, Counts counts, const std::byte* input, std::
 }
 
 }  // namespace
+
+std::uint32_t longest_message_of_counts(const plan::Problem& problem) {
+  if (problem.operation != plan::Operation::allgather)
+    return lines_of(problem.counts, static_cast<int>(problem.counts.size()));
+  return count_lines(*std::max_element(problem.counts.begin(), problem.counts.end()));
+}
 
 void run_tiny_counts(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
                      const Reducer* reducer, Waiter& waiter) noexcept {

@@ -76,7 +76,7 @@ Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffer
   agreement.oversubscribed = is_oversubscribed(facts);
   for (const Facts& rank : facts) {
     agreement.places.push_back(rank.place);
-    agreement.turn = std::max(agreement.turn, static_cast<int>(rank.communicators & 0xffff));
+    agreement.window = agreement.window == 0 ? rank.window : std::min(agreement.window, rank.window);
   }
   const auto says_nothing = [](const machine::RankFacts& place) { return place == machine::RankFacts{}; };
   if (std::all_of(agreement.places.begin(), agreement.places.end(), says_nothing)) agreement.places.clear();
@@ -98,9 +98,15 @@ std::string to_string(const SingleCopyMeans& means) {
          (means.cma ? "CMA" : "");
 }
 
-Bytes derive_window(Bytes wanted, int largest_node, Bytes board_limit) {
+int derive_turn(std::span<const std::int32_t> communicators) {
+  int turn = 0;
+  for (const std::int32_t count : communicators) turn = std::max(turn, count & 0xffff);
+  return turn;
+}
+
+Bytes derive_window(Bytes wanted, int processes, Bytes limit) {
   constexpr Bytes page = 4096;
-  const Bytes share = board_limit / (static_cast<Bytes>(largest_node) * plan::window_banks);
+  const Bytes share = limit / (static_cast<Bytes>(std::max(processes, 1)) * plan::window_banks);
   return std::max(page, std::min(wanted, share / page * page));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What follows from all ranks' facts. Pure: every rank of a communicator derives the same from the same records.
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,8 +24,8 @@ struct Agreement {
   bool has_different_tables = false;
   /// Where each rank sits on its node, for Topology::from_nodes; empty when nobody knows.
   std::vector<machine::RankFacts> places;
-  /// topology::Capabilities::turn: grows with every communicator that the process with most of them has set up.
-  int turn = 0;
+  /// The longest window that all of them have.
+  Bytes window = 0;
 };
 
 /// `facts[r]` is what rank r told. `assume_host_buffers` is the setting; it is a collective one, so where the ranks
@@ -49,8 +50,12 @@ SingleCopyMeans derive_means(CopyMeans wanted, const SingleCopyMeans& works_ever
 /// "by CMA", "by XPMEM and CMA", "off": for reports.
 std::string to_string(const SingleCopyMeans& means);
 
-/// Size of one bank of one rank's window: as set, but small enough that a node with many ranks does not spend more than
-/// `board_limit` on one communicator; never less than one page. `largest_node` ranks share a node.
-Bytes derive_window(Bytes wanted, int largest_node, Bytes board_limit);
+/// topology::Capabilities::turn, out of how many communicators each process has set up: grows with every one that the
+/// process with most of them sets up.
+int derive_turn(std::span<const std::int32_t> communicators);
+
+/// How long a process's windows are: as set, but small enough that those of all `processes` of a node, two for each,
+/// hold no more than `limit`; never less than one page.
+Bytes derive_window(Bytes wanted, int processes, Bytes limit);
 
 }  // namespace espalier::mpi

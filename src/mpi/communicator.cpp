@@ -1,6 +1,9 @@
 #include "mpi/communicator.hpp"
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "mpi/library.hpp"
 #include "mpi/setup.hpp"
@@ -14,14 +17,75 @@ int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
   return MPI_SUCCESS;
 }
 
-int on_free(MPI_Comm, int, void* communicator, void*) {
-  Communicator::forget_last_used();
-  delete static_cast<Communicator*>(communicator);
+/// What is known of a communicator.
+struct Known {
+  bool is_valid = false;    ///< MPI could answer at all
+  bool is_leaving = false;  ///< it is being freed: no state is made for it any more
+  Communicator* communicator = nullptr;
+};
+
+/// Communicators that are being freed, whose attribute may be gone already. Hardly ever more than one.
+class Departures {
+ public:
+  void add(MPI_Comm comm, Communicator* communicator) {
+    const std::lock_guard lock(mutex_);
+    leaving_.emplace_back(comm, communicator);
+    count_.store(leaving_.size(), std::memory_order_release);
+  }
+  void remove(MPI_Comm comm) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(leaving_, [&](const auto& entry) { return entry.first == comm; });
+    count_.store(leaving_.size(), std::memory_order_release);
+  }
+  Known find(MPI_Comm comm) {
+    if (count_.load(std::memory_order_acquire) == 0) return {};
+    const std::lock_guard lock(mutex_);
+    for (const auto& [handle, communicator] : leaving_)
+      if (handle == comm) return {true, true, communicator};
+    return {};
+  }
+
+ private:
+  std::atomic<std::size_t> count_ = 0;
+  std::mutex mutex_;
+  std::vector<std::pair<MPI_Comm, Communicator*>> leaving_;
+};
+
+Departures& departures() {
+  static auto* const all = new Departures;  // used as late as MPI_Finalize
+  return *all;
+}
+
+Known look_up(MPI_Comm comm, int keyval) {
+  if (comm == native().comm_null || !Library::get().is_running() || keyval == MPI_KEYVAL_INVALID) return {};
+  if (const Known leaving = departures().find(comm); leaving.is_valid) return leaving;
+  void* value = nullptr;
+  int is_known = 0;
+  if (native().Comm_get_attr(comm, keyval, &value, &is_known) != MPI_SUCCESS) return {};
+  return {true, false, is_known ? static_cast<Communicator*>(value) : nullptr};
+}
+
+// Calls that a new communicator leaves to native: one that is used only now and then never pays for its set-up. That
+// of the world is sure to be used.
+int calls_before_set_up(MPI_Comm comm) {
+  return comm == native().comm_world ? 0 : Library::get().settings().setup_calls;
+}
+
+}  // namespace
+
+thread_local constinit Communicator::LastUsed Communicator::last_used_{};
+std::atomic<std::uint64_t> Communicator::generation_ = 1;
+
+int Communicator::on_free(MPI_Comm, int, void* state, void*) {
+  forget_last_used();
+  auto* const communicator = static_cast<Communicator*>(state);
+  communicator->is_freed_ = true;
+  if (!communicator->is_leaving_) delete communicator;
   return MPI_SUCCESS;
 }
 
 // Made once, when the first communicator is looked up; MPI_KEYVAL_INVALID when that failed.
-int keyval() {
+int Communicator::keyval() {
   static const int made = [] {
     int fresh = MPI_KEYVAL_INVALID;
     native().Comm_create_keyval(do_not_copy, on_free, &fresh, nullptr);
@@ -30,37 +94,52 @@ int keyval() {
   return made;
 }
 
-/// What the attribute says.
-struct Known {
-  bool is_valid = false;  ///< MPI could answer at all
-  Communicator* communicator = nullptr;
-};
-
-Known look_up(MPI_Comm comm) {
-  if (comm == native().comm_null || !Library::get().is_running() || keyval() == MPI_KEYVAL_INVALID) return {};
-  void* value = nullptr;
-  int is_known = 0;
-  if (native().Comm_get_attr(comm, keyval(), &value, &is_known) != MPI_SUCCESS) return {};
-  return {true, is_known ? static_cast<Communicator*>(value) : nullptr};
+Communicator::Leaving::Leaving(MPI_Comm comm) : comm_(comm), communicator_(find_existing(comm)) {
+  if (communicator_ != nullptr) communicator_->is_leaving_ = true;
+  departures().add(comm_, communicator_);
 }
 
-}  // namespace
+Communicator::Leaving::~Leaving() {
+  departures().remove(comm_);
+  forget_last_used();
+  if (communicator_ == nullptr) return;
+  communicator_->is_leaving_ = false;
+  if (communicator_->is_freed_) delete communicator_;
+}
 
-thread_local constinit Communicator::LastUsed Communicator::last_used_{};
-std::atomic<std::uint64_t> Communicator::generation_ = 1;
+Communicator* Communicator::find_existing(MPI_Comm comm) { return look_up(comm, keyval()).communicator; }
 
-Communicator* Communicator::find_existing(MPI_Comm comm) { return look_up(comm).communicator; }
+Communicator* Communicator::find_set_up(MPI_Comm comm) { return find_slowly(comm, SetUp::now); }
 
-Communicator* Communicator::find_slowly(MPI_Comm comm) {
+Communicator* Communicator::find_slowly(MPI_Comm comm, SetUp when) {
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  Known known = look_up(comm);
-  if (!known.is_valid) return nullptr;
-  if (known.communicator == nullptr) {
-    known.communicator = set_up(comm).release();
-    if (native().Comm_set_attr(comm, keyval(), known.communicator) != MPI_SUCCESS) return nullptr;
+  const Known known = look_up(comm, keyval());
+  if (!known.is_valid || known.is_leaving) return known.communicator;
+  Communicator* communicator = known.communicator;
+  if (communicator == nullptr) {
+    const int calls = when == SetUp::now ? 0 : calls_before_set_up(comm);
+    communicator = calls == 0 ? set_up_and_keep(comm) : keep(comm, make_new(calls));
   }
-  last_used_ = {comm, known.communicator, generation};
-  return known.communicator;
+  if (communicator != nullptr && communicator->native_calls_ > 0) {
+    if (when == SetUp::when_worth_it && communicator->native_calls_-- > 1) return communicator;
+    communicator = set_up_and_keep(comm);
+  }
+  if (communicator != nullptr) last_used_ = {comm, communicator, generation};
+  return communicator;
+}
+
+Communicator* Communicator::set_up_and_keep(MPI_Comm comm) { return keep(comm, set_up(comm)); }
+
+// As the communicator's attribute, in the place of what was kept before. Null: native refuses attributes.
+Communicator* Communicator::keep(MPI_Comm comm, std::unique_ptr<Communicator> state) {
+  Communicator* const kept = state.release();
+  return native().Comm_set_attr(comm, keyval(), kept) == MPI_SUCCESS ? kept : nullptr;
+}
+
+std::unique_ptr<Communicator> Communicator::make_new(int native_calls) {
+  auto state = std::make_unique<Communicator>("its first calls: set-up has to be worth it (ESPALIER_SETUP_CALLS)");
+  state->native_calls_ = native_calls;
+  return state;
 }
 
 Communicator::Communicator(std::string refusal) : refusal_(std::move(refusal)) {

@@ -7,30 +7,12 @@
 #include <string>
 #include <utility>
 
+#include "mpi/board_memory.hpp"
 #include "mpi/engine.hpp"
 #include "mpi/native.hpp"
 #include "mpi/passed.hpp"
-#include "transports/arena.hpp"
 
 namespace espalier::mpi {
-
-/// This rank's share of a block in an arena, given back at the end.
-class BoardMemory {
- public:
-  BoardMemory() = default;
-  BoardMemory(std::shared_ptr<transports::Arena> arena, Bytes offset) : arena_(std::move(arena)), offset_(offset) {}
-  BoardMemory(BoardMemory&& other) noexcept = default;
-  BoardMemory& operator=(BoardMemory&& other) = delete;
-  ~BoardMemory() {
-    if (arena_) arena_->release(offset_);
-  }
-
-  std::byte* base() const { return arena_->at(offset_); }
-
- private:
-  std::shared_ptr<transports::Arena> arena_;
-  Bytes offset_ = 0;
-};
 
 class Communicator {
  public:
@@ -40,17 +22,37 @@ class Communicator {
   static Communicator* find(MPI_Comm comm) {
     const LastUsed last = last_used_;
     if (last.comm == comm && last.generation == generation_.load(std::memory_order_acquire)) return last.communicator;
-    return find_slowly(comm);
+    return find_slowly(comm, SetUp::when_worth_it);
   }
 
-  /// The state of a communicator if it has been set up, else null. Local.
+  /// The same, set up in any case: some begin with calls that are left to native, since set-up takes as long as many
+  /// calls save. A collective operation.
+  static Communicator* find_set_up(MPI_Comm comm);
+  /// The state of a communicator if there is one, else null. Local.
   static Communicator* find_existing(MPI_Comm comm);
 
   /// Every thread forgets the communicator it used last: one is gone, and its handle may come back for another.
   static void forget_last_used() { generation_.fetch_add(1, std::memory_order_acq_rel); }
 
+  /// While native frees a communicator it calls the program's attribute functions, in an order that may differ between
+  /// ranks, and those may use it: its state stays, under its handle, as long as this lives. Then it goes, unless native
+  /// failed to free.
+  class Leaving {
+   public:
+    explicit Leaving(MPI_Comm comm);
+    ~Leaving();
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+
+   private:
+    MPI_Comm comm_;
+    Communicator* communicator_;
+  };
+
   /// A communicator that stays native for good, for a reason that all its ranks know.
   explicit Communicator(std::string refusal);
+  /// One that stays native for so many calls, and is set up then.
+  static std::unique_ptr<Communicator> make_new(int native_calls);
   /// One that Espalier serves.
   Communicator(BoardMemory memory, Means means);
   ~Communicator();
@@ -95,7 +97,12 @@ class Communicator {
     Communicator* communicator;
     std::uint64_t generation;
   };
-  static Communicator* find_slowly(MPI_Comm comm);
+  enum class SetUp { when_worth_it, now };
+  static Communicator* find_slowly(MPI_Comm comm, SetUp when);
+  static int on_free(MPI_Comm, int, void* communicator, void*);
+  static int keyval();
+  static Communicator* set_up_and_keep(MPI_Comm comm);
+  static Communicator* keep(MPI_Comm comm, std::unique_ptr<Communicator> state);
 
   // Generation 0 never is: a zeroed entry matches nothing.
   ESPALIER_FAST_THREAD_LOCAL static thread_local constinit LastUsed last_used_;
@@ -104,6 +111,9 @@ class Communicator {
   void learn_natives();
 
   std::string refusal_;
+  int native_calls_ = 0;  ///< to come before it is set up
+  std::atomic<bool> is_leaving_ = false;
+  std::atomic<bool> is_freed_ = false;  ///< native has freed it, and this is still in use
   int me_ = 0;
   bool is_selected_ = false;
   PassedForms passed_;

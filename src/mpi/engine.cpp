@@ -26,6 +26,12 @@ constexpr Bytes longest_in_window(bool is_oversubscribed) { return is_oversubscr
 constexpr Bytes longest_if_close(int ranks) { return ranks == 2 ? 32 << 10 : 0; }
 
 constexpr const char* native_selected = "native was selected";
+constexpr const char* memory_is_short =
+    "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
+
+/// Short calls after which a communicator counts as one that is used: then they get long rings, where there is memory.
+/// A root then runs ahead of slow readers by 148 calls and not by 12.
+constexpr int calls_in_use = 64;
 
 bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
   return topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks());
@@ -50,9 +56,45 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
     : means_(std::move(means)),
       policy_(policy),
       statistics_(statistics),
-      seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings),
+      supplied_(means_.supplies == nullptr ? all_needs : no_needs),
+      seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings, means_.windows),
       cache_(budget, statistics) {
   for (int i = 0; i < plan::operation_count; ++i) select_unknown(static_cast<plan::Operation>(i));
+}
+
+Engine::~Engine() {
+  for (std::uint32_t attempt = 0; !seat_.leave_windows(is_broken_); ++attempt) means_.waiter->pause(attempt, nullptr);
+}
+
+bool Engine::supply_slowly(Entry& entry) {
+  if (entry.fits_short_rings) {
+    if ((denied_ & long_rings) != 0) entry.needs = no_needs;
+    if (++short_calls_ == calls_in_use) get(long_rings, false);
+    return true;
+  }
+  if (get(entry.needs, true)) return true;
+  entry.kind = Entry::Kind::native;
+  entry.label = memory_is_short;
+  return false;
+}
+
+void Engine::supply_uneven_slowly() {
+  if (get(all_needs, true)) return;
+  for (Unknown& unknown : unknown_) unknown.kind.longest = 0;
+}
+
+// Whether all of it is there. Nothing is asked for twice.
+bool Engine::get(Needs needs, bool is_needed) {
+  const Needs asked = needs & ~supplied_ & ~denied_;
+  if ((asked & long_rings) != 0) {
+    std::byte* const rings = means_.supplies->get_long_rings(is_needed);
+    if (rings != nullptr) seat_.use_long_rings(rings);
+    (rings != nullptr ? supplied_ : denied_) |= long_rings;
+  }
+  if ((asked & windows) != 0) (means_.supplies->get_windows() ? supplied_ : denied_) |= windows;
+  const bool has_all = (needs & ~supplied_) == 0;
+  if (!has_all && is_needed) tell("some calls stay native: " + std::string(memory_is_short));
+  return has_all;
 }
 
 void Engine::select_unknown(plan::Operation operation) {
@@ -268,6 +310,9 @@ void Engine::take_tiny(Entry& entry) const {
   if (const std::string why = why_not(entry.problem, {Selection::Kind::tiny}); !why.empty()) throw Error(why);
   entry.kind = Entry::Kind::tiny;
   entry.label = "tiny";
+  entry.needs = long_rings;
+  entry.fits_short_rings =
+      execute::longest_message(entry.problem, means_.topology.ranks()) <= execute::short_ring_block;
 }
 
 void Engine::take_plan(Entry& entry, const plan::Choice& choice) const {
@@ -279,6 +324,7 @@ void Engine::take_plan(Entry& entry, const plan::Choice& choice) const {
   entry.program = collectives::build_program(means_.topology, problem, choice, means_.me);
   entry.kind = Entry::Kind::program;
   entry.label = plan::to_string(choice);
+  entry.needs = windows;  // of this rank's or of a neighbour's program: all have to agree
 }
 
 void Engine::check_size(const plan::Problem& problem) const {
@@ -319,12 +365,14 @@ void Engine::pass_on(Entry& entry) {
 
 bool Engine::run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {
   ++entry.calls;
-  return perform(entry, input, output, reducer);
+  const bool is_fine = perform(entry, input, output, reducer);
+  is_broken_ = is_broken_ || !is_fine;
+  return is_fine;
 }
 
 Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input, std::byte* output) {
   Entry& entry = prepare(problem);
-  if (entry.kind == Entry::Kind::native) return Outcome::native;
+  if (entry.kind == Entry::Kind::native || !supply(entry)) return Outcome::native;
   return perform(entry, input, output, nullptr) ? Outcome::done : Outcome::broken;
 }
 
@@ -337,6 +385,7 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
 
 execute::UnevenOutcome Engine::run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call) {
   const auto outcome = execute::run_uneven_blocks(seat_, kind, call, means_.single_copy.get(), *means_.waiter);
+  is_broken_ = is_broken_ || outcome == execute::UnevenOutcome::broken;
   if (outcome != execute::UnevenOutcome::too_long) ++unknown_[static_cast<std::size_t>(kind.operation)].calls;
   return outcome;
 }

@@ -15,6 +15,7 @@
 #include "mpi/program_cache.hpp"
 #include "mpi/scratch.hpp"
 #include "mpi/selection.hpp"
+#include "mpi/supplies.hpp"
 #include "mpi/uneven_ways.hpp"
 #include "topology/topology.hpp"
 #include "tune/table.hpp"
@@ -50,6 +51,9 @@ struct Means {
   topology::Topology topology;
   Rank me;
   execute::Board board;
+  execute::WindowPool* windows = nullptr;  ///< of this process; outlives the engine
+  /// Null: the board has all it may ever need.
+  std::unique_ptr<Supplies> supplies;
   std::unique_ptr<execute::Network> network;  ///< null on one node
   Transport transport = Transport::mpi;       ///< what it goes by
   std::unique_ptr<execute::SingleCopy> single_copy;
@@ -65,6 +69,8 @@ struct Means {
 class Engine {
  public:
   Engine(Means means, const Policy& policy, CacheBudget& budget, Statistics& statistics);
+  /// Waits until neighbours have read what this rank's windows hold for them.
+  ~Engine();
 
   const topology::Topology& topology() const { return means_.topology; }
   Rank me() const { return means_.me; }
@@ -78,6 +84,14 @@ class Engine {
   Entry& prepare(const plan::Problem& problem) {
     Entry* known = cache_.find(problem);
     return known != nullptr ? *known : decide(problem);
+  }
+
+  /// Before an entry that is not native runs: gets what it needs. False, on all ranks alike: that cannot be had, and
+  /// the entry is native from now on. Collective where the communicator is short of something; most calls need nothing.
+  bool supply(Entry& entry) { return (entry.needs & ~supplied_) == 0 || supply_slowly(entry); }
+  /// The same before a call whose sizes no rank knows (uneven_kind()): without supplies there is no such kind any more.
+  void supply_uneven(plan::Operation operation) {
+    if (supplied_ != all_needs && uneven_kind(operation).longest > 0) supply_uneven_slowly();
   }
 
   /// Whether the call is like the last one of `operation` that native was selected for: then it is native's, too, and
@@ -135,6 +149,9 @@ class Engine {
   void report();
 
  private:
+  bool supply_slowly(Entry& entry);
+  void supply_uneven_slowly();
+  bool get(Needs needs, bool is_needed);
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;
   Bytes derive_longest_block(plan::Operation operation) const;
@@ -182,6 +199,10 @@ class Engine {
   };
   std::array<Passed, plan::operation_count> passed_{};
   Statistics& statistics_;
+  Needs supplied_ = all_needs;  ///< what is there
+  Needs denied_ = no_needs;     ///< what cannot be had: calls that need it are native
+  int short_calls_ = 0;         ///< through short rings
+  bool is_broken_ = false;      ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
   ProgramCache cache_;
   Scratch scratch_;

@@ -75,7 +75,15 @@ void probe_cores(Facts& facts) {
   facts.core_set = is_known ? hash_bytes(&set, sizeof set) : 0;
 }
 
-// The ranks beside us, whether or not they are in the communicator at hand: Open MPI, MPICH and Intel MPI (hydra),
+}  // namespace
+
+std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed) {
+  const auto* byte = static_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i < bytes; ++i) seed = (seed ^ byte[i]) * 0x100'0000'01b3;
+  return (seed ^ bytes) * 0x100'0000'01b3;  // so that "ab","c" and "a","bc" differ when hashes are chained
+}
+
+// Open MPI, MPICH and Intel MPI (hydra),
 // MVAPICH, and Slurm's own start-up in that order.
 int probe_processes_on_host() {
   for (const char* name :
@@ -84,14 +92,6 @@ int probe_processes_on_host() {
     if (value != nullptr && std::atoi(value) > 0) return std::atoi(value);
   }
   return 0;
-}
-
-}  // namespace
-
-std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed) {
-  const auto* byte = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < bytes; ++i) seed = (seed ^ byte[i]) * 0x100'0000'01b3;
-  return (seed ^ bytes) * 0x100'0000'01b3;  // so that "ab","c" and "a","bc" differ when hashes are chained
 }
 
 int probe_index_on_host(int otherwise) {

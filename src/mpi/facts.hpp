@@ -6,12 +6,13 @@
 
 #include "base/settings.hpp"
 #include "machine/rank_facts.hpp"
+#include "transports/arena.hpp"
 
 namespace espalier::mpi {
 
 /// Sent as bytes between processes of one job, which run the same build: `format` catches those that do not.
 struct Facts {
-  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0004;  // "ESPAL", version 4
+  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0005;  // "ESPAL", version 5
 
   std::uint64_t format = current_format;
   /// Equal exactly for processes that may share memory: same boot of the same host, same process, network and host-name
@@ -36,17 +37,21 @@ struct Facts {
   /// A word of this process for neighbours to try the system's single copy on: where it is and what it holds.
   std::uint64_t word_address = 0;
   std::uint64_t word = 0;
-  /// Communicators that this process has set up so far.
-  std::int64_t communicators = 0;
+  /// The arena that it would put boards of its node into, and how long the windows are that it lends.
+  transports::ArenaName arena;
+  Bytes window = 0;
   /// Where the process sits on its node, and what its NICs are.
   machine::RankFacts place;
   /// By which neighbours may map this process's memory (transports/xpmem.hpp); 0: not at all.
   std::int64_t segment = 0;
 };
 
-/// Everything but `virtual_node`, `table`, `communicators` and `place`, which the caller knows. Never fails: what
+/// Everything but `virtual_node`, `table`, `arena`, `window` and `place`, which the caller knows. Never fails: what
 /// cannot be read counts as absent. The word lives as long as the process.
 Facts probe_facts(const Settings& settings);
+
+/// The job's processes on this host, in whatever communicators, as the launcher tells it; 0 when it does not.
+int probe_processes_on_host();
 
 /// This process's number among those of the job on its host, as the launcher tells it; `otherwise` when it does not.
 int probe_index_on_host(int otherwise);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <tuple>
@@ -11,10 +12,14 @@
 #include "mpi/communicator.hpp"
 #include "mpi/facts.hpp"
 #include "mpi/selection.hpp"
+#include "mpi/surroundings.hpp"
 #include "tune/places.hpp"
 
 namespace espalier::mpi {
 namespace {
+
+// All windows of a node's ranks, two for each.
+constexpr Bytes windows_limit = Bytes{64} << 20;
 
 // Attributes of MPI_COMM_SELF are deleted at the beginning of MPI_Finalize (MPI 4.0, section 11.2.4), in every binding.
 int on_finalize(MPI_Comm, int, void* library, void*) {
@@ -129,6 +134,32 @@ void Library::report_complaints() {
   for (const std::string& complaint : settings_.complaints) say_once(complaint);
 }
 
+void Library::begin() {
+  if (is_running() && world_size_ > 1) world_.meet(*this);
+}
+
+Facts Library::make_facts() {
+  Facts facts = probe_facts(settings_);
+  disguise(facts);
+  facts.virtual_node = virtual_node();
+  facts.table = table_ ? table_->hash() : 0;
+  facts.place = place_.facts;
+  facts.window = window_bytes();
+  try {
+    facts.arena = home_arena()->name();
+  } catch (const Error&) {
+    // neighbours cannot open it, and everybody hears of that
+  }
+  return facts;
+}
+
+// Where the launcher does not say how many processes share the host: as many as there are cores for.
+Bytes Library::window_bytes() const {
+  const int told = probe_processes_on_host();
+  const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return derive_window(settings_.window, told > 0 ? told : std::min(world_size_, cores), windows_limit);
+}
+
 int Library::virtual_node() const { return virtual_nodes_.node_of(world_rank_, world_size_); }
 
 std::shared_ptr<transports::Arena> Library::home_arena() {
@@ -143,6 +174,20 @@ std::shared_ptr<transports::Arena> Library::open_arena(const transports::ArenaNa
     if (arena->name() == name) return arena;
   arenas_.push_back(transports::Arena::open(name));
   return arenas_.back();
+}
+
+void Library::move_to(const transports::ArenaName& name) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(arenas_, [&](const auto& arena) { return !(arena->name() == name) && arena.use_count() == 1; });
+  const auto home = std::find_if(arenas_.begin(), arenas_.end(), [&](const auto& it) { return it->name() == name; });
+  if (home != arenas_.end()) std::iter_swap(arenas_.begin(), home);
+}
+
+execute::WindowPool& Library::windows_in(const std::shared_ptr<transports::Arena>& arena) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<LentWindows>& lent = windows_[arena.get()];
+  if (lent == nullptr) lent = std::make_unique<LentWindows>(arena, window_bytes());
+  return lent->pool();
 }
 
 void Library::enlist(Communicator* communicator) {
@@ -165,19 +210,27 @@ void Library::say_once(const std::string& line) {
 
 void Library::say(const std::string& line) const { std::fprintf(stderr, "espalier: %s\n", line.c_str()); }
 
+// The pending receive has to go in any case. Where MPI_Finalize was seen, collectives in other callbacks are ours
+// still.
 void Library::end() {
+  progress_.stop();
+  if (!awaits_finish_.load(std::memory_order_acquire)) finish();
+}
+
+void Library::finish() {
   if (is_ending_.exchange(true)) return;
   Communicator::forget_last_used();
-  progress_.stop();
-  {
-    const std::lock_guard lock(mutex_);
-    for (Communicator* communicator : communicators_) communicator->report();
-  }
-  if (world_rank_ != 0) return;
+  count_all();
+  if (world_rank_ != 0 || !is_running_.load(std::memory_order_acquire)) return;
   if (settings_.verbose >= 1) std::fputs(statistics_.to_text().c_str(), stderr);
   if (settings_.stats_file.empty()) return;
   if (const std::string trouble = write_whole_file(settings_.stats_file, statistics_.to_json()); !trouble.empty())
     say_once("ESPALIER_STATS: " + trouble);
+}
+
+void Library::count_all() {
+  const std::lock_guard lock(mutex_);
+  for (Communicator* communicator : communicators_) communicator->report();
 }
 
 }  // namespace espalier::mpi

@@ -2,6 +2,7 @@
 // What a process has once: settings, policy, statistics, its arena, and the report at the end.
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,9 +13,13 @@
 #include "base/settings.hpp"
 #include "machine/place.hpp"
 #include "mpi/engine.hpp"
+#include "mpi/facts.hpp"
+#include "mpi/lent_windows.hpp"
 #include "mpi/native.hpp"
 #include "mpi/network_map.hpp"
 #include "mpi/progress.hpp"
+#include "mpi/tags.hpp"
+#include "mpi/world.hpp"
 #include "topology/virtual_nodes.hpp"
 #include "transports/arena.hpp"
 #include "tune/table.hpp"
@@ -33,6 +38,14 @@ class Library {
   /// Joins in once MPI runs: watches for the end, and can poke MPI's progress. False while MPI is not initialised or
   /// has been finalised, or was started as sessions only: then everything is native. Cheap after the first success.
   bool is_running();
+  /// MPI_Init is over and nobody has used MPI yet: lets the ranks of MPI_COMM_WORLD meet. Collective over it.
+  /// Throws std::bad_alloc.
+  void begin();
+  /// MPI_Finalize is called: its callbacks may use collectives still, until finish(), which writes the report.
+  void prepare_to_finish() { awaits_finish_.store(true, std::memory_order_release); }
+  void finish();
+  /// Neighbours may have gone for good.
+  bool may_be_alone() const { return awaits_finish_.load(std::memory_order_acquire) || is_ending(); }
   /// MPI_Finalize has begun: the report is written, and nothing collective may be started any more.
   bool is_ending() const { return is_ending_.load(std::memory_order_acquire); }
 
@@ -54,10 +67,20 @@ class Library {
   /// Virtual node of this process, by its rank in MPI_COMM_WORLD.
   int virtual_node() const;
 
-  /// The arena for the boards that this process allocates: the first it came to know, or else a new one. Throws Error.
+  /// What this process tells others about itself.
+  Facts make_facts();
+  const World& world() const { return world_; }
+  Tags& tags() { return tags_; }
+
+  /// The arena for what this process allocates for communicators: made when first asked for, until move_to(). Throws
+  /// Error.
   std::shared_ptr<transports::Arena> home_arena();
   /// A neighbour's arena, mapped once however many communicators use it. Throws Error.
   std::shared_ptr<transports::Arena> open_arena(const transports::ArenaName& name);
+  /// From now on that one, which is open, is home. One of its own that this process has not used yet goes.
+  void move_to(const transports::ArenaName& name);
+  /// What this process lends to communicators whose boards lie in `arena`.
+  execute::WindowPool& windows_in(const std::shared_ptr<transports::Arena>& arena);
 
   /// Live communicators, whose counts are collected at the end.
   void enlist(Communicator* communicator);
@@ -79,6 +102,8 @@ class Library {
   void load_table();
   void find_place();
   void report_complaints();
+  void count_all();
+  Bytes window_bytes() const;
 
   Settings settings_;
   Policy policy_;
@@ -89,15 +114,19 @@ class Library {
   CacheBudget budget_;
   Statistics statistics_;
   Progress progress_;
+  World world_;
+  Tags tags_;
   int world_rank_ = 0;
   int world_size_ = 1;
 
   std::atomic<std::int64_t> communicators_set_up_ = 0;
   std::atomic<bool> is_running_ = false;
   std::atomic<bool> is_ending_ = false;
+  std::atomic<bool> awaits_finish_ = false;
   std::mutex start_mutex_;
   std::mutex mutex_;                                        ///< guards what follows; never held while MPI is called
   std::vector<std::shared_ptr<transports::Arena>> arenas_;  ///< kept to the end: there are no more than processes
+  std::map<const transports::Arena*, std::unique_ptr<LentWindows>> windows_;
   std::set<Communicator*> communicators_;
   std::set<std::string> said_;
 };

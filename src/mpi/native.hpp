@@ -13,9 +13,9 @@
   X(Reduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Scatter) X(Scatterv)
 #define ESPALIER_NATIVE_FUNCTIONS(X) \
   ESPALIER_NATIVE_COLLECTIVES(X) \
-  X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free) X(Comm_get_attr) X(Comm_group) \
-  X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) X(Finalized) \
-  X(Get_library_version) X(Group_free) X(Iallgather) X(Iallreduce) X(Ibcast) X(Initialized) X(Irecv) X(Isend) X(Op_commutative) \
+  X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_disconnect) X(Comm_free) X(Comm_get_attr) \
+  X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) X(Finalize) \
+  X(Finalized) X(Get_library_version) X(Group_free) X(Group_translate_ranks) X(Init) X(Init_thread) X(Iallgather) X(Iallreduce) X(Ibcast) X(Initialized) X(Irecv) X(Isend) X(Op_commutative) \
   X(Pack) X(Reduce_local) X(Request_get_status) X(Test) X(Type_commit) X(Type_create_hindexed) X(Type_free) \
   X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_size_x) X(Unpack) X(Wait)
 #if ESPALIER_HAS_LARGE_COUNTS
@@ -29,7 +29,7 @@
 // clang-format on
 // Open MPI's Fortran handles are indices, translated by functions; elsewhere Fortran reaches the C symbols by itself.
 #if defined(OPEN_MPI)
-#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X) X(Comm_f2c) X(Op_f2c) X(Type_f2c)
+#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X) X(Comm_c2f) X(Comm_f2c) X(Op_f2c) X(Type_f2c)
 #else
 #define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X)
 #endif

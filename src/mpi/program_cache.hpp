@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "mpi/statistics.hpp"
+#include "mpi/supplies.hpp"
 #include "plan/program.hpp"
 
 namespace espalier::mpi {
@@ -31,6 +32,10 @@ struct Entry {
   std::string origin = {};
   /// `native` because that was selected, for whatever blocks have this mean.
   bool is_passed_on = false;
+  /// What has to be there before the first such call runs.
+  Needs needs = no_needs;
+  /// Of what it needs, the long rings make it faster only.
+  bool fits_short_rings = false;
   /// Counted here, so that a call costs one plain increment; handed to the statistics when the entry goes.
   std::uint64_t calls = 0;
 };

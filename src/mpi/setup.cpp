@@ -11,10 +11,13 @@
 #include "base/error.hpp"
 #include "execute/waiting.hpp"
 #include "leaders/direction.hpp"
+#include "mpi/acquaintance.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/facts.hpp"
 #include "mpi/library.hpp"
+#include "mpi/network.hpp"
 #include "mpi/quiet.hpp"
+#include "mpi/shared_supplies.hpp"
 #include "mpi/surroundings.hpp"
 #include "mpi/survey.hpp"
 #include "mpi/ucx_setup.hpp"
@@ -25,24 +28,22 @@ namespace espalier::mpi {
 namespace {
 
 using transports::Arena;
-using transports::ArenaName;
 
-// Most shared memory for one communicator on one node; with many ranks their windows get smaller instead.
-constexpr Bytes board_limit = Bytes{64} << 20;
-
-// Where a node's leader has put the board, or why it could not.
+// What a rank says to all others of the communicator.
 struct Offer {
-  enum State : std::int32_t { none, ready, over_limit, no_arena };
-  std::int32_t state = none;
-  ArenaName arena;
-  Bytes offset = 0;
+  /// The lowest rank of a node: where it has put the desks of all its ranks, or why nowhere.
+  std::int64_t desks = 0;
+  static constexpr std::int64_t over_limit = -1, no_arena = -2;
+  /// What messages to this rank carry on World::messages().
+  std::int32_t tag = 0;
+  /// How many communicators it has set up so far.
+  std::int32_t communicators = 0;
 };
+static_assert(sizeof(Offer) == 16);
 
-constexpr const char* shared_memory_is_short =
-    "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
-
-const char* why_none(const Offer& offer) {
-  if (offer.state == Offer::over_limit) return shared_memory_is_short;
+const char* why_none(std::int64_t desks) {
+  if (desks == Offer::over_limit)
+    return "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
   return "shared memory cannot be created (memfd_create): see dmesg and the container's limits";
 }
 
@@ -59,17 +60,17 @@ class SetUp {
     check(mpi_.Comm_test_inter(comm_, &is_inter));
     if (is_inter) return refuse("intercommunicator");
     if (size_ == 1) return std::make_unique<Communicator>("one rank");  // no loss, so not worth a line
-    gather_facts();
+    if (!find_facts()) return refuse("a member from outside MPI_COMM_WORLD (spawned, or connected to)");
+    agreement_ = derive_agreement(facts_, library_.settings().assume_host_buffers);
     if (!agreement_.refusal.empty()) return refuse(agreement_.refusal);
     if (library_.settings().disable) return refuse("ESPALIER_DISABLE is set");  // everywhere: the settings are equal
+    find_neighbours();
+    if (!find_memory()) return refuse("a node's shared memory cannot be mapped by all its ranks (different users?)");
     gather_offers();
-    for (const Offer& offer : offers_)
-      if (offer.state > Offer::ready) return withdraw(why_none(offer));
-    switch (map_board()) {
-      case Mapping::none:
-        return refuse("a node's shared memory cannot be mapped by all its ranks (are they different users?)");
-      case Mapping::empty: return refuse(shared_memory_is_short);
-      case Mapping::whole: break;
+    for (const Offer& offer : offers_) {
+      if (offer.desks < 0) return withdraw(why_none(offer.desks));
+      if (members_ && offer.tag > library_.world().largest_tag())
+        return withdraw("MPI has no more tags to tell messages apart by");
     }
     return serve();
   }
@@ -81,131 +82,116 @@ class SetUp {
     return std::make_unique<Communicator>(reason);
   }
 
-  void gather_facts() {
-    Facts mine = probe_facts(library_.settings());
-    disguise(mine);
-    mine.virtual_node = library_.virtual_node();
-    mine.table = library_.table() == nullptr ? 0 : library_.table()->hash();
-    mine.communicators = library_.communicators();
-    mine.place = library_.place().facts;
-    facts_ = gather(mine);
-    agreement_ = derive_agreement(facts_, library_.settings().assume_host_buffers);
-    if (!agreement_.refusal.empty()) return;
+  // False: not all members are of the world that has met. Whoever is not knows that, too.
+  bool find_facts() {
+    if (!library_.world().has_met()) {
+      facts_ = gather(library_.make_facts());
+      return true;
+    }
+    members_ = library_.world().find_members(comm_, size_);
+    if (!members_) return false;
+    for (const int member : *members_) facts_.push_back(library_.world().facts_of(member));
+    return true;
+  }
+
+  void find_neighbours() {
     topology_ = topology::Topology::from_nodes(agreement_.node_of);
     const NodeId node = topology_->node_of(Rank(rank_));
     neighbours_ = topology_->ranks_on(node);
-    shape_ = {topology_->size_of(node),
-              derive_window(library_.settings().window, topology_->largest_node(), board_limit)};
+    shape_ = {topology_->size_of(node), agreement_.window};
+  }
+
+  // The arena of the node's lowest rank, and what neighbours can do with each other's memory.
+  bool find_memory() {
+    if (members_) {
+      arena_ = library_.home_arena();
+      works_ = library_.world().single_copy();
+      return true;
+    }
+    const transports::ArenaName& name = facts_of(neighbours_.front()).arena;
+    const Acquaintance acquaintance = get_acquainted(library_, comm_, facts_, rank_, name);
+    works_ = acquaintance.works;
+    if (acquaintance.has_mapped) arena_ = library_.open_arena(name);
+    return acquaintance.has_mapped;
   }
 
   void gather_offers() {
     Offer mine;
-    if (neighbours_.front() == Rank(rank_)) mine = make_offer();
+    if (neighbours_.front() == Rank(rank_)) mine.desks = allocate_desks();
+    if (needs_tag()) mine.tag = library_.tags().take();
+    mine.communicators = static_cast<std::int32_t>(library_.communicators());
     offers_ = gather(mine);
   }
 
-  Offer make_offer() {
-    Offer offer;
-    try {
-      arena_ = library_.home_arena();
-      const std::optional<Bytes> offset = arena_->allocate(execute::Board::bytes(shape_), shape_.ranks);
-      offer.state = offset ? Offer::ready : Offer::over_limit;
-      offer.arena = arena_->name();
-      offer.offset = offset.value_or(0);
-    } catch (const Error&) {
-      offer.state = Offer::no_arena;
-    }
-    return offer;
+  bool needs_tag() const { return members_ && topology_->nodes() > 1; }
+
+  std::int64_t allocate_desks() {
+    if (arena_ == nullptr) return Offer::no_arena;
+    const Bytes bytes = execute::Board::desk_bytes(shape_.ranks);
+    const std::optional<Bytes> place = arena_->allocate(bytes, shape_.ranks);
+    if (!place) return Offer::over_limit;
+    if (bytes < Arena::least_sparse || arena_->populate(*place, bytes)) return static_cast<std::int64_t>(*place);
+    for (int user = 0; user < shape_.ranks; ++user) arena_->release(*place);
+    return Offer::over_limit;
   }
 
-  // Some node has no memory: those that have give it back. Nobody else has opened it yet, so the leader does it for
-  // all.
+  // Some node has no memory: those that have give it back. Nobody else uses it yet, so the leader does it for all.
   std::unique_ptr<Communicator> withdraw(const std::string& reason) {
-    const Offer& mine = offers_[static_cast<std::size_t>(rank_)];
-    for (int user = 0; mine.state == Offer::ready && user < shape_.ranks; ++user) arena_->release(mine.offset);
+    const Offer& mine = offer_of(Rank(rank_));
+    for (int user = 0; mine.desks > 0 && user < shape_.ranks; ++user) arena_->release(static_cast<Bytes>(mine.desks));
+    if (needs_tag()) library_.tags().give_back(mine.tag);
     return refuse(reason);
   }
 
-  // How far the worst off of all ranks has come.
-  enum class Mapping : int { none, empty, whole };
-
-  // Maps the node's board, fills this rank's part of it with pages, and tries single copy.
-  Mapping map_board() {
-    int mine[3] = {0, 0, 0};
-    const Offer& offer = offers_[static_cast<std::size_t>(neighbours_.front().value)];
-    try {
-      if (arena_ == nullptr) arena_ = library_.open_arena(offer.arena);
-      memory_.emplace(arena_, offer.offset);
-      mine[0] = static_cast<int>(populate(offer.offset) ? Mapping::whole : Mapping::empty);
-      mine[1] = can_copy_with(&SetUp::reaches_by_cma);
-      mine[2] = can_copy_with(&SetUp::reaches_by_xpmem);
-    } catch (const Error&) {
-      // agreed on below
-    }
-    int all[3] = {0, 0, 0};
-    MPI_Request request;
-    check(start_minimum(mine, all, 3, comm_, &request));
-    wait_quietly(request);
-    means_ = derive_means(library_.settings().single_copy, {all[1] != 0, all[2] != 0});
-    capabilities_ = {means_.any(), agreement_.oversubscribed, shape_.window_bytes, agreement_.turn};
-    const auto mapping = static_cast<Mapping>(all[0]);
-    if (mapping != Mapping::whole) memory_.reset();
-    return mapping;
-  }
-
-  // What this rank writes, and the network writes for it, belongs to its own NUMA node (Goglin and Moreaud 2011,
-  // section 3.2: a near leader next to its data).
-  bool populate(Bytes board) const {
-    for (const auto& part : execute::Board::parts_of(shape_, topology_->local_rank(Rank(rank_))))
-      if (!arena_->populate(board + part.offset, part.bytes)) return false;
-    return true;
-  }
-
-  // Neighbours are alike, so the next one and the first one stand for all; testing everybody would take quadratic time.
-  bool can_copy_with(bool (*reaches)(const Facts&)) const {
-    if (library_.settings().single_copy == CopyMeans::none) return false;
-    if (shape_.ranks == 1) return true;
-    const std::size_t me = static_cast<std::size_t>(topology_->local_rank(Rank(rank_)).value);
-    return reaches(facts_of(neighbours_[(me + 1) % neighbours_.size()])) && reaches(facts_of(neighbours_.front()));
-  }
-
-  static bool reaches_by_cma(const Facts& theirs) {
-    return transports::CrossMemory::is_allowed(theirs.pid, word_of(theirs), theirs.word);
-  }
-  static bool reaches_by_xpmem(const Facts& theirs) {
-    const transports::Xpmem* xpmem = theirs.segment == 0 ? nullptr : transports::Xpmem::load();
-    return xpmem != nullptr && transports::can_attach(*xpmem, theirs.segment, word_of(theirs), theirs.word);
-  }
-  static std::uint64_t* word_of(const Facts& theirs) { return reinterpret_cast<std::uint64_t*>(theirs.word_address); }
-  const Facts& facts_of(Rank rank) const { return facts_[static_cast<std::size_t>(rank.value)]; }
-
   std::unique_ptr<Communicator> serve() {
+    const auto place = static_cast<Bytes>(offer_of(neighbours_.front()).desks);
+    BoardMemory memory(arena_, place);
     Means means;
-    means.topology = topology::Topology::from_nodes(agreement_.node_of, capabilities_, agreement_.places);
-    if (means.topology.nodes() > 1)
-      means.topology = means.topology.with_distances(agree_on_distances(comm_, Rank(rank_), means.topology));
+    means.topology = make_topology();
     library_.count_communicator();
     means.me = Rank(rank_);
-    means.board = execute::Board(memory_->base(), shape_);
+    means.board = execute::Board(memory.base(), shape_, arena_->base());
+    means.windows = &library_.windows_in(arena_);
+    means.supplies = std::make_unique<SharedSupplies>(comm_, arena_, means.board, topology_->local_rank(Rank(rank_)),
+                                                      *means.windows);
     if (means.topology.nodes() > 1) std::tie(means.network, means.transport) = make_network();
     means.single_copy = make_single_copy();
-    const Waiting waiting = derive_waiting(library_.settings().waiting, capabilities_.oversubscribed);
-    means.waiter = make_waiter(library_, waiting, capabilities_.oversubscribed, means.network.get());
+    const bool oversubscribed = agreement_.oversubscribed;
+    const Waiting waiting = derive_waiting(library_.settings().waiting, oversubscribed);
+    means.waiter = make_waiter(library_, waiting, oversubscribed, means.network.get());
     means.meter = make_meter(means.topology, means.me);
     means.rings = means.meter != nullptr || execute::may_sleep(waiting);
     if (agreement_.has_table) means.table = library_.table();
     report(means.topology);
-    return std::make_unique<Communicator>(std::move(*memory_), std::move(means));
+    return std::make_unique<Communicator>(std::move(memory), std::move(means));
+  }
+
+  topology::Topology make_topology() {
+    std::vector<std::int32_t> communicators;
+    for (const Offer& offer : offers_) communicators.push_back(offer.communicators);
+    means_ = derive_means(library_.settings().single_copy, works_);
+    const topology::Capabilities capabilities{means_.any(), agreement_.oversubscribed, shape_.window_bytes,
+                                              derive_turn(communicators)};
+    const auto topology = topology::Topology::from_nodes(agreement_.node_of, capabilities, agreement_.places);
+    if (topology.nodes() == 1) return topology;
+    return topology.with_distances(agree_on_distances(comm_, Rank(rank_), topology));
   }
 
   std::pair<std::unique_ptr<execute::Network>, Transport> make_network() {
     if (wanted_transport() == Transport::ucx) {
       UcxOpening ucx = open_ucx(comm_, find_far_rank(), is_one_host());
-      if (ucx.network != nullptr) return {std::move(ucx.network), Transport::ucx};
+      if (ucx.network != nullptr) {
+        if (needs_tag()) library_.tags().give_back(offer_of(Rank(rank_)).tag);
+        return {std::move(ucx.network), Transport::ucx};
+      }
       // Somebody asked for it, or tuned with it, so this is worth a line in any case.
       if (rank_ == 0) library_.say_once("messages between nodes go through MPI: " + ucx.refusal);
     }
-    return {make_message_network(make_private_comm()), Transport::mpi};
+    if (!members_) return {make_message_network(make_private_comm()), Transport::mpi};
+    std::vector<Address> addresses;
+    for (std::size_t r = 0; r < offers_.size(); ++r) addresses.push_back({(*members_)[r], offers_[r].tag});
+    return {std::make_unique<WorldNetwork>(library_.world().messages(), library_.tags(), std::move(addresses), rank_),
+            Transport::mpi};
   }
 
   // Equal on all ranks: a collective setting, or a table that all have.
@@ -231,11 +217,11 @@ class SetUp {
     if (rank_ == 0 && library_.settings().verbose >= 1 && agreement_.has_different_tables)
       library_.say_once("the tuned table is not used: not all ranks have the same (see ESPALIER_TABLE)");
     if (rank_ != 0 || library_.settings().verbose < 2) return;
-    library_.say("a communicator of " + std::to_string(size_) + " ranks on " + std::to_string(topology_->nodes()) +
-                 " nodes, at most " + std::to_string(topology_->largest_node()) + " ranks on one; single copy " +
+    library_.say("a communicator of " + std::to_string(size_) + " ranks on " + std::to_string(topology.nodes()) +
+                 " nodes, at most " + std::to_string(topology.largest_node()) + " ranks on one; single copy " +
                  to_string(means_) + ", " +
-                 (capabilities_.oversubscribed ? "more ranks than cores" : "a core for every rank") + ", windows of " +
-                 format_bytes(capabilities_.window_bytes));
+                 (agreement_.oversubscribed ? "more ranks than cores" : "a core for every rank") + ", windows of " +
+                 format_bytes(shape_.window_bytes));
     if (topology.nodes() == 1) return;
     const leaders::Call call{plan::Operation::allgather, Rank(0),
                              library_.policy().leaders.value_or(plan::Leaders::near)};
@@ -272,6 +258,9 @@ class SetUp {
     return own;
   }
 
+  const Facts& facts_of(Rank rank) const { return facts_[static_cast<std::size_t>(rank.value)]; }
+  const Offer& offer_of(Rank rank) const { return offers_[static_cast<std::size_t>(rank.value)]; }
+
   template <class Record>
   std::vector<Record> gather(const Record& mine) const {
     return gather_quietly(comm_, size_, mine);
@@ -282,16 +271,16 @@ class SetUp {
   MPI_Comm comm_;
   int rank_ = 0;
   int size_ = 0;
+  std::optional<std::vector<int>> members_;  ///< their numbers in the world, where that has met
   std::vector<Facts> facts_;
   Agreement agreement_;
   std::optional<topology::Topology> topology_;  ///< capabilities are not known before the end
   std::span<const Rank> neighbours_;
   execute::BoardShape shape_;
-  std::vector<Offer> offers_;
   std::shared_ptr<Arena> arena_;
-  std::optional<BoardMemory> memory_;
+  SingleCopyMeans works_;
+  std::vector<Offer> offers_;
   SingleCopyMeans means_;
-  topology::Capabilities capabilities_;
 };
 
 }  // namespace

@@ -7,17 +7,20 @@
 
 namespace espalier::mpi {
 
-/// A collective operation over `comm`, called by all its ranks at its first collective. Never null: what cannot be
-/// handled gives a communicator that stays native, on every rank alike. Nothing of the caller's has moved yet.
+/// A collective operation over `comm`, called by all its ranks in the same one of its collectives. Never null: what
+/// cannot be handled gives a communicator that stays native, on every rank alike. Nothing of the caller's has moved
+/// yet.
 ///
-///   1. gather the facts of all ranks           -> topology, or a refusal
-///   2. on each node the lowest rank allocates  -> gather where the memory is, or why there is none
-///   3. map it, fill the own part with pages    -> minimum over all ranks
-///      (on the own NUMA node), try the system's single copy
-///   4. with several nodes                      -> a private communicator for their messages, or UCX
+///   1. who the members are: known since MPI_Init (mpi/world.hpp)     -> topology, or a refusal; no message
+///   2. on each node the lowest rank allocates the desks              -> gather where they are, or why there are none
+///   3. with several nodes: tags for messages, or UCX
 ///
-/// No lock is held here, so several threads may set up different communicators at once. Cost: two allgathers, one
-/// allreduce and perhaps one communicator of the native library, of some 120 bytes per rank.
+/// Where MPI began without us (sessions, some Fortran bindings), the members' facts are gathered first, their memory is
+/// tried, and with several nodes a private communicator is created.
+///
+/// No lock is held here, and no communicator is created where the world has met, so several threads may set up
+/// different communicators while others create and free some. Cost: one allgather of the native library, of 16 bytes
+/// per rank; two more rounds, of some 200 bytes, where the world has not met.
 std::unique_ptr<Communicator> set_up(MPI_Comm comm);
 
 }  // namespace espalier::mpi

@@ -13,33 +13,33 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "transports/blocks.hpp"
+#include "transports/limits.hpp"
 
 namespace espalier::transports {
 namespace {
 
-constexpr Bytes page_bytes = 4096;
 constexpr std::uint64_t magic = 0x45535041'4c494552;  // "ESPALIER"
-constexpr int most_blocks = 4096;
 
-constexpr Bytes round_up(Bytes bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; }
+/// Short blocks are cut out of slabs, long blocks whose pages are all there.
+constexpr Pages most_in_slab = pages_for(Arena::least_sparse) - 1;
+constexpr Pages largest_slab = 64;
 
-struct Block {
-  Bytes offset;
-  Bytes bytes;
-  int users_left;
-};
-
-/// Lies at the start of the file. Blocks are kept sorted by offset; free memory is what lies between them.
+/// Lies at the start of the file; behind it the table of blocks, of as many entries as the arena has pages.
 struct Header {
   std::uint64_t magic;
   std::uint64_t id;
   Bytes limit;
-  Bytes in_use;
+  Bytes span;    ///< of the whole file, were it full
+  Bytes in_use;  ///< by blocks
+  Bytes held;    ///< by long blocks, slabs among them: what the limit is for
   pthread_mutex_t mutex;
-  int blocks;
-  Block block[most_blocks];
+  BlockList long_blocks;
+  BlockList short_blocks;  ///< within the slab at hand
+  Pages table_pages;       ///< of the table, those that are there
 };
 
+constexpr Bytes round_up(Bytes bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; }
 constexpr Bytes header_bytes = round_up(sizeof(Header));
 
 /// Holds the header's lock. A process that died inside leaves it to the next one: every change below is ordered so that
@@ -78,8 +78,9 @@ std::uint64_t random_id() {
 
 class MemfdArena final : public Arena {
  public:
-  /// Takes over the descriptor. Address space is reserved for the whole limit; memory only as blocks need it.
-  MemfdArena(int fd, pid_t owner, int owner_fd, Bytes limit) : fd_(fd), span_(header_bytes + round_up(limit)) {
+  /// Takes over the descriptor. Address space is reserved for all that the arena may grow to; memory only as blocks
+  /// need it.
+  MemfdArena(int fd, pid_t owner, int owner_fd, Bytes span) : fd_(fd), span_(span) {
     void* base = mmap(nullptr, span_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base == MAP_FAILED) {
       const int error = errno;
@@ -99,66 +100,97 @@ class MemfdArena final : public Arena {
   MemfdArena& operator=(const MemfdArena&) = delete;
 
   Header& header() const { return *reinterpret_cast<Header*>(base_); }
+  Block* table() const { return reinterpret_cast<Block*>(base_ + header_bytes); }
 
   ArenaName name() const override { return {name_.pid, name_.fd, header().id}; }
 
   std::optional<Bytes> allocate(Bytes bytes, int users) override {
-    bytes = round_up(std::max<Bytes>(bytes, 1));
+    const Pages pages = pages_for(std::max<Bytes>(bytes, 1));
+    if (bytes > header().limit) return std::nullopt;
     const Lock lock(header());
-    const std::optional<int> place = find_gap(bytes);
-    if (!place) return std::nullopt;
-    const Bytes offset = gap_begin(*place);
-    insert(*place, {offset, bytes, users});
-    return offset;
+    const Pages first = pages > most_in_slab ? take_long(pages) : take_short(pages);
+    if (first == 0) return std::nullopt;
+    Block& block = table()[first];
+    block.users = users;
+    header().in_use += block.pages * page_bytes;
+    if (pages <= most_in_slab) std::memset(base_ + first * page_bytes, 0, block.pages * page_bytes);
+    return first * page_bytes;
   }
 
-  // The system takes pages from the calling process's node, as for a first touch, but says so when there are none.
+  // The system takes pages from the calling process's node, as for a first touch, but says so when there are none. It
+  // does not say so before it kills somebody for it, nor before the signal for files that are too long.
   bool populate(Bytes offset, Bytes bytes) noexcept override {
+    constexpr Bytes spare = Bytes{16} << 20;  // others ask at the same time
+    const Bytes room = probe_memory_room();
+    if (offset + bytes > probe_longest_file() || (room != unlimited && bytes + spare > room)) return false;
     return fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
   }
 
   void release(Bytes offset) noexcept override {
     Header& h = header();
+    const auto first = static_cast<Pages>(offset / page_bytes);
     const Lock lock(h);
-    Block* const end = h.block + h.blocks;
-    Block* const block = std::find_if(h.block, end, [&](const Block& b) { return b.offset == offset; });
-    if (block == end || --block->users_left > 0) return;
-    give_back(block->offset, block->bytes);
-    h.in_use -= block->bytes;
-    std::move(block + 1, end, block);
-    --h.blocks;
+    Block& block = table()[first];
+    if (--block.users != 0) return;
+    const Bytes bytes = block.pages * page_bytes;
+    h.in_use -= bytes;
+    if (block.pages <= most_in_slab) return h.short_blocks.give_back(table(), first);
+    return_pages(offset, bytes);
+    h.held -= bytes;
+    h.long_blocks.give_back(table(), first);
   }
 
-  std::byte* at(Bytes offset) const noexcept override { return base_ + offset; }
+  std::byte* base() const noexcept override { return base_; }
   Bytes in_use() const noexcept override { return header().in_use; }
 
  private:
-  Bytes gap_begin(int place) const {
-    const Block* blocks = header().block;
-    return place == 0 ? header_bytes : blocks[place - 1].offset + blocks[place - 1].bytes;
-  }
-  Bytes gap_end(int place) const {
-    return place == header().blocks ? header_bytes + header().limit : header().block[place].offset;
-  }
-
-  // First fit: boards come in few sizes, so gaps are mostly filled exactly.
-  std::optional<int> find_gap(Bytes bytes) const {
-    if (header().blocks == most_blocks) return std::nullopt;
-    for (int place = 0; place <= header().blocks; ++place)
-      if (gap_begin(place) + bytes <= gap_end(place)) return place;
-    return std::nullopt;
-  }
-
-  void insert(int place, const Block& block) {
+  Pages take_long(Pages pages) {
     Header& h = header();
-    std::move_backward(h.block + place, h.block + h.blocks, h.block + h.blocks + 1);
-    h.block[place] = block;
-    ++h.blocks;
-    h.in_use += block.bytes;
+    pages = BlockList::rounded(pages);
+    if (h.held + pages * page_bytes > h.limit || !has_table_for(h.long_blocks.top() + pages)) return 0;
+    const Pages first = h.long_blocks.take(table(), pages);
+    if (first != 0) h.held += table()[first].pages * page_bytes;
+    return first;
   }
 
+  Pages take_short(Pages pages) {
+    Header& h = header();
+    if (const Pages first = h.short_blocks.take(table(), pages)) return first;
+    return open_slab(pages) ? h.short_blocks.take(table(), pages) : 0;
+  }
+
+  // What is left of the slab before is too short for this block, and lost.
+  bool open_slab(Pages least) {
+    Header& h = header();
+    const Pages usual = std::clamp(pages_for(h.limit / 8), Pages{1}, largest_slab);
+    const Pages pages = BlockList::rounded(std::max(least, usual));
+    const Pages first = take_long(pages);
+    if (first == 0) return false;
+    if (!populate(first * page_bytes, pages * page_bytes)) {
+      h.held -= table()[first].pages * page_bytes;
+      h.long_blocks.give_back(table(), first);
+      return false;
+    }
+    h.short_blocks.move_to(first, first + pages);
+    return true;
+  }
+
+ public:
+  /// Makes sure that the entries of pages below `end` are there; some more are, so that this is seldom asked for.
+  bool has_table_for(Pages end) {
+    constexpr Pages piece = 16;
+    Header& h = header();
+    const Pages wanted = std::min(pages_for(Bytes{end} * sizeof(Block)) / piece * piece + piece, table_end(h.span));
+    if (wanted <= h.table_pages) return true;
+    if (!populate(header_bytes, wanted * page_bytes)) return false;
+    h.table_pages = wanted;
+    return true;
+  }
+  static Pages table_end(Bytes span) { return pages_for(span / page_bytes * sizeof(Block)); }
+
+ private:
   // Punching a hole returns the pages and makes them read as zero for the next block.
-  void give_back(Bytes offset, Bytes bytes) const noexcept {
+  void return_pages(Bytes offset, Bytes bytes) const noexcept {
     (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                     static_cast<off_t>(bytes));
   }
@@ -179,19 +211,43 @@ Header read_header(int fd) {
 
 }  // namespace
 
+namespace {
+
+/// Address space for an arena with such a limit. Freed blocks go to others of their size only, so there is room for
+/// twice as much; where address space or files are limited, less, down to what the limit itself needs.
+Bytes choose_span(Bytes limit) {
+  const Bytes own = header_bytes + (Bytes{1} << 20);
+  const Bytes wanted = round_up(own + 2 * limit + 2 * limit / 256);
+  const Bytes most = std::min(probe_address_room() / 4, probe_longest_file()) / page_bytes * page_bytes;
+  return std::min(wanted, most);
+}
+
+/// How much of such a span blocks may have.
+Bytes limit_within(Bytes span, Bytes limit) {
+  const Bytes own = header_bytes + MemfdArena::table_end(span) * page_bytes;
+  return std::min(limit, span > own ? span - own : 0) / page_bytes * page_bytes;
+}
+
+}  // namespace
+
 std::shared_ptr<Arena> Arena::create(Bytes limit) {
+  const Bytes span = choose_span(std::min(limit, Bytes{1} << 40));
+  if (span < 4 * header_bytes) fail("reserve address space for an arena", ENOMEM);
   const int fd = memfd_create("espalier", MFD_CLOEXEC);
   if (fd < 0) fail("create an anonymous file", errno);
-  if (ftruncate(fd, static_cast<off_t>(header_bytes + round_up(limit))) != 0 ||
-      fallocate(fd, 0, 0, static_cast<off_t>(header_bytes)) != 0) {
+  if (fallocate(fd, 0, 0, static_cast<off_t>(header_bytes)) != 0) {
     const int error = errno;
     ::close(fd);
     fail("reserve " + std::to_string(header_bytes) + " bytes", error);
   }
-  auto arena = std::make_shared<MemfdArena>(fd, getpid(), fd, limit);
+  auto arena = std::make_shared<MemfdArena>(fd, getpid(), fd, span);
   Header& header = arena->header();
   header.id = random_id();
-  header.limit = limit / page_bytes * page_bytes;
+  header.limit = limit_within(span, limit);
+  header.span = span;
+  const Pages first = pages_for(header_bytes) + MemfdArena::table_end(span);
+  header.long_blocks.init(first, static_cast<Pages>(span / page_bytes));
+  if (!arena->has_table_for(first)) fail("reserve the table of an arena's blocks", ENOMEM);
   init_mutex(header.mutex);
   header.magic = magic;
   return arena;
@@ -206,7 +262,7 @@ std::shared_ptr<Arena> Arena::open(const ArenaName& name) {
     ::close(fd);
     throw Error("shared memory: " + path + " is not the arena it was said to be");
   }
-  return std::make_shared<MemfdArena>(fd, name.pid, name.fd, header.limit);
+  return std::make_shared<MemfdArena>(fd, name.pid, name.fd, header.span);
 }
 
 }  // namespace espalier::transports

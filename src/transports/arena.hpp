@@ -20,7 +20,8 @@ struct ArenaName {
   bool operator==(const ArenaName&) const = default;
 };
 
-/// Memory for the boards of all communicators of one job on one node. Thread safe, and safe across processes.
+/// Memory for all communicators of one job on one node. Thread safe, and safe across processes. Grows as it is used, in
+/// pieces, and never beyond what the process's limits allow (transports/limits.hpp).
 class Arena {
  public:
   /// An empty arena that will never hold more than `limit` bytes. Throws Error with the system's reason.
@@ -31,18 +32,20 @@ class Arena {
   virtual ~Arena() = default;
   virtual ArenaName name() const = 0;
 
-  /// A zero-filled, page-aligned block that `users` processes will release. Its place is reserved, its pages are not
-  /// there yet: populate() comes before anything is touched. Empty when the limit does not allow it. Any process may
-  /// call it.
+  /// A zero-filled, page-aligned block that `users` processes will release. Empty when limits do not allow it. Any
+  /// process may call it. Of a block below `least_sparse` the pages are there; of a longer one only its place is
+  /// reserved, and populate() comes before anything is touched.
   virtual std::optional<Bytes> allocate(Bytes bytes, int users) = 0;
-  /// Makes the pages of a part of a block really there (no later SIGBUS), those that are not yet on the NUMA node of
-  /// the caller: each rank does it for what it will write. False: the system's memory does not allow it.
+  static constexpr Bytes least_sparse = 64 << 10;
+  /// Makes the pages of a part of a long block really there (no later SIGBUS), those that are not yet on the NUMA node
+  /// of the caller: each rank does it for what it will write. False: the system's memory does not allow it.
   virtual bool populate(Bytes offset, Bytes bytes) noexcept = 0;
-  /// Called once by each user; the last one gives the memory back to the system.
+  /// Called once by each user; the last one gives a long block's memory back to the system.
   virtual void release(Bytes offset) noexcept = 0;
 
-  /// Where a block lies in this process.
-  virtual std::byte* at(Bytes offset) const noexcept = 0;
+  /// The beginning of what it holds, in this process: blocks lie at their offsets.
+  virtual std::byte* base() const noexcept = 0;
+  std::byte* at(Bytes offset) const noexcept { return base() + offset; }
   /// Bytes now held by blocks.
   virtual Bytes in_use() const noexcept = 0;
 };

@@ -147,8 +147,8 @@ ThreadWorld::ThreadWorld(const topology::Topology& topology, Bytes window_bytes,
   }
   for (int r = 0; r < topology.ranks(); ++r) {
     const NodeId node = topology.node_of(Rank(r));
-    const execute::Board board(state_->boards[static_cast<std::size_t>(node.value)].get(),
-                               {topology.size_of(node), window_bytes});
+    const auto board = execute::Board::furnished(state_->boards[static_cast<std::size_t>(node.value)].get(),
+                                                 {topology.size_of(node), window_bytes});
     state_->seats.emplace_back(board, topology.local_rank(Rank(r)), execute::may_sleep(waiting));
   }
 }

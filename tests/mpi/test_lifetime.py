@@ -141,3 +141,40 @@ def test_mpi_may_end_and_start_again_with_another_session(get_mpi: GetMpi) -> No
             break
     assert outcome.code == 0, str(outcome)
     assert outcome.out.strip() == "session: ok"
+
+
+@pytest.mark.parametrize("nodes", ["1", "2"])
+@pytest.mark.parametrize("name", ["mpich-5", "intel", "mpich-4"])
+def test_the_handle_of_a_freed_communicator_is_as_invalid_as_ever(name: str, nodes: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)  # in Open MPI such a handle points to memory that was freed
+    native = mpi.run([mpi.program("stale")], 4, native=True)
+    assert "allreduce: error" in native.out
+    outcome = mpi.run([mpi.program("stale")], 4, settings={"ESPALIER_VIRTUAL_NODES": nodes})
+    assert outcome.out == native.out
+
+
+@pytest.mark.parametrize("calls", ["0", "10"])
+@pytest.mark.parametrize("how", [["free"], ["free", "disconnect"]], ids=["free", "disconnect"])
+@pytest.mark.parametrize("nodes", ["1", "2"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_collectives_work_in_attribute_functions_whose_order_differs_between_ranks(
+    name: str, nodes: str, how: list[str], calls: str, get_mpi: GetMpi
+) -> None:
+    mpi = get_mpi(name)
+    settings = {"ESPALIER_VIRTUAL_NODES": nodes, "ESPALIER_SETUP_CALLS": calls}
+    outcome = mpi.run([mpi.program("parting"), *how[1:]], 3, settings=settings)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.out.strip() == "parting: ok"
+
+
+@pytest.mark.parametrize("calls", ["0", "2"])
+@pytest.mark.parametrize("nodes", ["1", "2"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_threads_use_new_communicators_while_others_make_some(
+    name: str, nodes: str, calls: str, get_mpi: GetMpi
+) -> None:
+    mpi = get_mpi(name)
+    settings = {"ESPALIER_VIRTUAL_NODES": nodes, "ESPALIER_SETUP_CALLS": calls}
+    outcome = mpi.run([mpi.program("newcomers")], 4, settings=settings)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.out.strip() in ("newcomers: ok", "newcomers: no threads")

@@ -95,7 +95,7 @@ std::string describe_transport(MPI_Comm comm) {
 void choose(Operation operation, const std::string& text, MPI_Comm comm) {
   std::optional<Selection> selection;
   if (!text.empty()) selection = parse_selection(operation, text);
-  Communicator* communicator = Communicator::find(comm);
+  Communicator* communicator = Communicator::find_set_up(comm);
   if (communicator != nullptr && communicator->engine() != nullptr)
     communicator->select(operation, std::move(selection));
 }

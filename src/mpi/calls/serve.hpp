@@ -54,7 +54,7 @@ int report(MPI_Comm comm, int code);
 /// What was decided for a problem, or null: then the call is native and has been counted.
 inline Entry* prepare(Communicator& communicator, const plan::Problem& problem) {
   Entry& entry = communicator.engine()->prepare(problem);
-  if (entry.kind != Entry::Kind::native) return &entry;
+  if (entry.kind != Entry::Kind::native && communicator.engine()->supply(entry)) return &entry;
   communicator.engine()->pass_on(entry);
   if (entry.is_passed_on) communicator.note_selected();
   return nullptr;

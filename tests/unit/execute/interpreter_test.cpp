@@ -122,8 +122,8 @@ TEST(Seat, TakesLinesOverFromOthersThatAskForIt) {
   transports::ThreadWorld world(pair(), 4096);
   Seat& reader = world.seat(Rank(1));
   EXPECT_FALSE(reader.takes_over_from(LocalRank(0)));
-  reader.board().is_taken(LocalRank(0)).store(true);
-  reader.board().is_taken(LocalRank(1)).store(true);
+  reader.board().notice(LocalRank(0)).is_taken.store(true);
+  reader.board().notice(LocalRank(1)).is_taken.store(true);
   EXPECT_TRUE(reader.takes_over_from(LocalRank(0)));
   EXPECT_FALSE(reader.takes_over_from(LocalRank(1))) << "its own";
 }
@@ -133,7 +133,7 @@ TEST(Interpreter, ReadsTheSameWhereItTakesLinesOver) {
     transports::ThreadWorld world(pair(), 16 << 10);
     Seat& reader = world.seat(Rank(1));
     reader.begin_call();
-    reader.board().is_taken(LocalRank(0)).store(is_taken);
+    reader.board().notice(LocalRank(0)).is_taken.store(is_taken);
     std::byte* const window = reader.board().window(LocalRank(0), reader.call());
     for (int i = 0; i < 8192; ++i) window[i] = static_cast<std::byte>(i % 251);
     const std::vector<std::byte> written(window, window + 8192);

@@ -133,7 +133,7 @@ std::vector<std::string> lines_written_by(Operation operation, int ranks) {
     const bool has_blocks =
         operation == Operation::scatter || operation == Operation::alltoall || operation == Operation::reduce_scatter;
     const auto lines = static_cast<std::uint32_t>(has_blocks ? ranks : 1);
-    const Line* const first = seat.message_at(seat.me(), RingCursor().place(lines));
+    const Line* const first = seat.message_at(seat.me(), RingCursor().place(lines, long_ring_block));
     for (std::uint32_t i = 0; i < lines; ++i)
       written[static_cast<std::size_t>(me.value)] += first[i].call.load() == 0 ? '.' : 'x';
   });
@@ -153,25 +153,25 @@ TEST(TinyTest, LinesThatNobodyReadsAreNotWritten) {
 
 TEST(RingCursorTest, EveryMessageLiesBeforeTheOneThatCameBefore) {
   RingCursor cursor;
-  std::uint32_t before = ring_lines;
+  std::uint32_t before = ring_lines(long_ring_block);
   for (const std::uint32_t lines : {1u, 20u, 74u, 53u, 74u, 74u}) {
-    const RingPlace place = cursor.place(lines);
+    const RingPlace place = cursor.place(lines, long_ring_block);
     EXPECT_LE(place.begin + lines, before);
-    EXPECT_EQ(place.block, ring_blocks - 1 - place.begin / ring_block_lines) << "in one block as a whole";
+    EXPECT_EQ(place.block, ring_blocks - 1 - place.begin / long_ring_block) << "in one block as a whole";
     before = place.begin;
   }
   EXPECT_EQ(before, 0u);
-  EXPECT_TRUE(cursor.place(1).opens_block) << "the ring has come round";
+  EXPECT_TRUE(cursor.place(1, long_ring_block).opens_block) << "the ring has come round";
 }
 
 TEST(RingCursorTest, AMessageThatABlockHasNoRoomForOpensTheNext) {
   RingCursor cursor;
-  EXPECT_TRUE(cursor.place(74).opens_block);
-  EXPECT_FALSE(cursor.place(70).opens_block);
-  const RingPlace place = cursor.place(5);
+  EXPECT_TRUE(cursor.place(74, long_ring_block).opens_block);
+  EXPECT_FALSE(cursor.place(70, long_ring_block).opens_block);
+  const RingPlace place = cursor.place(5, long_ring_block);
   EXPECT_TRUE(place.opens_block);
   EXPECT_EQ(place.block, 1u);
-  EXPECT_EQ(place.begin + 5, ring_block_lines);
+  EXPECT_EQ(place.begin + 5, long_ring_block);
 }
 
 // Operations share rings and cursors: a communicator mixes them in any order.

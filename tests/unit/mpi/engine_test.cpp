@@ -50,7 +50,7 @@ class EngineTest : public testing::Test {
       means.topology =
           topology::Topology::from_nodes(std::vector<int>(ranks, 0), {has_single_copy, true, shape.window_bytes});
       means.me = Rank(rank);
-      means.board = execute::Board(memory.get(), shape);
+      means.board = execute::Board::furnished(memory.get(), shape);
       means.waiter = std::make_unique<Yield>();
       means.table = table;
       engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <vector>
 
 #include "base/error.hpp"
 #include "transports/cross_memory.hpp"
@@ -56,6 +57,32 @@ TEST(Arena, NeverExceedsItsLimit) {
   EXPECT_FALSE(arena->allocate(1, 1));
   arena->release(*half);
   EXPECT_TRUE(arena->allocate(mebibyte / 2, 1)) << "the gap is filled again";
+}
+
+TEST(Arena, ServesTenThousandsOfShortBlocks) {
+  const auto arena = Arena::create(Bytes{1} << 30);
+  const Bytes before = bytes_present(*arena);
+  std::vector<Bytes> blocks;
+  for (int i = 0; i < 20'000; ++i) {
+    const auto block = arena->allocate(16 << 10, 1);
+    ASSERT_TRUE(block);
+    arena->at(*block)[100] = std::byte{1};
+    blocks.push_back(*block);
+  }
+  EXPECT_EQ(arena->in_use(), Bytes{20'000} * (16 << 10));
+  EXPECT_LT(bytes_present(*arena) - before, Bytes{20'000} * (18 << 10)) << "little is lost between them";
+  for (const Bytes block : blocks) arena->release(block);
+  EXPECT_EQ(arena->in_use(), 0u);
+  const Bytes grown = bytes_present(*arena);
+  for (int round = 0; round < 3; ++round) {
+    for (Bytes& block : blocks) {
+      block = *arena->allocate(16 << 10, 1);
+      EXPECT_EQ(arena->at(block)[100], std::byte{0});
+      arena->at(block)[100] = std::byte{1};
+    }
+    for (const Bytes block : blocks) arena->release(block);
+  }
+  EXPECT_EQ(bytes_present(*arena), grown) << "what was freed is used again";
 }
 
 TEST(Arena, FreesABlockWithItsLastUser) {
