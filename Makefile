@@ -14,7 +14,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 BIN  := .venv/bin
 MPIS := mpich openmpi impi
 SOURCES = $(shell find include src tests bench examples -name '*.[ch]pp' -o -name '*.[ch]')
-PYTEST_FLAGS ?= -m 'not long and not lab and not live'
+PYTEST_FLAGS ?= -m 'not long and not lab and not live and not soak'
 
 .PHONY: help
 help:
@@ -77,6 +77,10 @@ scaling:               ## 3 minutes: scaling curves on simulated networks agains
 .PHONY: lab
 lab: setup             ## as root: an emulated cluster of network namespaces, and the tests that need it
 	$(BIN)/python -m pytest -m lab tests
+
+.PHONY: soak
+soak: setup            ## 30 minutes, or SOAK_MINUTES: random jobs under every MPI, killed and limited ones among them
+	$(BIN)/python -m pytest -s -m soak tests/mpi/test_soak.py
 
 .PHONY: fabric-live
 fabric-live: setup     ## a simulated InfiniBand subnet with its real tools, collector, service; links and switches fail

@@ -1,9 +1,6 @@
 #include "mpi/communicator.hpp"
 
-#include <algorithm>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 #include "mpi/library.hpp"
 #include "mpi/setup.hpp"
@@ -17,54 +14,6 @@ int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
   return MPI_SUCCESS;
 }
 
-/// What is known of a communicator.
-struct Known {
-  bool is_valid = false;    ///< MPI could answer at all
-  bool is_leaving = false;  ///< it is being freed: no state is made for it any more
-  Communicator* communicator = nullptr;
-};
-
-/// Communicators that are being freed, whose attribute may be gone already. Hardly ever more than one.
-class Departures {
- public:
-  void add(MPI_Comm comm, Communicator* communicator) {
-    const std::lock_guard lock(mutex_);
-    leaving_.emplace_back(comm, communicator);
-    count_.store(leaving_.size(), std::memory_order_release);
-  }
-  void remove(MPI_Comm comm) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(leaving_, [&](const auto& entry) { return entry.first == comm; });
-    count_.store(leaving_.size(), std::memory_order_release);
-  }
-  Known find(MPI_Comm comm) {
-    if (count_.load(std::memory_order_acquire) == 0) return {};
-    const std::lock_guard lock(mutex_);
-    for (const auto& [handle, communicator] : leaving_)
-      if (handle == comm) return {true, true, communicator};
-    return {};
-  }
-
- private:
-  std::atomic<std::size_t> count_ = 0;
-  std::mutex mutex_;
-  std::vector<std::pair<MPI_Comm, Communicator*>> leaving_;
-};
-
-Departures& departures() {
-  static auto* const all = new Departures;  // used as late as MPI_Finalize
-  return *all;
-}
-
-Known look_up(MPI_Comm comm, int keyval) {
-  if (comm == native().comm_null || !Library::get().is_running() || keyval == MPI_KEYVAL_INVALID) return {};
-  if (const Known leaving = departures().find(comm); leaving.is_valid) return leaving;
-  void* value = nullptr;
-  int is_known = 0;
-  if (native().Comm_get_attr(comm, keyval, &value, &is_known) != MPI_SUCCESS) return {};
-  return {true, false, is_known ? static_cast<Communicator*>(value) : nullptr};
-}
-
 // Calls that a new communicator leaves to native: one that is used only now and then never pays for its set-up. That
 // of the world is sure to be used.
 int calls_before_set_up(MPI_Comm comm) {
@@ -75,6 +24,7 @@ int calls_before_set_up(MPI_Comm comm) {
 
 thread_local constinit Communicator::LastUsed Communicator::last_used_{};
 std::atomic<std::uint64_t> Communicator::generation_ = 1;
+thread_local constinit const Communicator::Leaving* Communicator::Leaving::innermost_ = nullptr;
 
 int Communicator::on_free(MPI_Comm, int, void* state, void*) {
   forget_last_used();
@@ -94,26 +44,41 @@ int Communicator::keyval() {
   return made;
 }
 
-Communicator::Leaving::Leaving(MPI_Comm comm) : comm_(comm), communicator_(find_existing(comm)) {
+Communicator::Leaving::Leaving(MPI_Comm comm) : comm_(comm), communicator_(find_existing(comm)), outer_(innermost_) {
   if (communicator_ != nullptr) communicator_->is_leaving_ = true;
-  departures().add(comm_, communicator_);
+  innermost_ = this;
 }
 
 Communicator::Leaving::~Leaving() {
-  departures().remove(comm_);
+  innermost_ = outer_;
   forget_last_used();
   if (communicator_ == nullptr) return;
   communicator_->is_leaving_ = false;
   if (communicator_->is_freed_) delete communicator_;
 }
 
-Communicator* Communicator::find_existing(MPI_Comm comm) { return look_up(comm, keyval()).communicator; }
+const Communicator::Leaving* Communicator::Leaving::find(MPI_Comm comm) {
+  const Leaving* leaving = innermost_;
+  while (leaving != nullptr && leaving->comm_ != comm) leaving = leaving->outer_;
+  return leaving;
+}
+
+Communicator::Known Communicator::look_up(MPI_Comm comm) {
+  if (comm == native().comm_null || !Library::get().is_running() || keyval() == MPI_KEYVAL_INVALID) return {};
+  if (const Leaving* leaving = Leaving::find(comm)) return {true, true, leaving->communicator_};
+  void* value = nullptr;
+  int is_known = 0;
+  if (native().Comm_get_attr(comm, keyval(), &value, &is_known) != MPI_SUCCESS) return {};
+  return {true, false, is_known ? static_cast<Communicator*>(value) : nullptr};
+}
+
+Communicator* Communicator::find_existing(MPI_Comm comm) { return look_up(comm).communicator; }
 
 Communicator* Communicator::find_set_up(MPI_Comm comm) { return find_slowly(comm, SetUp::now); }
 
 Communicator* Communicator::find_slowly(MPI_Comm comm, SetUp when) {
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  const Known known = look_up(comm, keyval());
+  const Known known = look_up(comm);
   if (!known.is_valid || known.is_leaving) return known.communicator;
   Communicator* communicator = known.communicator;
   if (communicator == nullptr) {
@@ -138,7 +103,7 @@ Communicator* Communicator::keep(MPI_Comm comm, std::unique_ptr<Communicator> st
 
 std::unique_ptr<Communicator> Communicator::make_new(int native_calls) {
   auto state = std::make_unique<Communicator>("its first calls: set-up has to be worth it (ESPALIER_SETUP_CALLS)");
-  state->native_calls_ = native_calls;
+  state->native_calls_ = native_calls + 1;
   return state;
 }
 

@@ -35,8 +35,8 @@ class Communicator {
   static void forget_last_used() { generation_.fetch_add(1, std::memory_order_acq_rel); }
 
   /// While native frees a communicator it calls the program's attribute functions, in an order that may differ between
-  /// ranks, and those may use it: its state stays, under its handle, as long as this lives. Then it goes, unless native
-  /// failed to free.
+  /// ranks, and those may use it: for this thread its state stays, under its handle, as long as this lives. Then it
+  /// goes, unless native failed to free. Other threads may meanwhile get the handle again, for a new communicator.
   class Leaving {
    public:
     explicit Leaving(MPI_Comm comm);
@@ -45,8 +45,14 @@ class Communicator {
     Leaving& operator=(const Leaving&) = delete;
 
    private:
+    friend class Communicator;
+    /// This thread's, of this communicator; or null.
+    static const Leaving* find(MPI_Comm comm);
+
     MPI_Comm comm_;
     Communicator* communicator_;
+    const Leaving* outer_;
+    ESPALIER_FAST_THREAD_LOCAL static thread_local constinit const Leaving* innermost_;
   };
 
   /// A communicator that stays native for good, for a reason that all its ranks know.
@@ -97,6 +103,13 @@ class Communicator {
     Communicator* communicator;
     std::uint64_t generation;
   };
+  /// What is known of a communicator.
+  struct Known {
+    bool is_valid = false;    ///< MPI could answer at all
+    bool is_leaving = false;  ///< it is being freed: no state is made for it any more
+    Communicator* communicator = nullptr;
+  };
+  static Known look_up(MPI_Comm comm);
   enum class SetUp { when_worth_it, now };
   static Communicator* find_slowly(MPI_Comm comm, SetUp when);
   static int on_free(MPI_Comm, int, void* communicator, void*);
@@ -111,7 +124,7 @@ class Communicator {
   void learn_natives();
 
   std::string refusal_;
-  int native_calls_ = 0;  ///< to come before it is set up
+  int native_calls_ = 0;  ///< to come before it is set up, the one that sets it up counted
   std::atomic<bool> is_leaving_ = false;
   std::atomic<bool> is_freed_ = false;  ///< native has freed it, and this is still in use
   int me_ = 0;

@@ -47,7 +47,7 @@ def test_windows_are_as_many_however_many_communicators_send_long_messages(nodes
 
 LIMITS = {
     "files of 1 MB": "ulimit -f 1024",
-    "1 GB of address space": "ulimit -v 1000000",
+    "4 GB of address space": "ulimit -v 4000000",
 }
 
 

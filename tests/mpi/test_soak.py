@@ -1,0 +1,96 @@
+"""Random jobs for as long as one likes: SOAK_MINUTES (30 by default), SOAK_SEED. Run with `make soak`."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from launch import JobTimedOut, TestMpi
+from places import make_places
+from test_lifetime import assert_nothing_left, end_processes, read_processes
+
+GetMpi = Callable[[str], TestMpi]
+MPIS = ("mpich-5", "openmpi-5", "intel", "mpich-4", "openmpi-4")
+JOB_SECONDS = 20
+# What `ulimit` lowers for a job; each MPI itself runs within all of them.
+LIMITS = ("", "", "ulimit -f 4096", "ulimit -n 200")
+
+
+def draw_settings(dice: random.Random) -> dict[str, str]:
+    """Placement, memory and set-up of one job."""
+    return {
+        "ESPALIER_VIRTUAL_NODES": dice.choice(["1", "1", "2", "cyclic:2", "2,1,1"]),
+        "ESPALIER_SETUP_CALLS": dice.choice(["0", "0", "3", "10"]),
+        "ESPALIER_SHM_LIMIT": dice.choice(["1G", "1G", "8M", "512K"]),
+        "ESPALIER_SHM_WINDOW": dice.choice(["256K", "256K", "16K"]),
+        "ESPALIER_SINGLE_COPY": dice.choice(["auto", "off"]),
+    }
+
+
+def soak(mpi: TestMpi, dice: random.Random) -> None:
+    """A job that makes and uses what it likes."""
+    settings = draw_settings(dice)
+    ranks = 4 if settings["ESPALIER_VIRTUAL_NODES"] == "2,1,1" else dice.choice([2, 3, 4, 6])
+    threads = dice.choice([1, 1, 3])
+    limit = dice.choice(LIMITS)
+    command = [mpi.program("soak"), str(dice.randrange(1 << 30)), str(JOB_SECONDS), str(threads)]
+    if limit:
+        command = ["sh", "-c", f'{limit}; exec "$@"', "sh", *command]
+    what = f"{mpi.name}, {ranks} ranks, {threads} threads, {limit or 'no limit'}, {settings}: {command}"
+    try:
+        outcome = mpi.run(command, ranks, settings=settings, timeout=JOB_SECONDS * 8)
+    except JobTimedOut as hang:
+        raise AssertionError(f"{what}\n{hang}") from None
+    assert outcome.code == 0, f"{what}\n{outcome}"
+    grown = re.search(r"private memory (\d+) -> (\d+) KB", outcome.out)
+    assert grown is not None, f"{what}\n{outcome}"
+    # An MPI's own pools, and malloc's, grow a little for long; a leak of ours is a communicator's worth per communicator.
+    assert int(grown[2]) <= 1.5 * int(grown[1]) + 20_000, f"{what}\n{outcome}"
+
+
+def kill(mpi: TestMpi, dice: random.Random, folder: Path) -> None:
+    """A job in the middle of collectives, all of whose ranks are killed."""
+    places = make_places(folder)
+    before = places.named()
+    line, environment = mpi.command([mpi.program("endless")], dice.choice([2, 4]), settings=draw_settings(dice))
+    with places.start(line, environment) as job:
+        assert job.stdout is not None
+        processes = read_processes(job.stdout)
+        time.sleep(dice.random())
+        try:
+            for process in dice.sample(processes, len(processes)):
+                os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # the launcher was faster
+        try:
+            job.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            end_processes(processes)
+            raise
+    assert_nothing_left(processes, places, before)
+
+
+@pytest.mark.soak
+def test_random_jobs_neither_hang_nor_grow_nor_differ_between_ranks(get_mpi: GetMpi, tmp_path: Path) -> None:
+    seed = int(os.environ.get("SOAK_SEED", time.time_ns() % 1_000_000))
+    end = time.monotonic() + 60 * float(os.environ.get("SOAK_MINUTES", "30"))
+    dice = random.Random(seed)
+    jobs = 0
+    while time.monotonic() < end:
+        mpi = get_mpi(MPIS[jobs % len(MPIS)])
+        if dice.random() < 0.1:
+            (tmp_path / str(jobs)).mkdir()
+            kill(mpi, dice, tmp_path / str(jobs))
+        else:
+            soak(mpi, dice)
+        jobs += 1
+        print(f"SOAK_SEED={seed}: {jobs} jobs passed", flush=True)
