@@ -137,7 +137,7 @@ execute::UnevenKind Engine::make_uneven_kind(plan::Operation operation, const tu
 
 const std::optional<Selection>& Engine::selected(plan::Operation operation) const {
   const auto index = static_cast<std::size_t>(operation);
-  return selected_[index] ? selected_[index] : policy_.forced[index];
+  return selected_ != nullptr && (*selected_)[index] ? (*selected_)[index] : policy_.forced[index];
 }
 
 Bytes Engine::derive_longest_block(plan::Operation operation) const {
@@ -264,7 +264,7 @@ std::optional<Selection> Engine::find_selection(Entry& entry) const {
   const auto operation = static_cast<std::size_t>(problem.operation);
   if (is_selected(problem)) {
     entry.origin = "Espalier_Choose";
-    return selected_[operation];
+    return (*selected_)[operation];
   }
   if (policy_.forced[operation]) {
     entry.origin = "ESPALIER_CHOICE";
@@ -290,7 +290,7 @@ plan::Choice Engine::with_leaders(const plan::Problem& problem, plan::Choice cho
 // A program that selects by itself compares, and must not get one thing under the name of another: its calls stay
 // native.
 bool Engine::is_selected(const plan::Problem& problem) const {
-  return selected_[static_cast<std::size_t>(problem.operation)].has_value();
+  return selected_ != nullptr && (*selected_)[static_cast<std::size_t>(problem.operation)].has_value();
 }
 
 std::string Engine::why_not(const plan::Problem& problem, const Selection& selection) const {
@@ -377,7 +377,8 @@ Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input,
 }
 
 void Engine::select(plan::Operation operation, std::optional<Selection> selection) {
-  selected_[static_cast<std::size_t>(operation)] = std::move(selection);
+  if (selected_ == nullptr) selected_ = std::make_unique<Selections>();
+  (*selected_)[static_cast<std::size_t>(operation)] = std::move(selection);
   select_unknown(operation);
   passed_[static_cast<std::size_t>(operation)].deal.reset();
   cache_.forget(operation);

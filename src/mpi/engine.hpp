@@ -176,7 +176,7 @@ class Engine {
 
   Means means_;
   const Policy& policy_;
-  Selections selected_;  ///< by select()
+  std::unique_ptr<Selections> selected_;  ///< by select(), which hardly any communicator sees
   /// An operation's calls with blocks of different sizes, before any rank knows all sizes.
   struct Unknown {
     execute::UnevenKind kind{};        ///< what goes without an exchange of sizes

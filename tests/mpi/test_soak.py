@@ -52,7 +52,7 @@ def soak(mpi: TestMpi, dice: random.Random) -> None:
     assert outcome.code == 0, f"{what}\n{outcome}"
     grown = re.search(r"private memory (\d+) -> (\d+) KB", outcome.out)
     assert grown is not None, f"{what}\n{outcome}"
-    # An MPI's own pools, and malloc's, grow a little for long; a leak of ours is a communicator's worth per communicator.
+    # An MPI's own pools, and malloc's, grow a little; a leak of ours grows with the number of communicators.
     assert int(grown[2]) <= 1.5 * int(grown[1]) + 20_000, f"{what}\n{outcome}"
 
 
