@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from espalier import console
 from espalier.commands.fabric import read_latency
 from espalier.service.serving import Door, Options
 from espalier.service.serving import serve as run_service
@@ -34,7 +34,7 @@ def serve(
     ] = None,
 ) -> None:
     """Answer questions about the network: routes, delays of a job's hosts (docs/reference/protocol.md)."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    console.log_to_stderr()
     run_service(
         Options(
             folder=folder,
