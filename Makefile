@@ -39,7 +39,7 @@ lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	$(BIN)/ruff check --quiet python tests bench
 	$(BIN)/ruff format --check python tests bench || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
-	MYPYPATH=bench $(BIN)/mypy bench/embedding.py bench/measures.py bench/measures_page.py
+	MYPYPATH=bench $(BIN)/mypy bench/beginnings.py bench/embedding.py bench/measures.py bench/measures_page.py
 	MYPYPATH=bench $(BIN)/mypy bench/scaling.py bench/scaling_page.py bench/scaling_points.py
 
 format: .venv/.complete  ## put sources into the form that lint wants

@@ -72,9 +72,8 @@ def megabytes(process: int, name: str) -> int:
 def measure(folder: Path, seconds: float, connections: int) -> dict[str, Any]:
     log = folder.parent / "serve.log"
     with log.open("w") as file:
-        service = subprocess.Popen(
-            [sys.executable, "-m", "espalier", "serve", str(folder), "--listen", "127.0.0.1:0"], stderr=file
-        )
+        options = ["--listen", "127.0.0.1:0", "--per-address", "16384"]
+        service = subprocess.Popen([sys.executable, "-m", "espalier", "serve", str(folder), *options], stderr=file)
     try:
         port = wait_for(log, r"lines at \S+ port (\d+)")
         facts: dict[str, Any] = {

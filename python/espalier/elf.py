@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from espalier.reading import read_regular
+
+# Programs with all their debugging information have some GB at most.
+_LARGEST = 8 << 30
 _PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
 _DT_NULL, _DT_NEEDED, _DT_STRTAB, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 0, 1, 5, 14, 15, 29
 
@@ -91,7 +95,7 @@ class _Reader:
 
 def read_elf(path: Path) -> Elf:
     """Reads `path`. Raises NotElf for any other kind of file and OSError for one that cannot be read."""
-    reader = _Reader(path.read_bytes())
+    reader = _Reader(read_regular(path, _LARGEST))
     segments = list(reader.segments())
     entries = [entry for segment in segments if segment.kind == _PT_DYNAMIC for entry in reader.dynamic(segment)]
     table = next((_file_offset(segments, value) for tag, value in entries if tag == _DT_STRTAB), 0)

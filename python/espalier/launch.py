@@ -15,7 +15,7 @@ from pathlib import Path
 from espalier.errors import UserError
 from espalier.libraries import find_preload_library
 from espalier.machine import count_cores, count_cpus, has_fabric
-from espalier.mpis import Family, Mpi, find_default_mpi, mpi_of_abi, mpi_of_library, select_mpi
+from espalier.mpis import Family, Mpi, find_default_mpi, is_named, mpi_of_abi, mpi_of_library, select_mpi
 from espalier.programs import Kind, Program, inspect_program
 
 # A batch system decides where ranks go; this machine's core count says nothing about such a job.
@@ -95,9 +95,13 @@ def _is_in_batch() -> bool:
 def choose_target(command: str, wanted: str | None) -> Target:
     """The MPI for `command`: the one that `--mpi` names, else the program's own, else the default one.
 
-    Raises UserError if there is none, or if the wanted one has another ABI than the program.
+    Where several fit the name, the program's own is meant: "openmpi" says which family, not which of its versions the
+    program was built with. Raises UserError if there is none, or if the wanted one has another ABI than the program.
     """
     program = inspect_program(command)
+    if wanted is not None and program.library is not None and is_named(wanted, program.library):
+        mpi = mpi_of_library(program.library)
+        return Target(mpi, False, f"{program.path} {program.explanation}, which --mpi {wanted} fits")
     if wanted is not None:
         mpi = select_mpi(wanted, program.abi)
         _check_abi(program, mpi, wanted)

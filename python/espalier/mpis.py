@@ -164,12 +164,11 @@ def select_mpi(wanted: str, abi: Abi | None = None) -> Mpi:
     """
     if "/" in wanted:
         return _mpi_at(Path(wanted), abi)
-    family, _, version = wanted.lower().partition("-")
     mpis = []
     fallback = None
     for mpi in find_mpis():
         mpis.append(mpi)
-        if mpi.family == family and mpi.version.startswith(version) and mpi.launcher is not None:
+        if _fits(wanted, mpi.family, mpi.version) and mpi.launcher is not None:
             if abi in (None, mpi.abi):
                 return mpi
             fallback = fallback or mpi
@@ -177,6 +176,17 @@ def select_mpi(wanted: str, abi: Abi | None = None) -> Mpi:
         return fallback
     known = ", ".join(dict.fromkeys(f"{mpi.family}-{mpi.version}" for mpi in mpis)) or "none"
     raise UserError(f"--mpi {wanted}: no such MPI here", f"found: {known}; a path to one works, too")
+
+
+def is_named(wanted: str, library: Path) -> bool:
+    """Whether a family, or a family with the start of a version, is what this library says of itself. A path names one
+    installation, not what is like it."""
+    return "/" not in wanted and _fits(wanted, *read_version(library))
+
+
+def _fits(wanted: str, family: Family, version: str) -> bool:
+    name, _, start = wanted.lower().partition("-")
+    return family == name and version.startswith(start)
 
 
 def mpi_of_library(library: Path) -> Mpi:

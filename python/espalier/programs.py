@@ -56,6 +56,8 @@ def inspect_program(command: str) -> Program:
     """
     path = _locate(command)
     try:
+        if not path.is_file():
+            raise UserError(f"{path} is neither an executable nor a script: it is no regular file", "name the program")
         with path.open("rb") as file:
             start = file.read(256)
         if start.startswith(b"#!"):

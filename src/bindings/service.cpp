@@ -54,12 +54,14 @@ nb::dict counts_of(const Engine& engine) {
   return counts;
 }
 
-void make_server(Server* self, Engine& engine, std::size_t connections, Bytes memory, double idle, double slow) {
+void make_server(Server* self, Engine& engine, std::size_t connections, std::size_t per_address, Bytes memory,
+                 double idle, double slow) {
   const auto milliseconds = [](double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   };
   Limits limits;
   limits.connections = connections;
+  limits.per_address = per_address;
   limits.memory = memory;
   limits.idle = milliseconds(idle);
   limits.slow = milliseconds(slow);
@@ -77,7 +79,7 @@ void bind_service(nb::module_& module) {
       .def("counts", &counts_of);
   nb::class_<Server>(module, "FabricServer")
       .def("__init__", &make_server, nb::keep_alive<1, 2>(), nb::arg("engine"), nb::arg("connections"),
-           nb::arg("memory"), nb::arg("idle"), nb::arg("slow"))
+           nb::arg("per_address"), nb::arg("memory"), nb::arg("idle"), nb::arg("slow"))
       .def("listen_tcp", &Server::listen_tcp, nb::arg("host"), nb::arg("port"))
       .def("listen_unix", &Server::listen_unix, nb::arg("path"))
       .def("start", &Server::start)

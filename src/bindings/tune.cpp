@@ -63,6 +63,7 @@ void bind_tune(nb::module_& module) {
       .def_prop_ro("transport", [](const Table& table) { return name(table.transport()); })
       .def("find", &find, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("transport") = "");
   module.attr("table_version") = Table::current_version;
+  module.attr("table_most_bytes") = Table::most_bytes;
   module.def("probe_signature", &tune::probe_signature, nb::arg("library_version"));
   module.def("why_foreign", &tune::why_foreign, nb::arg("made_for"), nb::arg("here"));
   module.def("table_places", &tune::table_places, nb::arg("xdg_config_home"), nb::arg("home"));

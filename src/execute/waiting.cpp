@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <ctime>
 #include <limits>
 
 namespace espalier::execute {
@@ -47,9 +48,40 @@ void PatientWaiter::pause(std::uint32_t attempt, Bell* bell) noexcept {
     return;
   }
   if (attempt >= sleeps_from_ && bell != nullptr) return doze(attempt == sleeps_from_, *bell);
-  sched_yield();
+  if (is_standing_ && keeps_core(attempt)) return;
+  spin_ > 0 ? give_away() : yield();
   if (attempt % yields_per_poke == yields_per_poke - 1) poke();
 }
+
+/// Yields, and looks what that says about who else is here.
+void PatientWaiter::give_away() noexcept {
+  const Company::Time begin = now();
+  yield();
+  const Company::Time end = now();
+  const Company::Advice advice = company_.note_yield(end - begin, end);
+  if (advice == Company::Advice::nap) nap();
+  if (advice != Company::Advice::stand) return;
+  is_standing_ = true;
+  stands_until_ = end + Company::standing;
+}
+
+/// Looks once more without yielding; false when that has gone on for long enough.
+bool PatientWaiter::keeps_core(std::uint32_t attempt) noexcept {
+  relax();
+  if (attempt % looks_per_poke != looks_per_poke - 1) return true;
+  poke();
+  return is_standing_ = now() < stands_until_;
+}
+
+void PatientWaiter::yield() noexcept { sched_yield(); }
+
+/// The shortest sleep there is: the kernel's slack for timers, 50 us.
+void PatientWaiter::nap() noexcept {
+  const timespec moment{0, 1};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);
+}
+
+Company::Time PatientWaiter::now() const noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 /// In turn announces and sleeps. The caller looks in between, as Bell wants it: with the announcement made, and for the
 /// same neighbour, or there is another bell and another announcement.

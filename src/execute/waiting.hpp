@@ -6,6 +6,7 @@
 
 #include "base/waiting.hpp"
 #include "execute/bell.hpp"
+#include "execute/company.hpp"
 #include "execute/seams.hpp"
 
 namespace espalier::execute {
@@ -15,6 +16,7 @@ constexpr bool may_sleep(Waiting scheme) noexcept { return scheme == Waiting::fu
 
 /// Waits by one scheme. Measured with `bench_node` (docs/ideas/smp.md): yielding is fastest where ranks share cores,
 /// sleeping leaves the cores to others and lets them save energy. `automatic` sleeps where yielding does not help.
+/// Where there is a core for each, which `spin` tells, yielding must not keep the kernel from giving each its own.
 class PatientWaiter : public Waiter {
  public:
   /// `spin` looks come before the first yield or sleep: 0 where ranks outnumber cores.
@@ -26,8 +28,15 @@ class PatientWaiter : public Waiter {
   /// Called now and then while waiting: before each sleep, every few yields, every few hundred looks.
   virtual void poke() noexcept {}
 
+  /// What is asked of the system; for tests to answer.
+  virtual void yield() noexcept;
+  virtual void nap() noexcept;
+  virtual Company::Time now() const noexcept;
+
  private:
   void doze(bool is_new, Bell& bell) noexcept;
+  void give_away() noexcept;
+  bool keeps_core(std::uint32_t attempt) noexcept;
 
   Waiting scheme_;
   std::uint32_t spin_;
@@ -35,6 +44,9 @@ class PatientWaiter : public Waiter {
   Bell* announced_at_ = nullptr;  ///< where the caller's last look came after an announcement
   Bell::Ticket ticket_ = 0;
   std::chrono::microseconds patience_{};
+  Company company_;
+  bool is_standing_ = false;
+  Company::Time stands_until_{};
 };
 
 }  // namespace espalier::execute

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/text.hpp"
 #include "fabric/request.hpp"
 
 namespace espalier::fabric {
@@ -24,6 +25,7 @@ namespace {
 constexpr std::size_t kCellBytes = 25;
 constexpr std::size_t kLineBytes = std::size_t{1} << 20;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+constexpr std::size_t kShownBytes = 400;
 
 [[noreturn]] void fail(const std::string& what) { throw Error(what); }
 [[noreturn]] void fail_system(const std::string& what) { fail(what + ": " + std::strerror(errno)); }
@@ -83,7 +85,9 @@ bool Client::guard(Talk&& talk) noexcept {
     // Whatever else may be on its way belongs to a question that nobody waits for any more.
     disconnect();
     try {
-      error_ = "topology service " + address_ + ": " + problem.what();
+      // What a service says of an error is somebody else's text, of any length.
+      const auto why = std::string_view(problem.what()).substr(0, kShownBytes);
+      error_ = "topology service " + printable(address_) + ": " + printable(why);
     } catch (...) {
       error_.clear();
     }

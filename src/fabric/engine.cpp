@@ -15,6 +15,8 @@ using Clock = std::chrono::system_clock;
 // What a delay takes while a matrix is made: its text, and its share of the columns that it is read from.
 constexpr Bytes kBytesPerDelay = 10;
 constexpr Bytes kBytesPerHost = 64;
+// Hosts of one switch are one class, or few.
+constexpr Bytes kClassesPerSwitch = 4;
 
 constexpr std::string_view kHelp =
     "help 11\n"
@@ -41,6 +43,16 @@ void append_error(std::string_view code, std::string_view text, std::string& rep
 const Fabric& fabric_of(const std::shared_ptr<const Snapshot>& snapshot) {
   if (snapshot == nullptr) throw ProtocolError("no-data", "no good set of dumps has been read yet");
   return snapshot->fabric;
+}
+
+// `hosts` of them, and all delays between them or between their classes. Without tables each destination's switch costs
+// a walk over all of the wiring.
+Weight weigh_delays(const Snapshot& snapshot, Bytes hosts, bool are_classes) {
+  const Bytes sides = are_classes ? std::min(hosts, kClassesPerSwitch * snapshot.switches) : hosts;
+  const Bytes first_switches = std::min<Bytes>(hosts, snapshot.switches);
+  const Bytes searched = snapshot.fabric.basis == Basis::tables ? 0 : snapshot.fabric.nodes.size();
+  return {sides * sides * kBytesPerDelay + hosts * 2 * kBytesPerHost,
+          hosts * (first_switches + 1) + first_switches * searched + sides * sides};
 }
 
 Delays derive_delays(const Fabric& fabric, std::span<const std::string_view> hosts) {
@@ -162,19 +174,21 @@ void Engine::append_stats(std::string& reply) const {
   reply += "stats " + std::to_string(count) + "\n" + lines;
 }
 
-std::optional<Bytes> Engine::weigh(std::string_view line) const noexcept {
+std::optional<Weight> Engine::weigh(std::string_view line) const noexcept {
   try {
     const auto request = parse_request(line);
     if (request.command > Command::hosts) return std::nullopt;
     const auto current = snapshot();
     if (current == nullptr) return std::nullopt;
-    if (request.command == Command::hosts) return current->fabric.hosts.size() * kBytesPerHost;
+    const auto& known = current->fabric;
+    if (request.command == Command::hosts) return Weight{known.hosts.size() * kBytesPerHost, known.hosts.size()};
     if (request.command == Command::matrix || request.command == Command::classes) {
       const auto hosts = std::min<Bytes>(split_words(request.arguments).size(), kMostMatrixHosts);
-      return hosts * (hosts * kBytesPerDelay + kBytesPerHost);
+      return weigh_delays(*current, hosts, request.command == Command::classes);
     }
     // Without tables every route is a search through the wiring.
-    return current->fabric.basis == Basis::tables ? std::nullopt : std::optional(kBytesPerHost);
+    if (known.basis == Basis::tables) return std::nullopt;
+    return Weight{kBytesPerHost, known.nodes.size()};
   } catch (...) {
     return std::nullopt;
   }

@@ -36,6 +36,12 @@ struct Counters {
   std::atomic<std::uint64_t> connections = 0, accepted = 0, refused = 0, too_slow = 0;
 };
 
+/// What a request takes, about.
+struct Weight {
+  Bytes bytes = 0;         ///< of memory, while it is answered
+  std::uint64_t work = 0;  ///< in delays looked up or written: 10 to 60 ns each
+};
+
 /// May be used by several threads at once.
 class Engine {
  public:
@@ -52,9 +58,9 @@ class Engine {
   /// Appends the reply to a request (a line without its end), with its line ends; nothing for an empty line and for
   /// `quit`. Throws std::bad_alloc only.
   void answer(std::string_view line, std::string& reply);
-  /// Of a request that may take longer than some microseconds, and is therefore to be answered beside the others: about
-  /// how many bytes answering takes. Nothing for the others. Never throws.
-  std::optional<Bytes> weigh(std::string_view line) const noexcept;
+  /// Of a request that may take longer than some microseconds, and is therefore to be answered beside the others: what
+  /// that takes. Nothing for the others. Never throws.
+  std::optional<Weight> weigh(std::string_view line) const noexcept;
 
   Counters& counters() { return counters_; }
   const Counters& counters() const { return counters_; }

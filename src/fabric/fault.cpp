@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/text.hpp"
+
 namespace espalier::fabric {
 namespace {
 
@@ -18,7 +20,7 @@ std::string place(const std::string& file, std::uint64_t line) {
   return line == 0 ? file + ": " : file + ":" + std::to_string(line) + ": ";
 }
 
-std::string printable(std::string text) {
+std::string ascii(std::string text) {
   for (auto& c : text)
     if (c < ' ' || c > '~') c = '?';
   return text;
@@ -30,8 +32,8 @@ std::string_view name_of(Fault fault) { return kFaultNames.at(static_cast<std::s
 std::string_view name_of(FindingKind kind) { return kFindingNames.at(static_cast<std::size_t>(kind)); }
 
 FabricError::FabricError(Fault fault, const std::string& what, const std::string& file, std::uint64_t line)
-    : Error(place(file, line) + std::string(name_of(fault)) + ": " + printable(what)),
+    : Error(place(printable(file), line) + std::string(name_of(fault)) + ": " + ascii(what)),
       fault_(fault),
-      reason_(printable(what)) {}
+      reason_(ascii(what)) {}
 
 }  // namespace espalier::fabric

@@ -1,7 +1,9 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
+#include "base/files.hpp"
 #include "fabric/lines.hpp"
 #include "fabric/reader.hpp"
 
@@ -26,6 +28,32 @@ std::unique_ptr<Reader> make_reader(Format format, Draft& draft, const std::stri
   }
   throw FabricError(Fault::unreadable, "no reader for this kind of file (" + std::string(name_of(format)) + ")", file);
 }
+
+// A job's own reading ends somewhere: the tables of the largest subnet that LIDs allow are some GB.
+constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 30;
+
+// A regular file, read piece by piece.
+class File {
+ public:
+  explicit File(const std::string& name) try : name_(name), number_(open_file(name)) {
+  } catch (const Error&) {
+    throw FabricError(Fault::unreadable, "cannot be opened", name);
+  }
+  ~File() { close(number_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  /// Lives until the buffer is used again; empty at the end.
+  std::string_view read_some(std::vector<char>& buffer) {
+    const ssize_t got = ::read(number_, buffer.data(), buffer.size());
+    if (got < 0) throw FabricError(Fault::unreadable, "cannot be read", name_);
+    return {buffer.data(), static_cast<std::size_t>(got)};
+  }
+
+ private:
+  const std::string& name_;
+  int number_;
+};
 
 bool is_slurm(Format format) { return format == Format::slurm_yaml || format == Format::slurm_conf; }
 bool is_table(Format format) { return format >= Format::tables; }
@@ -97,16 +125,10 @@ Fabric load_folder(const std::string& folder) {
   std::sort(files.begin(), files.end());
 
   std::vector<char> buffer(std::size_t{1} << 20);
-  const auto read_some = [&](std::ifstream& in) {
-    in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    return std::string_view(buffer.data(), static_cast<std::size_t>(in.gcount()));
-  };
   Loader loader;
   std::vector<Format> formats;
   for (const auto& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) throw FabricError(Fault::unreadable, "cannot be opened", file);
-    formats.push_back(detect_format(read_some(in).substr(0, kHeadBytes)));
+    formats.push_back(detect_format(File(file).read_some(buffer).substr(0, kHeadBytes)));
     if (formats.back() == Format::empty) loader.note_empty(file);
   }
   // A packed file may be the wiring or the tables that are missing beside it: half would give other routes.
@@ -114,10 +136,15 @@ Fabric load_folder(const std::string& folder) {
   if (packed != formats.end() && !(has_any(formats, is_wiring) && has_any(formats, is_table)))
     throw FabricError(Fault::unreadable, "packed files are not read here: unpack it, or ask espalier serve",
                       files[static_cast<std::size_t>(packed - formats.begin())]);
+  std::uint64_t total = 0;
   for (const auto index : choose_files(formats)) {
-    std::ifstream in(files[index], std::ios::binary);
+    File file(files[index]);
     loader.open(files[index], formats[index]);
-    while (in) loader.feed(read_some(in));
+    for (auto piece = file.read_some(buffer); !piece.empty(); piece = file.read_some(buffer)) {
+      total += piece.size();
+      if (total > kMostBytes) throw FabricError(Fault::too_large, "these dumps have more than 8 GiB", files[index]);
+      loader.feed(piece);
+    }
     loader.close();
   }
   return loader.finish();

@@ -30,7 +30,7 @@ Hwloc open() {
   ESPALIER_RESOLVE(topology_init);
   ESPALIER_RESOLVE(topology_set_flags);
   ESPALIER_RESOLVE(topology_set_io_types_filter);
-  ESPALIER_RESOLVE(topology_set_xml);
+  ESPALIER_RESOLVE(topology_set_xmlbuffer);
   ESPALIER_RESOLVE(topology_set_synthetic);
   ESPALIER_RESOLVE(topology_load);
   ESPALIER_RESOLVE(topology_destroy);

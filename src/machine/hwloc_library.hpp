@@ -13,7 +13,7 @@ struct Hwloc {
   decltype(&hwloc_topology_init) topology_init;
   decltype(&hwloc_topology_set_flags) topology_set_flags;
   decltype(&hwloc_topology_set_io_types_filter) topology_set_io_types_filter;
-  decltype(&hwloc_topology_set_xml) topology_set_xml;
+  decltype(&hwloc_topology_set_xmlbuffer) topology_set_xmlbuffer;
   decltype(&hwloc_topology_set_synthetic) topology_set_synthetic;
   decltype(&hwloc_topology_load) topology_load;
   decltype(&hwloc_topology_destroy) topology_destroy;

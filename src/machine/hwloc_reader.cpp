@@ -1,17 +1,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "machine/hwloc_library.hpp"
 #include "machine/readers.hpp"
 
 namespace espalier::machine {
 namespace {
 
-constexpr double mbits_per_gigabyte = 8000;  // hwloc gives PCI links in GB/s
+constexpr double mbits_per_gigabyte = 8000;          // hwloc gives PCI links in GB/s
+constexpr Bytes largest_snapshot = Bytes{64} << 20;  // machines of thousands of cores take one or two
 // The state of a port that carries data, IBV_PORT_ACTIVE.
 constexpr const char* active_port = "4";
 
@@ -144,9 +145,12 @@ Node probe_hwloc() {
 }
 
 Node probe_snapshot(const std::string& file) {
-  if (!std::ifstream(file)) throw Error("cannot read " + file);  // hwloc would say so on stderr
-  return Walk(file, [&](const Hwloc& hwloc,
-                        hwloc_topology_t topology) { return hwloc.topology_set_xml(topology, file.c_str()); })
+  // hwloc itself would open whatever bears the name, and say what is wrong on stderr.
+  const std::string text = read_file(file, largest_snapshot);
+  return Walk(file,
+              [&](const Hwloc& hwloc, hwloc_topology_t topology) {
+                return hwloc.topology_set_xmlbuffer(topology, text.c_str(), static_cast<int>(text.size()) + 1);
+              })
       .read();
 }
 

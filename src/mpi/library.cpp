@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "leaders/election.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/facts.hpp"
@@ -208,7 +209,8 @@ void Library::say_once(const std::string& line) {
   say(line);
 }
 
-void Library::say(const std::string& line) const { std::fprintf(stderr, "espalier: %s\n", line.c_str()); }
+// Lines quote what others have written: settings, tables, services, the native library.
+void Library::say(const std::string& line) const { std::fprintf(stderr, "espalier: %s\n", printable(line).c_str()); }
 
 // The pending receive has to go in any case. Where MPI_Finalize was seen, collectives in other callbacks are ours
 // still.

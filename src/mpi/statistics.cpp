@@ -7,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/text.hpp"
+
 namespace espalier::mpi {
 namespace {
 
@@ -36,7 +38,8 @@ std::string to_json_object(const std::map<std::string, std::uint64_t>& counts) {
 
 std::string listed(const std::map<std::string, std::uint64_t>& counts) {
   std::string out;
-  for (const auto& [text, count] : counts) out += (out.empty() ? " (" : "; ") + std::to_string(count) + "x " + text;
+  for (const auto& [text, count] : counts)
+    out += (out.empty() ? " (" : "; ") + std::to_string(count) + "x " + printable(text);
   return out.empty() ? out : out + ")";
 }
 

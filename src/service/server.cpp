@@ -1,5 +1,6 @@
 #include "service/server.hpp"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -26,6 +28,8 @@ constexpr std::size_t kScratchBytes = std::size_t{64} << 10;
 // How many clients may wait to be accepted: all leaders of a job connect at the same moment.
 constexpr int kBacklog = 4096;
 constexpr std::string_view kFull = "error busy there are too many connections: ask again later\n";
+constexpr std::string_view kFullOfYou =
+    "error busy there are too many connections from this address: ask again later\n";
 
 [[noreturn]] void fail(const std::string& where, const asio::error_code& why) {
   throw Error("cannot listen at " + where + ": " + why.message());
@@ -39,6 +43,29 @@ bool is_alive(asio::io_context& io, const std::string& path) {
   return !error;
 }
 
+// What connections have in common that one host, or one user of this one, can have in any number: an IPv4 address, an
+// IPv6 network of 64 bits, the user behind a Unix socket. Empty for who has gone already.
+std::string name_address(const Tcp::socket& socket) {
+  asio::error_code error;
+  const auto address = socket.remote_endpoint(error).address();
+  if (error) return "";
+  if (address.is_v4()) return address.to_string();
+  const auto six = address.to_v6();
+  if (six.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, six).to_string();
+  const auto bytes = six.to_bytes();
+  return {bytes.begin(), bytes.begin() + 8};
+}
+
+std::string name_address(Local::socket& socket) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return "";
+  return "user " + std::to_string(who.uid);
+}
+
+// So full that silence costs somebody else a place.
+bool is_crowded(std::size_t taken, std::size_t places) { return taken >= places - places / 4; }
+
 bool is_socket(const std::string& path) {
   struct stat facts {};
   return stat(path.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode);
@@ -49,23 +76,31 @@ bool is_socket(const std::string& path) {
 // The order of members matters: what coroutines refer to goes after them.
 struct Server::Impl {
   Impl(fabric::Engine& engine, const Limits& given)
-      : shared{engine, given, workers, 0, std::vector<char>(kScratchBytes)},
-        workers(static_cast<std::size_t>(given.workers)) {}
+      : shared{engine, given, workers, 0, std::vector<char>(kScratchBytes)}, workers(given.workers) {}
 
   template <class Acceptor>
   asio::awaitable<void> welcome(Acceptor& acceptor);
-  asio::awaitable<void> attend(Socket socket);
+  std::string_view why_refused(const std::string& address) const;
+  asio::awaitable<void> attend(Socket socket, std::string address);
   asio::awaitable<void> look_after_the_slow();
 
   Shared shared;
   std::set<Session*> sessions;
+  std::map<std::string, std::size_t> of_address;  ///< how many sessions, where there are any
   asio::io_context io{1};
-  asio::thread_pool workers;
+  Workers workers;
   std::vector<std::unique_ptr<Tcp::acceptor>> tcp;
   std::vector<std::unique_ptr<Local::acceptor>> local;
   std::vector<std::string> paths;
   std::thread thread;
 };
+
+// Empty for who is welcome.
+std::string_view Server::Impl::why_refused(const std::string& address) const {
+  if (sessions.size() >= shared.limits.connections) return kFull;
+  const auto others = of_address.find(address);
+  return others != of_address.end() && others->second >= shared.limits.per_address ? kFullOfYou : "";
+}
 
 template <class Acceptor>
 asio::awaitable<void> Server::Impl::welcome(Acceptor& acceptor) {
@@ -81,32 +116,35 @@ asio::awaitable<void> Server::Impl::welcome(Acceptor& acceptor) {
       continue;
     }
     auto& counters = shared.engine.counters();
-    if (sessions.size() >= shared.limits.connections) {
+    auto address = name_address(socket);
+    if (const auto refusal = why_refused(address); !refusal.empty()) {
       ++counters.refused;
       socket.non_blocking(true, error);
-      socket.write_some(asio::buffer(kFull), error);
+      socket.write_some(asio::buffer(refusal), error);
       continue;
     }
     ++counters.accepted;
     if constexpr (std::is_same_v<Acceptor, Tcp::acceptor>) socket.set_option(Tcp::no_delay(true), error);
-    asio::co_spawn(io, attend(Socket(std::move(socket))), asio::detached);
+    asio::co_spawn(io, attend(Socket(std::move(socket)), std::move(address)), asio::detached);
   }
 }
 
-asio::awaitable<void> Server::Impl::attend(Socket socket) {
+asio::awaitable<void> Server::Impl::attend(Socket socket, std::string address) {
   struct Entry {
     Impl& impl;
     Session* session;
     Entry(Impl& all, Session* one) : impl(all), session(one) {
       impl.sessions.insert(session);
+      ++impl.of_address[session->address()];
       ++impl.shared.engine.counters().connections;
     }
     ~Entry() {
       impl.sessions.erase(session);
+      if (--impl.of_address[session->address()] == 0) impl.of_address.erase(session->address());
       --impl.shared.engine.counters().connections;
     }
   };
-  Session session(std::move(socket), shared);
+  Session session(std::move(socket), std::move(address), shared);
   const Entry entry(*this, &session);
   co_await session.converse();
 }
@@ -119,7 +157,9 @@ asio::awaitable<void> Server::Impl::look_after_the_slow() {
                                    std::chrono::milliseconds(1000)));
     co_await pause.async_wait(asio::use_awaitable);
     const auto now = Clock::now();
-    for (auto* session : sessions) session->end_if_too_slow(now);
+    const bool is_full = is_crowded(sessions.size(), limits.connections);
+    for (auto* session : sessions)
+      session->end_if_too_slow(now, is_full || is_crowded(of_address[session->address()], limits.per_address));
   }
 }
 
@@ -169,7 +209,6 @@ void Server::stop() {
   impl_->io.stop();
   if (impl_->thread.joinable()) impl_->thread.join();
   impl_->workers.stop();
-  impl_->workers.join();
   for (const auto& path : impl_->paths) unlink(path.c_str());
   impl_->paths.clear();
 }

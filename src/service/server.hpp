@@ -4,7 +4,8 @@
 //     clients ──► one network thread ──► Engine::answer      what takes microseconds
 //                        │  ▲
 //                        ▼  │
-//                     workers ──► Engine::answer             matrices, lists: never in the way of the others
+//                     workers ──► Engine::answer             matrices, lists: never in the way of the others, and taken
+//                                                            in turn by address, little work first
 //
 // The paper's server starts a thread for each client; thousands of jobs' leaders that ask at the same moment would be
 // thousands of threads. One thread suffices for the lines: it spends its time in the kernel's sockets.
@@ -22,8 +23,11 @@ namespace espalier::service {
 /// What a server takes upon itself.
 struct Limits {
   std::size_t connections = 16384;  ///< more are told so and closed
+  std::size_t per_address = 4096;   ///< the same for those of one host, or of one user of a Unix socket
   Bytes memory = Bytes{512} << 20;  ///< of half requests, of answers in the making and of unread ones
-  std::chrono::milliseconds idle = std::chrono::minutes(5);  ///< a connection may wait for its next request
+  /// A connection may wait for its next request; no longer than `slow` where three quarters of all places, or of its
+  /// address's, are taken.
+  std::chrono::milliseconds idle = std::chrono::minutes(5);
   std::chrono::milliseconds slow =
       std::chrono::seconds(10);  ///< half a request, or 64 KiB of an unread reply, may wait
   int workers = 1;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <asio/buffer.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
+#include <new>
 
 namespace espalier::service {
 namespace {
@@ -14,18 +16,14 @@ constexpr int kLinesPerTurn = 256;
 constexpr std::size_t kBytesPerTurn = std::size_t{64} << 10;
 // So that no reply keeps the thread in one copy.
 constexpr std::size_t kBytesPerSend = std::size_t{256} << 10;
+// A turn of a client that takes its reply as fast as it is sent.
+constexpr std::size_t kBytesPerSendingTurn = std::size_t{1} << 20;
 // Room for replies that a connection keeps between them.
 constexpr std::size_t kKeptBytes = std::size_t{1} << 10;
 constexpr std::string_view kTooLong = "error too-long a request has at most 131072 bytes\n";
 constexpr std::string_view kTooSlow =
     "error too-slow this connection was silent, or its replies unread, for too long\n";
 constexpr std::string_view kNoRoom = "error busy too much memory is held by replies: ask again later\n";
-
-asio::awaitable<std::string> compute(fabric::Engine& engine, std::string_view line) {
-  std::string reply;
-  engine.answer(line, reply);
-  co_return reply;
-}
 
 bool is_quit(std::string_view line) {
   try {
@@ -37,8 +35,12 @@ bool is_quit(std::string_view line) {
 
 }  // namespace
 
-Session::Session(Socket socket, Shared& shared)
-    : socket_(std::move(socket)), shared_(shared), input_held_(shared), reply_held_(shared) {
+Session::Session(Socket socket, std::string address, Shared& shared)
+    : socket_(std::move(socket)),
+      address_(std::move(address)),
+      shared_(shared),
+      input_held_(shared),
+      reply_held_(shared) {
   socket_.non_blocking(true);
 }
 
@@ -50,8 +52,8 @@ asio::awaitable<void> Session::converse() {
   }
 }
 
-void Session::end_if_too_slow(Clock::time_point now) {
-  const auto limit = state_ == State::idle ? shared_.limits.idle : shared_.limits.slow;
+void Session::end_if_too_slow(Clock::time_point now, bool is_crowded) {
+  const auto limit = state_ == State::idle && !is_crowded ? shared_.limits.idle : shared_.limits.slow;
   if (state_ == State::computing || now - since_ < limit) return;
   ++shared_.engine.counters().too_slow;
   asio::error_code ignored;
@@ -120,30 +122,61 @@ void Session::keep_rest(std::size_t taken) {
 }
 
 asio::awaitable<void> Session::answer(std::string_view line) {
-  const auto bytes = shared_.engine.weigh(line);
-  if (!bytes) {
+  const auto weight = shared_.engine.weigh(line);
+  if (!weight) {
     shared_.engine.answer(line, reply_);
     co_return;
   }
   co_await flush();
-  if (!reply_held_.try_set(*bytes)) {
+  if (!may_hold(weight->bytes)) {
     reply_ += kNoRoom;
     co_return;
   }
   enter(State::computing);
-  reply_ = co_await asio::co_spawn(shared_.workers, compute(shared_.engine, line), asio::use_awaitable);
+  co_await compute(line, weight->work);
   co_await flush();
+}
+
+// What takes much leaves room for what takes little: a job's question is not to fail because others ask for matrices.
+bool Session::may_hold(Bytes bytes) {
+  const auto& limits = shared_.limits;
+  const bool is_much = bytes > limits.memory / 8;
+  return (!is_much || shared_.held + bytes <= limits.memory / 4 * 3) && reply_held_.try_set(bytes);
+}
+
+// Has a worker make the reply. The worker touches nothing of ours after it has posted; what is not done when the server
+// stops is forgotten before this goes.
+asio::awaitable<void> Session::compute(std::string_view line, std::uint64_t work) {
+  asio::steady_timer done(socket_.get_executor(), asio::steady_timer::time_point::max());
+  bool has_failed = false;
+  shared_.workers.submit(address_, work, [&, executor = socket_.get_executor()] {
+    try {
+      shared_.engine.answer(line, reply_);
+    } catch (const std::exception&) {
+      has_failed = true;
+    }
+    asio::post(executor, [&done] { done.cancel(); });
+  });
+  asio::error_code ignored;
+  co_await done.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  if (has_failed) throw std::bad_alloc();
 }
 
 // Sends what there is to say. What its client does not take at once, counts as held.
 asio::awaitable<void> Session::flush() {
-  std::size_t sent = 0, counted = 0;
+  std::size_t sent = 0, counted = 0, turn = 0;
   while (sent < reply_.size()) {
     asio::error_code error;
     sent +=
         socket_.write_some(asio::buffer(reply_.data() + sent, std::min(reply_.size() - sent, kBytesPerSend)), error);
     if (error && error != asio::error::would_block) throw std::system_error(error);
     if (sent == reply_.size()) break;
+    if (!error && sent - turn >= kBytesPerSendingTurn) {
+      turn = counted = sent;
+      enter(State::unread_reply);
+      co_await asio::post(socket_.get_executor(), asio::use_awaitable);
+    }
+    if (!error) continue;
     if (!reply_held_.try_set(reply_.capacity())) throw std::system_error(asio::error::no_buffer_space);
     if (state_ != State::unread_reply || sent - counted >= kBytesPerTurn) {
       enter(State::unread_reply);

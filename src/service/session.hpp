@@ -3,7 +3,6 @@
 
 #include <asio/awaitable.hpp>
 #include <asio/generic/stream_protocol.hpp>
-#include <asio/thread_pool.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "fabric/engine.hpp"
 #include "service/server.hpp"
+#include "service/workers.hpp"
 
 namespace espalier::service {
 
@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 struct Shared {
   fabric::Engine& engine;
   Limits limits;
-  asio::thread_pool& workers;
+  Workers& workers;
   Bytes held = 0;             ///< of Limits::memory
   std::vector<char> scratch;  ///< what was just received
 };
@@ -53,13 +53,16 @@ class Held {
 /// Lives in its coroutine. An idle one holds no buffers.
 class Session {
  public:
-  Session(Socket socket, Shared& shared);
+  /// `address` is what its client has in common with others of the same host.
+  Session(Socket socket, std::string address, Shared& shared);
 
   /// Answers until either side is done with it. Throws system_error when the connection breaks.
   asio::awaitable<void> converse();
-  /// Closes the connection if its client has kept it waiting for too long, which then ends converse().
-  void end_if_too_slow(Clock::time_point now);
+  /// Closes the connection if its client has kept it waiting for too long, which then ends converse(). Where others of
+  /// its address find no room, half a request's time is all that it has for silence, too.
+  void end_if_too_slow(Clock::time_point now, bool is_crowded);
   void close() noexcept;
+  const std::string& address() const { return address_; }
 
  private:
   enum class State { idle, half_request, computing, unread_reply };
@@ -72,10 +75,13 @@ class Session {
   asio::awaitable<bool> answer_lines();
   void keep_rest(std::size_t taken);
   asio::awaitable<void> answer(std::string_view line);
+  asio::awaitable<void> compute(std::string_view line, std::uint64_t work);
+  bool may_hold(Bytes bytes);
   asio::awaitable<void> flush();
   asio::awaitable<void> part_with(std::string_view error);
 
   Socket socket_;
+  const std::string address_;
   Shared& shared_;
   State state_ = State::idle;
   Clock::time_point since_ = Clock::now();

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "collectives/build.hpp"
 #include "collectives/choose.hpp"
 #include "collectives/registry.hpp"
@@ -179,9 +180,9 @@ int run() {
     std::cout << answer(json::parse(std::cin)).dump() << '\n';
     return 0;
   } catch (const json::exception& error) {
-    std::fprintf(stderr, "the request is not what espalier-simulator reads: %s\n", error.what());
+    std::fprintf(stderr, "the request is not what espalier-simulator reads: %s\n", printable(error.what()).c_str());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
   }
   return 2;
 }

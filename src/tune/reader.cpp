@@ -151,6 +151,9 @@ Json parse_json(std::string_view text) {
 
 std::vector<Row> rows_of(const Json& list) {
   if (!list.is_array()) throw Error("\"rows\" must be a list");
+  if (list.size() > Table::most_rows)
+    throw Error("it has " + std::to_string(list.size()) + " rows; at most " + std::to_string(Table::most_rows) +
+                " are read");
   std::vector<Row> rows;
   for (const Json& value : list) try {
       rows.push_back(row_of(value));

@@ -1,12 +1,9 @@
 #include "tune/table.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "tune/dedicated.hpp"
 #include "tune/reader.hpp"
 
@@ -21,22 +18,6 @@ std::uint64_t hash_text(std::string_view text) {
 
 // Beyond any buffer: the rows' way to say "all".
 constexpr Bytes largest = Bytes{1} << 40;
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-std::string read_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
-  std::string text;
-  char block[4096];
-  for (std::size_t got = 1; file != nullptr && got > 0; text.append(block, got))
-    got = std::fread(block, 1, sizeof(block), file.get());
-  // A folder can be opened; reading it fails.
-  if (file == nullptr || std::ferror(file.get()) != 0)
-    throw Error(path + ": cannot be read (" + std::strerror(errno) + ")");
-  return text;
-}
 
 }  // namespace
 
@@ -61,7 +42,7 @@ Table Table::parse(std::string_view text, std::string_view name) {
   return table;
 }
 
-Table Table::load(const std::string& path) { return parse(read_file(path), path); }
+Table Table::load(const std::string& path) { return parse(read_file(path, most_bytes), path); }
 
 Table Table::load(const std::string& path, const Signature& here) {
   Table table = load(path);

@@ -76,9 +76,13 @@ class Table {
  public:
   /// The newest format this build reads; also the one it writes.
   static constexpr int current_version = 1;
+  /// More than any tuning of all operations on all sizes and placements writes (some hundred rows of half a KB), and
+  /// little enough that every rank reads it in a blink.
+  static constexpr Bytes most_bytes = Bytes{8} << 20;
+  static constexpr std::size_t most_rows = 16384;
 
   /// Reads the file at `path` and checks that it was made for `here`. Throws Error with the reason, fit for a person:
-  /// not readable, truncated or corrupt, a newer version, another machine, another MPI.
+  /// not readable, no regular file, too large, truncated or corrupt, a newer version, another machine, another MPI.
   static Table load(const std::string& path, const Signature& here);
   /// The same for whatever machine.
   static Table load(const std::string& path);

@@ -49,6 +49,8 @@ def test_dumps_are_checked_and_put_into_place(command: Command, tools: Path, tmp
         ("ibnetdiscover", f"head -c 2000 '{BASELINE}/ibnetdiscover.txt'", "truncated"),
         ("ibnetdiscover", "true", "empty"),
         ("dump_fts", f"head -c 2000 '{BASELINE}/dump_fts.txt'", "the dumps do not fit together: truncated-table"),
+        ("dump_fts", "true", "the dumps do not fit together: missing-tables"),
+        ("dump_fts", "printf 'no\\033[2J device' >&2; exit 3", "dump_fts failed: no\\x1b[2J device"),
         ("dump_fts", "exec sleep 30", "not ended within 1 s"),
     ],
 )

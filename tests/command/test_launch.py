@@ -192,6 +192,20 @@ def test_without_a_launcher_the_message_names_the_other_way(libraries: Path) -> 
 MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"
 
 
+def test_a_family_means_the_programs_own_mpi_of_it_whatever_is_on_path(tmp_path: Path, only_mpis) -> None:
+    other = MPI_TEXT["openmpi"].replace("5.0.11", "4.1.4")
+    make_mpi(tmp_path / "default", other, "libmpi.so.40")
+    library = make_mpi(tmp_path / "own", MPI_TEXT["openmpi"], "libmpi.so.40")
+    only_mpis(tmp_path / "default")
+    app = str(compile_c(MAIN, tmp_path / "app", str(library), f"-Wl,-rpath,{library.parent}"))
+    for name in ("openmpi", "openmpi-5", "OpenMPI"):
+        target = choose_target(app, name)
+        assert (target.mpi.version, target.preload_mpi) == ("5.0.11", False), name
+        assert target.mpi.launcher == tmp_path / "own" / "bin" / "mpiexec"
+    assert choose_target(app, "openmpi-4").mpi.version == "4.1.4", "who names a version gets it"
+    assert choose_target(app, str(tmp_path / "default")).mpi.version == "4.1.4"
+
+
 def test_a_program_runs_under_the_mpi_it_is_linked_with(tmp_path: Path, only_mpis) -> None:
     make_mpi(tmp_path / "default", MPI_TEXT["openmpi"], "libmpi.so.40")
     library = make_mpi(tmp_path / "own", MPI_TEXT["mpich"], "libmpi.so.12")

@@ -154,7 +154,7 @@ def test_topo_says_that_only_a_node_is_a_machine(command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere.xml"], "cannot read nowhere.xml"),
+        (["nowhere.xml"], "nowhere.xml: cannot be read"),
         (["three sockets"], "hwloc cannot read three sockets"),
         (["package:2 core:2 pu:1", "--mapping", "dense"], '"dense" is no mapping'),
         (["package:2 core:2 pu:1", "--policy", "nearest"], '"nearest" is no policy'),

@@ -178,6 +178,30 @@ def test_bad_dumps_are_not_taken_and_the_operator_is_told(damage: Damage, dumps:
         assert service.wait_for("snapshot", "2")["trouble"] == "-"
 
 
+def test_tables_that_are_gone_are_missed(dumps: Path, tmp_path: Path) -> None:
+    with serving(dumps, tmp_path) as service:
+        lines = service.connect()
+        before = lines.ask("query node000:node004")
+        (dumps / "dump_fts.txt").unlink()
+        stats = service.wait_for("rejects", "1")
+        assert (stats["snapshot"], stats["basis"]) == ("1", "tables")
+        assert "the forwarding tables are gone (dump_fts.txt)" in stats["trouble"]
+        assert "missing-tables" in service.said("ERROR (.*)")[1]
+        assert lines.ask("query node000:node004") == before
+        (dumps / "dump_fts.txt").touch()
+        service.wait_for("rejects", "2")
+        put_dumps(BASELINE, dumps)
+        assert service.wait_for("snapshot", "2")["trouble"] == "-"
+
+
+def test_wiring_alone_answers_until_there_are_tables(dumps: Path, tmp_path: Path) -> None:
+    (dumps / "dump_fts.txt").unlink()
+    with serving(dumps, tmp_path) as service:
+        assert service.wait_for("snapshot", "1")["basis"] == "shortest"
+        put_dumps(BASELINE, dumps)
+        assert service.wait_for("snapshot", "2")["basis"] == "tables"
+
+
 def test_a_service_may_start_before_its_dumps(tmp_path: Path) -> None:
     folder = tmp_path / "dumps"
     folder.mkdir()

@@ -56,6 +56,18 @@ def test_without_settings_nothing_is_printed(get_mpi: GetMpi) -> None:
     assert outcome.err == ""
 
 
+def test_a_table_that_is_a_pipe_or_a_device_keeps_no_job_waiting(get_mpi: GetMpi, tmp_path: Path) -> None:
+    pipe = tmp_path / "table\x1b[2J"
+    os.mkfifo(pipe)
+    mpi = get_mpi("mpich-5")
+    for path in (str(pipe), "/dev/zero"):
+        outcome = mpi.run([mpi.program("conformance"), "barriers"], 2, settings={"ESPALIER_TABLE": path})
+        assert_passed(outcome)
+        assert outcome.err.count("the tuned table is not used: ") == 1
+        assert "cannot be read (it is no regular file)" in outcome.err
+        assert "\x1b" not in outcome.err
+
+
 @pytest.mark.parametrize("name", ALL_MPIS)
 def test_the_explicit_interface_works_beside_the_preloaded_one(name: str, get_mpi: GetMpi) -> None:
     mpi = get_mpi(name)

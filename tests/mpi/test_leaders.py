@@ -93,7 +93,7 @@ def test_communicators_take_turns_among_equally_near_ranks(get_mpi: GetMpi) -> N
 
 
 NOTHING_KNOWN = {
-    "the snapshot is missing": ({"ESPALIER_MACHINE": "/nowhere/machine.xml"}, "cannot read /nowhere/machine.xml"),
+    "the snapshot is missing": ({"ESPALIER_MACHINE": "/nowhere/machine.xml"}, "/nowhere/machine.xml: cannot be read"),
     "the mapping is wrong": ({**OPTERON, "ESPALIER_MACHINE_MAPPING": "dense"}, '"dense" is no mapping'),
     "the card is not there": ({**OPTERON, "ESPALIER_NIC": "mlx5_7"}, "ESPALIER_NIC=mlx5_7 names no network device"),
 }

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from espalier import console
 from espalier.errors import UserError
 from espalier.fabric import Snapshot
 from espalier.service.collecting import collect as collect_dumps
@@ -25,7 +26,7 @@ def collect(
     limit: Annotated[float, typer.Option(min=1, help="Seconds that each tool may take.")] = 300,
 ) -> None:
     """Dump the fabric with ibnetdiscover and dump_fts, check the dumps, then put them into place."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    console.log_to_stderr()
     stays = every is not None or on_log is not None
     # What happens while the first dumps are made is news too.
     reasons = follow(on_log, every) if stays else iter(())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from espalier import console
 from espalier.commands.fabric import read_latency
 from espalier.service.serving import Door, Options
 from espalier.service.serving import serve as run_service
@@ -25,6 +25,7 @@ def serve(
     ] = None,
     poll: Annotated[float, typer.Option(min=0.05, help="Seconds between looks at the folder.")] = 0.5,
     connections: Annotated[int, typer.Option(min=1, help="As many at a time.")] = 16384,
+    per_address: Annotated[int, typer.Option(min=1, help="As many of one host, or of one user of the socket.")] = 4096,
     memory: Annotated[str, typer.Option(help="For half requests and unread replies together.")] = "512M",
     idle: Annotated[float, typer.Option(min=1, help="Seconds that a connection may be silent.")] = 300,
     slow: Annotated[float, typer.Option(min=0.1, help="Seconds for half a request, or 64 KiB of a reply.")] = 10,
@@ -33,7 +34,7 @@ def serve(
     ] = None,
 ) -> None:
     """Answer questions about the network: routes, delays of a job's hosts (docs/reference/protocol.md)."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    console.log_to_stderr()
     run_service(
         Options(
             folder=folder,
@@ -42,6 +43,7 @@ def serve(
             http=Door.parse(http) if http else None,
             poll_s=poll,
             connections=connections,
+            per_address=per_address,
             memory=parse_bytes(memory),
             idle_s=idle,
             slow_s=slow,

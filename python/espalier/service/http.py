@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from importlib import resources
 from typing import Any
 
@@ -21,20 +21,20 @@ from espalier.commands.route import route_facts
 from espalier.core import load_core
 from espalier.fabric.drawing import draw_svg
 from espalier.service import metrics
+from espalier.service.door import Bounds, DoorKeeper, Handler
 from espalier.service.keeper import Keeper, Kept
 
 # A matrix of 4096 hosts whose names have 60 letters.
 _LONGEST_BODY = 256 << 10
-# HTTP is for people and dashboards; jobs ask by lines.
-_MOST_CONNECTIONS = 512
+# How many may wait to be let in: a flood of them is let in and shown out at once, rather than kept from the door.
+_BACKLOG = 1024
 # What takes long, at the same time.
 _MOST_AT_WORK = 2
 _STATUS = {"unknown-host": 404, "no-data": 503, "busy": 503, "too-many-hosts": 413}
 _REFUSED = {"bad-request": 400, "unknown-command": 400, "unknown-metric": 400}
 _KEEPER = web.AppKey("keeper", Keeper)
+_BOUNDS = web.AppKey("bounds", Bounds)
 _AT_WORK = web.AppKey("at_work", asyncio.Semaphore)
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class _NoAnswer(Exception):
@@ -43,10 +43,13 @@ class _NoAnswer(Exception):
 
 
 @asynccontextmanager
-async def serving(keeper: Keeper, host: str, port: int) -> AsyncIterator[int]:
+async def serving(keeper: Keeper, host: str, port: int, bounds: Bounds = Bounds()) -> AsyncIterator[int]:
     """Serves while the context lasts, which is given the port. Raises OSError when it cannot listen."""
-    app = web.Application(middlewares=[_errors_as_json], client_max_size=_LONGEST_BODY)
-    app[_KEEPER], app[_AT_WORK] = keeper, asyncio.Semaphore(_MOST_AT_WORK)
+    app = web.Application(client_max_size=_LONGEST_BODY)
+    runner = web.AppRunner(app, access_log=None)
+    door = DoorKeeper(runner, bounds)
+    app.middlewares.extend([door.mark, _errors_as_json])
+    app[_KEEPER], app[_BOUNDS], app[_AT_WORK] = keeper, bounds, asyncio.Semaphore(_MOST_AT_WORK)
     routes: list[tuple[str, Handler]] = [
         *((f"/api/v1/{name}", _pair) for name in ("query", "hops")),
         ("/api/v1/route", _route),
@@ -60,26 +63,17 @@ async def serving(keeper: Keeper, host: str, port: int) -> AsyncIterator[int]:
     ]
     app.add_routes([web.get(path, handler) for path, handler in routes])
     app.add_routes([web.post("/api/v1/matrix", _matrix)])
-    runner = web.AppRunner(app, access_log=None)
     await runner.setup()
+    watch = asyncio.create_task(door.watch())
     try:
-        server = await asyncio.get_running_loop().create_server(_limited(runner), host, port)
+        server = await asyncio.get_running_loop().create_server(door, host, port, backlog=_BACKLOG)
         async with server:
             yield int(server.sockets[0].getsockname()[1])
     finally:
+        watch.cancel()
+        with suppress(asyncio.CancelledError):
+            await watch
         await runner.cleanup()
-
-
-def _limited(runner: web.AppRunner) -> Callable[[], asyncio.Protocol]:
-    """Connections beyond the limit are closed at once."""
-    door = runner.server
-    assert door is not None
-
-    class Refused(asyncio.Protocol):
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            transport.close()
-
-    return lambda: Refused() if len(door.connections) >= _MOST_CONNECTIONS else door()
 
 
 @web.middleware
@@ -151,12 +145,22 @@ async def _route(request: web.Request) -> web.Response:
 async def _matrix(request: web.Request) -> web.Response:
     metric, hosts = request.query.get("metric", "hops"), request.query.get("hosts", "").split(",")
     if request.method == "POST":
-        metric, hosts = _read_question(await request.text())
+        metric, hosts = _read_question(await _body(request))
     if any(not host or any(c.isspace() for c in host) for host in [metric, *hosts]):
         raise _NoAnswer("bad-request", 'say ?metric=hops&hosts=A,B,C, or post {"metric": "hops", "hosts": ["A", "B"]}')
     line = " ".join(["matrix", metric, *hosts])
     text = await _beside(request, lambda: _matrix_text(metric, hosts, _ask(request, line)))
     return web.Response(text=text, content_type="application/json")
+
+
+async def _body(request: web.Request) -> str:
+    try:
+        async with asyncio.timeout(request.app[_BOUNDS].slow_s):
+            return await request.text()
+    except TimeoutError as error:
+        raise web.HTTPRequestTimeout(text="the body of this request has not come in time") from error
+    except UnicodeDecodeError as error:
+        raise _NoAnswer("bad-request", "the body is no text of its character set") from error
 
 
 def _read_question(text: str) -> tuple[str, list[str]]:

@@ -89,13 +89,27 @@ class Keeper:
             # Perhaps half of one set and half of the next: wait until they are at rest.
             return False
         bad = [f"{it.kind}: {it.text}" for it in snapshot.core.findings if it.kind in INCONSISTENT]
-        if bad and self.current is not None:
-            return self._reject(seen, bad[0])
+        if self.current is not None and (why := bad[:1] or self._missing(snapshot)):
+            return self._reject(seen, why[0])
         self._last = seen
         self._publish(snapshot, max(mtime for _, _, mtime, _ in seen) / 1e9, time.monotonic() - begin)
         for text in bad:
             log.warning("taken, because there is nothing better: %s", text)
         return True
+
+    def _missing(self, snapshot: Snapshot) -> list[str]:
+        """What these dumps no longer say and those that answer did; empty when nothing is missing.
+
+        Without its forwarding tables a network still has routes, shortest ones, which are others than those that
+        packets take: whoever asks would not notice. A network that really has none any more is for a service started
+        anew.
+        """
+        assert self.current is not None
+        if snapshot.core.basis == "tables" or self.current.snapshot.core.basis != "tables":
+            return []
+        gone = [path.name for path, _ in self.current.snapshot.files if path not in {it for it, _ in snapshot.files}]
+        names = f" ({', '.join(gone)})" if gone else ""
+        return [f"missing-tables: the forwarding tables are gone{names}, so routes would be guessed"]
 
     def _publish(self, snapshot: Snapshot, written: float, seconds: float) -> None:
         self.engine.publish(snapshot.core, written)

@@ -44,6 +44,7 @@ class Options:
     http: Door | None
     poll_s: float = 0.5
     connections: int = 16384
+    per_address: int = 4096
     memory: int = 512 << 20
     idle_s: float = 300
     slow_s: float = 10
@@ -61,7 +62,12 @@ def serve(options: Options) -> None:
     engine = core.FabricEngine(list(options.latency))
     keeper = Keeper(options.folder, engine)
     server = core.FabricServer(
-        engine, options.connections, memory=options.memory, idle=options.idle_s, slow=options.slow_s
+        engine,
+        options.connections,
+        per_address=options.per_address,
+        memory=options.memory,
+        idle=options.idle_s,
+        slow=options.slow_s,
     )
     with user_errors("name another address with --listen or --socket"):
         if options.lines:
@@ -98,7 +104,7 @@ async def _attend(options: Options, keeper: Keeper) -> None:
     loop.add_signal_handler(signal.SIGHUP, keeper.forget)
     async with AsyncExitStack() as doors:
         if options.http:
-            await _open_http(options.http, keeper, doors)
+            await _open_http(options.http, options.slow_s, keeper, doors)
         log.info("serving %s", options.folder)
         while not end.is_set():
             await asyncio.to_thread(keeper.refresh)
@@ -106,15 +112,17 @@ async def _attend(options: Options, keeper: Keeper) -> None:
                 await asyncio.wait_for(end.wait(), options.poll_s)
 
 
-async def _open_http(door: Door, keeper: Keeper, doors: AsyncExitStack) -> None:
+async def _open_http(door: Door, slow_s: float, keeper: Keeper, doors: AsyncExitStack) -> None:
     try:
         from espalier.service import http
+        from espalier.service.door import Bounds
     except ImportError as error:
         raise UserError(
             f"--http needs {error.name}, which is not installed", "pip install 'espalier[serve]'"
         ) from error
     try:
-        port = await doors.enter_async_context(http.serving(keeper, door.host, door.port))
+        bounds = Bounds(slow_s=slow_s)
+        port = await doors.enter_async_context(http.serving(keeper, door.host, door.port, bounds))
     except OSError as error:
         raise UserError(f"cannot listen at {door.host}:{door.port}: {error.strerror}", "name another --http") from error
     log.info("HTTP at http://%s:%d/", door.host, port)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from espalier.errors import UserError
+from espalier.reading import read_regular_text
 
 
 class Journal:
@@ -45,6 +46,10 @@ class Journal:
                 self.path.unlink()
 
 
+# Some thousand decisions of some KB.
+_LARGEST = 256 << 20
+
+
 def _line(entry: Mapping[str, Any]) -> str:
     return json.dumps(entry, ensure_ascii=False) + "\n"
 
@@ -53,7 +58,7 @@ def _read_entries(path: Path, about: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The entries of a journal about the same; none of another. A line that a kill has cut ends the reading."""
     lines = []
     with contextlib.suppress(OSError, UnicodeDecodeError, ValueError):
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in read_regular_text(path, _LARGEST).splitlines():
             lines.append(json.loads(line))
     if not lines or lines[0] != json.loads(json.dumps(about)):
         return []

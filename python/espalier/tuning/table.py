@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from espalier.errors import UserError
+from espalier.reading import read_regular_text
 from espalier.tuning.candidates import Machine, is_valid
 from espalier.tuning.decisions import BUILT_IN, Decision
 from espalier.tuning.forms import is_known_to_both, takes_any_size
@@ -51,7 +52,7 @@ def read_table(core: Any, path: Path) -> TableFile:
     """Raises UserError with the library's reason where the table is not usable."""
     try:
         table = core.Table.load(str(path))
-        return TableFile(path, table, json.loads(path.read_text(encoding="utf-8")))
+        return TableFile(path, table, json.loads(read_regular_text(path, core.table_most_bytes)))
     except (ValueError, OSError) as error:
         raise UserError(str(error), "make a new one with espalier tune -o FILE") from error
 

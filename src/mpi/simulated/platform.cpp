@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cost/parameters.hpp"
 #include "mpi/simulated/network.hpp"
 
@@ -58,7 +59,7 @@ extern "C" __attribute__((visibility("default"))) void load_platform(const simgr
   try {
     espalier::mpi::build_zone();
   } catch (const espalier::Error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", espalier::printable(error.what()).c_str());
     std::_Exit(2);
   }
 }

@@ -58,6 +58,53 @@ class CountingWaiter final : public PatientWaiter {
   void poke() noexcept override { ++pokes; }
 };
 
+/// One of two ranks on a clock of their own. While they share a core a yield is the other's turn; the kernel parts them
+/// when this one sleeps, or has kept the core for so long that the other is no longer thought to have just run.
+class Sharing final : public PatientWaiter {
+ public:
+  enum class Kernel { parts_who_wakes, parts_who_stands, has_no_room };
+  explicit Sharing(Kernel kernel, std::uint32_t spin = 2000)
+      : PatientWaiter(Waiting::automatic, spin), kernel_(kernel) {}
+
+  bool is_alone = false;
+  int naps = 0, yields = 0;
+  microseconds clock{0}, last_yield{0}, longest_stand{0};
+
+  /// So many waits of which each takes the other's turn.
+  void wait(int times) {
+    for (; times > 0; --times) {
+      const int before = yields;
+      for (std::uint32_t attempt = 0; yields == before && attempt < 1'000'000 && !is_alone; ++attempt) {
+        pause(attempt, nullptr);
+        look_closer(attempt);
+      }
+    }
+  }
+
+ private:
+  // 2000 looks are 40 us.
+  void look_closer(std::uint32_t attempt) {
+    if (attempt % 50 != 49) return;
+    clock += microseconds(1);
+    longest_stand = std::max(longest_stand, clock - last_yield);
+    if (kernel_ == Kernel::parts_who_stands && clock - last_yield > microseconds(4000)) is_alone = true;
+  }
+  void yield() noexcept override {
+    ++yields;
+    clock += microseconds(is_alone ? 0 : 60);
+    last_yield = clock;
+  }
+  void nap() noexcept override {
+    ++naps;
+    clock += microseconds(60);
+    last_yield = clock;
+    if (kernel_ == Kernel::parts_who_wakes) is_alone = true;
+  }
+  Company::Time now() const noexcept override { return clock; }
+
+  const Kernel kernel_;
+};
+
 topology::Topology one_node(int ranks) {
   return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));
 }
@@ -197,6 +244,47 @@ TEST(PatientWaiter, AnnouncesAgainForEachNewWaitAndEachNewBell) {
   EXPECT_EQ(waiter.pokes, 2) << "two announcements, no sleep";
   waiter.pause(0, &second);
   EXPECT_EQ(waiter.pokes, 3) << "the wait is new: what was seen after the last announcement is not known";
+}
+
+TEST(PatientWaiter, PartsFromARankThatBeganOnItsCoreByANap) {
+  Sharing rank(Sharing::Kernel::parts_who_wakes);
+  rank.wait(100);
+  EXPECT_TRUE(rank.is_alone);
+  EXPECT_LT(rank.clock, microseconds(1000)) << "a few turns of a job that may last but milliseconds";
+}
+
+TEST(PatientWaiter, StandsWhereANapHasNotHelped) {
+  Sharing rank(Sharing::Kernel::parts_who_stands);
+  rank.wait(200);
+  EXPECT_TRUE(rank.is_alone);
+  EXPECT_LT(rank.clock, microseconds(20'000));
+}
+
+TEST(PatientWaiter, YieldsAllButAlwaysWhereNoCoreIsIdle) {
+  Sharing rank(Sharing::Kernel::has_no_room);
+  rank.wait(20'000);
+  EXPECT_GT(rank.clock, microseconds(2'000'000));
+  EXPECT_LT(rank.naps, 20) << "in two seconds";
+  EXPECT_LT(rank.longest_stand, microseconds(6000));
+  EXPECT_LT(rank.clock, microseconds(20'000 * 100 + 20 * 6000)) << "the turns, and a stand for every nap";
+}
+
+TEST(PatientWaiter, LeavesRanksThatShareCoresAlone) {
+  Sharing rank(Sharing::Kernel::has_no_room, 0);
+  for (std::uint32_t attempt = 0; attempt < 1000; ++attempt) rank.pause(attempt, nullptr);
+  EXPECT_EQ(rank.yields, 1000);
+  EXPECT_EQ(rank.naps, 0);
+}
+
+TEST(Company, OneLongYieldIsChance) {
+  using std::chrono::milliseconds;
+  Company company;
+  EXPECT_EQ(company.note_yield(microseconds(50), milliseconds(1)), Company::Advice::none);
+  EXPECT_EQ(company.note_yield(microseconds(1), milliseconds(2)), Company::Advice::none);
+  EXPECT_EQ(company.note_yield(microseconds(50), milliseconds(20)), Company::Advice::none) << "too long ago";
+  EXPECT_EQ(company.note_yield(microseconds(50), milliseconds(21)), Company::Advice::nap);
+  EXPECT_EQ(company.note_yield(microseconds(50), milliseconds(21)), Company::Advice::none) << "not again at once";
+  EXPECT_EQ(company.note_yield(microseconds(50), milliseconds(23)), Company::Advice::stand);
 }
 
 TEST(PatientWaiter, PokesWhateverTheScheme) {

@@ -154,6 +154,15 @@ TEST(Client, RefusesWhatIsNoAnswerAndSaysWhy) {
   }
 }
 
+TEST(Client, RepeatsNothingThatATerminalWouldObeyAndNothingLong) {
+  Scripted service({{"error busy \x1b[2J\x9b" + std::string(100'000, 'x') + "\n"}});
+  Client client(service.address(), kPatience);
+  std::string reply;
+  EXPECT_FALSE(client.ask("version", reply));
+  EXPECT_NE(client.error().find("busy \\x1b[2J\\x9bxxx"), std::string::npos) << client.error();
+  EXPECT_LT(client.error().size(), 1000U);
+}
+
 TEST(Client, WaitsForASilentServiceNoLongerThanItsLimit) {
   Scripted service({{"matrix 2 hops\n0", 1, false}});
   Client client(service.address(), 50ms);

@@ -82,8 +82,9 @@ TEST(Place, CanBePretended) {
 TEST(Place, ThatCannotBeFoundSaysNothingButWhy) {
   const Place lost = probe_place({"", "/nowhere/machine.xml", "", 0});
   EXPECT_EQ(lost.facts, RankFacts{});
-  EXPECT_EQ(lost.remark, "cannot read /nowhere/machine.xml");
-  EXPECT_EQ(lost.complaint, "cannot read /nowhere/machine.xml; leaders are elected by rank");
+  EXPECT_EQ(lost.remark, "/nowhere/machine.xml: cannot be read (No such file or directory)");
+  EXPECT_EQ(lost.complaint,
+            "/nowhere/machine.xml: cannot be read (No such file or directory); leaders are elected by rank");
   EXPECT_EQ(probe_place({"", opteron, "dense", 0}).facts, RankFacts{});
 }
 

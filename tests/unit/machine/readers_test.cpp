@@ -1,6 +1,7 @@
 #include "machine/readers.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -57,6 +58,13 @@ TEST(Snapshot, ThatCannotBeReadIsNamed) {
   std::ofstream(file) << "<html></html>\n";
   EXPECT_THROW(probe_snapshot(file), Error);
   EXPECT_THROW(probe_synthetic("three sockets"), Error);
+}
+
+TEST(Snapshot, IsARegularFileAndIsNotWaitedFor) {
+  const std::string pipe = testing::TempDir() + "espalier_" + std::to_string(getpid()) + ".xml";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(probe_node(pipe), Error);
+  unlink(pipe.c_str());
 }
 
 TEST(Synthetic, MachinesHaveNumaNodesAndNoNics) {

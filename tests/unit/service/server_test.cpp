@@ -31,7 +31,9 @@ const auto kNow = std::chrono::system_clock::now();
 // A raw connection, for what a well-behaved client would not do.
 class Wire {
  public:
-  explicit Wire(int port) : socket_(io_) {
+  explicit Wire(int port, asio::ip::address_v4 from = asio::ip::address_v4::loopback()) : socket_(io_) {
+    socket_.open(Tcp::v4());
+    socket_.bind({from, 0});
     socket_.connect({asio::ip::address_v4::loopback(), static_cast<asio::ip::port_type>(port)});
   }
 
@@ -67,7 +69,7 @@ class AServer : public testing::Test {
     return port;
   }
   void wait_until(const std::function<bool()>& holds) {
-    for (int round = 0; round < 500 && !holds(); ++round) std::this_thread::sleep_for(10ms);
+    for (int round = 0; round < 6000 && !holds(); ++round) std::this_thread::sleep_for(10ms);
     EXPECT_TRUE(holds());
   }
   std::string matrix_request(std::size_t hosts) {
@@ -152,6 +154,51 @@ TEST_F(AServer, AMatrixKeepsNobodyWaiting) {
   EXPECT_EQ(large.hear(), "matrix 4096 hops");
 }
 
+// What a job asks is answered while others keep asking for as much as can be asked.
+TEST_F(AServer, AJobsQuestionIsAnsweredWhileEightClientsRepeatTheLargestMatrix) {
+  const int port = start();
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> clients;
+  for (int index = 0; index < 8; ++index)
+    clients.emplace_back([&] {
+      Wire wire(port);
+      for (bool goes_on = true; goes_on;) {
+        wire.say(matrix_request(4096));
+        auto line = wire.hear();
+        // Told that there is no room, it insists.
+        for (int rows = line.starts_with("matrix ") ? 4096 : 0; rows > 0 && !line.empty(); --rows) line = wire.hear();
+        goes_on = !stop && !line.empty();
+      }
+    });
+  wait_until([&] { return engine.counters().connections >= 8; });
+  std::this_thread::sleep_for(300ms);
+  const std::vector<std::string> hosts(64, "a");
+  for (int round = 0; round < 5; ++round) {
+    Client job("127.0.0.1:" + std::to_string(port), 2s);
+    fabric::ClassDelays delays;
+    EXPECT_TRUE(job.ask_classes(hosts, delays)) << job.error();
+  }
+  stop = true;
+  server.reset();
+  for (auto& client : clients) client.join();
+}
+
+TEST_F(AServer, LeavesMemoryToThoseWhoNeedLittleHoweverManyAskForMuch) {
+  Limits limits;
+  limits.memory = 64 << 20;
+  const int port = start(limits);
+  std::vector<std::unique_ptr<Wire>> greedy;
+  for (int index = 0; index < 20; ++index) {
+    greedy.push_back(std::make_unique<Wire>(port));
+    greedy.back()->say(matrix_request(1024));
+  }
+  wait_until([&] { return engine.counters().connections == 20; });
+  Client job("127.0.0.1:" + std::to_string(port), 5s);
+  fabric::ClassDelays delays;
+  for (int round = 0; round < 20; ++round)
+    ASSERT_TRUE(job.ask_classes(std::vector<std::string>{"a", "b"}, delays)) << job.error();
+}
+
 TEST_F(AServer, ReloadsUnderLoadLoseNoRequest) {
   const int port = start();
   std::atomic<bool> stop = false;
@@ -231,6 +278,32 @@ TEST_F(AServer, TakesNoMoreConnectionsThanItsLimit) {
   Wire again(port);
   again.say("hops a:b\n");
   EXPECT_EQ(again.hear(), "4");
+}
+
+TEST_F(AServer, TakesNoMoreConnectionsOfOneAddressThanItsLimit) {
+  Limits limits;
+  limits.per_address = 2;
+  const int port = start(limits);
+  Wire first(port), second(port);
+  wait_until([&] { return engine.counters().connections == 2; });
+  Wire third(port);
+  EXPECT_TRUE(third.hear().starts_with("error busy "));
+  EXPECT_EQ(third.hear(), "");
+  Wire elsewhere(port, asio::ip::make_address_v4("127.0.0.2"));
+  elsewhere.say("hops a:b\n");
+  EXPECT_EQ(elsewhere.hear(), "4");
+}
+
+TEST_F(AServer, WhereAnAddressHasTakenItsPlacesSilentOnesGiveThemUp) {
+  Limits limits;
+  limits.per_address = 4;
+  limits.slow = 200ms;
+  const int port = start(limits);
+  Wire first(port), second(port), third(port);
+  EXPECT_TRUE(first.hear().starts_with("error too-slow "));
+  Wire elsewhere(port, asio::ip::make_address_v4("127.0.0.2"));
+  std::this_thread::sleep_for(500ms);
+  EXPECT_FALSE(elsewhere.has_heard()) << "there is room: it has the time of an idle one";
 }
 
 TEST_F(AServer, HoldsNoMoreMemoryThanItsLimit) {

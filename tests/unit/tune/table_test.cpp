@@ -1,6 +1,7 @@
 #include "tune/table.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -191,6 +192,30 @@ TEST_F(TableFile, is_refused_on_another_machine_and_under_another_mpi_with_both_
 TEST_F(TableFile, that_is_missing_or_a_folder_is_refused_with_the_systems_reason) {
   EXPECT_THROW(Table::load(path_), Error);
   EXPECT_THROW(Table::load(testing::TempDir()), Error);
+}
+
+TEST_F(TableFile, that_is_a_pipe_or_a_device_is_refused_and_not_waited_for) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_THROW(Table::load(path_), Error);
+  EXPECT_THROW(Table::load("/dev/zero"), Error);
+}
+
+TEST_F(TableFile, of_more_than_any_tuning_writes_is_refused_before_it_is_read) {
+  std::string text = file(small);
+  text.insert(text.size() - 1, std::string(Table::most_bytes, ' '));
+  write(text);
+  try {
+    Table::load(path_);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("is larger than the 8M that are read"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Table, of_too_many_rows_is_refused_with_both_numbers) {
+  std::string rows = small;
+  for (std::size_t count = 1; count <= Table::most_rows; ++count) rows += "," + small;
+  EXPECT_EQ(complaint(file(rows)), "it: it has 16385 rows; at most 16384 are read");
 }
 
 namespace {

@@ -1,0 +1,76 @@
+#include "base/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+
+namespace espalier {
+namespace {
+
+[[noreturn]] void fail(const std::string& path) {
+  throw Error(path + ": cannot be read (" + std::strerror(errno) + ")");
+}
+
+[[noreturn]] void fail_large(const std::string& path, Bytes limit) {
+  throw Error(path + ": is larger than the " + format_bytes(limit) + " that are read of such a file");
+}
+
+void refuse_others(const std::string& path, mode_t mode) {
+  if (S_ISREG(mode)) return;
+  throw Error(path + ": cannot be read (it is " + (S_ISDIR(mode) ? "a folder" : "no regular file") + ")");
+}
+
+struct Descriptor {
+  explicit Descriptor(int file) : number(file) {}
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int release() { return std::exchange(number, -1); }
+
+  int number;
+};
+
+}  // namespace
+
+int open_file(const std::string& path) {
+  struct stat facts {};
+  // Looked at before it is opened, which some devices answer by doing something, and afterwards, because names change.
+  // A pipe that took the name meanwhile is opened at once, with or without a writer.
+  if (stat(path.c_str(), &facts) != 0) fail(path);
+  refuse_others(path, facts.st_mode);
+  Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  if (file.number < 0 || fstat(file.number, &facts) != 0) fail(path);
+  refuse_others(path, facts.st_mode);
+  return file.release();
+}
+
+std::string read_file(const std::string& path, Bytes limit) {
+  const Descriptor file{open_file(path)};
+  struct stat facts {};
+  if (fstat(file.number, &facts) != 0) fail(path);
+  if (static_cast<Bytes>(facts.st_size) > limit) fail_large(path, limit);
+  std::string text;
+  // One more than there should be, so that the last read finds the end; files of /proc say nothing of their size.
+  std::size_t room = static_cast<std::size_t>(facts.st_size) + 1;
+  for (;;) {
+    const auto before = text.size();
+    text.resize(before + room);
+    const ssize_t got = read(file.number, text.data() + before, room);
+    if (got < 0 && errno != EINTR) fail(path);
+    text.resize(before + static_cast<std::size_t>(got < 0 ? 0 : got));
+    if (got == 0) return text;
+    if (text.size() > limit) fail_large(path, limit);
+    room = std::size_t{64} << 10;
+  }
+}
+
+}  // namespace espalier

@@ -1,0 +1,18 @@
+#pragma once
+// Files that somebody has named: read to their end, or not at all.
+
+#include <string>
+
+#include "base/ids.hpp"
+
+namespace espalier {
+
+/// All of a regular file of at most `limit` bytes. Never waits: pipes and devices, which may have no end or nobody at
+/// the other one, are refused. Throws Error that begins with the path, fit for a person: what cannot be opened or read,
+/// is no regular file, or is larger (also while it is read).
+std::string read_file(const std::string& path, Bytes limit);
+
+/// A descriptor of a regular file, to be closed by the caller, for those who read piece by piece. Throws as read_file.
+int open_file(const std::string& path);
+
+}  // namespace espalier

@@ -1,0 +1,14 @@
+#pragma once
+// Texts of others, made fit to be shown.
+
+#include <string>
+#include <string_view>
+
+namespace espalier {
+
+/// The text with what a terminal would obey written as \xNN: control characters (line ends too), those of ISO 6429's
+/// second set, and bytes that are no UTF-8. For whatever comes from outside: services, dumps, tables, names of files
+/// and hosts.
+std::string printable(std::string_view text);
+
+}  // namespace espalier

@@ -1,0 +1,71 @@
+"""What others have written is shown, and not obeyed; what somebody has named is read, and never waited for."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+from pathlib import Path
+
+import pytest
+from rich.table import Table
+
+from espalier import console
+from espalier.errors import UserError
+from espalier.programs import inspect_program
+from espalier.reading import read_regular
+from workshop import Command
+
+HOSTILE = "node\x1b[2J\x9b1m\x7f"
+SHOWN = r"node\x1b[2J\x9b1m\x7f"
+
+
+def test_errors_and_notes_show_control_characters(capfd: pytest.CaptureFixture[str]) -> None:
+    console.print_error(UserError(f"{HOSTILE}\nsecond line", HOSTILE))
+    console.note(HOSTILE)
+    err = capfd.readouterr().err
+    assert err.count(SHOWN) == 3
+    assert "\x1b[2J" not in err
+    assert "\nsecond line" in err
+
+
+def test_tables_show_control_characters_and_keep_their_colours() -> None:
+    table = Table("name")
+    table.add_row(f"[green]{HOSTILE}[/]")
+    shown = console._Clean(file=io.StringIO(), force_terminal=True, color_system="standard", width=100)
+    shown.print(table)
+    text = shown.file.getvalue()  # type: ignore[attr-defined]
+    assert f"\x1b[32m{SHOWN}" in text
+    assert HOSTILE not in text
+
+
+def test_logs_show_control_characters() -> None:
+    record = logging.LogRecord("it", logging.ERROR, "", 0, "%s", (HOSTILE,), None)
+    assert console.PrintableFormatter("%(message)s").format(record) == SHOWN
+
+
+def test_names_of_dumps_show_control_characters(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    (folder / "a\x1b[2Jb").write_text("vendid=0x2c9\nSwitch\t36 oops\n")
+    outcome = command("fabric", "check", str(folder))
+    assert outcome.code == 2
+    assert "\x1b" not in outcome.err + outcome.out
+
+
+def test_a_pipe_or_a_device_is_no_table_no_program_and_no_snapshot(command: Command, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.xml"
+    os.mkfifo(pipe, 0o777)
+    assert "no regular file" in command("table", "show", str(pipe)).err
+    assert "no regular file" in command("table", "show", "/dev/zero").err
+    assert "no regular file" in command("node", str(pipe)).err
+    with pytest.raises(UserError, match="no regular file"):
+        inspect_program(str(pipe))
+
+
+def test_more_than_the_bound_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"12345")
+    assert read_regular(file, 5) == b"12345"
+    with pytest.raises(OSError, match="larger than the 4 bytes"):
+        read_regular(file, 4)

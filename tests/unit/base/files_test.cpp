@@ -1,0 +1,60 @@
+// What somebody named is read to its end or refused, and never waited for.
+
+#include "base/files.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+
+namespace espalier {
+namespace {
+
+class AFile : public testing::Test {
+ protected:
+  AFile() { std::filesystem::create_directory(folder_); }
+  ~AFile() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& text) {
+    std::ofstream(folder_ + "/file") << text;
+    return folder_ + "/file";
+  }
+  static std::string complaint(const std::string& path, Bytes limit = 100) {
+    try {
+      read_file(path, limit);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  const std::string folder_ = testing::TempDir() + "espalier_files_" + std::to_string(getpid());
+};
+
+TEST_F(AFile, IsReadWhole) {
+  const std::string text = std::string("a\0b\n", 4);
+  EXPECT_EQ(read_file(write(text), 4), text);
+  EXPECT_EQ(read_file(write(""), 0), "");
+  EXPECT_GT(read_file("/proc/self/status", 1 << 20).size(), 100U) << "it says that it has no bytes";
+}
+
+TEST_F(AFile, ThatIsTooLargeIsRefusedByNameAndBound) {
+  EXPECT_NE(complaint(write("12345"), 4).find("/file: is larger than the 4 "), std::string::npos);
+  EXPECT_NE(complaint("/proc/self/status", 10).find("is larger than the 10 "), std::string::npos);
+}
+
+TEST_F(AFile, ThatIsNoneIsRefusedAtOnce) {
+  const std::string pipe = folder_ + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(complaint(pipe).find("cannot be read (it is no regular file)"), std::string::npos);
+  EXPECT_NE(complaint("/dev/zero").find("cannot be read (it is no regular file)"), std::string::npos);
+  EXPECT_NE(complaint(folder_).find("cannot be read (it is a folder)"), std::string::npos);
+  EXPECT_NE(complaint(folder_ + "/none").find("cannot be read (No such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace espalier
