@@ -125,6 +125,7 @@ std::optional<Arithmetic> bind_known(const KnownOp& known, MPI_Datatype type, co
   arithmetic.is_commutative = true;
   arithmetic.depends_on_order = known.kind == KnownOp::sum && is_inexact(layout.number);
   if (const auto element = element_of(type, layout)) arithmetic.kernel = execute::find_kernel(*element, known.combine);
+  arithmetic.is_symmetric = arithmetic.kernel != nullptr;
   return arithmetic;
 }
 
