@@ -54,7 +54,7 @@ class AddDoubles final : public execute::Reducer {
   }
 
  private:
-  execute::Kernel add_ = execute::find_kernel(execute::Scalar::float64, execute::Combine::sum);
+  execute::Kernel add_ = execute::find_kernel(execute::Element::float64, execute::Combine::sum);
 };
 
 /// Shared by all ranks; written before the fork or by one rank each.

@@ -411,11 +411,12 @@ def build(
     element: int = 1,
     is_commutative: bool = True,
     counts: list[int] = [],
+    is_symmetric: bool = True,
 ) -> Plan:
     """All ranks' programs. Only broadcast, scatter, gather and reduce look at `root`.
 
-    `element` (bytes) and `is_commutative` belong to reductions; `counts` are the blocks' sizes of the v-forms, for
-    alltoall row by row.
+    `element` (bytes), `is_commutative` and `is_symmetric` (also in bits) belong to reductions; `counts` are the blocks'
+    sizes of the v-forms, for alltoall row by row.
     """
 
 class Signature:

@@ -27,9 +27,11 @@ namespace {
 
 /// Barriers have no bytes, and not every operation has a root.
 Problem make_problem(std::string_view operation, Bytes bytes, int root, Bytes element = 1, bool is_commutative = true,
-                     const std::vector<Bytes>& counts = {}) {
+                     const std::vector<Bytes>& counts = {}, bool is_symmetric = true) {
   const Operation op = plan::parse_operation(operation);
-  return {op, op == Operation::barrier ? 0 : bytes, Rank(has_root(op) ? root : 0), element, is_commutative, counts};
+  return {
+      op,    op == Operation::barrier ? 0 : bytes, Rank(has_root(op) ? root : 0), element, is_commutative, is_symmetric,
+      counts};
 }
 
 Choice read_choice(Operation operation, const std::variant<Choice, std::string>& choice) {
@@ -39,8 +41,8 @@ Choice read_choice(Operation operation, const std::variant<Choice, std::string>&
 
 plan::Plan build(const Topology& topology, std::string_view operation, Bytes bytes, int root,
                  const std::variant<Choice, std::string>& choice, Bytes element, bool is_commutative,
-                 const std::vector<Bytes>& counts) {
-  const Problem problem = make_problem(operation, bytes, root, element, is_commutative, counts);
+                 const std::vector<Bytes>& counts, bool is_symmetric) {
+  const Problem problem = make_problem(operation, bytes, root, element, is_commutative, counts, is_symmetric);
   return collectives::build_plan(topology, problem, read_choice(problem.operation, choice));
 }
 
@@ -108,7 +110,7 @@ void bind_collectives(nb::module_& module) {
              nb::arg("counts") = std::vector<Bytes>{});
   module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
-             nb::arg("counts") = std::vector<Bytes>{});
+             nb::arg("counts") = std::vector<Bytes>{}, nb::arg("is_symmetric") = true);
   module.def("build_part", &build_part, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
              nb::arg("choice"), nb::arg("ranks"));
 }

@@ -8,7 +8,7 @@
 namespace espalier::collectives {
 
 void LeaderSum::add(bool is_left, Bytes begin, Bytes bytes) {
-  if (is_left || is_commutative_) {
+  if (is_left || may_swap_) {
     builder_.reduce(spare_.buffer, spare_.offset + begin, sum_.buffer, sum_.offset + begin, bytes);
   } else {
     builder_.reduce(sum_.buffer, sum_.offset + begin, spare_.buffer, spare_.offset + begin, bytes);

@@ -19,7 +19,7 @@ class LeaderSum {
   LeaderSum(plan::Builder& builder, const plan::Problem& problem, Place sum, Place spare)
       : LeaderSum(builder, problem, sum, spare, sum) {}
   LeaderSum(plan::Builder& builder, const plan::Problem& problem, Place sum, Place spare, Place home)
-      : builder_(builder), is_commutative_(problem.is_commutative), home_(home), sum_(sum), spare_(spare) {}
+      : builder_(builder), may_swap_(problem.may_swap()), home_(home), sum_(sum), spare_(spare) {}
 
   std::uint32_t send(Rank to, Bytes begin, Bytes bytes) {
     return builder_.send(to, sum_.buffer, sum_.offset + begin, bytes);
@@ -42,7 +42,7 @@ class LeaderSum {
 
  private:
   plan::Builder& builder_;
-  bool is_commutative_;
+  bool may_swap_;
   Place home_;
   Place sum_;
   Place spare_;

@@ -1,6 +1,6 @@
 #pragma once
 // The arithmetic of reductions for the types and operations that MPI predefines, as loops that compilers vectorise.
-// Everything else (user-defined operations, complex numbers, pairs) is MPI's own business.
+// Everything else (user-defined operations, Fortran's logical values, rare types) is MPI's own business.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,32 @@
 
 namespace espalier::execute {
 
-enum class Scalar : std::uint8_t { int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 };
-inline constexpr int scalar_count = 10;
+/// Numbers; complex numbers of two; pairs of a value and its index, laid out as C does.
+enum class Element : std::uint8_t {
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float32,
+  float64,
+  extended,  ///< long double
+  complex32,
+  complex64,
+  complex_extended,
+  int16_int,
+  int32_int,
+  int64_int,
+  float32_int,
+  float64_int,
+  extended_int,
+  float32_float32,
+  float64_float64,
+};
+inline constexpr int element_count = 22;
 
 enum class Combine : std::uint8_t {
   sum,
@@ -67,13 +91,17 @@ class Kernel {
   LoopOfSeveral of_several_;
 };
 
-/// The fastest loops that this processor can run; none where MPI defines none (logical and bitwise operations on
-/// floating-point numbers). MPI's meaning (4.0, section 6.9.2): logical operations give 0 or 1. Integer sums and
-/// products wrap around. Minimum and maximum are `left < right ? left : right` and `left > right ? left : right`, also
-/// for NaN. All loops for one type and operation give the same bits: each element is one operation, rounded once.
-Kernel find_kernel(Scalar type, Combine operation) noexcept;
+/// The fastest loops that this processor can run, or those for any of its kind; none where MPI defines none: floating
+/// point has no logical and bitwise operations, complex numbers only sum and product, pairs only maximum and minimum
+/// (MPI_MAXLOC, MPI_MINLOC). MPI's meaning (4.0, section 6.9.2): logical operations give 0 or 1. Integer sums and
+/// products wrap around. With NaN and zeros of both signs: execute/elements.hpp.
+///
+/// a o b has the same bits as b o a, NaN's payload included, and all loops for one type and operation give the same:
+/// each element is one operation, rounded once. Gaps inside pairs are not written.
+enum class Loops : bool { fastest, plain };
+Kernel find_kernel(Element type, Combine operation, Loops loops = Loops::fastest) noexcept;
 
-/// Bytes of one element.
-Bytes size_of(Scalar type) noexcept;
+/// Bytes from one element to the next.
+Bytes size_of(Element type) noexcept;
 
 }  // namespace espalier::execute

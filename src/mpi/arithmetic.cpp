@@ -8,12 +8,12 @@ namespace espalier::mpi {
 namespace {
 
 using execute::Combine;
-using execute::Scalar;
+using execute::Element;
 
 struct KnownOp {
   MPI_Op op;
   enum Kind { order, sum, logic, bits, location, access } kind;
-  Combine combine;  ///< not for the last two kinds
+  Combine combine;  ///< not for the last kind
 };
 
 // Looked up once: in Open MPI handles are found by name.
@@ -29,8 +29,8 @@ const std::array<KnownOp, 14>& known_ops() {
       {MPI_BAND, KnownOp::bits, Combine::bitwise_and},
       {MPI_BOR, KnownOp::bits, Combine::bitwise_or},
       {MPI_BXOR, KnownOp::bits, Combine::bitwise_xor},
-      {MPI_MAXLOC, KnownOp::location, {}},
-      {MPI_MINLOC, KnownOp::location, {}},
+      {MPI_MAXLOC, KnownOp::location, Combine::maximum},
+      {MPI_MINLOC, KnownOp::location, Combine::minimum},
       {MPI_REPLACE, KnownOp::access, {}},  // of one-sided communication only
       {MPI_NO_OP, KnownOp::access, {}},
   }};
@@ -58,9 +58,33 @@ bool is_allowed(KnownOp::Kind kind, Number number) {
   return false;
 }
 
-// Logical values stay with MPI: Fortran's .true. is the compiler's affair.
-std::optional<Scalar> scalar_of(const Layout& layout) {
-  const auto by_size = [&](Scalar one, Scalar two, Scalar four, Scalar eight) -> std::optional<Scalar> {
+struct KnownElement {
+  MPI_Datatype type;
+  Element element;
+};
+
+// Those that size and class do not tell. Types that a library lacks are the null datatype, which is never asked for.
+const std::array<KnownElement, 12>& known_elements() {
+  static const std::array<KnownElement, 12> elements = {{
+      {MPI_LONG_DOUBLE, Element::extended},
+      {MPI_C_LONG_DOUBLE_COMPLEX, Element::complex_extended},
+      {MPI_C_BOOL, Element::uint8},
+      {MPI_SHORT_INT, Element::int16_int},
+      {MPI_2INT, Element::int32_int},
+      {MPI_2INTEGER, Element::int32_int},
+      {MPI_LONG_INT, Element::int64_int},
+      {MPI_FLOAT_INT, Element::float32_int},
+      {MPI_DOUBLE_INT, Element::float64_int},
+      {MPI_LONG_DOUBLE_INT, Element::extended_int},
+      {MPI_2REAL, Element::float32_float32},
+      {MPI_2DOUBLE_PRECISION, Element::float64_float64},
+  }};
+  return elements;
+}
+
+// Fortran's logical values stay with MPI: .true. is the compiler's affair. So do reals of unusual sizes.
+std::optional<Element> element_of(MPI_Datatype type, const Layout& layout) {
+  const auto by_size = [&](Element one, Element two, Element four, Element eight) -> std::optional<Element> {
     switch (layout.size) {
       case 1: return one;
       case 2: return two;
@@ -69,15 +93,25 @@ std::optional<Scalar> scalar_of(const Layout& layout) {
       default: return std::nullopt;
     }
   };
+  for (const KnownElement& known : known_elements())
+    if (known.type == type) {
+      // Fortran compilers may have been told to make them longer.
+      const bool is_as_in_c = static_cast<Bytes>(layout.extent) == execute::size_of(known.element);
+      return is_as_in_c ? std::optional(known.element) : std::nullopt;
+    }
   switch (layout.number) {
     case Number::c_signed:
     case Number::fortran_integer:
-    case Number::address: return by_size(Scalar::int8, Scalar::int16, Scalar::int32, Scalar::int64);
+    case Number::address: return by_size(Element::int8, Element::int16, Element::int32, Element::int64);
     case Number::c_unsigned:
-    case Number::byte: return by_size(Scalar::uint8, Scalar::uint16, Scalar::uint32, Scalar::uint64);
+    case Number::byte: return by_size(Element::uint8, Element::uint16, Element::uint32, Element::uint64);
     case Number::floating:
-      if (layout.size == 4) return Scalar::float32;
-      if (layout.size == 8) return Scalar::float64;
+      if (layout.size == 4) return Element::float32;
+      if (layout.size == 8) return Element::float64;
+      return std::nullopt;
+    case Number::complex:
+      if (layout.size == 8) return Element::complex32;
+      if (layout.size == 16) return Element::complex64;
       return std::nullopt;
     default: return std::nullopt;
   }
@@ -90,12 +124,13 @@ std::optional<Arithmetic> bind_known(const KnownOp& known, MPI_Datatype type, co
   Arithmetic arithmetic{known.op, type};
   arithmetic.is_commutative = true;
   arithmetic.depends_on_order = known.kind == KnownOp::sum && is_inexact(layout.number);
-  if (const auto scalar = scalar_of(layout); scalar && known.kind != KnownOp::location)
-    arithmetic.kernel = execute::find_kernel(*scalar, known.combine);
+  if (const auto element = element_of(type, layout)) arithmetic.kernel = execute::find_kernel(*element, known.combine);
+  arithmetic.is_symmetric = arithmetic.kernel != nullptr;
   return arithmetic;
 }
 
-// Nobody knows what a user-defined operation computes.
+// Nobody knows what a user-defined operation computes. One that is said to commute may do so in value only, as a
+// maximum that meets NaN: ranks combine in one order, so that they agree.
 std::optional<Arithmetic> bind_own(MPI_Op op, MPI_Datatype type) {
   if (op == native().op_null) return std::nullopt;
   Arithmetic arithmetic{op, type};

@@ -22,6 +22,9 @@ struct Arithmetic {
   /// The type is predefined: it needs no commit.
   bool is_named = false;
   bool is_commutative = false;
+  /// a o b has the bits of b o a: certain of kernels only. What MPI or a user computes may be so in value and not in
+  /// bits.
+  bool is_symmetric = false;
   /// The result's bits may depend on where the brackets stand.
   bool depends_on_order = false;
   /// Null: MPI_Reduce_local does it.

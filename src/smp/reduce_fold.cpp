@@ -7,7 +7,7 @@ using plan::Buffer;
 void Fold::run(int last, Bytes own, Bytes theirs, const Range& target) {
   const int me = builder_.local().value;
   // Starting with the own operand saves a copy. As the second highest that takes the two operands' changing places.
-  const bool starts_with_own = me == last || (is_commutative_ && me == last - 1);
+  const bool starts_with_own = me == last || (may_swap_ && me == last - 1);
   const Range sum = place_sum(last, starts_with_own, theirs, target);
   if (!starts_with_own) fetch(last, own, theirs, sum);
   bool is_first = starts_with_own;

@@ -19,11 +19,7 @@ class Fold {
 
   /// Folds stretches of at most `stretch` bytes. Uses scratch_bytes(stretch) of scratch from `scratch` on.
   Fold(plan::Builder& builder, const plan::Problem& problem, Source source, Bytes stretch, Bytes scratch)
-      : builder_(builder),
-        is_commutative_(problem.is_commutative),
-        source_(source),
-        stretch_(stretch),
-        scratch_(scratch) {}
+      : builder_(builder), may_swap_(problem.may_swap()), source_(source), stretch_(stretch), scratch_(scratch) {}
 
   /// The accumulator, and an operand that is pulled when its turn comes.
   static Bytes scratch_bytes(Bytes stretch) { return 2 * stretch; }
@@ -44,7 +40,7 @@ class Fold {
   void move(plan::Buffer from, Bytes offset, const Range& into);
 
   plan::Builder& builder_;
-  bool is_commutative_;
+  bool may_swap_;
   Source source_;
   Bytes stretch_;
   Bytes scratch_;

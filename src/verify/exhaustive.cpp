@@ -87,6 +87,8 @@ void prove_all_roots(const Machine& machine, Operation operation, const Choice& 
       prove_if_valid({topology, problem, choice, machine.places}, outcome);
     }
     if (is_reduction(operation)) {
+      problem.is_symmetric = false;
+      prove_if_valid({topology, problem, choice, machine.places}, outcome);
       problem.is_commutative = false;
       prove_if_valid({topology, problem, choice, machine.places}, outcome);
     }

@@ -6,7 +6,7 @@ Value Expressions::combine(const Value& left, const Value& right) {
   const auto is_operand = [](const Value& value) { return value.expression >= leaf(Rank(0)); };
   if (!is_operand(left) || !is_operand(right) || left.offset != right.offset) return {nonsense, 0};
   std::pair pair{left.expression, right.expression};
-  if (is_commutative_ && pair.first > pair.second) std::swap(pair.first, pair.second);
+  if (may_swap_ && pair.first > pair.second) std::swap(pair.first, pair.second);
   const auto [place, is_new] = index_.try_emplace(pair, first_tree() + static_cast<std::uint32_t>(trees_.size()));
   if (is_new) trees_.push_back(pair);
   return {place->second, left.offset};

@@ -14,8 +14,8 @@ namespace espalier::verify {
 /// ranks stands for all elements alike; which element it is, the value's offset says.
 class Expressions {
  public:
-  /// `is_commutative`: operands are kept in one order, so that a o b is b o a, bit by bit.
-  Expressions(int ranks, bool is_commutative) : ranks_(ranks), is_commutative_(is_commutative) {}
+  /// `may_swap`: a o b is b o a, bit by bit; kept in one order.
+  Expressions(int ranks, bool may_swap) : ranks_(ranks), may_swap_(may_swap) {}
 
   /// What all ranks bring, one behind the other: one expression, so that what neighbours in rank order bring together
   /// is one piece. Operations without reductions use only this.
@@ -35,7 +35,7 @@ class Expressions {
   std::uint32_t first_tree() const { return leaf(Rank(ranks_)); }
 
   int ranks_;
-  bool is_commutative_;
+  bool may_swap_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> index_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> trees_;
 };

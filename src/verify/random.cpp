@@ -143,6 +143,7 @@ Problem draw_problem(Random& random, Operation operation, const Choice& choice, 
     static constexpr Bytes elements[] = {1, 4, 8, 12, 16};
     problem.element = elements[random.below(std::size(elements))];
     problem.is_commutative = !random.one_in(3);
+    problem.is_symmetric = random.one_in(2);
     problem.bytes = (problem.bytes + problem.element - 1) / problem.element * problem.element;
   }
   if (has_root(operation)) problem.root = Rank(random.between(0, ranks - 1));

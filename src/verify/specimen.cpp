@@ -46,7 +46,9 @@ std::string reproducer(const Specimen& specimen) {
   if (!specimen.problem.is_commutative) text += ", is_commutative=False";
   for (std::size_t i = 0; i < specimen.problem.counts.size(); ++i)
     text += (i == 0 ? ", counts=[" : ", ") + std::to_string(specimen.problem.counts[i]);
-  return text + (specimen.problem.counts.empty() ? ")" : "])");
+  if (!specimen.problem.counts.empty()) text += "]";
+  if (!specimen.problem.is_symmetric) text += ", is_symmetric=False";
+  return text + ")";
 }
 
 void prove(const Specimen& specimen, Outcome& outcome) {

@@ -1,11 +1,11 @@
 #pragma once
 // Proves that a plan does what its operation promises, on every rank and in every schedule, or says what is wrong.
 //
-// All programs run symbolically. Proved: every byte of every output comes from the right place or combines
-// the right operands in the right order, an allreduce in the same order on all ranks (all also with MPI_IN_PLACE); no
-// deadlock, even when every send is synchronous; no race, by happens-before and not by luck of one schedule; no step
-// outside its buffer; no read of what was never written; nobody leaves a barrier too early. docs/ideas/verify.md tells
-// how.
+// All programs run symbolically. Proved: every byte of every output comes from the right place or combines the right
+// operands in the right order, an allreduce by the same brackets on all ranks, with operands in the same places unless
+// the operation is symmetric in bits (all also with MPI_IN_PLACE); no deadlock, even when every send is synchronous; no
+// race, by happens-before and not by luck of one schedule; no step outside its buffer; no read of what was never
+// written; nobody leaves a barrier too early. docs/ideas/verify.md tells how.
 
 #include <span>
 #include <vector>

@@ -23,7 +23,7 @@ World::World(std::span<const plan::Plan* const> calls, Placement placement, cons
       report_(report),
       memories_(static_cast<std::size_t>(calls.front()->topology.ranks() * memories_per_rank)),
       first_results_(calls.size()) {
-  for (const plan::Plan* plan : calls) expressions_.emplace_back(plan->topology.ranks(), plan->problem.is_commutative);
+  for (const plan::Plan* plan : calls) expressions_.emplace_back(plan->topology.ranks(), plan->problem.may_swap());
 }
 
 void World::begin(const Actor& by) {
@@ -152,7 +152,8 @@ void World::check_reduction(const Actor& by, const Contents& found) {
   if (plan.problem.operation == plan::Operation::allreduce) check_same_bits(by, found);
 }
 
-/// Floating point is not associative: only the same tree gives the same bits everywhere.
+/// Floating point is not associative: only the same tree gives the same bits everywhere, and with operands in the same
+/// places unless the operation is symmetric in bits.
 void World::check_same_bits(const Actor& by, const Contents& found) {
   Contents& first = first_results_[static_cast<std::size_t>(by.call - 1)];
   if (first.empty()) first = found;

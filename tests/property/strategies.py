@@ -30,11 +30,13 @@ class Case:
     element: int = 1
     is_commutative: bool = True
     counts: tuple[int, ...] = ()
+    is_symmetric: bool = True
 
     def build(self) -> _core.Plan:
         topology = _core.Topology(self.node_of, self.single_copy)
         details = self.element, self.is_commutative, list(self.counts)
-        return _core.build(topology, self.operation, self.bytes, self.root, self.choice, *details)
+        plan = self.operation, self.bytes, self.root, self.choice
+        return _core.build(topology, *plan, *details, is_symmetric=self.is_symmetric)
 
     def why_invalid(self) -> str:
         topology = _core.Topology(self.node_of, self.single_copy)
@@ -104,7 +106,8 @@ def cases(draw: st.DrawFn, name: str = "") -> Case:
     element, is_commutative = draw(reductions()) if algorithm.operation in REDUCTIONS else (1, True)
     size -= size % element
     counts = draw(uneven(algorithm.operation, ranks, size, element)) if algorithm.operation in BLOCKED else ()
-    case = Case(node_of, single_copy, algorithm.operation, size, root, text, element, is_commutative, counts)
+    operation, is_symmetric = algorithm.operation, algorithm.operation not in REDUCTIONS or draw(st.booleans())
+    case = Case(node_of, single_copy, operation, size, root, text, element, is_commutative, counts, is_symmetric)
     assume(not case.why_invalid())  # some algorithms do not apply everywhere
     return case
 

@@ -132,8 +132,9 @@ std::optional<int> try_call(Communicator& communicator, const Reduction& call) {
   if (has_output(call, me)) operands.output = {call.receive, call.count, call.type};
   const Bytes bytes = multiply(call.count, static_cast<MPI_Count>(arithmetic->element));
   return reduce(communicator, call.comm,
-                {call.operation, bytes, Rank(call.root), arithmetic->element, arithmetic->is_commutative}, operands,
-                *arithmetic);
+                {call.operation, bytes, Rank(call.root), arithmetic->element, arithmetic->is_commutative,
+                 arithmetic->is_symmetric},
+                operands, *arithmetic);
 }
 
 std::optional<int> try_call(Communicator& communicator, const ReduceScatter& call) {
@@ -159,6 +160,7 @@ std::optional<int> try_call(Communicator& communicator, const ReduceScatter& cal
   problem.element = arithmetic->element;
   problem.bytes = (problem.bytes + problem.element - 1) / problem.element * problem.element;
   problem.is_commutative = arithmetic->is_commutative;
+  problem.is_symmetric = arithmetic->is_symmetric;
   return reduce(communicator, call.comm, problem, operands, *arithmetic);
 }
 

@@ -32,6 +32,7 @@ static const struct theme themes[] = {
     {"skew", theme_skew, 1, 0},
     {"movements", theme_movements, 1, 0},
     {"reductions", theme_reductions, 1, 0},
+    {"bits", theme_bits, 0, 0}, /* libraries themselves fail it */
     {"operators", theme_operators, 1, 0},
     {"intercommunicators", theme_intercommunicators, 1, 0},
     {"large_counts", theme_large_counts, 1, 0},

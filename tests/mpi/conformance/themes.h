@@ -17,6 +17,7 @@ void theme_nonblocking(void);        /* nonblocking collectives in flight around
 void theme_skew(void);               /* rotating roots, ranks that arrive late */
 void theme_movements(void);          /* scatter, gather, allgather, alltoall: every form, size and kind of datatype */
 void theme_reductions(void);         /* reductions: every predefined type and operation, size, form; the same bits */
+void theme_bits(void);               /* reductions of NaNs, zeros of both signs, denormals: the same bits everywhere */
 void theme_operators(void);          /* user-defined operations, operand order, types with gaps */
 void theme_intercommunicators(void); /* two groups facing each other */
 void theme_large_counts(void);       /* the _c entry points, where the MPI has them */

@@ -24,7 +24,7 @@ using topology::Topology;
 class AddDoubles final : public execute::Reducer {
  public:
   void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept override {
-    execute::find_kernel(execute::Scalar::float64, execute::Combine::sum)(left, into, bytes);
+    execute::find_kernel(execute::Element::float64, execute::Combine::sum)(left, into, bytes);
   }
 };
 

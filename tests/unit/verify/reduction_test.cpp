@@ -57,6 +57,76 @@ TEST(Reduction, OfTwoCommutingOperandsThereIsOnlyOneOrder) {
   expect_correct(fold_everywhere(reduction(Operation::allreduce, true), 2, own_of_two));
 }
 
+// A user's maximum may commute in value and not in bits: of NaN and a number it takes the second, say.
+TEST(Reduction, OfTwoOperandsThatCommuteInValueOnlyThereAreTwoOrders) {
+  const auto own_of_two = [](int me) { return std::vector{me, 1 - me}; };
+  Problem problem = reduction(Operation::allreduce, true);
+  problem.is_symmetric = false;
+  const Plan plan = fold_everywhere(problem, 2, own_of_two);
+  expect_fault(plan, Kind::data, 1, end_of(plan, 1), 0, bytes);
+  expect_correct(fold_everywhere(problem, 3, [](int) { return std::vector{1, 2, 0}; }));
+}
+
+/// One node of four, two of two, four of one; large enough for slices, and for several pieces.
+const std::vector<std::vector<int>> places = {{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 2, 3}};
+
+template <class Visit>
+void for_each_allreduce(Visit visit) {
+  for (const std::vector<int>& node_of : places)
+    for (const char* text : {"gather_reduce", "recursive_doubling", "rabenseifner", "ring",
+                             "multi_group,groups=2,exchange=recursive_doubling", "multi_group,groups=2,exchange=ring",
+                             "multi_group,groups=2,exchange=direct,radix=4"}) {
+      const plan::Choice choice =
+          collectives::parse_choice(Operation::allreduce, std::string(text) + ",cell=1K,cells=2");
+      Problem problem = reduction(Operation::allreduce, true);
+      problem.bytes = 3000;
+      if (collectives::why_invalid(place(node_of), problem, choice).empty()) visit(place(node_of), problem, choice);
+    }
+}
+
+TEST(Reduction, EveryAllreduceKeepsOperandsThatAreNotSymmetricInTheSamePlaces) {
+  int plans = 0, swapping = 0;
+  for_each_allreduce([&](const Topology& topology, Problem problem, const plan::Choice& choice) {
+    Plan symmetric = collectives::build_plan(topology, problem, choice);
+    expect_correct(symmetric);
+    problem.is_symmetric = false;
+    expect_correct(collectives::build_plan(topology, problem, choice));
+    symmetric.problem.is_symmetric = false;
+    swapping += !verify(symmetric).empty();
+    ++plans;
+  });
+  EXPECT_GT(plans, 15);
+  EXPECT_GT(swapping, 5) << "exchanges are shorter where operands may change places";
+}
+
+/// Swaps two reductions of one rank that follow each other into the same place: other brackets, all operands there.
+bool plant_other_brackets(Plan& plan) {
+  for (int rank = 0; rank < plan.topology.ranks(); ++rank)
+    for (int i = 0; i + 1 < static_cast<int>(steps_of(plan, rank).size()); ++i) {
+      const Step first = step_at(plan, rank, i), second = step_at(plan, rank, i + 1);
+      if (first.op() != Op::reduce || second.op() != Op::reduce || first.buffer() != second.buffer() ||
+          first.offset() != second.offset() || first.bytes() != second.bytes())
+        continue;
+      std::swap(step_at(plan, rank, i), step_at(plan, rank, i + 1));
+      return true;
+    }
+  return false;
+}
+
+TEST(Reduction, OtherBracketsOnOneRankAreFound) {
+  int planted = 0;
+  for_each_allreduce([&](const Topology& topology, const Problem& problem, const plan::Choice& choice) {
+    if (choice.between != plan::Between::gather_reduce) return;  // elsewhere each part is folded by one rank only
+    Plan plan = collectives::build_plan(topology, problem, choice);
+    if (!plant_other_brackets(plan)) return;
+    ++planted;
+    const auto found = verify(plan);
+    ASSERT_FALSE(found.empty()) << plan::to_string(choice);
+    EXPECT_EQ(found.front().kind, Kind::data);
+  });
+  EXPECT_GE(planted, 3);
+}
+
 TEST(Reduction, NobodyMayBeMissing) {
   const Plan plan = fold_everywhere(reduction(Operation::allreduce, true), 3, [](int) { return std::vector{2, 1}; });
   expect_fault(plan, Kind::data, 2, end_of(plan, 2), 0, bytes);
