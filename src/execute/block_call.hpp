@@ -83,7 +83,7 @@ class BlockCall : public LineCall {
 
   /// Whether its taker reads it out of this rank's own memory, so that it must stay there; then `part`, from its front,
   /// is all that it copies.
-  bool write_block(Line* line, const Block& block, Bytes part) noexcept {
+  bool write_block(Line* line, const Block& block, Bytes part) {
     if (is_in_lines(block.bytes)) {
       write_behind(line, block.bytes, block);
       return false;
@@ -104,7 +104,7 @@ class BlockCall : public LineCall {
   void write_refusal(Line* line, std::span<Bytes> sizes) noexcept { write_behind(line, not_sent, as_block(sizes)); }
 
   /// `expected`: bytes that will have been sent, likely.
-  Word read_word(LocalRank owner, const Line* line, Bytes expected = 0) noexcept {
+  Word read_word(LocalRank owner, const Line* line, Bytes expected = 0) {
     wait_for(owner, *line, expected > first_bytes && is_in_lines(expected));
     saw_line(owner);
     Word word;
@@ -112,13 +112,13 @@ class BlockCall : public LineCall {
     return word;
   }
   /// False, and nothing is written, where another size came.
-  bool read_block(LocalRank owner, const Line* line, const Block& into) noexcept {
+  bool read_block(LocalRank owner, const Line* line, const Block& into) {
     const bool is_right = read_word(owner, line, into.bytes) == into.bytes;
     if (is_right) read_sent(owner, line, into);
     return is_right;
   }
   /// The same after the word was read and found right.
-  void read_sent(LocalRank owner, const Line* line, const Block& into) noexcept {
+  void read_sent(LocalRank owner, const Line* line, const Block& into) {
     if (is_in_lines(into.bytes))
       read_behind(owner, line, into);
     else
@@ -126,18 +126,18 @@ class BlockCall : public LineCall {
   }
   /// Copies a block to where its owner wants it, as much of it as that says; nothing where that expects another size,
   /// or none. Whether the owner copies the rest.
-  bool push_block(LocalRank owner, const Line* line, const Block& from) noexcept {
+  bool push_block(LocalRank owner, const Line* line, const Block& from) {
     if (read_word(owner, line) != from.bytes) return false;
     const Place place = read_place(owner, line);
     return push(owner, place.address, {from.data, place.part}) && place.part < from.bytes;
   }
   /// The rest of such a block, whose word was read and found right: all behind `part`.
-  void pull_rest(LocalRank owner, const Line* line, const Block& into, Bytes part) noexcept {
+  void pull_rest(LocalRank owner, const Line* line, const Block& into, Bytes part) {
     if (part < into.bytes) pull(owner, read_place(owner, line).address + part, behind(into, part));
   }
 
   /// As read_block(), where the owner may copy a part of the block: then that waits for answer().
-  bool read_shared_block(LocalRank owner, const Line* line, const Block& into) noexcept {
+  bool read_shared_block(LocalRank owner, const Line* line, const Block& into) {
     const Word sent = read_word(owner, line, into.bytes);
     const bool is_right = sent == into.bytes;
     const bool is_shared = answer(owner, line, sent, is_right ? into.data : nullptr);
@@ -153,7 +153,7 @@ class BlockCall : public LineCall {
   }
   /// Tells the owner of a block, whose word was read, where it is to copy its part, if it has one; null: nowhere.
   /// Whether it has.
-  bool answer(LocalRank owner, const Line* line, Word sent, std::byte* address) noexcept {
+  bool answer(LocalRank owner, const Line* line, Word sent, std::byte* address) {
     if (!root_copies_ || sent == not_sent || !is_straight(sent)) return false;
     const Place place = read_place(owner, line);
     if (place.address == nullptr || place.part == sent) return false;
@@ -163,14 +163,14 @@ class BlockCall : public LineCall {
     return true;
   }
   /// Copies all behind `part` of a block to where its taker answers. Whether the system did.
-  bool push_rest(LocalRank taker, const Block& from, Bytes part) noexcept {
+  bool push_rest(LocalRank taker, const Block& from, Bytes part) {
     wait_for_written(taker, sizeof(Place));
     Place place;
     std::memcpy(&place, window_of(taker), sizeof place);
     return place.address == nullptr || push(taker, place.address + part, behind(from, part));
   }
   /// What a refusal tells, which the word has announced.
-  UnevenOutcome take_refusal(LocalRank owner, const Line* line, std::span<Bytes> sizes) noexcept {
+  UnevenOutcome take_refusal(LocalRank owner, const Line* line, std::span<Bytes> sizes) {
     read_behind(owner, line, as_block(sizes));
     return UnevenOutcome::too_long;
   }
@@ -203,7 +203,7 @@ class BlockCall : public LineCall {
     Bytes part;          ///< where it begins in the owner's window
   };
   void write_place(Line* line, Bytes bytes, Place place) noexcept { write_behind(line, bytes, as_block(place)); }
-  Place read_place(LocalRank owner, const Line* line) noexcept {
+  Place read_place(LocalRank owner, const Line* line) {
     Place place;
     read_behind(owner, line, as_block(place));
     return place;
@@ -218,7 +218,7 @@ class BlockCall : public LineCall {
     return is_short || (is_pair && (way_.is_trial || closeness().is_close()));
   }
 
-  void stage(Line* line, const Block& block) noexcept {
+  void stage(Line* line, const Block& block) {
     std::byte* const room = (in_window_ == 0 ? open_window() : window_of(me())) + in_window_;
     for_each_piece(block.bytes, [&](Bytes offset, Bytes part) {
       copy_for_reader(room + offset, block.data + offset, part, way_, closeness());
@@ -231,7 +231,7 @@ class BlockCall : public LineCall {
     in_window_ = std::min(lines_for(in_window_ + block.bytes) * line_bytes, window_bytes());
   }
 
-  void copy_from(LocalRank owner, const Place& place, const Block& into) noexcept {
+  void copy_from(LocalRank owner, const Place& place, const Block& into) {
     if (place.address != nullptr) return pull(owner, place.address, into);
     std::byte* const room = window_of(owner) + place.part;
     for_each_piece(into.bytes, [&](Bytes offset, Bytes part) {
@@ -244,23 +244,23 @@ class BlockCall : public LineCall {
   }
 
   template <class Each>
-  static void for_each_piece(Bytes bytes, Each each) noexcept {
+  static void for_each_piece(Bytes bytes, Each each) {
     for (Bytes offset = 0; offset < bytes; offset += piece_bytes) each(offset, std::min(piece_bytes, bytes - offset));
   }
 
   /// Up to where a window is written, counted in lines of memory: as many ticks as the largest window has of them.
   static std::uint64_t lines_for(Bytes bytes) noexcept { return (bytes + line_bytes - 1) / line_bytes; }
   void tell_written(Bytes end) noexcept { post(plan::Flag::ready, lines_for(end)); }
-  void wait_for_written(LocalRank owner, Bytes end) noexcept {
+  void wait_for_written(LocalRank owner, Bytes end) {
     LineCall::wait_for_flag(owner, plan::Flag::ready, lines_for(end));
   }
 
   static Block behind(const Block& block, Bytes part) noexcept { return {block.data + part, block.bytes - part}; }
   void pull(LocalRank owner, const std::byte* address, const Block& into) noexcept {
-    is_broken_ = !single_copy_->read(owner, address, into.data, into.bytes) || is_broken_;
+    is_broken_ = !single_copy_->read(owner, address, into.data, into.bytes) || has_left(owner) || is_broken_;
   }
   bool push(LocalRank owner, std::byte* address, const Block& from) noexcept {
-    if (single_copy_->write(owner, address, from.data, from.bytes)) return true;
+    if (!has_left(owner) && single_copy_->write(owner, address, from.data, from.bytes)) return true;
     is_broken_ = true;
     break_off();
     return false;
@@ -275,7 +275,7 @@ class BlockCall : public LineCall {
     if (block.bytes > first) write(line + 1, block.data + first, block.bytes - first);
   }
   /// The same back, once the word has been read.
-  void read_behind(LocalRank owner, const Line* line, const Block& into) noexcept {
+  void read_behind(LocalRank owner, const Line* line, const Block& into) {
     const Bytes first = std::min(into.bytes, first_bytes);
     if (first > 0) copy_tiny(into.data, line->payload + sizeof(Word), first);
     if (into.bytes > first) read(owner, line + 1, into.data + first, into.bytes - first);

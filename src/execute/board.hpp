@@ -41,6 +41,8 @@ struct alignas(line_bytes) Notice {
   std::atomic<Bytes> rings;
   /// Whether who reads it is to take its lines over (Way::is_taken). Advice: either is right.
   std::atomic<bool> is_taken;
+  /// The rank has broken off a call and makes none any more.
+  std::atomic<bool> has_left;
 };
 
 struct BoardShape {

@@ -36,8 +36,9 @@ bool Interpreter::reach(const Step& step) const noexcept {
   std::byte* theirs =
       environment_.seat->board().exposure(owner).address[static_cast<int>(step.far_buffer())] + step.far_offset();
   std::byte* mine = address(step.buffer(), step.offset());
-  if (step.op() == Op::pull) return environment_.single_copy->read(owner, theirs, mine, step.bytes());
-  return environment_.single_copy->write(owner, theirs, mine, step.bytes());
+  if (step.op() == Op::pull)
+    return environment_.single_copy->read(owner, theirs, mine, step.bytes()) && !environment_.seat->has_left(owner);
+  return !environment_.seat->has_left(owner) && environment_.single_copy->write(owner, theirs, mine, step.bytes());
 }
 
 const std::byte* Interpreter::operand_of(const Step& step) const noexcept {
@@ -163,7 +164,7 @@ bool run_program(const plan::Program& program, const Buffers& buffers, const Env
                  Waiter& waiter) noexcept {
   const bool has_window = program.window_bytes > 0;
   for (std::uint32_t attempt = 0; has_window && !environment.seat->open_window(); ++attempt)
-    waiter.pause(attempt, nullptr);
+    if (!waiter.wait(attempt, nullptr)) return false;
   Interpreter interpreter(program, buffers, environment);
   std::uint32_t attempt = 0;
   std::size_t stood_at = 0;
@@ -173,7 +174,7 @@ bool run_program(const plan::Program& program, const Buffers& buffers, const Env
     if (status != Status::waiting) return status == Status::done;
     if (interpreter.position() != stood_at) attempt = 0;
     stood_at = interpreter.position();
-    waiter.pause(attempt++, interpreter.bell());
+    if (!waiter.wait(attempt++, interpreter.bell())) return false;
   }
 }
 

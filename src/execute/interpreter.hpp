@@ -70,7 +70,8 @@ class Interpreter {
   const plan::Step* next_;
 };
 
-/// Runs a program to its end, pausing with `waiter` at unmet waits. False when a transport broke.
+/// Runs a program to its end, pausing with `waiter` at unmet waits. False when a transport broke or a wait was given
+/// up.
 bool run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment,
                  Waiter& waiter) noexcept;
 

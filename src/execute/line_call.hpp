@@ -74,9 +74,9 @@ class LineCall {
   }
 
   /// Places this rank's message and waits until it may be written.
-  Message open(std::uint32_t lines) noexcept {
+  Message open(std::uint32_t lines) {
     const RingPlace place = seat_.next_place(me(), lines);
-    wait_until([&] { return seat_.may_write(place); }, [&] { return seat_.missed_bell(); });
+    wait_until([this, place] { return seat_.may_write(place); }, [this] { return seat_.missed_bell(); });
     return {me(), seat_.message_at(me(), place)};
   }
 
@@ -90,7 +90,7 @@ class LineCall {
   void publish(Line& line) noexcept { line.call.store(seat_.call(), std::memory_order_release); }
 
   /// The same back; waits for each line as it needs it.
-  void read(LocalRank owner, const Line* first, std::byte* into, Bytes bytes) noexcept {
+  void read(LocalRank owner, const Line* first, std::byte* into, Bytes bytes) {
     for_each_line(first, bytes, [&](const Line& line, Bytes offset, Bytes part) {
       wait_for(owner, line, offset + part < bytes);
       copy_tiny(into + offset, line.payload, part);
@@ -98,23 +98,23 @@ class LineCall {
   }
   /// `has_next`: the message goes on in the next line. Who waits keeps a copy of that, too: so both are fetched anew at
   /// a time when they have been written, and not one after the other.
-  void wait_for(LocalRank owner, const Line& line, bool has_next) noexcept {
-    const auto is_written = [&] {
-      if (line.call.load(std::memory_order_acquire) == seat_.call()) return true;
-      if (has_next) __builtin_prefetch(&line + 1);
+  void wait_for(LocalRank owner, const Line& line, bool has_next) {
+    const auto is_written = [this, at = &line, has_next] {
+      if (at->call.load(std::memory_order_acquire) == seat_.call()) return true;
+      if (has_next) __builtin_prefetch(at + 1);
       return false;
     };
-    wait_until(is_written, [&] { return seat_.bell_of(owner); });
+    wait_until(is_written, [this, owner] { return seat_.bell_of(owner); });
   }
 
   /// After a line that `owner` wrote in this call was read.
   void saw_line(LocalRank owner) noexcept { seat_.saw_line(owner); }
 
   /// Waits until this rank may write its window: nobody reads any more what the call before last put there.
-  std::byte* open_window() noexcept {
-    wait_until([&] { return seat_.all_reached(plan::Flag::done, 1, plan::window_banks); },
-               [&] { return seat_.missed_bell(); });
-    wait_until([&] { return seat_.open_window(); }, [] { return nullptr; });
+  std::byte* open_window() {
+    wait_until([this] { return seat_.all_reached(plan::Flag::done, 1, plan::window_banks); },
+               [this] { return seat_.missed_bell(); });
+    wait_until([this] { return seat_.open_window(); }, [] { return nullptr; });
     return window_of(me());
   }
   std::byte* window_of(LocalRank owner) const noexcept { return seat_.board().window(owner, seat_.call()); }
@@ -125,15 +125,17 @@ class LineCall {
     seat_.post(plan::Flag::done, 1);
     is_finished_ = true;
   }
+  bool has_left(LocalRank owner) const noexcept { return seat_.has_left(owner); }
   /// Never says so: who waits for it must not take what has not come.
   void break_off() noexcept { is_finished_ = true; }
   /// Waits until `owner` has said that it is done.
-  void wait_for_finish(LocalRank owner) noexcept { wait_for_flag(owner, plan::Flag::done, 1); }
+  void wait_for_finish(LocalRank owner) { wait_for_flag(owner, plan::Flag::done, 1); }
 
   /// Any other flag of this call.
   void post(plan::Flag flag, std::uint64_t tick) noexcept { seat_.post(flag, tick); }
-  void wait_for_flag(LocalRank owner, plan::Flag flag, std::uint64_t tick) noexcept {
-    wait_until([&] { return seat_.reached(owner, flag, tick, 0); }, [&] { return seat_.bell_of(owner); });
+  void wait_for_flag(LocalRank owner, plan::Flag flag, std::uint64_t tick) {
+    wait_until([this, owner, flag, tick] { return seat_.reached(owner, flag, tick, 0); },
+               [this, owner] { return seat_.bell_of(owner); });
   }
 
   void prefetch_next(std::uint32_t lines) noexcept { seat_.prefetch_next(lines); }
@@ -144,7 +146,7 @@ class LineCall {
  private:
   /// Calls `part(line, offset, bytes)` for each line of a message.
   template <class AnyLine, class Part>
-  static void for_each_line(AnyLine* line, Bytes bytes, Part part) noexcept {
+  static void for_each_line(AnyLine* line, Bytes bytes, Part part) {
     Bytes offset = 0;
     for (; bytes - offset > Line::payload_bytes; offset += Line::payload_bytes)
       part(*line++, offset, Line::payload_bytes);
@@ -152,12 +154,22 @@ class LineCall {
   }
 
   /// `bell()` says after a look who was missing. What this rank has written is rung for when it first has to wait, or
-  /// else by the end of the call: the shortest way through a call rings once.
+  /// else by the end of the call: the shortest way through a call rings once. Throws GivenUp, as all that waits here.
   template <class Ready, class WhoseBell>
-  void wait_until(Ready is_ready, WhoseBell bell) noexcept {
-    if (is_ready()) return;
+  void wait_until(Ready is_ready, WhoseBell bell) {
+    if (!is_ready()) wait_long(is_ready, bell);
+  }
+
+  template <class Ready, class WhoseBell>
+  [[gnu::noinline]] void wait_long(Ready is_ready, WhoseBell bell) {
     seat_.ring();
-    for (std::uint32_t attempt = 0; !is_ready(); ++attempt) waiter_.pause(attempt, bell());
+    for (std::uint32_t attempt = 0; !is_ready(); ++attempt)
+      if (!waiter_.wait(attempt, bell())) give_up();
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] void give_up() {
+    break_off();
+    throw GivenUp{};
   }
 
   Seat& seat_;

@@ -25,6 +25,9 @@ class Network {
   virtual bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept = 0;
   enum class Progress { pending, complete, broken };
   virtual Progress test(std::uint32_t slot) noexcept = 0;
+  /// After a run that was broken off: its messages are over, and none touches the caller's memory any more. Does
+  /// nothing where the job does not outlive such a run.
+  virtual void abandon() noexcept {}
   /// Works on all messages under way. To be called now and then by a rank that waits for something else, like a
   /// neighbour's flag: its peers may need it. Does nothing where Waiter::pause() sees to that.
   virtual void progress() noexcept {}
@@ -73,7 +76,23 @@ class Waiter {
   /// each wait. `bell` is that of the neighbour whose flag the look missed: it rings after it is raised. Null where
   /// nobody rings: a message of the network is awaited, or no rank of the communicator ever sleeps.
   virtual void pause(std::uint32_t attempt, Bell* bell) noexcept = 0;
+
+  /// As pause(), and asks now and then whether what is awaited may still come. False: the run is to be broken off.
+  bool wait(std::uint32_t attempt, Bell* bell) noexcept {
+    pause(attempt, bell);
+    return attempt % looks_per_question != first_question || has_hope(attempt == first_question);
+  }
+
+ protected:
+  static constexpr std::uint32_t looks_per_question = 64;
+  static constexpr std::uint32_t first_question = looks_per_question - 1;
+  /// `is_first`: of this wait.
+  virtual bool has_hope([[maybe_unused]] bool is_first) noexcept { return true; }
 };
+
+/// Thrown where a wait was given up. What is short has no room for a status at every step, and needs none: nothing of a
+/// call may be done after it.
+struct GivenUp {};
 
 class Seat;
 

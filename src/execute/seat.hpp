@@ -59,6 +59,14 @@ class Seat {
     return owner != me_ && board_.notice(owner).is_taken.load(std::memory_order_relaxed);
   }
 
+  /// After a call that was broken off: the memory that this rank has exposed is the caller's again.
+  void leave() noexcept { board_.notice(me_).has_left.store(true, std::memory_order_seq_cst); }
+  /// Asked before `owner`'s exposed memory is written and after it was read: what was read is good only if the owner
+  /// had not left by then.
+  bool has_left(LocalRank owner) const noexcept {
+    return board_.notice(owner).has_left.load(std::memory_order_acquire);
+  }
+
   /// Begins the next call; calls are numbered from 1, in the same order on every rank.
   std::uint64_t begin_call() { return ++call_; }
   std::uint64_t call() const { return call_; }

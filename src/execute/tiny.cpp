@@ -13,14 +13,14 @@ class TinyCall : public LineCall {
       : LineCall(seat, waiter), reducer_(reducer), bytes_(problem.bytes), lines_(count_lines(problem.bytes)) {}
 
   /// Writes this rank's message of one block, for all.
-  Message write(const std::byte* data) noexcept {
+  Message write(const std::byte* data) {
     const Message message = open(lines_);
     LineCall::write(message.lines, data, bytes_);
     return message;
   }
 
   /// Writes this rank's message of a block for each rank, from a line of its own; not the one that would be for itself.
-  Message write_to_others(const std::byte* data) noexcept {
+  Message write_to_others(const std::byte* data) {
     const Message message = open(lines_ * static_cast<std::uint32_t>(ranks()));
     for (int r = 0; r < ranks(); ++r)
       if (LocalRank(r) != me()) write_block(message, r, data);
@@ -36,12 +36,12 @@ class TinyCall : public LineCall {
     return LineCall::place(owner, lines_ * static_cast<std::uint32_t>(blocks));
   }
 
-  void read(const Message& message, int block, std::byte* into) noexcept {
+  void read(const Message& message, int block, std::byte* into) {
     LineCall::read(message.owner, line_of(message, block), into, bytes_);
   }
 
   /// into = block o into. The block is made contiguous first: elements may straddle lines.
-  void fold(const Message& message, int block, std::byte* into) noexcept {
+  void fold(const Message& message, int block, std::byte* into) {
     alignas(line_bytes) std::byte left[tiny_bytes];
     read(message, block, left);
     combine(left, into);
@@ -73,20 +73,20 @@ class TinyCall : public LineCall {
   std::uint32_t lines_;
 };
 
-void broadcast(TinyCall& call, LocalRank root, std::byte* data) noexcept {
+void broadcast(TinyCall& call, LocalRank root, std::byte* data) {
   if (call.me() != root) return call.read(call.place(root, 1), 0, data);
   call.write(data);
   call.prefetch_next();
 }
 
-void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) noexcept {
+void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) {
   if (call.me() != root) return call.read(call.place(root, call.ranks()), call.me().value, output);
   call.write_to_others(input);
   call.copy_own(input + static_cast<Bytes>(root.value) * call.bytes(), output);
   call.prefetch_next_to_others();
 }
 
-void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) noexcept {
+void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) {
   for (int r = 0; r < call.ranks(); ++r) {
     const LocalRank owner(r);
     if (owner == root && call.me() == root) call.copy_own(input, call.block(output, r));
@@ -99,7 +99,7 @@ void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* o
   if (call.me() != root) call.prefetch_next();
 }
 
-void allgather(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
+void allgather(TinyCall& call, const std::byte* input, std::byte* output) {
   call.write(input);
   for (int i = 1; i < call.ranks(); ++i) {
     const int r = (call.me().value + i) % call.ranks();  // not all at the same line at once
@@ -109,7 +109,7 @@ void allgather(TinyCall& call, const std::byte* input, std::byte* output) noexce
   call.prefetch_next();
 }
 
-void alltoall(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
+void alltoall(TinyCall& call, const std::byte* input, std::byte* output) {
   const int me = call.me().value;
   call.write_to_others(input);
   call.copy_own(input + static_cast<Bytes>(me) * call.bytes(), call.block(output, me));
@@ -124,7 +124,7 @@ void alltoall(TinyCall& call, const std::byte* input, std::byte* output) noexcep
 /// rank's v. It may lie in `output` where this rank has written `own_message`, or is the last. `unread` has written
 /// none. Also finds the place of every other rank's message, wanted or not.
 void fold_ranks(TinyCall& call, const Message& own_message, int blocks, int block, int last, int unread,
-                const std::byte* own, std::byte* output) noexcept {
+                const std::byte* own, std::byte* output) {
   for (int r = call.ranks() - 1; r >= 0; --r) {
     const bool is_own = LocalRank(r) == call.me();
     const Message message = is_own || r == unread ? own_message : call.place(LocalRank(r), blocks);
@@ -142,7 +142,7 @@ void fold_ranks(TinyCall& call, const Message& own_message, int blocks, int bloc
 /// Reductions of one vector per rank: `last` is the last rank to take part in this rank's result, -1 for no result;
 /// `unread` is the rank whose vector no other takes, -1 for none. That one leaves its ring alone: to write there would
 /// keep it from looking for the others'.
-void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input, std::byte* output) noexcept {
+void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input, std::byte* output) {
   const int me = call.me().value;
   alignas(line_bytes) std::byte kept[tiny_bytes];
   Message own{};
@@ -156,7 +156,7 @@ void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input
   if (me != unread) call.prefetch_next();
 }
 
-void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) noexcept {
+void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) {
   const int me = call.me().value;
   const Message own = call.write_to_others(input);
   const std::byte* const own_block = input + static_cast<Bytes>(me) * call.bytes();
@@ -165,20 +165,8 @@ void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) n
   call.prefetch_next_to_others();
 }
 
-}  // namespace
-
-std::uint32_t longest_message(const plan::Problem& problem, int ranks) {
-  if (!problem.counts.empty()) return longest_message_of_counts(problem);
-  switch (problem.operation) {
-    case plan::Operation::scatter:
-    case plan::Operation::alltoall:
-    case plan::Operation::reduce_scatter: return count_lines(problem.bytes) * static_cast<std::uint32_t>(ranks);
-    default: return count_lines(problem.bytes);
-  }
-}
-
-void run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-              const Reducer* reducer, Waiter& waiter) noexcept {
+void run(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output, const Reducer* reducer,
+         Waiter& waiter) {
   if (!problem.counts.empty()) return run_tiny_counts(seat, problem, input, output, reducer, waiter);
   TinyCall call(seat, problem, reducer, waiter);
   const LocalRank root(problem.root.value);  // one node: ranks are local ranks
@@ -196,6 +184,28 @@ void run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, 
     case plan::Operation::reduce_scatter: return reduce_scatter(call, input, output);
     case plan::Operation::scan: return reduce_vectors(call, me, all, input, output);
     case plan::Operation::exscan: return reduce_vectors(call, me - 1, all, input, output);
+  }
+}
+
+}  // namespace
+
+std::uint32_t longest_message(const plan::Problem& problem, int ranks) {
+  if (!problem.counts.empty()) return longest_message_of_counts(problem);
+  switch (problem.operation) {
+    case plan::Operation::scatter:
+    case plan::Operation::alltoall:
+    case plan::Operation::reduce_scatter: return count_lines(problem.bytes) * static_cast<std::uint32_t>(ranks);
+    default: return count_lines(problem.bytes);
+  }
+}
+
+bool run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+              const Reducer* reducer, Waiter& waiter) noexcept {
+  try {
+    run(seat, problem, input, output, reducer, waiter);
+    return true;
+  } catch (const GivenUp&) {
+    return false;
   }
 }
 

@@ -85,7 +85,7 @@ std::uint32_t longest_message_of_counts(const plan::Problem& problem) {
 }
 
 void run_tiny_counts(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-                     const Reducer* reducer, Waiter& waiter) noexcept {
+                     const Reducer* reducer, Waiter& waiter) {
   LineCall call(seat, waiter);
   if (problem.operation == plan::Operation::allgather) return allgather(call, problem.counts, input, output);
   reduce_scatter(call, problem.counts, input, output, *reducer);

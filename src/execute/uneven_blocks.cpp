@@ -26,7 +26,7 @@ void for_each_other(const BlockCall& call, Each each) {
 using Busy = std::bitset<most_uneven_ranks>;
 
 /// Waits until those are done, having said that this rank is.
-void wait_for(BlockCall& call, const Busy& others) noexcept {
+void wait_for(BlockCall& call, const Busy& others) {
   if (others.none()) return;
   call.finish();
   for_each_other(call, [&](int r) {
@@ -70,7 +70,7 @@ class Shares {
 
 /// Every rank's block into this rank's message, or, where they are not sent, that they do not come.
 Busy write_blocks(BlockCall& call, bool are_sent, const MaybeBlocks& blocks, std::span<Bytes> sizes,
-                  const Shares& shares = {}) noexcept {
+                  const Shares& shares = {}) {
   const Message mine = call.open(call.all_lines());
   Busy takers;
   for_each_other(call, [&](int r) {
@@ -85,7 +85,7 @@ Busy write_blocks(BlockCall& call, bool are_sent, const MaybeBlocks& blocks, std
 }
 
 /// The root's parts.
-bool push_rests(BlockCall& call, const MaybeBlocks& blocks, const Shares& shares) noexcept {
+bool push_rests(BlockCall& call, const MaybeBlocks& blocks, const Shares& shares) {
   bool is_fine = true;
   for_each_other(call, [&](int r) {
     const Block& block = block_of(blocks, r);
@@ -98,7 +98,7 @@ bool push_rests(BlockCall& call, const MaybeBlocks& blocks, const Shares& shares
 /// Of its own block, what the root has to copy.
 Bytes own_bytes(const Block& from, const Block& into) { return from.data == into.data ? 0 : from.bytes; }
 
-UnevenOutcome scatter_from(BlockCall& call, const UnevenCall& it) noexcept {
+UnevenOutcome scatter_from(BlockCall& call, const UnevenCall& it) {
   const bool are_sent = call.may_send(it.input);
   const Shares shares(call, it.input,
                       it.input && it.output ? own_bytes(block_of(it.input, it.root.value), it.output->front()) : 0);
@@ -111,7 +111,7 @@ UnevenOutcome scatter_from(BlockCall& call, const UnevenCall& it) noexcept {
   return call.outcome(fits);
 }
 
-UnevenOutcome scatter_to(BlockCall& call, const UnevenCall& it) noexcept {
+UnevenOutcome scatter_to(BlockCall& call, const UnevenCall& it) {
   const Line* const line = call.line_of(call.place(it.root, call.all_lines()), call.me().value);
   if (!call.takes_any_size() && call.read_word(it.root, line) == not_sent)
     return call.take_refusal(it.root, line, it.sizes);
@@ -141,7 +141,7 @@ bool is_pushed(const BlockCall& call, Bytes bytes) {
 
 /// Where blocks may be too long, a leaf does not know whether others' are when it sends its own; the root says so,
 /// likely before it asks. One that is pushed waits in either case.
-UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) noexcept {
+UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) {
   const bool is_sent = call.may_send(it.input);
   const Message mine = call.open(call.lines());
   bool is_read_here = false;  // by the root
@@ -183,7 +183,7 @@ void write_replies(BlockCall& call, const UnevenCall& it, const Message& replies
 
 /// False where another size than expected was sent. Whoever pushes a block waits for a reply even then.
 bool take_block(BlockCall& call, const Message& message, const Block& into, Line* reply, const Shares& shares,
-                Busy& pushers) noexcept {
+                Busy& pushers) {
   const bool is_right = call.read_word(message.owner, message.lines, into.bytes) == into.bytes;
   if (is_pushed(call, into.bytes)) {
     pushers[static_cast<std::size_t>(message.owner.value)] = is_right;
@@ -196,7 +196,7 @@ bool take_block(BlockCall& call, const Message& message, const Block& into, Line
   return is_right;
 }
 
-UnevenOutcome gather_from(BlockCall& call, const UnevenCall& it) noexcept {
+UnevenOutcome gather_from(BlockCall& call, const UnevenCall& it) {
   const bool are_taken = call.may_send(it.output);
   const Message replies = call.open(lines_of_replies(call, it));
   const Shares shares(call, it.output,
@@ -215,7 +215,7 @@ UnevenOutcome gather_from(BlockCall& call, const UnevenCall& it) noexcept {
 }
 
 /// Where blocks may be too long, every rank reads what all others say before it takes anything.
-UnevenOutcome exchange(BlockCall& call, const UnevenCall& it) noexcept {
+UnevenOutcome exchange(BlockCall& call, const UnevenCall& it) {
   const int me = call.me().value;
   bool are_all_sent = call.may_send(it.input);
   const Busy takers = write_blocks(call, are_all_sent, it.input, {});
@@ -246,12 +246,16 @@ bool tells_sizes(const UnevenKind& kind, int ranks) {
 
 UnevenOutcome run_uneven_blocks(Seat& seat, const UnevenKind& kind, const UnevenCall& it, SingleCopy* single_copy,
                                 Waiter& waiter) noexcept {
-  BlockCall call(seat, kind, single_copy, waiter);
-  const bool is_root = call.me() == it.root;
-  switch (kind.operation) {
-    case Operation::scatter: return is_root ? scatter_from(call, it) : scatter_to(call, it);
-    case Operation::gather: return is_root ? gather_from(call, it) : gather_to(call, it);
-    default: return exchange(call, it);
+  try {
+    BlockCall call(seat, kind, single_copy, waiter);
+    const bool is_root = call.me() == it.root;
+    switch (kind.operation) {
+      case Operation::scatter: return is_root ? scatter_from(call, it) : scatter_to(call, it);
+      case Operation::gather: return is_root ? gather_from(call, it) : gather_to(call, it);
+      default: return exchange(call, it);
+    }
+  } catch (const GivenUp&) {
+    return UnevenOutcome::broken;
   }
 }
 

@@ -35,7 +35,7 @@ enum class UnevenOutcome {
   too_long,    ///< on all ranks alike, before any output was written; also where some rank does not know its blocks
   mismatched,  ///< this rank expects other sizes than were sent to it: MPI forbids that; others may well be done
   unknown,     ///< no size is too long, and this rank does not know its blocks; others may well be done
-  broken,      ///< the system refused a copy between processes
+  broken,      ///< the system refused a copy between processes, or a wait was given up
 };
 
 /// A line for each rank's block at least, in one message.

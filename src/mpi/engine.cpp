@@ -63,7 +63,8 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
 }
 
 Engine::~Engine() {
-  for (std::uint32_t attempt = 0; !seat_.leave_windows(is_broken_); ++attempt) means_.waiter->pause(attempt, nullptr);
+  for (std::uint32_t attempt = 0; !seat_.leave_windows(is_broken_); ++attempt)
+    is_broken_ = !means_.waiter->wait(attempt, nullptr);
 }
 
 bool Engine::supply_slowly(Entry& entry) {
@@ -365,9 +366,7 @@ void Engine::pass_on(Entry& entry) {
 
 bool Engine::run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {
   ++entry.calls;
-  const bool is_fine = perform(entry, input, output, reducer);
-  is_broken_ = is_broken_ || !is_fine;
-  return is_fine;
+  return perform(entry, input, output, reducer);
 }
 
 Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input, std::byte* output) {
@@ -386,7 +385,7 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
 
 execute::UnevenOutcome Engine::run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call) {
   const auto outcome = execute::run_uneven_blocks(seat_, kind, call, means_.single_copy.get(), *means_.waiter);
-  is_broken_ = is_broken_ || outcome == execute::UnevenOutcome::broken;
+  if (outcome == execute::UnevenOutcome::broken) leave();
   if (outcome != execute::UnevenOutcome::too_long) ++unknown_[static_cast<std::size_t>(kind.operation)].calls;
   return outcome;
 }
@@ -404,13 +403,20 @@ void Engine::report() {
 bool Engine::perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {
   switch (entry.kind) {
     case Entry::Kind::tiny:
-      execute::run_tiny(seat_, entry.problem, input, output, reducer, *means_.waiter);
-      return true;
-    case Entry::Kind::program: return run_program(entry, {input, output}, reducer);
+      return execute::run_tiny(seat_, entry.problem, input, output, reducer, *means_.waiter) || leave();
+    case Entry::Kind::program: return run_program(entry, {input, output}, reducer) || leave();
     case Entry::Kind::nothing: return true;
     case Entry::Kind::native: break;  // counted; the caller passes it on
   }
   return true;
+}
+
+bool Engine::leave() noexcept {
+  is_broken_ = true;
+  seat_.leave();
+  seat_.leave_windows(true);
+  if (means_.network) means_.network->abandon();
+  return false;
 }
 
 bool Engine::run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer) {

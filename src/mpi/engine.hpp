@@ -113,8 +113,8 @@ class Engine {
 
   /// Runs what was prepared (anything but `native`); all ranks of the communicator do. `output` is the whole result;
   /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the
-  /// message. False: a transport broke and the communicator can not be used any more. Throws std::bad_alloc before data
-  /// move.
+  /// message. False: a transport broke, or a wait was given up; then the communicator can not be used any more. Throws
+  /// std::bad_alloc before data move.
   /// `reducer` is needed by reductions.
   bool run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer = nullptr);
 
@@ -172,6 +172,8 @@ class Engine {
   void prove(const plan::Problem& problem, const plan::Choice& choice) const;
   void tell(const std::string& line) const;
   bool perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
+  /// After a call that was broken off: nobody touches the caller's memory any more. False.
+  [[gnu::cold]] bool leave() noexcept;
   bool run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer);
 
   Means means_;

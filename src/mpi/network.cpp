@@ -1,5 +1,6 @@
 #include "mpi/network.hpp"
 
+#include "mpi/health.hpp"
 #include "mpi/library.hpp"
 
 namespace espalier::mpi {
@@ -33,6 +34,15 @@ MpiNetwork::~MpiNetwork() {
 WorldNetwork::~WorldNetwork() {
   for (const MPI_Request request : requests_) is_broken_ = is_broken_ || request != native().request_null;
   if (!is_broken_) tags_.give_back(tag_);
+}
+
+// Receives can be cancelled, but not sends: a peer that came late would take them out of memory that is the caller's
+// again.
+void MpiNetwork::abandon() noexcept {
+  if (!outlives_failures()) return;
+  revoke(comm_);
+  for (MPI_Request& request : requests_)
+    if (request != native().request_null) native().Wait(&request, MPI_STATUS_IGNORE);
 }
 
 }  // namespace espalier::mpi

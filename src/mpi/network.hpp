@@ -40,6 +40,8 @@ class MpiNetwork : public MessageNetwork {
   /// Frees the communicator, so all ranks destroy theirs together; not when MPI is about to end.
   ~MpiNetwork() override;
 
+  /// Revokes the private communicator, so that others do not wait for messages of this rank either.
+  void abandon() noexcept override;
   bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept override {
     return send(slot, {to.value, tag_of(bytes)}, data, bytes);
   }

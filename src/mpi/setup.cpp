@@ -14,6 +14,7 @@
 #include "mpi/acquaintance.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/facts.hpp"
+#include "mpi/health.hpp"
 #include "mpi/library.hpp"
 #include "mpi/network.hpp"
 #include "mpi/quiet.hpp"
@@ -123,7 +124,8 @@ class SetUp {
     offers_ = gather(mine);
   }
 
-  bool needs_tag() const { return members_ && topology_->nodes() > 1; }
+  // Where MPI outlives failures, messages go on a communicator that can be revoked without others.
+  bool needs_tag() const { return members_ && topology_->nodes() > 1 && !outlives_failures(); }
 
   std::int64_t allocate_desks() {
     if (arena_ == nullptr) return Offer::no_arena;
@@ -158,7 +160,7 @@ class SetUp {
     means.single_copy = make_single_copy();
     const bool oversubscribed = agreement_.oversubscribed;
     const Waiting waiting = derive_waiting(library_.settings().waiting, oversubscribed);
-    means.waiter = make_waiter(library_, waiting, oversubscribed, means.network.get());
+    means.waiter = make_waiter(library_, comm_, waiting, oversubscribed, means.network.get());
     means.meter = make_meter(means.topology, means.me);
     means.rings = means.meter != nullptr || execute::may_sleep(waiting);
     if (agreement_.has_table) means.table = library_.table();
@@ -187,7 +189,7 @@ class SetUp {
       // Somebody asked for it, or tuned with it, so this is worth a line in any case.
       if (rank_ == 0) library_.say_once("messages between nodes go through MPI: " + ucx.refusal);
     }
-    if (!members_) return {make_message_network(make_private_comm()), Transport::mpi};
+    if (!needs_tag()) return {make_message_network(make_private_comm()), Transport::mpi};
     std::vector<Address> addresses;
     for (std::size_t r = 0; r < offers_.size(); ++r) addresses.push_back({(*members_)[r], offers_[r].tag});
     return {std::make_unique<WorldNetwork>(library_.world().messages(), library_.tags(), std::move(addresses), rank_),
@@ -286,6 +288,7 @@ class SetUp {
 }  // namespace
 
 std::unique_ptr<Communicator> set_up(MPI_Comm comm) {
+  const Discretion discretion(comm);
   try {
     return SetUp(comm).run();
   } catch (const NativeFailure&) {

@@ -1,5 +1,6 @@
 #include "mpi/shared_supplies.hpp"
 
+#include "mpi/health.hpp"
 #include "mpi/library.hpp"
 #include "mpi/quiet.hpp"
 #include "mpi/surroundings.hpp"
@@ -29,13 +30,14 @@ Bytes SharedSupplies::offer_rings(bool is_needed) const {
   return arena_->allocate(bytes, board_.shape().ranks).value_or(none);
 }
 
-// Who offers may come late to the call, and may be waiting for a message of this rank's.
+// Who offers may come late to the call, and may be waiting for a message of this rank's. Or it has died.
 Bytes SharedSupplies::wait_for_offer() const {
   const std::atomic<Bytes>& offer = board_.notice(offering).rings;
-  for (;;) {
+  for (std::uint32_t attempt = 1;; ++attempt) {
     if (const Bytes place = offer.load(std::memory_order_acquire)) return place;
     let_others_run();
     Library::get().progress().poke();
+    if (attempt % 64 == 0 && find_failure(comm_) != MPI_SUCCESS) return none;
   }
 }
 
@@ -51,6 +53,7 @@ bool SharedSupplies::get_windows() { return agree(windows_.reserve(plan::window_
 bool SharedSupplies::agree(bool mine) const {
   const int own = mine ? 1 : 0;
   int all = 0;
+  const Discretion discretion(comm_);
   try {
     MPI_Request request;
     check(start_minimum(&own, &all, 1, comm_, &request));

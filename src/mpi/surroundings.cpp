@@ -31,10 +31,10 @@ topology::Distances ask_for_distances(Library& library, const Hosts& hosts) {
   return library.network_map().find(hosts, settings.fabric, std::chrono::milliseconds(settings.fabric_timeout));
 }
 
-std::unique_ptr<execute::Waiter> make_waiter(Library& library, Waiting scheme, bool is_oversubscribed,
+std::unique_ptr<execute::Waiter> make_waiter(Library& library, MPI_Comm comm, Waiting scheme, bool is_oversubscribed,
                                              execute::Network* network) {
   const int spin = is_oversubscribed ? 0 : library.settings().wait_spin;
-  return std::make_unique<MpiWaiter>(scheme, static_cast<std::uint32_t>(spin), library.progress(), network);
+  return std::make_unique<MpiWaiter>(comm, scheme, static_cast<std::uint32_t>(spin), library.progress(), network);
 }
 
 std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm) { return std::make_unique<MpiNetwork>(comm); }

@@ -33,8 +33,9 @@ std::string probe_own_host(const Library& library);
 /// when nobody can tell.
 topology::Distances ask_for_distances(Library& library, const Hosts& hosts);
 
-/// How this rank waits, as the settings say. `library`, and `network` (null on one node), outlive it.
-std::unique_ptr<execute::Waiter> make_waiter(Library& library, Waiting scheme, bool is_oversubscribed,
+/// How this rank waits in collectives on `comm`, as the settings say. `library`, and `network` (null on one node),
+/// outlive it.
+std::unique_ptr<execute::Waiter> make_waiter(Library& library, MPI_Comm comm, Waiting scheme, bool is_oversubscribed,
                                              execute::Network* network);
 
 /// Messages through MPI, on a communicator that it takes over.

@@ -97,7 +97,7 @@ class TestMpi:
             variables["LD_PRELOAD"] = ":".join(preload)
         words = ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
         line, extra = build_command(Job(Target(self.mpi, False, ""), ranks, words, native=True))
-        return line, {**_clean_environment(), **extra}
+        return line, {**clean_environment(), **extra}
 
     def run(
         self,
@@ -146,7 +146,8 @@ def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
     return process.communicate()
 
 
-def _clean_environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
+    """This process's, without anything of ours."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("ESPALIER_", "LD_PRELOAD"))}
 
 

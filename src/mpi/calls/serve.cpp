@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "mpi/calls/counts.hpp"
+#include "mpi/health.hpp"
 #include "mpi/library.hpp"
 #include "mpi/selection.hpp"
 
@@ -72,6 +73,7 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Proble
 
 int fail(Communicator& communicator, MPI_Comm comm) {
   communicator.is_broken = true;
+  if (const int failure = await_failure(comm); failure != MPI_SUCCESS) return report(comm, failure);
   Library::get().say_once("a transport broke in the middle of a collective; the communicator cannot be used any more");
   return report(comm, MPI_ERR_OTHER);
 }

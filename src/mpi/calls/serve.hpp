@@ -63,7 +63,8 @@ inline Entry* prepare(Communicator& communicator, const plan::Problem& problem) 
 /// prepare(), and if the call is ours, does it.
 std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::Problem& problem, const Sides& sides);
 
-/// A transport broke: the communicator is unusable from now on. Calls its error handler and returns the code.
+/// A transport broke, or a wait was given up: the communicator is unusable from now on. Calls its error handler and
+/// returns the code: the class that MPI has for it where a rank died or somebody revoked the communicator.
 int fail(Communicator& communicator, MPI_Comm comm);
 
 /// Runs what was prepared on plain bytes and returns MPI's code.
