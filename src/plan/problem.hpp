@@ -37,12 +37,12 @@ struct Problem {
   Bytes element = 1;
   /// Reductions: operands may change places. They are always associative (MPI 4.0, section 6.9.1).
   bool is_commutative = true;
-  /// Reductions that commute: a o b has the bits of b o a (NaN, zeros of both signs). Where that is not certain, ranks
-  /// that need the same result combine it in the same order, whichever that is.
-  bool is_symmetric = true;
   /// The v-forms of scatter, gather, allgather, reduce_scatter: bytes of each rank's block. Alltoall: bytes from rank i
   /// to rank j at [i * ranks + j]. Empty: all are `bytes`.
   std::vector<Bytes> counts = {};
+  /// Reductions that commute: a o b has the bits of b o a (NaN, zeros of both signs). Where that is not certain, ranks
+  /// that need the same result combine it in the same order, whichever that is.
+  bool is_symmetric = true;
 
   bool operator==(const Problem&) const = default;
 

@@ -132,7 +132,12 @@ std::optional<int> try_call(Communicator& communicator, const Reduction& call) {
   if (has_output(call, me)) operands.output = {call.receive, call.count, call.type};
   const Bytes bytes = multiply(call.count, static_cast<MPI_Count>(arithmetic->element));
   return reduce(communicator, call.comm,
-                {call.operation, bytes, Rank(call.root), arithmetic->element, arithmetic->is_commutative,
+                {call.operation,
+                 bytes,
+                 Rank(call.root),
+                 arithmetic->element,
+                 arithmetic->is_commutative,
+                 {},
                  arithmetic->is_symmetric},
                 operands, *arithmetic);
 }
