@@ -21,7 +21,7 @@ GetMpi = Callable[[str], TestMpi]
 MPIS = ("mpich-5", "openmpi-5", "intel", "mpich-4", "openmpi-4")
 JOB_SECONDS = 20
 # What `ulimit` lowers for a job; each MPI itself runs within all of them.
-LIMITS = ("", "", "ulimit -f 4096", "ulimit -n 200")
+LIMITS = ("", "", "ulimit -f 20000", "ulimit -n 200")
 
 
 def draw_settings(dice: random.Random) -> dict[str, str]:
@@ -42,6 +42,8 @@ def soak(mpi: TestMpi, dice: random.Random) -> None:
     threads = dice.choice([1, 1, 3])
     limit = dice.choice(LIMITS)
     command = [mpi.program("soak"), str(dice.randrange(1 << 30)), str(JOB_SECONDS), str(threads)]
+    if settings["ESPALIER_SETUP_CALLS"] != "0" or settings["ESPALIER_SHM_LIMIT"] != "1G" or limit:
+        command.append("plain")
     if limit:
         command = ["sh", "-c", f'{limit}; exec "$@"', "sh", *command]
     what = f"{mpi.name}, {ranks} ranks, {threads} threads, {limit or 'no limit'}, {settings}: {command}"
