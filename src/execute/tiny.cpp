@@ -1,5 +1,7 @@
 #include "execute/tiny.hpp"
 
+#include <algorithm>
+
 #include "execute/line_call.hpp"
 #include "execute/tiny_counts.hpp"
 
@@ -9,13 +11,20 @@ namespace {
 /// A call whose blocks are all of the same size.
 class TinyCall : public LineCall {
  public:
-  TinyCall(Seat& seat, const plan::Problem& problem, const Reducer* reducer, Waiter& waiter) noexcept
-      : LineCall(seat, waiter), reducer_(reducer), bytes_(problem.bytes), lines_(count_lines(problem.bytes)) {}
+  TinyCall(Seat& seat, const plan::Problem& problem, const Reducer* reducer, Bytes room, Waiter& waiter) noexcept
+      : LineCall(seat, problem.bytes, waiter),
+        reducer_(reducer),
+        bytes_(problem.bytes),
+        room_(room == 0 ? problem.bytes : room),
+        element_(problem.element),
+        lines_(count_lines(problem.bytes)) {}
+
+  Ending ending() const noexcept { return ending_; }
 
   /// Writes this rank's message of one block, for all.
   Message write(const std::byte* data) noexcept {
     const Message message = open(lines_);
-    LineCall::write(message.lines, data, bytes_);
+    LineCall::write(message, message.lines, data, bytes_);
     return message;
   }
 
@@ -28,7 +37,7 @@ class TinyCall : public LineCall {
   }
   /// That of `data`'s blocks for rank `r`.
   void write_block(const Message& message, int r, const std::byte* data) noexcept {
-    LineCall::write(line_of(message, r), data + static_cast<Bytes>(r) * bytes_, bytes_);
+    LineCall::write(message, line_of(message, r, lines_), data + static_cast<Bytes>(r) * bytes_, bytes_);
   }
 
   /// Where the owner's message of `blocks` blocks lies.
@@ -36,15 +45,16 @@ class TinyCall : public LineCall {
     return LineCall::place(owner, lines_ * static_cast<std::uint32_t>(blocks));
   }
 
-  void read(const Message& message, int block, std::byte* into) noexcept {
-    LineCall::read(message.owner, line_of(message, block), into, bytes_);
+  /// Bytes that came, which are those expected but for calls with sizes that do not fit together.
+  Bytes read(const Message& message, int block, std::byte* into) noexcept {
+    const bool is_expected = LineCall::read(message, line_of(message, block, lines_), into, bytes_);
+    return is_expected ? bytes_ : read_other(message.owner, block, into);
   }
 
   /// into = block o into. The block is made contiguous first: elements may straddle lines.
   void fold(const Message& message, int block, std::byte* into) noexcept {
     alignas(line_bytes) std::byte left[tiny_bytes];
-    read(message, block, left);
-    combine(left, into);
+    reducer_->combine(left, into, read(message, block, left));
   }
   void combine(const std::byte* left, std::byte* into) const noexcept { reducer_->combine(left, into, bytes_); }
 
@@ -57,30 +67,65 @@ class TinyCall : public LineCall {
   }
 
   Bytes bytes() const noexcept { return bytes_; }
-  /// Block of rank `r` in a buffer of equal blocks.
-  std::byte* block(std::byte* buffer, int r) const noexcept { return buffer + static_cast<Bytes>(r) * bytes_; }
+  /// Room for rank `r`'s block in the output.
+  std::byte* block(std::byte* output, int r) const noexcept { return output + static_cast<Bytes>(r) * room_; }
   void copy_own(const std::byte* from, std::byte* into) const noexcept {
     if (from != into) std::memcpy(into, from, bytes_);
   }
 
  private:
-  Line* line_of(const Message& message, int block) const noexcept {
-    return message.lines + block * static_cast<int>(lines_);
+  static Line* line_of(const Message& message, int block, std::uint32_t lines) noexcept {
+    return message.lines + block * static_cast<int>(lines);
+  }
+
+  /// What the owner sent instead, as far as there is room, and as far as it can be combined.
+  [[gnu::noinline]] Bytes read_other(LocalRank owner, int block, std::byte* into) noexcept {
+    if (stated()) {
+      ending_ = {Ending::other, *stated()};
+      break_off();
+      return 0;
+    }
+    const Message message = follow(owner);
+    const Bytes sent = message.word.bytes();
+    const std::uint32_t lines = count_lines(sent);
+    const bool is_here = sent != LineWord::of_blocks &&
+                         message.word.begin() + lines * (static_cast<std::uint32_t>(block) + 1) <= lines_of_ring();
+    const bool is_fine = is_here && sent <= room_ && (reducer_ == nullptr || sent == bytes_);
+    const bool is_first = ending_.kind == Ending::done;
+    if (!is_fine)
+      ending_ = {Ending::truncated};
+    else if (is_first && sent < room_)
+      ending_ = {Ending::shorter, sent};
+    if (!is_here) return 0;
+    std::byte whole[tiny_bytes];
+    LineCall::read(message, line_of(message, block, lines), whole, sent);
+    const Bytes taken = std::min(sent, room_) / element_ * element_;
+    std::memcpy(into, whole, taken);
+    return taken;
   }
 
   const Reducer* reducer_;
   Bytes bytes_;
+  Bytes room_;
+  Bytes element_;
   std::uint32_t lines_;
+  Ending ending_;
 };
 
 void broadcast(TinyCall& call, LocalRank root, std::byte* data) noexcept {
-  if (call.me() != root) return call.read(call.place(root, 1), 0, data);
+  if (call.me() != root) {
+    call.read(call.place(root, 1), 0, data);
+    return;
+  }
   call.write(data);
   call.prefetch_next();
 }
 
 void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) noexcept {
-  if (call.me() != root) return call.read(call.place(root, call.ranks()), call.me().value, output);
+  if (call.me() != root) {
+    call.read(call.place(root, call.ranks()), call.me().value, output);
+    return;
+  }
   call.write_to_others(input);
   call.copy_own(input + static_cast<Bytes>(root.value) * call.bytes(), output);
   call.prefetch_next_to_others();
@@ -165,6 +210,25 @@ void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) n
   call.prefetch_next_to_others();
 }
 
+void run(TinyCall& call, const plan::Problem& problem, const std::byte* input, std::byte* output) noexcept {
+  const LocalRank root(problem.root.value);  // one node: ranks are local ranks
+  const int me = call.me().value;
+  const int all = call.ranks() - 1;
+  switch (problem.operation) {
+    case plan::Operation::broadcast: return broadcast(call, root, output);
+    case plan::Operation::scatter: return scatter(call, root, input, output);
+    case plan::Operation::gather: return gather(call, root, input, output);
+    case plan::Operation::barrier:
+    case plan::Operation::allgather: return allgather(call, input, output);
+    case plan::Operation::alltoall: return alltoall(call, input, output);
+    case plan::Operation::reduce: return reduce_vectors(call, call.me() == root ? all : -1, root.value, input, output);
+    case plan::Operation::allreduce: return reduce_vectors(call, all, -1, input, output);
+    case plan::Operation::reduce_scatter: return reduce_scatter(call, input, output);
+    case plan::Operation::scan: return reduce_vectors(call, me, all, input, output);
+    case plan::Operation::exscan: return reduce_vectors(call, me - 1, all, input, output);
+  }
+}
+
 }  // namespace
 
 std::uint32_t longest_message(const plan::Problem& problem, int ranks) {
@@ -177,26 +241,12 @@ std::uint32_t longest_message(const plan::Problem& problem, int ranks) {
   }
 }
 
-void run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-              const Reducer* reducer, Waiter& waiter) noexcept {
+Ending run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+                const Reducer* reducer, Waiter& waiter, Bytes room) noexcept {
   if (!problem.counts.empty()) return run_tiny_counts(seat, problem, input, output, reducer, waiter);
-  TinyCall call(seat, problem, reducer, waiter);
-  const LocalRank root(problem.root.value);  // one node: ranks are local ranks
-  const int me = seat.me().value;
-  const int all = seat.ranks() - 1;
-  switch (problem.operation) {
-    case plan::Operation::broadcast: return broadcast(call, root, output);
-    case plan::Operation::scatter: return scatter(call, root, input, output);
-    case plan::Operation::gather: return gather(call, root, input, output);
-    case plan::Operation::barrier:
-    case plan::Operation::allgather: return allgather(call, input, output);
-    case plan::Operation::alltoall: return alltoall(call, input, output);
-    case plan::Operation::reduce: return reduce_vectors(call, seat.me() == root ? all : -1, root.value, input, output);
-    case plan::Operation::allreduce: return reduce_vectors(call, all, -1, input, output);
-    case plan::Operation::reduce_scatter: return reduce_scatter(call, input, output);
-    case plan::Operation::scan: return reduce_vectors(call, me, all, input, output);
-    case plan::Operation::exscan: return reduce_vectors(call, me - 1, all, input, output);
-  }
+  TinyCall call(seat, problem, reducer, room, waiter);
+  run(call, problem, input, output);
+  return call.ending();
 }
 
 }  // namespace espalier::execute

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "execute/ending.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
 #include "plan/problem.hpp"
@@ -22,7 +23,11 @@ std::uint32_t longest_message(const plan::Problem& problem, int ranks);
 /// Begins the call itself. Buffers as plan::input_bytes and output_bytes say; they may overlap as under MPI_IN_PLACE
 /// (alltoall and reduce_scatter, too). `reducer` is needed by reductions only. Results of reductions fold from the
 /// highest rank to rank 0, the same on all ranks.
-void run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-              const Reducer* reducer, Waiter& waiter) noexcept;
+///
+/// `room`: where blocks of others come, from one to the next in `output`; not less than the problem's bytes, which 0
+/// stands for. Each rank sends what its problem says, and lines say what was sent: who expected something else takes
+/// that, as far as there is room.
+Ending run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+                const Reducer* reducer, Waiter& waiter, Bytes room = 0) noexcept;
 
 }  // namespace espalier::execute
