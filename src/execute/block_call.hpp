@@ -33,6 +33,9 @@ inline constexpr Bytes piece_bytes = 8 << 10;
 
 inline Bytes bytes_in(std::uint32_t lines) { return lines * Line::payload_bytes - sizeof(Word); }
 
+/// Of a block that came; none: there was no room for it.
+using MaybeBytes = std::optional<Bytes>;
+
 template <class Object>
 Block as_block(Object& object) {
   return {reinterpret_cast<std::byte*>(&object), sizeof object};
@@ -43,8 +46,8 @@ inline Block as_block(std::span<Bytes> sizes) {
 
 class BlockCall : public LineCall {
  public:
-  BlockCall(Seat& seat, const UnevenKind& kind, SingleCopy* single_copy, Waiter& waiter) noexcept
-      : LineCall(seat, waiter),
+  BlockCall(Seat& seat, const UnevenKind& kind, SingleCopy* single_copy, Waiter& waiter)
+      : LineCall(seat, LineWord::of_blocks, waiter),
         single_copy_(single_copy),
         lines_(lines_per_block(kind, seat.ranks())),
         longest_(kind.longest),
@@ -61,19 +64,23 @@ class BlockCall : public LineCall {
   bool root_copies() const noexcept { return root_copies_; }
   bool takes_any_size() const noexcept { return longest_ == any_size; }
   /// Whether the blocks may go this way.
-  bool may_send(const MaybeBlocks& blocks) const noexcept {
+  bool may_send(const MaybeBlocks& blocks) const {
     if (!blocks || takes_any_size()) return blocks.has_value();
     return std::all_of(blocks->begin(), blocks->end(), [&](const Block& it) { return it.bytes <= longest_; });
   }
   /// The outcome where they may not.
   UnevenOutcome refuse() const noexcept { return takes_any_size() ? UnevenOutcome::unknown : UnevenOutcome::too_long; }
-  UnevenOutcome outcome(bool fits) const noexcept {
-    return is_broken_ ? UnevenOutcome::broken : fits ? UnevenOutcome::done : UnevenOutcome::mismatched;
+  UnevenOutcome outcome(bool fits) const {
+    return is_broken_ ? UnevenOutcome::broken : fits ? UnevenOutcome::done : UnevenOutcome::truncated;
   }
 
-  /// The lines of another rank's block in a message to all.
-  Line* line_of(const Message& message, int rank) const noexcept {
-    return message.lines + static_cast<std::size_t>(place_of(message.owner, rank)) * lines_;
+  /// Another rank's block in a message to all, as a message from there on.
+  Message block_of(const Message& message, int rank) const {
+    return part_of(message, static_cast<std::size_t>(place_of(message.owner, rank)) * lines_);
+  }
+  /// The same from a line on.
+  static Message part_of(const Message& message, std::size_t line) {
+    return {message.owner, message.lines + line, message.word};
   }
 
   bool is_in_lines(Bytes bytes) const noexcept { return bytes <= bytes_in(lines_); }
@@ -83,79 +90,85 @@ class BlockCall : public LineCall {
 
   /// Whether its taker reads it out of this rank's own memory, so that it must stay there; then `part`, from its front,
   /// is all that it copies.
-  bool write_block(Line* line, const Block& block, Bytes part) {
+  bool write_block(const Message& to, const Block& block, Bytes part) {
     if (is_in_lines(block.bytes)) {
-      write_behind(line, block.bytes, block);
+      write_behind(to, block.bytes, block);
       return false;
     }
     const bool is_staged = takes_window(block.bytes);
     if (is_staged)
-      stage(line, block);
+      stage(to, block);
     else
-      write_address(line, block, part);
+      write_address(to, block, part);
     return !is_staged;
   }
   /// Where this rank has the block, or room for it, how long it is, and how much of it, from its front, whoever reads
   /// this is to copy.
-  void write_address(Line* line, const Block& block, Bytes part) noexcept {
-    write_place(line, block.bytes, {block.data, part});
+  void write_address(const Message& to, const Block& block, Bytes part) {
+    write_place(to, block.bytes, {block.data, part});
   }
   /// Instead of a block; and how long all are, where that is to be told.
-  void write_refusal(Line* line, std::span<Bytes> sizes) noexcept { write_behind(line, not_sent, as_block(sizes)); }
+  void write_refusal(const Message& to, std::span<Bytes> sizes) {
+    write_behind(to, not_sent, as_block(sizes));
+  }
 
   /// `expected`: bytes that will have been sent, likely.
-  Word read_word(LocalRank owner, const Line* line, Bytes expected = 0) {
-    wait_for(owner, *line, expected > first_bytes && is_in_lines(expected));
-    saw_line(owner);
+  Word read_word(Message& from, Bytes expected = 0) {
+    while (!wait_for(from, *from.lines, expected > first_bytes && is_in_lines(expected))) move(from);
+    saw_line(from.owner);
     Word word;
-    std::memcpy(&word, line->payload, sizeof word);
+    std::memcpy(&word, from.lines->payload, sizeof word);
     return word;
   }
-  /// False, and nothing is written, where another size came.
-  bool read_block(LocalRank owner, const Line* line, const Block& into) {
-    const bool is_right = read_word(owner, line, into.bytes) == into.bytes;
-    if (is_right) read_sent(owner, line, into);
-    return is_right;
+  /// What came, in the front of the room for it; nothing where more came than there is room for.
+  MaybeBytes read_block(Message& from, const Block& room) {
+    const Word sent = read_word(from, room.bytes);
+    if (sent > room.bytes) return std::nullopt;
+    read_sent(from, {room.data, sent});
+    return sent;
   }
-  /// The same after the word was read and found right.
-  void read_sent(LocalRank owner, const Line* line, const Block& into) {
+  /// The same after the word was read: all that was sent.
+  void read_sent(const Message& from, const Block& into) {
     if (is_in_lines(into.bytes))
-      read_behind(owner, line, into);
+      read_behind(from, into);
     else
-      copy_from(owner, read_place(owner, line), into);
+      copy_from(from.owner, read_place(from), into);
   }
-  /// Copies a block to where its owner wants it, as much of it as that says; nothing where that expects another size,
-  /// or none. Whether the owner copies the rest.
-  bool push_block(LocalRank owner, const Line* line, const Block& from) {
-    if (read_word(owner, line) != from.bytes) return false;
-    const Place place = read_place(owner, line);
-    return push(owner, place.address, {from.data, place.part}) && place.part < from.bytes;
+  /// Copies a block to where its owner wants it, as much of it as that says; nothing where that has less room, or none.
+  /// Whether the owner copies the rest.
+  bool push_block(Message& to, const Block& block) {
+    const Word room = read_word(to);
+    if (room == not_sent || room < block.bytes) return false;
+    const Place place = read_place(to);
+    const Bytes part = std::min(place.part, block.bytes);
+    return push(to.owner, place.address, {block.data, part}) && part < block.bytes;
   }
   /// The rest of such a block, whose word was read and found right: all behind `part`.
-  void pull_rest(LocalRank owner, const Line* line, const Block& into, Bytes part) {
-    if (part < into.bytes) pull(owner, read_place(owner, line).address + part, behind(into, part));
+  void pull_rest(const Message& from, const Block& into, Bytes part) {
+    if (part < into.bytes) pull(from.owner, read_place(from).address + part, behind(into, part));
   }
 
   /// As read_block(), where the owner may copy a part of the block: then that waits for answer().
-  bool read_shared_block(LocalRank owner, const Line* line, const Block& into) {
-    const Word sent = read_word(owner, line, into.bytes);
-    const bool is_right = sent == into.bytes;
-    const bool is_shared = answer(owner, line, sent, is_right ? into.data : nullptr);
-    if (is_right && is_shared) {
-      const Place place = read_place(owner, line);
-      pull(owner, place.address, {into.data, place.part});
+  MaybeBytes read_shared_block(Message& from, const Block& room) {
+    const Word sent = read_word(from, room.bytes);
+    const bool has_room = sent <= room.bytes;
+    const bool is_shared = answer(from, sent, has_room ? room.data : nullptr);
+    if (!has_room) return std::nullopt;
+    if (is_shared) {
+      const Place place = read_place(from);
+      pull(from.owner, place.address, {room.data, place.part});
       finish();
-      wait_for_finish(owner);
-    } else if (is_right) {
-      read_sent(owner, line, into);
+      wait_for_finish(from.owner);
+    } else {
+      read_sent(from, {room.data, sent});
     }
-    return is_right;
+    return sent;
   }
   /// Tells the owner of a block, whose word was read, where it is to copy its part, if it has one; null: nowhere.
   /// Whether it has.
-  bool answer(LocalRank owner, const Line* line, Word sent, std::byte* address) {
+  bool answer(const Message& from, Word sent, std::byte* address) {
     if (!root_copies_ || sent == not_sent || !is_straight(sent)) return false;
-    const Place place = read_place(owner, line);
+    const Place place = read_place(from);
     if (place.address == nullptr || place.part == sent) return false;
     const Place own{address, 0};
     std::memcpy(open_window(), &own, sizeof own);
@@ -170,25 +183,25 @@ class BlockCall : public LineCall {
     return place.address == nullptr || push(taker, place.address + part, behind(from, part));
   }
   /// What a refusal tells, which the word has announced.
-  UnevenOutcome take_refusal(LocalRank owner, const Line* line, std::span<Bytes> sizes) {
-    read_behind(owner, line, as_block(sizes));
+  UnevenOutcome take_refusal(const Message& from, std::span<Bytes> sizes) {
+    read_behind(from, as_block(sizes));
     return UnevenOutcome::too_long;
   }
 
   /// A rank's own block stays.
-  bool copy_own(const Block& from, const Block& into) const noexcept {
-    if (from.bytes != into.bytes) return false;
-    if (from.bytes > 0 && from.data != into.data) copy_bytes(into.data, from.data, from.bytes);
-    return true;
+  MaybeBytes copy_own(const Block& from, const Block& room) const noexcept {
+    if (from.bytes > room.bytes) return std::nullopt;
+    if (from.bytes > 0 && from.data != room.data) copy_bytes(room.data, from.data, from.bytes);
+    return from.bytes;
   }
 
   /// For the next call's `b`th block of a message of so many lines: as long as this one.
-  void prefetch_block(std::uint32_t lines, int b, const Block& block) noexcept {
+  void prefetch_block(std::uint32_t lines, int b, const Block& block) {
     const Bytes bytes = is_in_lines(block.bytes) ? block.bytes : sizeof(Place);
     prefetch_next(lines, static_cast<std::uint32_t>(b) * lines_, count_lines(sizeof(Word) + bytes));
   }
   /// For the next call's message to all.
-  void prefetch_blocks(std::span<const Block> blocks) noexcept {
+  void prefetch_blocks(std::span<const Block> blocks) {
     for (int r = 0; r < ranks(); ++r)
       if (LocalRank(r) != me()) prefetch_block(all_lines(), place_of(me(), r), blocks[static_cast<std::size_t>(r)]);
   }
@@ -202,15 +215,15 @@ class BlockCall : public LineCall {
     std::byte* address;  ///< in its owner's memory; how much of it who is told copies. Or null:
     Bytes part;          ///< where it begins in the owner's window
   };
-  void write_place(Line* line, Bytes bytes, Place place) noexcept { write_behind(line, bytes, as_block(place)); }
-  Place read_place(LocalRank owner, const Line* line) {
+  void write_place(const Message& to, Bytes bytes, Place place) { write_behind(to, bytes, as_block(place)); }
+  Place read_place(const Message& from) {
     Place place;
-    read_behind(owner, line, as_block(place));
+    read_behind(from, as_block(place));
     return place;
   }
 
   /// Whether the next block goes through this rank's window. Of two ranks, some are tried there, close or not.
-  bool takes_window(Bytes bytes) noexcept {
+  bool takes_window(Bytes bytes) {
     const bool has_room = bytes <= window_bytes() - in_window_;
     if (!has_room || bytes > std::max(longest_in_window_, longest_if_close_)) return false;
     const bool is_short = bytes <= longest_in_window_, is_pair = ranks() == 2;
@@ -218,13 +231,13 @@ class BlockCall : public LineCall {
     return is_short || (is_pair && (way_.is_trial || closeness().is_close()));
   }
 
-  void stage(Line* line, const Block& block) {
+  void stage(const Message& to, const Block& block) {
     std::byte* const room = (in_window_ == 0 ? open_window() : window_of(me())) + in_window_;
     for_each_piece(block.bytes, [&](Bytes offset, Bytes part) {
       copy_for_reader(room + offset, block.data + offset, part, way_, closeness());
       way_.is_timed = false;  // the first piece is: its reader is not in the way yet
       if (offset == 0)
-        write_place(line, block.bytes, {nullptr, in_window_});
+        write_place(to, block.bytes, {nullptr, in_window_});
       else
         tell_written(in_window_ + offset + part);
     });
@@ -266,19 +279,26 @@ class BlockCall : public LineCall {
     return false;
   }
 
+  /// The message was not where this rank thought: the cursors have come apart when ranks had sizes that do not fit
+  /// together.
+  void move(Message& from) {
+    from.lines += static_cast<std::ptrdiff_t>(found().begin()) - static_cast<std::ptrdiff_t>(from.word.begin());
+    from.word = follow(from.owner).word;
+  }
+
   /// A word and what follows it, in its line and the next ones.
-  void write_behind(Line* line, Word word, const Block& block) noexcept {
+  void write_behind(const Message& to, Word word, const Block& block) {
     const Bytes first = std::min(block.bytes, first_bytes);
-    if (first > 0) copy_tiny(line->payload + sizeof(Word), block.data, first);
-    std::memcpy(line->payload, &word, sizeof word);
-    publish(*line);
-    if (block.bytes > first) write(line + 1, block.data + first, block.bytes - first);
+    if (first > 0) copy_tiny(to.lines->payload + sizeof(Word), block.data, first);
+    std::memcpy(to.lines->payload, &word, sizeof word);
+    publish(to, *to.lines);
+    if (block.bytes > first) write(to, to.lines + 1, block.data + first, block.bytes - first);
   }
   /// The same back, once the word has been read.
-  void read_behind(LocalRank owner, const Line* line, const Block& into) {
+  void read_behind(const Message& from, const Block& into) {
     const Bytes first = std::min(into.bytes, first_bytes);
-    if (first > 0) copy_tiny(into.data, line->payload + sizeof(Word), first);
-    if (into.bytes > first) read(owner, line + 1, into.data + first, into.bytes - first);
+    if (first > 0) copy_tiny(into.data, from.lines->payload + sizeof(Word), first);
+    if (into.bytes > first) read(from, from.lines + 1, into.data + first, into.bytes - first);
   }
 
   SingleCopy* single_copy_;

@@ -27,9 +27,12 @@ struct alignas(line_bytes) FlagLine {
   std::atomic<std::uint64_t> value;
 };
 
-/// Where a rank's private buffers lie, for neighbours that pull or push.
+/// Where a rank's private buffers lie, for neighbours that pull or push, and what it does (execute/statement.hpp).
 struct alignas(line_bytes) Exposure {
   std::byte* address[3];  ///< by plan::Buffer: input, output, scratch
+  /// Of its last programs, by call: nobody is as many of them ahead of a neighbour.
+  static constexpr std::size_t statements = 4;
+  std::atomic<std::uint64_t> statement[statements];
 };
 
 /// What neighbours have to know of where a rank has put things. Changes seldom, so all of them have copies of the line.

@@ -15,6 +15,12 @@ namespace {
 /// Of reductions onto the same bytes, those that are done at a time.
 constexpr std::size_t most_operands = 15;
 
+void expose(Exposure& exposure, const Buffers& buffers) {
+  exposure.address[static_cast<int>(Buffer::input)] = buffers.input;
+  exposure.address[static_cast<int>(Buffer::output)] = buffers.output;
+  exposure.address[static_cast<int>(Buffer::scratch)] = buffers.scratch;
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const plan::Program& program, const Buffers& buffers, const Environment& environment) noexcept
@@ -27,8 +33,7 @@ Interpreter::Interpreter(const plan::Program& program, const Buffers& buffers, c
   bases_[static_cast<int>(Buffer::scratch)] = buffers.scratch;
   bases_[static_cast<int>(Buffer::window)] = window;
   // Neighbours read the addresses only after a flag that this program posts later; that post releases them.
-  if (program.is_exposed)
-    seat->board().exposure(seat->me()) = Exposure{{buffers.input, buffers.output, buffers.scratch}};
+  if (program.is_exposed) expose(seat->board().exposure(seat->me()), buffers);
 }
 
 bool Interpreter::reach(const Step& step) const noexcept {
@@ -106,15 +111,31 @@ void Interpreter::post(const Step& step) noexcept {
   environment_.seat->post(step.flag(), step.tick());
 }
 
+// What a neighbour's flag says is meant for those who do the same.
+Interpreter::Outcome Interpreter::compare(LocalRank neighbour) const noexcept {
+  return environment_.seat->differs(neighbour) ? Outcome::differs : Outcome::next;
+}
+
+Interpreter::Outcome Interpreter::compare_all() noexcept {
+  const Seat& seat = *environment_.seat;
+  for (int r = 0; r < seat.ranks(); ++r)
+    if (LocalRank(r) != seat.me() && seat.differs(LocalRank(r))) {
+      differing_ = LocalRank(r);
+      return Outcome::differs;
+    }
+  return Outcome::next;
+}
+
 Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
   Seat* seat = environment_.seat;
   const auto verdict = [](bool is_fine) { return is_fine ? Outcome::next : Outcome::broken; };
   switch (step.op()) {
     case Op::await:
-      return seat->reached(step.neighbour(), step.flag(), step.tick(), step.calls_back()) ? Outcome::next
-                                                                                          : Outcome::wait;
+      if (!seat->reached(step.neighbour(), step.flag(), step.tick(), step.calls_back())) return Outcome::wait;
+      return step.calls_back() > 0 ? Outcome::next : compare(step.neighbour());
     case Op::await_all:
-      return seat->all_reached(step.flag(), step.tick(), step.calls_back()) ? Outcome::next : Outcome::wait;
+      if (!seat->all_reached(step.flag(), step.tick(), step.calls_back())) return Outcome::wait;
+      return step.calls_back() > 0 ? Outcome::next : compare_all();
     case Op::post: post(step); return Outcome::next;
     case Op::put:
       transfer(step, address(step.buffer(), step.offset()), address(Buffer::window, step.window_offset()));
@@ -128,7 +149,7 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
       return Outcome::next;
     case Op::reduce: next_ = combine(&step, address(step.buffer(), step.offset())); return Outcome::next;
     case Op::pull:
-    case Op::push: return verdict(reach(step));
+    case Op::push: return seat->differs(step.neighbour()) ? Outcome::differs : verdict(reach(step));
     case Op::send:
       return verdict(environment_.network->start_send(step.slot(), step.peer(), address(step.buffer(), step.offset()),
                                                       step.bytes()));
@@ -151,6 +172,7 @@ Status Interpreter::advance() noexcept {
     if (environment_.meter != nullptr) environment_.meter->spend({next_, end});
     const Outcome outcome = execute(*next_);
     if (outcome == Outcome::wait) return Status::waiting;
+    if (outcome == Outcome::differs) return Status::differs;
     if (outcome == Outcome::broken) return Status::failed;
   }
   return Status::done;
@@ -160,21 +182,34 @@ Bell* Interpreter::bell() const noexcept {
   return next_->op() == Op::finish ? nullptr : environment_.seat->missed_bell();
 }
 
-bool run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment,
-                 Waiter& waiter) noexcept {
+std::optional<LocalRank> Interpreter::other() const noexcept {
+  switch (next_->op()) {
+    case Op::finish: return std::nullopt;
+    case Op::await_all: return differing_ ? differing_ : std::optional(environment_.seat->missed());
+    default: return next_->neighbour();
+  }
+}
+
+Ending run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment, Waiter& waiter,
+                   Arbiter* arbiter) noexcept {
+  constexpr std::uint32_t looks_between = 256;
   const bool has_window = program.window_bytes > 0;
   for (std::uint32_t attempt = 0; has_window && !environment.seat->open_window(); ++attempt)
-    if (!waiter.wait(attempt, nullptr)) return false;
+    if (!waiter.wait(attempt, nullptr)) return {Ending::broken};
   Interpreter interpreter(program, buffers, environment);
   std::uint32_t attempt = 0;
   std::size_t stood_at = 0;
   for (;;) {
     const Status status = interpreter.advance();
+    if (status == Status::failed) return {Ending::broken};
     if (status == Status::done && has_window) environment.seat->close_window();
-    if (status != Status::waiting) return status == Status::done;
+    if (status == Status::done) return {};
     if (interpreter.position() != stood_at) attempt = 0;
     stood_at = interpreter.position();
-    if (!waiter.wait(attempt++, interpreter.bell())) return false;
+    const bool is_due = status == Status::differs || attempt % looks_between == looks_between - 1;
+    if (const auto other = interpreter.other(); is_due && arbiter != nullptr && other)
+      if (const std::optional<Ending> ending = arbiter->judge(*other)) return *ending;
+    if (!waiter.wait(attempt++, interpreter.bell())) return {Ending::broken};
   }
 }
 

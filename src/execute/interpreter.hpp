@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "execute/ending.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
 #include "plan/program.hpp"
@@ -28,6 +29,7 @@ struct Environment {
 
 enum class Status {
   waiting,  ///< stopped at an unmet wait; call advance() again
+  differs,  ///< the neighbour `other()` does not do the same; call advance() again if that may change
   done,
   failed,  ///< the network or the system's single copy broke; the communicator can not be used any more
 };
@@ -43,6 +45,9 @@ class Interpreter {
   /// After advance() stopped at an unmet wait: what the neighbour rings whose flag is missing; null for messages, and
   /// where nobody sleeps.
   Bell* bell() const noexcept;
+
+  /// Whom it waits for, if that is a neighbour; null where it waits for a message.
+  std::optional<LocalRank> other() const noexcept;
 
   /// The step at which it stands: for reports about hung or failed runs.
   std::size_t position() const noexcept { return static_cast<std::size_t>(next_ - program_.steps.data()); }
@@ -60,7 +65,9 @@ class Interpreter {
   void transfer(const plan::Step& step, std::byte* from, std::byte* into) noexcept;
   bool takes_over(const plan::Step& step) const noexcept;
   void take_over_if_asked(const plan::Step& step) const noexcept;
-  enum class Outcome { next, wait, broken };
+  enum class Outcome { next, wait, differs, broken };
+  Outcome compare(LocalRank neighbour) const noexcept;
+  Outcome compare_all() noexcept;
   Outcome execute(const plan::Step& step) noexcept;
   void post(const plan::Step& step) noexcept;
 
@@ -68,11 +75,19 @@ class Interpreter {
   Environment environment_;
   std::byte* bases_[4];
   const plan::Step* next_;
+  std::optional<LocalRank> differing_;  ///< of all that an await_all is for
 };
 
-/// Runs a program to its end, pausing with `waiter` at unmet waits. False when a transport broke or a wait was given
-/// up.
-bool run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment,
-                 Waiter& waiter) noexcept;
+/// Asked now and then by who waits long for a neighbour, or at once where that says it does something else: how the
+/// call ends; nothing where it may go on.
+class Arbiter {
+ public:
+  virtual ~Arbiter() = default;
+  virtual std::optional<Ending> judge(LocalRank other) noexcept = 0;
+};
+
+/// Runs a program to its end, pausing with `waiter` at unmet waits. Without an arbiter ranks are sure to do the same.
+Ending run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment, Waiter& waiter,
+                   Arbiter* arbiter = nullptr) noexcept;
 
 }  // namespace espalier::execute

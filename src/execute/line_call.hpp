@@ -3,7 +3,9 @@
 // numbers. What the dedicated paths of short messages share (execute/tiny.hpp, execute/uneven_blocks.hpp).
 
 #include <cstring>
+#include <optional>
 
+#include "execute/line_word.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
 
@@ -48,12 +50,17 @@ inline std::uint32_t count_lines(Bytes bytes) noexcept {
 struct Message {
   LocalRank owner;
   Line* lines;
+  LineWord word;  ///< of its lines
 };
 
 /// Begins the call, and ends it by saying that this rank is done, unless finish() has said so before.
 class LineCall {
  public:
-  LineCall(Seat& seat, Waiter& waiter) noexcept : seat_(seat), waiter_(waiter) { seat.begin_call(); }
+  /// `block_bytes`: of what this rank expects or writes, for its lines to say.
+  LineCall(Seat& seat, Bytes block_bytes, Waiter& waiter) noexcept
+      : seat_(seat), waiter_(waiter), block_bytes_(block_bytes) {
+    seat.begin_call();
+  }
   ~LineCall() {
     if (!is_finished_) finish();
     seat_.close_window();
@@ -70,41 +77,53 @@ class LineCall {
   /// Where the owner's message of so many lines lies. Every rank asks once for every message of the call, read or not:
   /// that keeps the cursors together.
   Message place(LocalRank owner, std::uint32_t lines) noexcept {
-    return {owner, seat_.message_at(owner, seat_.next_place(owner, lines))};
+    return message_at(owner, seat_.next_place(owner, lines));
   }
 
   /// Places this rank's message and waits until it may be written.
   Message open(std::uint32_t lines) {
     const RingPlace place = seat_.next_place(me(), lines);
     wait_until([this, place] { return seat_.may_write(place); }, [this] { return seat_.missed_bell(); });
-    return {me(), seat_.message_at(me(), place)};
+    return message_at(me(), place);
   }
 
-  /// Writes bytes into successive lines.
-  void write(Line* first, const std::byte* data, Bytes bytes) noexcept {
+  /// Writes bytes into successive lines of a message.
+  void write(const Message& message, Line* first, const std::byte* data, Bytes bytes) noexcept {
     for_each_line(first, bytes, [&](Line& at, Bytes offset, Bytes part) {
       copy_tiny(at.payload, data + offset, part);
-      publish(at);
+      publish(message, at);
     });
   }
-  void publish(Line& line) noexcept { line.call.store(seat_.call(), std::memory_order_release); }
+  void publish(const Message& message, Line& line) noexcept {
+    line.call.store(message.word.value(), std::memory_order_release);
+  }
 
-  /// The same back; waits for each line as it needs it.
-  void read(LocalRank owner, const Line* first, std::byte* into, Bytes bytes) {
+  /// The same back; waits for each line as it needs it. False: what was written is another message, as `found()` says;
+  /// likely nothing has been copied then.
+  bool read(const Message& message, const Line* first, std::byte* into, Bytes bytes) {
+    bool is_expected = true;
     for_each_line(first, bytes, [&](const Line& line, Bytes offset, Bytes part) {
-      wait_for(owner, line, offset + part < bytes);
-      copy_tiny(into + offset, line.payload, part);
+      is_expected = is_expected && wait_for(message, line, offset + part < bytes);
+      if (is_expected) copy_tiny(into + offset, line.payload, part);
     });
+    return is_expected;
   }
   /// `has_next`: the message goes on in the next line. Who waits keeps a copy of that, too: so both are fetched anew at
   /// a time when they have been written, and not one after the other.
-  void wait_for(LocalRank owner, const Line& line, bool has_next) {
-    const auto is_written = [this, at = &line, has_next] {
-      if (at->call.load(std::memory_order_acquire) == seat_.call()) return true;
-      if (has_next) __builtin_prefetch(at + 1);
-      return false;
-    };
-    wait_until(is_written, [this, owner] { return seat_.bell_of(owner); });
+  bool wait_for(const Message& message, const Line& line, bool has_next) {
+    if (line.call.load(std::memory_order_acquire) == message.word.value()) return true;
+    return wait_longer_for(message, line, has_next);
+  }
+
+  /// What wait_for() or read() has found: that the owner runs a program of blocks of that size, or else a message.
+  std::optional<Bytes> stated() const noexcept { return stated_; }
+  LineWord found() const noexcept { return found_; }
+  std::uint32_t lines_of_ring() const noexcept { return ring_lines(seat_.board().ring_block()); }
+
+  /// The owner's message as it was found; its next one follows there.
+  Message follow(LocalRank owner) noexcept {
+    seat_.follow(owner, found_.begin());
+    return {owner, seat_.board().ring(owner) + found_.begin(), found_};
   }
 
   /// After a line that `owner` wrote in this call was read.
@@ -144,6 +163,35 @@ class LineCall {
   }
 
  private:
+  Message message_at(LocalRank owner, const RingPlace& place) const noexcept {
+    return {owner, seat_.message_at(owner, place), LineWord(seat_.call(), place.begin, block_bytes_)};
+  }
+
+  /// False: `found_` is what the owner wrote in this call. Looked for now and then only: to look takes the writer's
+  /// lines away.
+  [[gnu::noinline]] bool wait_longer_for(const Message& message, const Line& line, bool has_next) {
+    constexpr std::uint32_t looks_between = 256;
+    std::uint32_t looks = 0;
+    bool is_found = false;
+    wait_until(
+        [&] {
+          if (line.call.load(std::memory_order_acquire) == message.word.value()) return true;
+          if (has_next) __builtin_prefetch(&line + 1);
+          return is_found = ++looks % looks_between == 0 && find_other(message);
+        },
+        [&] { return seat_.bell_of(message.owner); });
+    return !is_found;
+  }
+
+  /// Whether the owner does something else in this call than to write the message that is waited for.
+  bool find_other(const Message& message) noexcept {
+    stated_ = block_bytes_ == LineWord::of_blocks ? std::nullopt : seat_.stated(message.owner);
+    if (stated_ == block_bytes_) stated_ = std::nullopt;
+    const Line* const line = seat_.find_line(message.owner, message.word.value());
+    if (line != nullptr) found_ = LineWord(line->call.load(std::memory_order_relaxed));
+    return stated_ || line != nullptr;
+  }
+
   /// Calls `part(line, offset, bytes)` for each line of a message.
   template <class AnyLine, class Part>
   static void for_each_line(AnyLine* line, Bytes bytes, Part part) {
@@ -174,6 +222,9 @@ class LineCall {
 
   Seat& seat_;
   Waiter& waiter_;
+  Bytes block_bytes_;
+  LineWord found_;
+  std::optional<Bytes> stated_;
   bool is_finished_ = false;
 };
 

@@ -49,6 +49,8 @@ class RingCursor {
     next_ += lines;
     return place;
   }
+  /// The owner's last message begins there.
+  void follow(std::uint32_t begin, std::uint32_t block) noexcept { next_ = ring_lines(block) - begin; }
 
  private:
   std::uint32_t next_ = 0;

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "execute/board.hpp"
 #include "execute/closeness.hpp"
+#include "execute/line_word.hpp"
+#include "execute/statement.hpp"
 #include "execute/windows.hpp"
 
 namespace espalier::execute {
@@ -70,6 +73,35 @@ class Seat {
   /// Begins the next call; calls are numbered from 1, in the same order on every rank.
   std::uint64_t begin_call() { return ++call_; }
   std::uint64_t call() const { return call_; }
+  /// The call that has just begun begins again.
+  void repeat_call() { --call_; }
+
+  /// Before the first flag of a program of this call: what its blocks are, or that this rank has left it.
+  void state(Bytes bytes) noexcept {
+    if (!board_) return;
+    statement_ = Statement(call_, bytes);
+    board_.exposure(me_).statement[call_ % Exposure::statements].store(statement_.word(), std::memory_order_release);
+  }
+  /// What `owner` said of this call, if it did: neighbours without a program never do.
+  std::optional<Bytes> stated(LocalRank owner) const noexcept {
+    const Statement theirs = statement_of(owner);
+    return theirs.is_of_call_of(Statement(call_, 0)) ? std::optional(theirs.bytes()) : std::nullopt;
+  }
+  /// Whether a flag that `owner` has raised is not meant for this rank's program: it said something else, or nothing
+  /// and has gone on to a later call. Whoever has said much since then has said the same.
+  bool differs(LocalRank owner) const noexcept {
+    const Statement theirs = statement_of(owner);
+    return theirs != statement_ && !theirs.is_of_later_call_than(statement_);
+  }
+  /// A line that `owner` wrote in this call, if any.
+  const Line* find_line(LocalRank owner, std::uint64_t expected) const noexcept {
+    const Line* const ring = board_.ring(owner);
+    for (const Line* line = ring; line != ring + ring_lines(board_.ring_block()); ++line) {
+      const LineWord word(line->call.load(std::memory_order_acquire));
+      if (word.is_of(call_) && word.value() != expected) return line;
+    }
+    return nullptr;
+  }
 
   /// Gets this rank's window of the current call, to write in; false: none can be had yet, ask again. Before the first
   /// flag of the call that neighbours look in the window after. Again in the same call it does nothing.
@@ -125,6 +157,7 @@ class Seat {
   Bell* bell_of(LocalRank owner) const noexcept { return rings_ ? &board_.bell(owner) : nullptr; }
   /// The same for the rank whose flag the last look missed.
   Bell* missed_bell() const noexcept { return bell_of(missed_); }
+  LocalRank missed() const noexcept { return missed_; }
 
   /// Whether `owner`'s flag has reached `tick` of the call `calls_back` before the current one. Looks at shared memory
   /// only when what was seen last does not suffice already: flags never go back.
@@ -153,6 +186,10 @@ class Seat {
   /// Where `owner`'s short message of this call lies. Called once per message by its writer and by all its readers.
   RingPlace next_place(LocalRank owner, std::uint32_t lines) noexcept {
     return cursors_[static_cast<std::size_t>(owner.value)].place(lines, board_.ring_block());
+  }
+  /// That message begins elsewhere, as its lines say.
+  void follow(LocalRank owner, std::uint32_t begin) noexcept {
+    cursors_[static_cast<std::size_t>(owner.value)].follow(begin, board_.ring_block());
   }
   Line* message_at(LocalRank owner, const RingPlace& place) const noexcept { return board_.ring(owner) + place.begin; }
 
@@ -189,6 +226,11 @@ class Seat {
     return !place.opens_block || all_reached(plan::Flag::done, 1, call_ - block_calls_[place.block]);
   }
 
+  Statement statement_of(LocalRank owner) const noexcept {
+    const auto& said = board_.exposure(owner).statement[call_ % Exposure::statements];
+    return Statement(said.load(std::memory_order_acquire));
+  }
+
   std::uint64_t& seen_of(LocalRank owner, plan::Flag flag) noexcept {
     return seen_[static_cast<std::size_t>(owner.value) * plan::flag_count + static_cast<std::size_t>(flag)];
   }
@@ -200,6 +242,7 @@ class Seat {
   std::array<Bank, plan::window_banks> banks_{};
   LocalRank missed_{};  ///< whose flag was looked at last
   std::uint64_t call_ = 0;
+  Statement statement_;
   std::vector<std::uint64_t> seen_;
   std::vector<RingCursor> cursors_;
   std::uint64_t block_calls_[ring_blocks] = {};  ///< the call that last wrote each block of the own ring

@@ -1,5 +1,7 @@
 #include "execute/tiny.hpp"
 
+#include <algorithm>
+
 #include "execute/line_call.hpp"
 #include "execute/tiny_counts.hpp"
 
@@ -9,13 +11,20 @@ namespace {
 /// A call whose blocks are all of the same size.
 class TinyCall : public LineCall {
  public:
-  TinyCall(Seat& seat, const plan::Problem& problem, const Reducer* reducer, Waiter& waiter) noexcept
-      : LineCall(seat, waiter), reducer_(reducer), bytes_(problem.bytes), lines_(count_lines(problem.bytes)) {}
+  TinyCall(Seat& seat, const plan::Problem& problem, const Reducer* reducer, Bytes room, Waiter& waiter)
+      : LineCall(seat, problem.bytes, waiter),
+        reducer_(reducer),
+        bytes_(problem.bytes),
+        room_(room == 0 ? problem.bytes : room),
+        element_(problem.element),
+        lines_(count_lines(problem.bytes)) {}
+
+  Ending ending() const { return ending_; }
 
   /// Writes this rank's message of one block, for all.
   Message write(const std::byte* data) {
     const Message message = open(lines_);
-    LineCall::write(message.lines, data, bytes_);
+    LineCall::write(message, message.lines, data, bytes_);
     return message;
   }
 
@@ -27,60 +36,96 @@ class TinyCall : public LineCall {
     return message;
   }
   /// That of `data`'s blocks for rank `r`.
-  void write_block(const Message& message, int r, const std::byte* data) noexcept {
-    LineCall::write(line_of(message, r), data + static_cast<Bytes>(r) * bytes_, bytes_);
+  void write_block(const Message& message, int r, const std::byte* data) {
+    LineCall::write(message, line_of(message, r, lines_), data + static_cast<Bytes>(r) * bytes_, bytes_);
   }
 
   /// Where the owner's message of `blocks` blocks lies.
-  Message place(LocalRank owner, int blocks) noexcept {
+  Message place(LocalRank owner, int blocks) {
     return LineCall::place(owner, lines_ * static_cast<std::uint32_t>(blocks));
   }
 
-  void read(const Message& message, int block, std::byte* into) {
-    LineCall::read(message.owner, line_of(message, block), into, bytes_);
+  /// Bytes that came, which are those expected but for calls with sizes that do not fit together.
+  Bytes read(const Message& message, int block, std::byte* into) {
+    const bool is_expected = LineCall::read(message, line_of(message, block, lines_), into, bytes_);
+    return is_expected ? bytes_ : read_other(message.owner, block, into);
   }
 
   /// into = block o into. The block is made contiguous first: elements may straddle lines.
   void fold(const Message& message, int block, std::byte* into) {
     alignas(line_bytes) std::byte left[tiny_bytes];
-    read(message, block, left);
-    combine(left, into);
+    reducer_->combine(left, into, read(message, block, left));
   }
-  void combine(const std::byte* left, std::byte* into) const noexcept { reducer_->combine(left, into, bytes_); }
+  void combine(const std::byte* left, std::byte* into) const { reducer_->combine(left, into, bytes_); }
 
   /// For the next call, if it is like this one: lines of a message to all, and of one with a block for each other rank.
-  void prefetch_next() noexcept { LineCall::prefetch_next(lines_); }
-  void prefetch_next_to_others() noexcept {
+  void prefetch_next() { LineCall::prefetch_next(lines_); }
+  void prefetch_next_to_others() {
     const auto all = static_cast<std::uint32_t>(ranks()), mine = static_cast<std::uint32_t>(me().value);
     LineCall::prefetch_next(lines_ * all, 0, lines_ * mine);
     LineCall::prefetch_next(lines_ * all, lines_ * (mine + 1), lines_ * (all - mine - 1));
   }
 
-  Bytes bytes() const noexcept { return bytes_; }
-  /// Block of rank `r` in a buffer of equal blocks.
-  std::byte* block(std::byte* buffer, int r) const noexcept { return buffer + static_cast<Bytes>(r) * bytes_; }
-  void copy_own(const std::byte* from, std::byte* into) const noexcept {
+  Bytes bytes() const { return bytes_; }
+  /// Room for rank `r`'s block in the output.
+  std::byte* block(std::byte* output, int r) const { return output + static_cast<Bytes>(r) * room_; }
+  void copy_own(const std::byte* from, std::byte* into) const {
     if (from != into) std::memcpy(into, from, bytes_);
   }
 
  private:
-  Line* line_of(const Message& message, int block) const noexcept {
-    return message.lines + block * static_cast<int>(lines_);
+  static Line* line_of(const Message& message, int block, std::uint32_t lines) {
+    return message.lines + block * static_cast<int>(lines);
+  }
+
+  /// What the owner sent instead, as far as there is room, and as far as it can be combined.
+  [[gnu::noinline]] Bytes read_other(LocalRank owner, int block, std::byte* into) {
+    if (stated()) {
+      ending_ = {Ending::other, *stated()};
+      break_off();
+      return 0;
+    }
+    const Message message = follow(owner);
+    const Bytes sent = message.word.bytes();
+    const std::uint32_t lines = count_lines(sent);
+    const bool is_here = sent != LineWord::of_blocks &&
+                         message.word.begin() + lines * (static_cast<std::uint32_t>(block) + 1) <= lines_of_ring();
+    const bool is_fine = is_here && sent <= room_ && (reducer_ == nullptr || sent == bytes_);
+    const bool is_first = ending_.kind == Ending::done;
+    if (!is_fine)
+      ending_ = {Ending::truncated};
+    else if (is_first && sent < room_)
+      ending_ = {Ending::shorter, sent};
+    if (!is_here) return 0;
+    std::byte whole[tiny_bytes];
+    LineCall::read(message, line_of(message, block, lines), whole, sent);
+    const Bytes taken = std::min(sent, room_) / element_ * element_;
+    std::memcpy(into, whole, taken);
+    return taken;
   }
 
   const Reducer* reducer_;
   Bytes bytes_;
+  Bytes room_;
+  Bytes element_;
   std::uint32_t lines_;
+  Ending ending_;
 };
 
 void broadcast(TinyCall& call, LocalRank root, std::byte* data) {
-  if (call.me() != root) return call.read(call.place(root, 1), 0, data);
+  if (call.me() != root) {
+    call.read(call.place(root, 1), 0, data);
+    return;
+  }
   call.write(data);
   call.prefetch_next();
 }
 
 void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) {
-  if (call.me() != root) return call.read(call.place(root, call.ranks()), call.me().value, output);
+  if (call.me() != root) {
+    call.read(call.place(root, call.ranks()), call.me().value, output);
+    return;
+  }
   call.write_to_others(input);
   call.copy_own(input + static_cast<Bytes>(root.value) * call.bytes(), output);
   call.prefetch_next_to_others();
@@ -165,13 +210,10 @@ void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) {
   call.prefetch_next_to_others();
 }
 
-void run(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output, const Reducer* reducer,
-         Waiter& waiter) {
-  if (!problem.counts.empty()) return run_tiny_counts(seat, problem, input, output, reducer, waiter);
-  TinyCall call(seat, problem, reducer, waiter);
+void run(TinyCall& call, const plan::Problem& problem, const std::byte* input, std::byte* output) {
   const LocalRank root(problem.root.value);  // one node: ranks are local ranks
-  const int me = seat.me().value;
-  const int all = seat.ranks() - 1;
+  const int me = call.me().value;
+  const int all = call.ranks() - 1;
   switch (problem.operation) {
     case plan::Operation::broadcast: return broadcast(call, root, output);
     case plan::Operation::scatter: return scatter(call, root, input, output);
@@ -179,7 +221,7 @@ void run(Seat& seat, const plan::Problem& problem, const std::byte* input, std::
     case plan::Operation::barrier:
     case plan::Operation::allgather: return allgather(call, input, output);
     case plan::Operation::alltoall: return alltoall(call, input, output);
-    case plan::Operation::reduce: return reduce_vectors(call, seat.me() == root ? all : -1, root.value, input, output);
+    case plan::Operation::reduce: return reduce_vectors(call, call.me() == root ? all : -1, root.value, input, output);
     case plan::Operation::allreduce: return reduce_vectors(call, all, -1, input, output);
     case plan::Operation::reduce_scatter: return reduce_scatter(call, input, output);
     case plan::Operation::scan: return reduce_vectors(call, me, all, input, output);
@@ -199,13 +241,15 @@ std::uint32_t longest_message(const plan::Problem& problem, int ranks) {
   }
 }
 
-bool run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-              const Reducer* reducer, Waiter& waiter) noexcept {
+Ending run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+                const Reducer* reducer, Waiter& waiter, Bytes room) noexcept {
   try {
-    run(seat, problem, input, output, reducer, waiter);
-    return true;
+    if (!problem.counts.empty()) return run_tiny_counts(seat, problem, input, output, reducer, waiter);
+    TinyCall call(seat, problem, reducer, room, waiter);
+    run(call, problem, input, output);
+    return call.ending();
   } catch (const GivenUp&) {
-    return false;
+    return {Ending::broken};
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "execute/ending.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
 #include "plan/problem.hpp"
@@ -21,9 +22,12 @@ std::uint32_t longest_message(const plan::Problem& problem, int ranks);
 /// One call of a problem with plan::is_tiny, made by all ranks of the seat's communicator, which all sit on this node.
 /// Begins the call itself. Buffers as plan::input_bytes and output_bytes say; they may overlap as under MPI_IN_PLACE
 /// (alltoall and reduce_scatter, too). `reducer` is needed by reductions only. Results of reductions fold from the
-/// highest rank to rank 0, the same on all ranks. False when a wait was given up: the communicator can not be used any
-/// more.
-bool run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-              const Reducer* reducer, Waiter& waiter) noexcept;
+/// highest rank to rank 0, the same on all ranks.
+///
+/// `room`: where blocks of others come, from one to the next in `output`; not less than the problem's bytes, which 0
+/// stands for. Each rank sends what its problem says, and lines say what was sent: who expected something else takes
+/// that, as far as there is room.
+Ending run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+                const Reducer* reducer, Waiter& waiter, Bytes room = 0) noexcept;
 
 }  // namespace espalier::execute

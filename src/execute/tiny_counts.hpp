@@ -1,6 +1,7 @@
 #pragma once
 // The dedicated path of short messages for blocks of different sizes that all ranks know: allgatherv, reduce_scatter.
 
+#include "execute/ending.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
 #include "plan/problem.hpp"
@@ -11,7 +12,7 @@ namespace espalier::execute {
 std::uint32_t longest_message_of_counts(const plan::Problem& problem);
 
 /// As run_tiny() (execute/tiny.hpp), for a problem with counts. Throws GivenUp.
-void run_tiny_counts(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-                     const Reducer* reducer, Waiter& waiter);
+Ending run_tiny_counts(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+                       const Reducer* reducer, Waiter& waiter);
 
 }  // namespace espalier::execute

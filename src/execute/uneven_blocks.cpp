@@ -14,6 +14,12 @@ using plan::Operation;
 /// Of the ranks' blocks, that of one.
 const Block& block_of(const MaybeBlocks& blocks, int rank) { return (*blocks)[static_cast<std::size_t>(rank)]; }
 
+/// Whether a block came, and notes how much of it.
+bool take(const UnevenCall& it, int block, const MaybeBytes& came) {
+  if (came && !it.taken.empty()) it.taken[static_cast<std::size_t>(block)] = *came;
+  return came.has_value();
+}
+
 /// For every other rank, beginning behind this one: not all at the same rank at once.
 template <class Each>
 void for_each_other(const BlockCall& call, Each each) {
@@ -60,7 +66,7 @@ class Shares {
 
  private:
   /// Short blocks wait for no division.
-  static bool has_long(std::span<const Block> blocks) noexcept {
+  static bool has_long(std::span<const Block> blocks) {
     return std::any_of(blocks.begin(), blocks.end(), [](const Block& it) { return it.bytes > most_by_one; });
   }
 
@@ -74,12 +80,12 @@ Busy write_blocks(BlockCall& call, bool are_sent, const MaybeBlocks& blocks, std
   const Message mine = call.open(call.all_lines());
   Busy takers;
   for_each_other(call, [&](int r) {
-    Line* const line = call.line_of(mine, r);
+    const Message to = call.block_of(mine, r);
     if (are_sent)
       takers[static_cast<std::size_t>(r)] =
-          call.write_block(line, block_of(blocks, r), shares.part(call, block_of(blocks, r).bytes));
+          call.write_block(to, block_of(blocks, r), shares.part(call, block_of(blocks, r).bytes));
     else
-      call.write_refusal(line, sizes);
+      call.write_refusal(to, sizes);
   });
   return takers;
 }
@@ -104,7 +110,7 @@ UnevenOutcome scatter_from(BlockCall& call, const UnevenCall& it) {
                       it.input && it.output ? own_bytes(block_of(it.input, it.root.value), it.output->front()) : 0);
   const Busy takers = write_blocks(call, are_sent, it.input, it.sizes, shares);
   if (!are_sent) return call.refuse();
-  const bool fits = it.output && call.copy_own(block_of(it.input, it.root.value), it.output->front());
+  const bool fits = it.output && take(it, 0, call.copy_own(block_of(it.input, it.root.value), it.output->front()));
   call.prefetch_blocks(*it.input);
   if (!push_rests(call, it.input, shares)) return call.outcome(false);
   wait_for(call, takers);
@@ -112,11 +118,10 @@ UnevenOutcome scatter_from(BlockCall& call, const UnevenCall& it) {
 }
 
 UnevenOutcome scatter_to(BlockCall& call, const UnevenCall& it) {
-  const Line* const line = call.line_of(call.place(it.root, call.all_lines()), call.me().value);
-  if (!call.takes_any_size() && call.read_word(it.root, line) == not_sent)
-    return call.take_refusal(it.root, line, it.sizes);
-  if (it.output) return call.outcome(call.read_shared_block(it.root, line, it.output->front()));
-  call.answer(it.root, line, call.read_word(it.root, line), nullptr);
+  Message from = call.block_of(call.place(it.root, call.all_lines()), call.me().value);
+  if (!call.takes_any_size() && call.read_word(from) == not_sent) return call.take_refusal(from, it.sizes);
+  if (it.output) return call.outcome(take(it, 0, call.read_shared_block(from, it.output->front())));
+  call.answer(from, call.read_word(from), nullptr);
   return call.takes_any_size() ? call.refuse() : call.outcome(false);
 }
 
@@ -128,8 +133,8 @@ std::uint32_t lines_per_reply(const UnevenCall& it) {
 std::uint32_t lines_of_replies(const BlockCall& call, const UnevenCall& it) {
   return lines_per_reply(it) * static_cast<std::uint32_t>(call.ranks());
 }
-Line* reply_to(int leaf, const Message& replies, const UnevenCall& it) {
-  return replies.lines + static_cast<std::size_t>(leaf) * lines_per_reply(it);
+Message reply_to(int leaf, const Message& replies, const UnevenCall& it) {
+  return BlockCall::part_of(replies, static_cast<std::size_t>(leaf) * lines_per_reply(it));
 }
 
 /// Whether a leaf copies its block to the root: the longest do, all at a time. The root copies shorter ones out of the
@@ -146,21 +151,20 @@ UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) {
   const Message mine = call.open(call.lines());
   bool is_read_here = false;  // by the root
   if (!is_sent)
-    call.write_refusal(mine.lines, {});
+    call.write_refusal(mine, {});
   else if (is_pushed(call, it.input->front().bytes))
-    call.write_address(mine.lines, it.input->front(), 0);
+    call.write_address(mine, it.input->front(), 0);
   else
-    is_read_here = call.write_block(mine.lines, it.input->front(), it.input->front().bytes);
+    is_read_here = call.write_block(mine, it.input->front(), it.input->front().bytes);
   for_each_other(call, [&](int r) {
     if (LocalRank(r) != it.root) call.place(LocalRank(r), call.lines());
   });
-  const Line* const reply = reply_to(call.me().value, call.place(it.root, lines_of_replies(call, it)), it);
-  if (!call.takes_any_size() && call.read_word(it.root, reply) == not_sent)
-    return call.take_refusal(it.root, reply, it.sizes);
-  if (!is_sent) return call.takes_any_size() ? call.refuse() : UnevenOutcome::mismatched;
+  Message reply = reply_to(call.me().value, call.place(it.root, lines_of_replies(call, it)), it);
+  if (!call.takes_any_size() && call.read_word(reply) == not_sent) return call.take_refusal(reply, it.sizes);
+  if (!is_sent) return call.takes_any_size() ? call.refuse() : UnevenOutcome::truncated;
   const Block& block = it.input->front();
   call.prefetch_block(call.lines(), 0, block);
-  if (is_pushed(call, block.bytes)) is_read_here = call.push_block(it.root, reply, block);
+  if (is_pushed(call, block.bytes)) is_read_here = call.push_block(reply, block);
   if (is_read_here) {
     call.finish();
     call.wait_for_finish(it.root);
@@ -171,9 +175,9 @@ UnevenOutcome gather_to(BlockCall& call, const UnevenCall& it) {
 /// Tells all leaves that no block is taken, or those where it goes that push theirs. Those that have to know whether
 /// all blocks may be sent, too.
 void write_replies(BlockCall& call, const UnevenCall& it, const Message& replies, bool are_taken,
-                   const Shares& shares) noexcept {
+                   const Shares& shares) {
   for_each_other(call, [&](int r) {
-    Line* const reply = reply_to(r, replies, it);
+    const Message reply = reply_to(r, replies, it);
     if (!are_taken)
       call.write_refusal(reply, it.sizes);
     else if (!call.takes_any_size() || is_pushed(call, block_of(it.output, r).bytes))
@@ -181,19 +185,19 @@ void write_replies(BlockCall& call, const UnevenCall& it, const Message& replies
   });
 }
 
-/// False where another size than expected was sent. Whoever pushes a block waits for a reply even then.
-bool take_block(BlockCall& call, const Message& message, const Block& into, Line* reply, const Shares& shares,
-                Busy& pushers) {
-  const bool is_right = call.read_word(message.owner, message.lines, into.bytes) == into.bytes;
-  if (is_pushed(call, into.bytes)) {
-    pushers[static_cast<std::size_t>(message.owner.value)] = is_right;
-    if (is_right) call.pull_rest(message.owner, message.lines, into, shares.part(call, into.bytes));
-  } else if (is_right) {
-    call.read_sent(message.owner, message.lines, into);
-  } else if (call.takes_any_size()) {
-    call.write_refusal(reply, {});
+/// Nothing where more was sent than there is room for. Whoever pushes a block waits for a reply even then.
+MaybeBytes take_block(BlockCall& call, Message message, const Block& room, const Message& reply, const Shares& shares,
+                      Busy& pushers) {
+  const Word sent = call.read_word(message, room.bytes);
+  const bool has_room = sent <= room.bytes;
+  if (sent != not_sent && is_pushed(call, sent)) {
+    pushers[static_cast<std::size_t>(message.owner.value)] = has_room;
+    if (has_room) call.pull_rest(message, {room.data, sent}, std::min(shares.part(call, room.bytes), sent));
+    if (call.takes_any_size() && !is_pushed(call, room.bytes)) call.write_refusal(reply, {});
+  } else if (has_room) {
+    call.read_sent(message, {room.data, sent});
   }
-  return is_right;
+  return has_room ? MaybeBytes(sent) : std::nullopt;
 }
 
 UnevenOutcome gather_from(BlockCall& call, const UnevenCall& it) {
@@ -202,12 +206,14 @@ UnevenOutcome gather_from(BlockCall& call, const UnevenCall& it) {
   const Shares shares(call, it.output,
                       it.input && it.output ? own_bytes(it.input->front(), block_of(it.output, it.root.value)) : 0);
   write_replies(call, it, replies, are_taken, shares);
-  bool fits = are_taken && it.input && call.copy_own(it.input->front(), block_of(it.output, it.root.value));
+  bool fits = are_taken && it.input &&
+              take(it, it.root.value, call.copy_own(it.input->front(), block_of(it.output, it.root.value)));
   Busy pushers;
   for_each_other(call, [&](int r) {
     const Message message = call.place(LocalRank(r), call.lines());
     if (!are_taken) return;
-    fits = take_block(call, message, block_of(it.output, r), reply_to(r, replies, it), shares, pushers) && fits;
+    const Message reply = reply_to(r, replies, it);
+    fits = take(it, r, take_block(call, message, block_of(it.output, r), reply, shares, pushers)) && fits;
   });
   if (!are_taken) return call.refuse();
   wait_for(call, pushers);
@@ -219,15 +225,15 @@ UnevenOutcome exchange(BlockCall& call, const UnevenCall& it) {
   const int me = call.me().value;
   bool are_all_sent = call.may_send(it.input);
   const Busy takers = write_blocks(call, are_all_sent, it.input, {});
-  const Line* lines[most_uneven_ranks];
+  Message from[most_uneven_ranks];
   for_each_other(call, [&](int r) {
-    lines[r] = call.line_of(call.place(LocalRank(r), call.all_lines()), me);
-    if (!call.takes_any_size()) are_all_sent = call.read_word(LocalRank(r), lines[r]) != not_sent && are_all_sent;
+    from[r] = call.block_of(call.place(LocalRank(r), call.all_lines()), me);
+    if (!call.takes_any_size()) are_all_sent = call.read_word(from[r]) != not_sent && are_all_sent;
   });
   if (!are_all_sent) return call.refuse();
-  bool fits = it.output && call.copy_own(block_of(it.input, me), block_of(it.output, me));
+  bool fits = it.output && take(it, me, call.copy_own(block_of(it.input, me), block_of(it.output, me)));
   for_each_other(call, [&](int r) {
-    if (it.output) fits = call.read_block(LocalRank(r), lines[r], block_of(it.output, r)) && fits;
+    if (it.output) fits = take(it, r, call.read_block(from[r], block_of(it.output, r))) && fits;
   });
   call.prefetch_blocks(*it.input);
   wait_for(call, takers);

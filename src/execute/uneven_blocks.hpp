@@ -1,6 +1,7 @@
 #pragma once
 // Scatterv, gatherv and alltoallv on one node. No rank knows all sizes beforehand, and to exchange them first would
-// cost as much as a short call. But both ends of every block know its size: MPI wants them to agree. So every rank
+// cost as much as a short call. But both ends of every block know its size: MPI wants them to agree, and where the
+// receiver has more room than was sent, what was sent holds. So every rank
 // sends its blocks, each behind its size, before it asks. Short ones travel in lines, one transfer between caches after
 // their reader came in. Of a longer one its place does: in the sender's window, piece by piece, or in the sender's
 // memory, out of which the receiver copies it while the sender waits. The longest of a gather their senders copy, all
@@ -32,10 +33,10 @@ using MaybeBlocks = std::optional<std::span<const Block>>;
 
 enum class UnevenOutcome {
   done,
-  too_long,    ///< on all ranks alike, before any output was written; also where some rank does not know its blocks
-  mismatched,  ///< this rank expects other sizes than were sent to it: MPI forbids that; others may well be done
-  unknown,     ///< no size is too long, and this rank does not know its blocks; others may well be done
-  broken,      ///< the system refused a copy between processes, or a wait was given up
+  too_long,   ///< on all ranks alike, before any output was written; also where some rank does not know its blocks
+  truncated,  ///< more was sent to this rank than it has room for: MPI forbids that; others may well be done
+  unknown,    ///< no size is too long, and this rank does not know its blocks; others may well be done
+  broken,     ///< the system refused a copy between processes, or a wait was given up
 };
 
 /// A line for each rank's block at least, in one message.
@@ -76,6 +77,9 @@ struct UnevenCall {
   /// One per rank if tells_sizes(), else none. The root's are everybody's when the outcome is `too_long`, so that they
   /// need not be exchanged; otherwise they are left alone.
   std::span<Bytes> sizes;
+  /// If not empty: one per block of the output, which are to be told what came. MPI wants that to be all there is room
+  /// for, but programs get by with more.
+  std::span<Bytes> taken = {};
 };
 
 /// One call, made by all ranks of the seat's communicator, which all sit on this node; begins the call itself.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -29,9 +30,9 @@ constexpr const char* native_selected = "native was selected";
 constexpr const char* memory_is_short =
     "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
 
-/// Short calls after which a communicator counts as one that is used: then they get long rings, where there is memory.
+/// Calls after which a communicator counts as one that is used: then short ones get long rings, where there is memory.
 /// A root then runs ahead of slow readers by 148 calls and not by 12.
-constexpr int calls_in_use = 64;
+constexpr std::uint64_t calls_in_use = 64;
 
 bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
   return topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks());
@@ -45,6 +46,55 @@ std::string name_row(const tune::Row& row, std::ptrdiff_t index) {
                 row.measured.chosen_us, row.measured.native_us);
   return text + format_bytes(row.measured.bytes);
 }
+
+/// Whether a root's data go to all: then its size holds.
+bool is_dealt(plan::Operation operation) {
+  return operation == plan::Operation::broadcast || operation == plan::Operation::scatter;
+}
+
+/// Of a neighbour's blocks in this call, on the only node, if it has said so. In lines it does beside each of them.
+std::optional<Bytes> find_bytes(const execute::Seat& seat, LocalRank other) {
+  if (const std::optional<Bytes> stated = seat.stated(other)) return stated;
+  const execute::Line* const line = seat.find_line(other, 0);
+  if (line == nullptr) return std::nullopt;
+  return execute::LineWord(line->call.load(std::memory_order_relaxed)).bytes();
+}
+
+/// What becomes of a rank that runs another program than a neighbour.
+class Dissent final : public execute::Arbiter {
+ public:
+  Dissent(const execute::Seat& seat, const topology::Topology& topology, Rank me, const plan::Problem& problem,
+          bool may_follow)
+      : seat_(seat), topology_(topology), problem_(problem), is_root_(me == problem.root), may_follow_(may_follow) {
+    if (topology.node_of(me) == topology.node_of(problem.root)) root_ = LocalRank(topology.local_rank(problem.root));
+  }
+
+  std::optional<execute::Ending> judge(LocalRank other) noexcept override {
+    using execute::Ending;
+    const bool is_dealt = mpi::is_dealt(problem_.operation);
+    if (is_dealt && is_root_) return left(other);
+    const LocalRank sender = is_dealt && root_ ? *root_ : other;
+    const std::optional<Bytes> theirs = topology_.nodes() == 1 ? find_bytes(seat_, sender) : seat_.stated(sender);
+    if (!theirs || *theirs == problem_.bytes) return std::nullopt;
+    if (*theirs == execute::Statement::has_left || !problem_.counts.empty()) return Ending{Ending::truncated};
+    if (is_dealt) return Ending{may_follow_ ? Ending::other : Ending::truncated, *theirs};
+    if (problem_.operation != plan::Operation::gather) return Ending{Ending::truncated};
+    if (!is_root_) return std::nullopt;  // the root will do as this rank does
+    return Ending{may_follow_ ? Ending::other : Ending::truncated, *theirs};
+  }
+
+ private:
+  std::optional<execute::Ending> left(LocalRank other) const noexcept {
+    if (seat_.stated(other) != execute::Statement::has_left) return std::nullopt;
+    return execute::Ending{execute::Ending::truncated};
+  }
+  const execute::Seat& seat_;
+  const topology::Topology& topology_;
+  const plan::Problem& problem_;
+  std::optional<LocalRank> root_;  ///< if it is on this node
+  bool is_root_;
+  bool may_follow_;
+};
 
 bool is_nothing(const plan::Problem& problem) {
   return problem.operation != plan::Operation::barrier && problem.bytes == 0;
@@ -70,13 +120,36 @@ Engine::~Engine() {
 bool Engine::supply_slowly(Entry& entry) {
   if (entry.fits_short_rings) {
     if ((denied_ & long_rings) != 0) entry.needs = no_needs;
-    if (++short_calls_ == calls_in_use) get(long_rings, false);
+    if (seat_.call() + 1 >= calls_in_use) get(long_rings, false);
     return true;
   }
+  if (differs_from_sender(entry.problem)) return true;
   if (get(entry.needs, true)) return true;
   entry.kind = Entry::Kind::native;
   entry.label = memory_is_short;
   return false;
+}
+
+// Supplies are asked for by all ranks together, hence only by ranks that are sure to do the same: where one knows the
+// size and others only have room, those wait until they see it.
+bool Engine::differs_from_sender(const plan::Problem& problem) {
+  const topology::Topology& topology = means_.topology;
+  const bool gathers = problem.operation == plan::Operation::gather;
+  const bool is_one_sided = (is_dealt(problem.operation) || gathers) && problem.counts.empty();
+  if (!is_one_sided || topology.nodes() > 1) return false;
+  const bool is_root = means_.me == problem.root;
+  seat_.begin_call();
+  if (is_root == gathers) {
+    const LocalRank sender(gathers && is_root ? (problem.root == Rank(0) ? 1 : 0) : problem.root.value);
+    std::optional<Bytes> theirs;
+    for (std::uint32_t attempt = 0; !(theirs = find_bytes(seat_, sender)); ++attempt)
+      means_.waiter->pause(attempt, nullptr);
+    if (*theirs != problem.bytes) other_bytes_ = theirs;
+  } else {
+    seat_.state(problem.bytes);
+  }
+  seat_.repeat_call();
+  return other_bytes_.has_value();
 }
 
 void Engine::supply_uneven_slowly() {
@@ -364,15 +437,28 @@ void Engine::pass_on(Entry& entry) {
   passed_[static_cast<std::size_t>(entry.problem.operation)].deal = fits ? std::optional(deal) : std::nullopt;
 }
 
-bool Engine::run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {
+execute::Ending Engine::run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer,
+                            Bytes room) {
   ++entry.calls;
-  return perform(entry, input, output, reducer);
+  execute::Ending ending;
+  if (other_bytes_) {
+    ending = {execute::Ending::other, *std::exchange(other_bytes_, std::nullopt)};
+    seat_.begin_call();
+  } else {
+    ending = perform(entry, {input, output}, reducer, room);
+  }
+  if (ending.kind == execute::Ending::other)
+    ending = follow(entry.problem, ending.bytes, {input, output}, room == 0 ? entry.problem.bytes : room);
+  if (ending.kind == execute::Ending::broken) leave();
+  return ending;
 }
 
 Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input, std::byte* output) {
   Entry& entry = prepare(problem);
   if (entry.kind == Entry::Kind::native || !supply(entry)) return Outcome::native;
-  return perform(entry, input, output, nullptr) ? Outcome::done : Outcome::broken;
+  if (perform(entry, {input, output}, nullptr, 0)) return Outcome::done;
+  leave();
+  return Outcome::broken;
 }
 
 void Engine::select(plan::Operation operation, std::optional<Selection> selection) {
@@ -400,36 +486,86 @@ void Engine::report() {
   }
 }
 
-bool Engine::perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {
+execute::Ending Engine::perform(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
+                                Bytes room) {
   switch (entry.kind) {
     case Entry::Kind::tiny:
-      return execute::run_tiny(seat_, entry.problem, input, output, reducer, *means_.waiter) || leave();
-    case Entry::Kind::program: return run_program(entry, {input, output}, reducer) || leave();
-    case Entry::Kind::nothing: return true;
+      return execute::run_tiny(seat_, entry.problem, buffers.input, buffers.output, reducer, *means_.waiter, room);
+    case Entry::Kind::program: return run_program(entry, buffers, reducer, true);
+    case Entry::Kind::nothing: return {};
     case Entry::Kind::native: break;  // counted; the caller passes it on
   }
-  return true;
+  return {};
 }
 
-bool Engine::leave() noexcept {
-  is_broken_ = true;
-  seat_.leave();
-  seat_.leave_windows(true);
-  if (means_.network) means_.network->abandon();
-  return false;
-}
-
-bool Engine::run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer) {
+execute::Ending Engine::run_program(const Entry& entry, const execute::Buffers& buffers,
+                                    const execute::Reducer* reducer, bool may_follow) {
   const plan::Program& program = entry.program;
   const execute::Buffers all{buffers.input, buffers.output, scratch_.take(program.scratch_bytes)};
   if (means_.network) means_.network->reserve(program.slots);
   seat_.begin_call();
+  seat_.state(entry.problem.bytes);
   const execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get(), reducer,
                                          means_.meter.get()};
   if (means_.meter) means_.meter->begin(entry.problem);
-  const bool is_fine = execute::run_program(program, all, environment, *means_.waiter);
+  Dissent dissent(seat_, means_.topology, means_.me, entry.problem, may_follow);
+  execute::Ending ending = execute::run_program(program, all, environment, *means_.waiter, &dissent);
   scratch_.trim();
-  return is_fine;
+  if (ending.kind == execute::Ending::truncated) ending = leave_call();
+  return ending;
+}
+
+void Engine::leave() noexcept {
+  is_broken_ = true;
+  seat_.leave();
+  seat_.leave_windows(true);
+  if (means_.network) means_.network->abandon();
+}
+
+// Whoever waits for this rank is not to, and who asks whether it is still in the call is told that it is not.
+execute::Ending Engine::leave_call() {
+  seat_.state(execute::Statement::has_left);
+  if (seat_.board()) seat_.post(plan::Flag::done, 1);
+  return {means_.network == nullptr ? execute::Ending::truncated : execute::Ending::broken};
+}
+
+// The call again, as who sends does it.
+execute::Ending Engine::follow(const plan::Problem& problem, Bytes bytes, const execute::Buffers& buffers, Bytes room) {
+  using execute::Ending;
+  seat_.repeat_call();
+  const bool gathers = problem.operation == plan::Operation::gather;
+  if (!(is_dealt(problem.operation) || gathers) || bytes > collectives::largest_result) {
+    seat_.begin_call();
+    return leave_call();
+  }
+  plan::Problem other = problem;
+  other.bytes = bytes;
+  const auto blocks = gathers ? static_cast<Bytes>(means_.topology.ranks()) : 1;
+  std::vector<std::byte> staged(blocks * bytes), own(gathers ? bytes : 0);
+  const Bytes taken = std::min(bytes, room);
+  if (gathers && problem.bytes > 0) std::memcpy(own.data(), buffers.input, std::min(bytes, problem.bytes));
+  const Ending ending = perform_other(other, {own.data(), staged.data()});
+  if (!ending) return ending;
+  for (Bytes b = 0; b < blocks; ++b) std::memcpy(buffers.output + b * room, staged.data() + b * bytes, taken);
+  return bytes > room ? Ending{Ending::truncated} : Ending{Ending::shorter, taken};
+}
+
+execute::Ending Engine::perform_other(const plan::Problem& problem, const execute::Buffers& buffers) {
+  Entry entry;
+  entry.problem = problem;
+  try {
+    choose(entry);
+  } catch (const Error&) {  // then who sends has chosen something else, and not said so
+    entry.kind = Entry::Kind::native;
+  }
+  if (entry.kind == Entry::Kind::native || !supply(entry)) {
+    seat_.begin_call();
+    return leave_call();
+  }
+  if (entry.kind == Entry::Kind::program) return run_program(entry, buffers, nullptr, false);
+  const execute::Ending ending = perform(entry, buffers, nullptr, 0);
+  if (ending.kind != execute::Ending::other) return ending;
+  return leave_call();
 }
 
 }  // namespace espalier::mpi

@@ -113,10 +113,13 @@ class Engine {
 
   /// Runs what was prepared (anything but `native`); all ranks of the communicator do. `output` is the whole result;
   /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the
-  /// message. False: a transport broke, or a wait was given up; then the communicator can not be used any more. Throws
-  /// std::bad_alloc before data move.
-  /// `reducer` is needed by reductions.
-  bool run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer = nullptr);
+  /// message. If a transport broke, or a wait was given up, the communicator can not be used any more. Throws std::bad_alloc before data move.
+  /// `reducer` is needed by reductions. `room` is for tiny entries, as execute/tiny.hpp says.
+  ///
+  /// Ranks whose sizes do not fit together, which MPI forbids, come to an end: who receives takes the sender's size, as
+  /// far as there is room; and where that cannot be, calls end as `truncated`.
+  execute::Ending run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer = nullptr,
+                      Bytes room = 0);
 
   enum class Outcome { done, native, broken };
   /// A broadcast or allgather of the library's own, as part of a call: not counted. `native`: decided so, nothing done.
@@ -150,6 +153,7 @@ class Engine {
 
  private:
   bool supply_slowly(Entry& entry);
+  bool differs_from_sender(const plan::Problem& problem);
   void supply_uneven_slowly();
   bool get(Needs needs, bool is_needed);
   Entry& decide(const plan::Problem& problem);
@@ -171,10 +175,15 @@ class Engine {
   void check_size(const plan::Problem& problem) const;
   void prove(const plan::Problem& problem, const plan::Choice& choice) const;
   void tell(const std::string& line) const;
-  bool perform(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
-  /// After a call that was broken off: nobody touches the caller's memory any more. False.
-  [[gnu::cold]] bool leave() noexcept;
-  bool run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer);
+  execute::Ending perform(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
+                          Bytes room);
+  execute::Ending run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
+                              bool may_follow);
+  execute::Ending follow(const plan::Problem& problem, Bytes bytes, const execute::Buffers& buffers, Bytes room);
+  execute::Ending perform_other(const plan::Problem& problem, const execute::Buffers& buffers);
+  execute::Ending leave_call();
+  /// After a call that was broken off: nobody touches the caller's memory any more.
+  [[gnu::cold]] void leave() noexcept;
 
   Means means_;
   const Policy& policy_;
@@ -201,10 +210,10 @@ class Engine {
   };
   std::array<Passed, plan::operation_count> passed_{};
   Statistics& statistics_;
-  Needs supplied_ = all_needs;  ///< what is there
-  Needs denied_ = no_needs;     ///< what cannot be had: calls that need it are native
-  int short_calls_ = 0;         ///< through short rings
-  bool is_broken_ = false;      ///< a run came to no end: neighbours may never leave it
+  Needs supplied_ = all_needs;        ///< what is there
+  Needs denied_ = no_needs;           ///< what cannot be had: calls that need it are native
+  std::optional<Bytes> other_bytes_;  ///< of the call at hand, as it was found before it could be supplied
+  bool is_broken_ = false;            ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
   ProgramCache cache_;
   Scratch scratch_;

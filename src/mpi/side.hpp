@@ -1,6 +1,7 @@
 #pragma once
 // One side of a call: the caller's data, in whatever layout, to be had as plain bytes.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -28,6 +29,8 @@ class Numbers {
   }
 
   bool is_missing() const { return values_ == nullptr; }
+  /// The same array, not just the same numbers.
+  bool is_array_of(const Numbers& other) const { return values_ == other.values_; }
   MPI_Count operator[](int index) const { return is_wide_ ? at<std::int64_t>(index) : at<std::int32_t>(index); }
 
  private:
@@ -92,15 +95,30 @@ class Side {
   }
   Bytes block_bytes(int block) const { return multiply(count(block), layout_.size); }
   int blocks() const { return blocks_; }
+  /// Blocks have counts and places of their own.
+  bool has_parts() const { return !counts_.is_missing(); }
   /// Each block is usable as bytes where it lies; is_plain() wants them one behind the other, too.
   bool has_plain_blocks() const { return layout_.is_dense || bytes() == 0; }
   std::byte* plain_block(int block) const { return address(block); }
   /// One block by itself.
   Side block(int block) const { return Side({address(block), count(block), type_}); }
 
+  /// The whole elements among its first bytes; of one block.
+  Side front(Bytes bytes) const {
+    const auto elements = layout_.size > 0 ? static_cast<MPI_Count>(bytes / static_cast<Bytes>(layout_.size)) : 0;
+    return Side({buffer_, std::min(count(0), elements), type_});
+  }
+
   /// Usable as bytes without packing: in the type map's order, without gaps, blocks in order. So is nothing at all.
   bool is_plain() const { return has_plain_blocks() && (!has_parts() || are_parts_in_a_row()); }
   std::byte* plain() const { return has_parts() ? first_part() : address(0); }
+  /// Whether both are of one type and begin at one address, this one's only block and `block` of the other, as MPICH
+  /// looks at it.
+  bool is_at(const Side& whole, int block) const {
+    const MPI_Count index = whole.has_parts() ? whole.displacements_[block] : block * whole.count_;
+    return type_ == whole.type_ && address(0) == static_cast<const std::byte*>(whole.buffer_) + index * layout_.size;
+  }
+
   /// There must be data, but at address 0 only a datatype with absolute addresses finds any.
   bool is_missing() const { return buffer_ == nullptr && layout_.is_dense && bytes() > 0; }
 
@@ -114,7 +132,6 @@ class Side {
 
  private:
   static Numbers none() { return Numbers(static_cast<const int*>(nullptr)); }
-  bool has_parts() const { return !counts_.is_missing(); }
   MPI_Count count(int block) const { return has_parts() ? counts_[block] : count_; }
   std::byte* address(int block) const {
     auto* const begin = const_cast<std::byte*>(static_cast<const std::byte*>(buffer_));

@@ -169,8 +169,8 @@ bool ThreadWorld::run(Rank rank, const plan::Program& program, std::byte* input,
   execute::PatientWaiter waiter(state_->waiting, 0);
   std::vector<std::byte> scratch(program.scratch_bytes);
   seat(rank).begin_call();
-  return execute::run_program(program, {input, output, scratch.data()}, {&seat(rank), &network, &single_copy, reducer},
-                              waiter);
+  return static_cast<bool>(execute::run_program(program, {input, output, scratch.data()},
+                                                {&seat(rank), &network, &single_copy, reducer}, waiter));
 }
 
 void for_each_rank(int ranks, const std::function<void(Rank)>& body) {

@@ -30,6 +30,8 @@ std::optional<int> try_call(Communicator& communicator, const Allgatherv& call) 
   const Side all(call.receive, ranks);
   const Side own = find_own(call.send, &all, communicator.rank());
   if (own.is_missing() || all.is_missing()) return refuse_arguments(Operation::allgather);
+  if (call.send.buffer != MPI_IN_PLACE && is_forbidden_alias(own, all, communicator.rank()))
+    return refuse_arguments(Operation::allgather);
   return serve_uneven(communicator, call.comm, Operation::allgather, 0, own, &all, sizes_of(&all, ranks));
 }
 

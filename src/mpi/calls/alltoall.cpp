@@ -9,22 +9,21 @@ namespace {
 
 using plan::Operation;
 
-/// Both sides of an alltoallv; null where MPI forbids one of them.
+/// Both sides of an alltoallv.
 class UnevenSides {
  public:
-  UnevenSides(const Alltoallv& call, int ranks) {
-    if (is_valid(call.receive, ranks)) receive_.emplace(call.receive, ranks);
-    if (call.send.buffer == MPI_IN_PLACE)
+  UnevenSides(const Alltoallv& call, int ranks)
+      : receive_(std::in_place, call.receive, ranks), is_in_place_(call.send.buffer == MPI_IN_PLACE) {
+    if (is_in_place_)
       send_ = receive_;
-    else if (is_valid(call.send, ranks))
+    else
       send_.emplace(call.send, ranks);
-    is_in_place_ = call.send.buffer == MPI_IN_PLACE;
-    are_missing_ = drop_missing(send_);
-    are_missing_ = drop_missing(receive_) || are_missing_;
-    if (send_ && receive_) return;
+    are_missing_ = send_->is_missing() || receive_->is_missing();
+    if (!are_missing_) return;
     send_.reset();
     receive_.reset();
   }
+  bool are_missing() const { return are_missing_; }
   const Side* send() const { return address_of(send_); }
   const Side* receive() const { return address_of(receive_); }
   Sides both() const {
@@ -35,6 +34,17 @@ class UnevenSides {
   std::optional<Side> send_, receive_;
   bool is_in_place_, are_missing_;
 };
+
+bool are_allowed(const Alltoallv& call, int ranks) {
+  const bool in_place = call.send.buffer == MPI_IN_PLACE;
+  return is_valid(call.receive, ranks) && (in_place || is_valid(call.send, ranks));
+}
+
+/// As MPICH tells it: the very same counts.
+bool is_forbidden_alias(const Alltoallv& call) {
+  return refuses_aliases && call.send.buffer == call.receive.buffer && call.send.type == call.receive.type &&
+         call.send.counts.is_array_of(call.receive.counts);
+}
 
 /// Whether what the others send is what this rank expects.
 bool fits(const Side& receive, const std::vector<Bytes>& matrix, int ranks, int me) {
@@ -48,7 +58,8 @@ std::optional<UnevenAttempt> try_ready(Communicator& communicator, const Alltoal
   const Bytes longest = longest_uneven(communicator, Operation::alltoall);
   const int ranks = communicator.ranks();
   ReadyBlocks input, output;
-  if (longest == 0 || !input.take(call.send, ranks, longest) || !output.take(call.receive, ranks, longest))
+  if (longest == 0 || is_forbidden_alias(call) || !input.take(call.send, ranks, longest) ||
+      !output.take(call.receive, ranks, longest))
     return std::nullopt;
   return run_ready_blocks(communicator, call.comm, Operation::alltoall, 0, &input, &output);
 }
@@ -60,11 +71,10 @@ std::optional<int> try_call(Communicator& communicator, const Alltoall& call) {
   if (!is_valid(call.receive) || !(in_place || is_valid(call.send))) return refuse_arguments(Operation::alltoall);
   const Side receive(call.receive, communicator.ranks());
   const Side send(in_place ? call.receive : call.send, communicator.ranks());
-  if (send.is_missing() || receive.is_missing() || send.bytes() != receive.bytes() ||
-      (!in_place && is_forbidden_alias(send, receive)))
+  if (send.is_missing() || receive.is_missing() || (!in_place && is_forbidden_alias(send, receive, 0)))
     return refuse_arguments(Operation::alltoall);
-  return serve(communicator, call.comm, {Operation::alltoall, receive.block_bytes(0)},
-               {.input = &send, .output = &receive, .must_copy = in_place});
+  return serve(communicator, call.comm, {Operation::alltoall, send.block_bytes(0)},
+               {.input = &send, .output = &receive, .must_copy = in_place, .differ = send.bytes() != receive.bytes()});
 }
 
 std::optional<int> try_call(Communicator& communicator, const Alltoallv& call) {
@@ -72,7 +82,9 @@ std::optional<int> try_call(Communicator& communicator, const Alltoallv& call) {
   if (ranks > most_exchanging_ranks) return leave(Operation::alltoall, too_many_ranks);
   std::optional<UnevenAttempt> attempt = try_ready(communicator, call);
   if (attempt && attempt->is_over) return attempt->code;
+  if (!are_allowed(call, ranks) || is_forbidden_alias(call)) return refuse_arguments(Operation::alltoall);
   const UnevenSides sides(call, ranks);
+  if (refuses_missing && sides.are_missing()) return refuse_arguments(Operation::alltoall);
   if (!attempt) attempt = try_uneven_blocks(communicator, call.comm, Operation::alltoall, 0, sides.both());
   if (attempt->is_over) return attempt->code;
   std::vector<Bytes> matrix = std::move(attempt->sizes);
@@ -81,9 +93,9 @@ std::optional<int> try_call(Communicator& communicator, const Alltoallv& call) {
   if (const int failed = share_rows(communicator, call.comm, sizes_of(sides.send(), ranks), matrix);
       failed != MPI_SUCCESS)
     return failed;
-  if (!are_known(matrix)) return refuse_arguments(Operation::alltoall);
+  if (!are_known(matrix)) return refuse_unknown(call.comm, Operation::alltoall, sides.are_missing());
   Sides both = sides.both();
-  both.is_mismatched = !fits(*sides.receive(), matrix, ranks, me);
+  both.differ = !fits(*sides.receive(), matrix, ranks, me);
   return serve(communicator, call.comm, make_uneven(Operation::alltoall, 0, std::move(matrix)), both);
 }
 

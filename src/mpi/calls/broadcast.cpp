@@ -3,16 +3,22 @@
 namespace espalier::mpi {
 namespace {
 
+using execute::Ending;
 using plan::Operation;
 
 int run_packed(const Broadcast& call, const Side& data, Communicator& communicator, Entry& entry) {
   std::byte* packed = communicator.packed().take(data.bytes());
   const bool is_root = communicator.rank() == call.root;
   int code = is_root ? data.pack(packed, call.comm) : MPI_SUCCESS;
-  if (code == MPI_SUCCESS) code = run(communicator, call.comm, entry, packed, packed);
-  if (code == MPI_SUCCESS && !is_root) code = data.unpack(packed, call.comm);
+  if (code == MPI_SUCCESS && communicator.is_broken) code = fail(communicator, call.comm);
+  if (code != MPI_SUCCESS) return code;
+  const Ending ending = communicator.engine()->run(entry, packed, packed);
+  if (!is_root && ending.kind == Ending::shorter)
+    code = data.front(ending.bytes).unpack(packed, call.comm);
+  else if (!is_root && ending.kind != Ending::broken)
+    code = data.unpack(packed, call.comm);
   communicator.packed().trim();
-  return code;
+  return code == MPI_SUCCESS && ending.kind != Ending::done ? conclude(communicator, call.comm, ending) : code;
 }
 
 }  // namespace

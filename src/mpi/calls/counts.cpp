@@ -33,6 +33,11 @@ std::optional<int> leave_uneven(Communicator& communicator, Operation operation)
   return std::nullopt;
 }
 
+std::optional<int> refuse_unknown(MPI_Comm comm, Operation operation, bool is_mine) {
+  refuse_arguments(operation);
+  return report(comm, is_mine ? MPI_ERR_BUFFER : MPI_ERR_OTHER);
+}
+
 bool are_known(const std::vector<Bytes>& sizes) {
   return std::find(sizes.begin(), sizes.end(), unknown_size) == sizes.end();
 }

@@ -17,8 +17,12 @@ inline constexpr const char* too_many_ranks = "sizes of more than 512 ranks to e
 /// Counts a call that native is to do without an exchange of sizes. Always empty.
 std::optional<int> leave_uneven(Communicator& communicator, plan::Operation operation);
 
-/// In place of sizes, from a rank whose arguments MPI forbids: then the call is native on all ranks, and reported.
+/// In place of sizes, from a rank whose data are nowhere, where native may not be left alone with it.
 inline constexpr Bytes unknown_size = ~Bytes{0};
+
+/// A call in which somebody said so: `is_mine` where that was this rank. Reported there; others have nothing to report,
+/// and nothing came of it.
+std::optional<int> refuse_unknown(MPI_Comm comm, plan::Operation operation, bool is_mine);
 
 bool are_known(const std::vector<Bytes>& sizes);
 

@@ -9,18 +9,20 @@ std::optional<int> serve_blocks(Communicator& communicator, MPI_Comm comm, plan:
   if (!is_own_valid(own, all != nullptr)) return refuse_arguments(operation);
   const int me = communicator.rank();
   const Side mine = find_own(own, all, me);
-  const Bytes bytes = mine.bytes();
   if (mine.is_missing() || (all != nullptr && all->is_missing())) return refuse_arguments(operation);
-  if (all != nullptr && own.buffer != MPI_IN_PLACE &&
-      (bytes != all->block_bytes(me) || is_forbidden_alias(mine, *all, static_cast<Bytes>(me) * bytes)))
-    return refuse_arguments(operation);
-  return serve(communicator, comm, {operation, bytes, Rank(root)}, sides_of(operation, all, &mine));
+  const bool has_both = all != nullptr && own.buffer != MPI_IN_PLACE;
+  if (has_both && is_forbidden_alias(mine, *all, me)) return refuse_arguments(operation);
+  // Who sends names the size: ranks with more room than is sent to them still agree.
+  const Bytes bytes = has_both && operation == plan::Operation::scatter ? all->block_bytes(me) : mine.bytes();
+  Sides sides = sides_of(operation, all, &mine);
+  sides.differ = has_both && mine.bytes() != all->block_bytes(me);
+  return serve(communicator, comm, {operation, bytes, Rank(root)}, sides);
 }
 
 std::optional<int> serve_uneven(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
                                 const Side& own, const Side* all, std::vector<Bytes> sizes) {
   Sides sides = sides_of(operation, all, &own);
-  sides.is_mismatched = own.bytes() != sizes[static_cast<std::size_t>(communicator.rank())];
+  sides.differ = own.bytes() != sizes[static_cast<std::size_t>(communicator.rank())];
   return serve(communicator, comm, make_uneven(operation, root, std::move(sizes)), sides);
 }
 

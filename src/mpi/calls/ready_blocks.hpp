@@ -34,6 +34,12 @@ class ReadyBlocks {
     return are_bytes(run.buffer, run.type, layout) && add(run, 0, layout, longest);
   }
 
+  /// Whether the only block is that rank's of all.
+  bool is_block_of(const ReadyBlocks& all, int rank) const {
+    const execute::Block& theirs = all.all_[static_cast<std::size_t>(rank)];
+    return all_[0].data == theirs.data && all_[0].bytes > 0 && theirs.bytes > 0;
+  }
+
   std::span<const execute::Block> all() const { return {all_.data(), count_}; }
 
  private:

@@ -116,6 +116,11 @@ bool has_output(const Reduction& call, int rank) {
                                                : true;
 }
 
+/// Rank 0 of an exscan receives nothing, but MPICH looks at the buffer.
+bool is_alias_of_nothing(const Reduction& call, int rank) {
+  return refuses_aliases && !has_output(call, rank) && call.count > 0 && call.send == call.receive;
+}
+
 }  // namespace
 
 std::optional<int> try_call(Communicator& communicator, const Reduction& call) {
@@ -125,6 +130,7 @@ std::optional<int> try_call(Communicator& communicator, const Reduction& call) {
   if (call.count < 0 || call.type == native().datatype_null || call.root < 0 || call.root >= ranks ||
       (in_place && !receives) || (receives && call.receive == MPI_IN_PLACE))
     return refuse_arguments(call.operation);
+  if (call.operation == Operation::exscan && is_alias_of_nothing(call, me)) return refuse_arguments(call.operation);
   const std::optional<Arithmetic> arithmetic = find_arithmetic(call.op, call.type);
   if (!arithmetic) return leave(call.operation, not_ours);
   const int blocks = call.operation == Operation::reduce_scatter ? ranks : 1;

@@ -23,17 +23,27 @@ std::optional<int> try_rooted(Operation operation, Communicator& communicator, M
   return serve_blocks(communicator, comm, operation, root, own, &blocks);
 }
 
-/// The sides of a v-form; null where MPI ignores or forbids them.
+/// Whether MPI allows this rank's arguments of a v-form.
+bool are_allowed(const Communicator& communicator, int root, const Parts& all, const Run& own) {
+  const bool is_root = communicator.rank() == root;
+  return (!is_root || is_valid(all, communicator.ranks())) && is_own_valid(own, is_root);
+}
+
+/// The sides of such a call; null where MPI ignores them, or where the data are nowhere.
 class UnevenSides {
  public:
-  UnevenSides(const Communicator& communicator, int root, const Parts& all, const Run& own) {
-    const int me = communicator.rank(), ranks = communicator.ranks();
-    if (me == root && is_valid(all, ranks) && is_own_valid(own, true)) keep(all_, Side(all, ranks));
-    const Side* const blocks = this->all();
-    if (is_own_valid(own, blocks != nullptr)) keep(own_, find_own(own, blocks, me));
+  UnevenSides(const Communicator& communicator, int root, const Parts& all, const Run& own)
+      : is_in_place_(own.buffer == MPI_IN_PLACE), me_(communicator.rank()) {
+    if (me_ == root) keep(all_, Side(all, communicator.ranks()));
+    if (!is_in_place_ || all_) keep(own_, find_own(own, this->all(), me_));
   }
   const Side* all() const { return address_of(all_); }
   const Side* own() const { return address_of(own_); }
+  bool are_missing() const { return are_missing_; }
+  bool are_forbidden() const {
+    if (refuses_missing && are_missing_) return true;
+    return all_ && own_ && !is_in_place_ && is_forbidden_alias(*own_, *all_, me_);
+  }
   Sides both(Operation operation) const {
     Sides sides = sides_of(operation, all(), own());
     sides.are_missing = are_missing_;
@@ -49,6 +59,8 @@ class UnevenSides {
       kept.emplace(side);
   }
 
+  bool is_in_place_;
+  int me_;
   std::optional<Side> all_, own_;
   bool are_missing_ = false;
 };
@@ -61,7 +73,7 @@ std::optional<int> share_and_serve(Operation operation, Communicator& communicat
     sizes = sizes_of(sides.all(), communicator.ranks());
     if (const int failed = share_sizes(communicator, comm, root, sizes); failed != MPI_SUCCESS) return failed;
   }
-  if (!are_known(sizes) || sides.own() == nullptr) return refuse_arguments(operation);
+  if (!are_known(sizes) || sides.own() == nullptr) return refuse_unknown(comm, operation, sides.are_missing());
   return serve_uneven(communicator, comm, operation, root, *sides.own(), sides.all(), std::move(sizes));
 }
 
@@ -73,6 +85,7 @@ std::optional<UnevenAttempt> try_ready(Operation operation, Communicator& commun
   ReadyBlocks blocks, block;
   if (longest == 0 || !block.take(own, longest)) return std::nullopt;
   if (is_root && !blocks.take(all, communicator.ranks(), longest)) return std::nullopt;
+  if (is_root && refuses_aliases && own.type == all.type && block.is_block_of(blocks, root)) return std::nullopt;
   const ReadyBlocks* const whole = is_root ? &blocks : nullptr;
   const bool deals = operation == Operation::scatter;
   return run_ready_blocks(communicator, comm, operation, root, deals ? whole : &block, deals ? &block : whole);
@@ -84,7 +97,9 @@ std::optional<int> try_rooted(Operation operation, Communicator& communicator, M
   if (communicator.ranks() > most_exchanging_ranks) return leave(operation, too_many_ranks);
   std::optional<UnevenAttempt> attempt = try_ready(operation, communicator, comm, root, all, own);
   if (attempt && attempt->is_over) return attempt->code;
+  if (!are_allowed(communicator, root, all, own)) return refuse_arguments(operation);
   const UnevenSides sides(communicator, root, all, own);
+  if (sides.are_forbidden()) return refuse_arguments(operation);
   if (!attempt) attempt = try_uneven_blocks(communicator, comm, operation, root, sides.both(operation));
   if (attempt->is_over) return attempt->code;
   return share_and_serve(operation, communicator, comm, root, sides, std::move(attempt->sizes));

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "mpi/calls/counts.hpp"
+#include "mpi/calls/fitted.hpp"
 #include "mpi/health.hpp"
 #include "mpi/library.hpp"
 #include "mpi/selection.hpp"
@@ -16,11 +17,22 @@ using plan::Problem;
 
 Bytes align(Bytes bytes) { return (bytes + 63) / 64 * 64; }
 
+/// Runs, and gives the caller what came, which may be less than there is room for.
+int run_and_take(Communicator& communicator, MPI_Comm comm, Entry& entry, const execute::Buffers& buffers,
+                 bool is_staged, const Sides& sides) {
+  if (communicator.is_broken) return fail(communicator, comm);
+  const execute::Ending ending = communicator.engine()->run(entry, buffers.input, buffers.output);
+  const bool is_short = ending.kind == execute::Ending::shorter && sides.output->blocks() == 1;
+  int code = MPI_SUCCESS;
+  if (is_staged && is_short) code = sides.output->front(ending.bytes).unpack(buffers.output, comm);
+  if (is_staged && !is_short && ending.kind != execute::Ending::broken)
+    code = sides.output->unpack(buffers.output, comm);
+  return code == MPI_SUCCESS && ending.kind != execute::Ending::done ? conclude(communicator, comm, ending) : code;
+}
+
 /// A call whose data must be staged: copied to plain bytes, and from there.
 int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides) {
-  const auto is_staged = [&](const Side* side) {
-    return side != nullptr && (!side->is_plain() || sides.is_mismatched);
-  };
+  const auto is_staged = [&](const Side* side) { return side != nullptr && !side->is_plain(); };
   const Rank me(communicator.rank());
   const bool stages_input = is_staged(sides.input) || sides.must_copy;
   const bool stages_output = is_staged(sides.output);
@@ -30,12 +42,8 @@ int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, const Si
   std::byte* input = sides.input == nullptr ? nullptr : stages_input ? staged : sides.input->plain();
   std::byte* output = sides.output == nullptr ? nullptr : stages_output ? staged + in : sides.output->plain();
   int code = MPI_SUCCESS;
-  if (sides.is_mismatched)
-    std::fill_n(staged, in, std::byte{0});
-  else if (stages_input)
-    code = sides.input->pack(input, comm);
-  if (code == MPI_SUCCESS) code = run(communicator, comm, entry, input, output);
-  if (code == MPI_SUCCESS && stages_output && !sides.is_mismatched) code = sides.output->unpack(output, comm);
+  if (stages_input) code = sides.input->pack(input, comm);
+  if (code == MPI_SUCCESS) code = run_and_take(communicator, comm, entry, {input, output}, stages_output, sides);
   communicator.packed().trim();
   return code;
 }
@@ -54,21 +62,29 @@ std::optional<int> leave(Operation operation, const char* reason) {
 
 std::optional<int> refuse_arguments(Operation operation) { return leave(operation, "arguments that MPI forbids"); }
 
-bool is_forbidden_alias(const Side& part, const Side& whole, Bytes offset) {
-  return refuses_aliases && part.is_plain() && whole.is_plain() && part.bytes() > 0 && whole.bytes() > 0 &&
-         part.plain() == whole.plain() + offset;
+bool is_forbidden_alias(const Side& part, const Side& whole, int block) {
+  if (!refuses_aliases || part.block_bytes(0) == 0 || whole.block_bytes(block) == 0) return false;
+  return (whole.has_parts() || part.block_bytes(0) == whole.block_bytes(block)) && part.is_at(whole, block);
 }
 
 std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Problem& problem, const Sides& sides) {
   Entry* entry = prepare(communicator, problem);
   if (entry == nullptr) return std::nullopt;
   if (const int code = check_committed(sides, comm); code != MPI_SUCCESS) return code;
+  if (sides.differ) return run_fitted(communicator, comm, *entry, sides);
   const auto is_plain = [](const Side* side) { return side == nullptr || side->is_plain(); };
   const auto plain = [](const Side* side) { return side == nullptr ? nullptr : side->plain(); };
-  if (is_plain(sides.input) && is_plain(sides.output) && !sides.must_copy && !sides.is_mismatched)
+  if (is_plain(sides.input) && is_plain(sides.output) && !sides.must_copy)
     return run(communicator, comm, *entry, plain(sides.input), plain(sides.output));
-  const int code = run_staged(communicator, comm, *entry, sides);
-  return code == MPI_SUCCESS && sides.is_mismatched ? report(comm, MPI_ERR_TRUNCATE) : code;
+  return run_staged(communicator, comm, *entry, sides);
+}
+
+int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending) {
+  switch (ending.kind) {
+    case execute::Ending::truncated: return report(comm, MPI_ERR_TRUNCATE);
+    case execute::Ending::broken: return fail(communicator, comm);
+    default: return MPI_SUCCESS;
+  }
 }
 
 int fail(Communicator& communicator, MPI_Comm comm) {

@@ -21,9 +21,11 @@ inline constexpr bool refuses_aliases = false;
 #else
 inline constexpr bool refuses_aliases = true;
 #endif
+/// They also refuse data that are nowhere.
+inline constexpr bool refuses_missing = refuses_aliases;
 
-/// Whether the buffers are such that this MPI refuses them: `part` begins `offset` bytes into `whole`.
-bool is_forbidden_alias(const Side& part, const Side& whole, Bytes offset = 0);
+/// Whether the buffers are such that this MPI refuses them: `part` is `block` of `whole`.
+bool is_forbidden_alias(const Side& part, const Side& whole, int block);
 
 /// What a rank brings to a call and where it wants the result. Null: nothing. In place, the input is where MPI says it
 /// lies in the receive buffer (for a scatter's root, the output in the send buffer).
@@ -32,9 +34,9 @@ struct Sides {
   const Side* output = nullptr;
   /// The input is the whole of the output buffer and must survive while that is written (alltoall, reduce_scatter).
   bool must_copy = false;
-  /// Sizes differ from what the other ranks were told: take part, so that nobody waits, touch none of the data, and
-  /// report an error.
-  bool is_mismatched = false;
+  /// Blocks are not all as long as the problem says: what is missing is made up for, what there is no room for is left
+  /// out, and an error says so.
+  bool differ = false;
   /// There must be data, and the caller says nowhere. Not every MPI looks, so that native may not be left alone with
   /// it.
   bool are_missing = false;
@@ -67,11 +69,15 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::
 /// returns the code: the class that MPI has for it where a rank died or somebody revoked the communicator.
 int fail(Communicator& communicator, MPI_Comm comm);
 
+/// MPI's code of a call that has not ended as all calls should.
+int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending);
+
 /// Runs what was prepared on plain bytes and returns MPI's code.
 inline int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input, std::byte* output,
                const execute::Reducer* reducer = nullptr) {
   if (communicator.is_broken) return fail(communicator, comm);
-  return communicator.engine()->run(entry, input, output, reducer) ? MPI_SUCCESS : fail(communicator, comm);
+  const execute::Ending ending = communicator.engine()->run(entry, input, output, reducer);
+  return ending.kind == execute::Ending::done ? MPI_SUCCESS : conclude(communicator, comm, ending);
 }
 
 }  // namespace espalier::mpi

@@ -69,15 +69,35 @@ class Told {
   std::array<Bytes, execute::most_told_ranks> all_;
 };
 
+/// Room for what came of each packed block.
+class Taken {
+ public:
+  explicit Taken(int blocks) : count_(static_cast<std::size_t>(blocks)) {}
+
+  std::span<Bytes> all() { return {all_.data(), count_}; }
+  /// Blocks may be shorter than the room for them.
+  int unpack(const Side& side, const std::byte* from, MPI_Comm comm) const {
+    int code = MPI_SUCCESS;
+    for (std::size_t b = 0; b < count_ && code == MPI_SUCCESS; ++b) {
+      const Side block = side.block(static_cast<int>(b));
+      code = block.front(all_[b]).unpack(from, comm);
+      from += block.bytes();
+    }
+    return code;
+  }
+
+ private:
+  std::size_t count_;
+  std::array<Bytes, execute::most_uneven_ranks> all_;
+};
+
 /// MPI's code of a call that was done.
 std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, MPI_Comm comm, plan::Operation operation,
                             const Sides& sides) {
   switch (outcome) {
-    case UnevenOutcome::mismatched: return report(comm, MPI_ERR_TRUNCATE);
+    case UnevenOutcome::truncated: return report(comm, MPI_ERR_TRUNCATE);
     case UnevenOutcome::broken: return fail(communicator, comm);
-    case UnevenOutcome::unknown:
-      if (sides.are_missing) return report(comm, MPI_ERR_BUFFER);
-      return refuse_arguments(operation);
+    case UnevenOutcome::unknown: return refuse_unknown(comm, operation, sides.are_missing);
     default: return MPI_SUCCESS;
   }
 }
@@ -146,11 +166,14 @@ UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, plan:
   const bool is_scatter = operation == plan::Operation::scatter;
   if (root == communicator.rank() && !(is_scatter ? input : output).has_blocks())
     told.tell(is_scatter ? sides.input : sides.output);
+  Taken taken(output.is_packed() ? sides.output->blocks() : 0);
   const UnevenOutcome outcome = engine.run_uneven_blocks(
-      *turn.kind, {LocalRank(root), input.place(memory), output.place(memory + input.packed_bytes()), told.sizes()});
+      *turn.kind,
+      {LocalRank(root), input.place(memory), output.place(memory + input.packed_bytes()), told.sizes(), taken.all()});
   if (outcome == UnevenOutcome::too_long) return {.sizes = {told.sizes().begin(), told.sizes().end()}};
   std::optional<int> code = conclude(outcome, communicator, comm, operation, sides);
-  if (code == MPI_SUCCESS && output.is_packed()) code = sides.output->unpack(memory + input.packed_bytes(), comm);
+  if (code == MPI_SUCCESS && output.is_packed())
+    code = taken.unpack(*sides.output, memory + input.packed_bytes(), comm);
   communicator.packed().trim();
   return {true, code};
 }

@@ -14,19 +14,12 @@ struct UnevenAttempt {
   /// False: the call has to go on, which all ranks are told alike: some blocks are too long for this way, or this
   /// communicator's calls are to be done otherwise.
   bool is_over = false;
-  /// MPI's code; nothing where MPI forbids this rank's arguments, which native is to refuse.
+  /// MPI's code; nothing where native is to do the call.
   std::optional<int> code = {};
   /// If the call goes on: what the root of a scatter or gather knows of all ranks' blocks, if it could tell them
   /// meanwhile; empty otherwise, on all ranks.
   std::vector<Bytes> sizes = {};
 };
-
-/// Forgets a side whose data are nowhere. Whether it did.
-inline bool drop_missing(std::optional<Side>& side) {
-  const bool is_missing = side && side->is_missing();
-  if (is_missing) side.reset();
-  return is_missing;
-}
 
 /// Whether the communicator does such calls this way at all, and up to which block. Asked first in each of them: gets
 /// what they need.

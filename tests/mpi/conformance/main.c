@@ -37,6 +37,8 @@ static const struct theme themes[] = {
     {"intercommunicators", theme_intercommunicators, 1, 0},
     {"large_counts", theme_large_counts, 1, 0},
     {"errors", theme_errors, 1, 0},
+    {"lengths", theme_lengths, 0, 0}, /* erroneous, if harmless, as the next, which natively hangs */
+    {"truncations", theme_truncations, 0, 0},
     {"threads", theme_threads, 0, 1},
     {"explicit", theme_explicit, 0, 0}, /* only with Espalier loaded, as the next */
     {"choosing", theme_choosing, 0, 0},

@@ -22,6 +22,8 @@ void theme_operators(void);          /* user-defined operations, operand order, 
 void theme_intercommunicators(void); /* two groups facing each other */
 void theme_large_counts(void);       /* the _c entry points, where the MPI has them */
 void theme_errors(void);             /* wrong arguments: prints the error classes, for comparison with native */
+void theme_lengths(void);            /* more room than is sent: what was sent arrives */
+void theme_truncations(void);        /* less room than is sent: an error says so, and nobody hangs */
 void theme_threads(void);            /* several threads, each with its own communicator (MPI_THREAD_MULTIPLE) */
 void theme_choosing(void);           /* Espalier_Choose and Espalier_Describe, found by name */
 void theme_explicit(void);           /* Espalier_Bcast and its sisters, found by name */

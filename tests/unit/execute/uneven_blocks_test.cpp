@@ -310,11 +310,13 @@ TEST_P(UnevenBlocks, OfAnySizeAreUnknownOnlyToTheRankWhoseArgumentsAreWrong) {
         ASSERT_EQ(outcome, UnevenOutcome::unknown) << "call " << number;
         ASSERT_TRUE(sides.is_untouched());
       } else {
-        ASSERT_TRUE(outcome == UnevenOutcome::done || outcome == UnevenOutcome::mismatched) << "call " << number;
+        ASSERT_TRUE(outcome == UnevenOutcome::done || outcome == UnevenOutcome::truncated) << "call " << number;
       }
     }
   });
 }
+
+bool are_rising(const Block& a, const Block& b) { return a.bytes < b.bytes; }
 
 TEST_P(UnevenBlocks, OfOtherSizesThanExpectedKeepNobodyWaitingEvenIfOneEndTakesThemForLong) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
@@ -325,13 +327,15 @@ TEST_P(UnevenBlocks, OfOtherSizesThanExpectedKeepNobodyWaitingEvenIfOneEndTakesT
       const bool is_wrong = sides.takes && me == (operation() == Operation::gather ? call.root().value
                                                                                    : (call.root().value + 1) % ranks());
       std::vector<std::byte> memory(9 * 16 * call.longest());
+      bool has_room = true;
       if (is_wrong) {
         Block& other = expected[expected.size() > 1 ? static_cast<std::size_t>((me + 1) % ranks()) : 0];
-        other = {memory.data(), other.bytes > call.longest() ? call.longest() : 8 * 16 * call.longest()};
+        has_room = other.bytes <= call.longest();
+        other = {memory.data(), has_room ? 8 * 16 * call.longest() : call.longest()};
       }
       const MaybeBlocks output = sides.takes ? MaybeBlocks(expected) : std::nullopt;
       ASSERT_EQ(run(seat, shared(number), {call.root(), sides.in(), output, {}}, waiter),
-                is_wrong ? UnevenOutcome::mismatched : UnevenOutcome::done)
+                has_room ? UnevenOutcome::done : UnevenOutcome::truncated)
           << "call " << number;
     }
   });
@@ -349,16 +353,35 @@ TEST_P(UnevenBlocks, OfARankThatDoesNotKnowThemAreTooLongForAll) {
   });
 }
 
-TEST_P(UnevenBlocks, OfOtherSizesThanExpectedAreReportedWhereTheyCome) {
+TEST_P(UnevenBlocks, LongerThanTheRoomForThemAreReportedWhereTheyCome) {
   on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
     const Call call{operation(), ranks(), 3};
     Sides sides(call, me);
     std::vector<Block> expected(sides.output.all().begin(), sides.output.all().end());
-    const bool is_wrong = sides.takes && me == (operation() == Operation::gather ? call.root().value : 1);
-    if (is_wrong) expected[expected.size() > 1 ? 1 - static_cast<std::size_t>(me != 0) : 0].bytes += 1;
+    const bool is_concerned = sides.takes && me == (operation() == Operation::gather ? call.root().value : 1);
+    Block* const longest = is_concerned ? &*std::max_element(expected.begin(), expected.end(), are_rising) : nullptr;
+    const bool is_short = longest != nullptr && longest->bytes > 0;
+    if (is_short) longest->bytes -= 1;
     const MaybeBlocks output = sides.takes ? MaybeBlocks(expected) : std::nullopt;
     EXPECT_EQ(run(seat, kind(), {call.root(), sides.in(), output, {}}, waiter),
-              is_wrong ? UnevenOutcome::mismatched : UnevenOutcome::done);
+              is_short ? UnevenOutcome::truncated : UnevenOutcome::done);
+  });
+}
+
+TEST_P(UnevenBlocks, ShorterThanTheRoomForThemComeAllTheSameAndAreTold) {
+  on_all_ranks([&](Seat& seat, Waiter& waiter, int me) {
+    const Call call{operation(), ranks(), 3};
+    Sides sides(call, me);
+    std::vector<Block> expected(sides.output.all().begin(), sides.output.all().end());
+    std::vector<std::byte> memory(16 * call.longest());
+    std::vector<Bytes> taken(expected.size(), ~Bytes{0});
+    const bool has_more = sides.takes && me == (operation() == Operation::gather ? call.root().value : 1);
+    const std::size_t longer = expected.size() > 1 ? 1 - static_cast<std::size_t>(me != 0) : 0;
+    if (has_more) expected[longer] = {memory.data(), expected[longer].bytes + 1};
+    const MaybeBlocks output = sides.takes ? MaybeBlocks(expected) : std::nullopt;
+    EXPECT_EQ(run(seat, kind(), {call.root(), sides.in(), output, {}, taken}, waiter), UnevenOutcome::done);
+    if (!has_more) return;
+    EXPECT_EQ(taken[longer], expected[longer].bytes - 1);
   });
 }
 
