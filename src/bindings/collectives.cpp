@@ -28,10 +28,14 @@ namespace {
 /// Barriers have no bytes, and not every operation has a root.
 Problem make_problem(std::string_view operation, Bytes bytes, int root, Bytes element = 1, bool is_commutative = true,
                      const std::vector<Bytes>& counts = {}, bool is_symmetric = true) {
-  const Operation op = plan::parse_operation(operation);
-  return {
-      op,    op == Operation::barrier ? 0 : bytes, Rank(has_root(op) ? root : 0), element, is_commutative, is_symmetric,
-      counts};
+  Problem problem{plan::parse_operation(operation)};
+  if (problem.operation != Operation::barrier) problem.bytes = bytes;
+  if (has_root(problem.operation)) problem.root = Rank(root);
+  problem.element = element;
+  problem.is_commutative = is_commutative;
+  problem.is_symmetric = is_symmetric;
+  problem.counts = counts;
+  return problem;
 }
 
 Choice read_choice(Operation operation, const std::variant<Choice, std::string>& choice) {

@@ -137,15 +137,9 @@ std::optional<int> try_call(Communicator& communicator, const Reduction& call) {
   Operands operands{{in_place ? call.receive : call.send, call.count * blocks, call.type}, std::nullopt, in_place};
   if (has_output(call, me)) operands.output = {call.receive, call.count, call.type};
   const Bytes bytes = multiply(call.count, static_cast<MPI_Count>(arithmetic->element));
-  return reduce(communicator, call.comm,
-                {call.operation,
-                 bytes,
-                 Rank(call.root),
-                 arithmetic->element,
-                 arithmetic->is_commutative,
-                 {},
-                 arithmetic->is_symmetric},
-                operands, *arithmetic);
+  Problem problem{call.operation, bytes, Rank(call.root), arithmetic->element, arithmetic->is_commutative};
+  problem.is_symmetric = arithmetic->is_symmetric;
+  return reduce(communicator, call.comm, problem, operands, *arithmetic);
 }
 
 std::optional<int> try_call(Communicator& communicator, const ReduceScatter& call) {
