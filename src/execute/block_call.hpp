@@ -108,9 +108,7 @@ class BlockCall : public LineCall {
     write_place(to, block.bytes, {block.data, part});
   }
   /// Instead of a block; and how long all are, where that is to be told.
-  void write_refusal(const Message& to, std::span<Bytes> sizes) {
-    write_behind(to, not_sent, as_block(sizes));
-  }
+  void write_refusal(const Message& to, std::span<Bytes> sizes) { write_behind(to, not_sent, as_block(sizes)); }
 
   /// `expected`: bytes that will have been sent, likely.
   Word read_word(Message& from, Bytes expected = 0) {

@@ -113,8 +113,9 @@ class Engine {
 
   /// Runs what was prepared (anything but `native`); all ranks of the communicator do. `output` is the whole result;
   /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the
-  /// message. If a transport broke, or a wait was given up, the communicator can not be used any more. Throws std::bad_alloc before data move.
-  /// `reducer` is needed by reductions. `room` is for tiny entries, as execute/tiny.hpp says.
+  /// message. If a transport broke, or a wait was given up, the communicator can not be used any more. Throws
+  /// std::bad_alloc before data move. `reducer` is needed by reductions. `room` is for tiny entries, as
+  /// execute/tiny.hpp says.
   ///
   /// Ranks whose sizes do not fit together, which MPI forbids, come to an end: who receives takes the sender's size, as
   /// far as there is room; and where that cannot be, calls end as `truncated`.

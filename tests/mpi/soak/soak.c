@@ -4,8 +4,9 @@
  *
  *     soak SEED SECONDS [THREADS [plain]]
  *
- * `plain` leaves out NaN and zeros of both signs, of which MPIs themselves give different ranks different bits: for jobs
- * some of whose calls are left to them. All ranks draw the same numbers. Rank 0 prints "soak: ok after N calls", or what went wrong. */
+ * `plain` leaves out NaN and zeros of both signs, of which MPIs themselves give different ranks different bits: for
+ * jobs some of whose calls are left to them. All ranks draw the same numbers. Rank 0 prints "soak: ok after N calls",
+ * or what went wrong. */
 #include <dirent.h>
 #include <math.h>
 #include <mpi.h>

@@ -1,0 +1,26 @@
+"""Ranks whose sizes do not fit together: erroneous, and found in programs. Nobody hangs, and no data are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from launch import TestMpi
+from test_conformance import assert_passed
+
+GetMpi = Callable[[str], TestMpi]
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_what_was_sent_arrives_where_there_is_more_room(name: str, ranks: int, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    assert_passed(mpi.run([mpi.program("conformance"), "lengths"], ranks, timeout=100))
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_less_room_than_was_sent_is_an_error_and_nobody_hangs(name: str, ranks: int, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    assert_passed(mpi.run([mpi.program("conformance"), "truncations"], ranks, timeout=100))
