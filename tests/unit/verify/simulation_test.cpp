@@ -25,6 +25,7 @@ Specimen draw_small(Random& random) {
     if (specimen.choice.segment > 0) specimen.choice.segment = 1024;
     const Bytes most = Bytes{64} * 12 / specimen.problem.element * specimen.problem.element;
     specimen.problem.bytes = std::min(specimen.problem.bytes, most);
+    for (Bytes& count : specimen.problem.counts) count = std::min(count, most);
     if (collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty()) return specimen;
   }
 }

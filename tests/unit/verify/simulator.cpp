@@ -163,9 +163,13 @@ void Simulator::move(const std::pair<int, int>& ends, Message& message) {
 }
 
 void Simulator::move_some() {
-  for (auto& [ends, connection] : connections_)
-    for (Message& message : connection.messages)
-      if (random_.one_in(2)) move(ends, message);
+  for (auto& [ends, connection] : connections_) {
+    std::vector<Message>& messages = connection.messages;
+    std::size_t& first = connection.first_to_move;
+    while (first < messages.size() && messages[first].has_moved) ++first;
+    for (std::size_t i = first; i < messages.size(); ++i)
+      if (random_.one_in(2)) move(ends, messages[i]);
+  }
 }
 
 }  // namespace espalier::verify

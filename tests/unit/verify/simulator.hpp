@@ -35,6 +35,7 @@ class Simulator {
   struct Connection {
     std::vector<Message> messages;
     std::size_t sent = 0, received = 0;
+    std::size_t first_to_move = 0;  ///< all messages before have moved
   };
   struct Slot {
     std::pair<int, int> ends;
