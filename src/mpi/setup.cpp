@@ -67,7 +67,7 @@ class SetUp {
     if (library_.settings().disable) return refuse("ESPALIER_DISABLE is set");  // everywhere: the settings are equal
     find_neighbours();
     if (!find_memory()) return refuse("a node's shared memory cannot be mapped by all its ranks (different users?)");
-    gather_offers();
+    exchange_offers();
     for (const Offer& offer : offers_) {
       if (offer.desks < 0) return withdraw(why_none(offer.desks));
       if (members_ && offer.tag > library_.world().largest_tag())
@@ -116,12 +116,19 @@ class SetUp {
     return acquaintance.has_mapped;
   }
 
-  void gather_offers() {
+  // On one node only the first rank has something to say, which takes fewer messages.
+  void exchange_offers() {
     Offer mine;
     if (neighbours_.front() == Rank(rank_)) mine.desks = allocate_desks();
     if (needs_tag()) mine.tag = library_.tags().take();
     mine.communicators = static_cast<std::int32_t>(library_.communicators());
-    offers_ = gather(mine);
+    if (topology_->nodes() > 1) {
+      offers_ = gather(mine);
+    } else {
+      offers_.assign(1, mine);
+      broadcast_quietly(comm_, offers_);
+      offers_.resize(static_cast<std::size_t>(size_), offers_.front());
+    }
   }
 
   // Where MPI outlives failures, messages go on a communicator that can be revoked without others.
@@ -140,7 +147,8 @@ class SetUp {
   // Some node has no memory: those that have give it back. Nobody else uses it yet, so the leader does it for all.
   std::unique_ptr<Communicator> withdraw(const std::string& reason) {
     const Offer& mine = offer_of(Rank(rank_));
-    for (int user = 0; mine.desks > 0 && user < shape_.ranks; ++user) arena_->release(static_cast<Bytes>(mine.desks));
+    const bool has_desks = neighbours_.front() == Rank(rank_) && mine.desks > 0;
+    for (int user = 0; has_desks && user < shape_.ranks; ++user) arena_->release(static_cast<Bytes>(mine.desks));
     if (needs_tag()) library_.tags().give_back(mine.tag);
     return refuse(reason);
   }
