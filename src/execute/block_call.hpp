@@ -80,7 +80,7 @@ class BlockCall : public LineCall {
   }
   /// The same from a line on.
   static Message part_of(const Message& message, std::size_t line) {
-    return {message.owner, message.lines + line, message.word};
+    return {message.owner, message.begin, message.lines + line};
   }
 
   bool is_in_lines(Bytes bytes) const noexcept { return bytes <= bytes_in(lines_); }
@@ -280,8 +280,8 @@ class BlockCall : public LineCall {
   /// The message was not where this rank thought: the cursors have come apart when ranks had sizes that do not fit
   /// together.
   void move(Message& from) {
-    from.lines += static_cast<std::ptrdiff_t>(found().begin()) - static_cast<std::ptrdiff_t>(from.word.begin());
-    from.word = follow(from.owner).word;
+    from.lines += static_cast<std::ptrdiff_t>(found().begin()) - static_cast<std::ptrdiff_t>(from.begin);
+    from.begin = follow(from.owner).begin;
   }
 
   /// A word and what follows it, in its line and the next ones.

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "execute/line_word.hpp"
 #include "execute/seams.hpp"
@@ -49,8 +50,8 @@ inline std::uint32_t count_lines(Bytes bytes) noexcept {
 /// Where a rank's message of the call lies.
 struct Message {
   LocalRank owner;
+  std::uint32_t begin;  ///< in the owner's ring
   Line* lines;
-  LineWord word;  ///< of its lines
 };
 
 /// Begins the call, and ends it by saying that this rank is done, unless finish() has said so before.
@@ -58,9 +59,7 @@ class LineCall {
  public:
   /// `block_bytes`: of what this rank expects or writes, for its lines to say.
   LineCall(Seat& seat, Bytes block_bytes, Waiter& waiter) noexcept
-      : seat_(seat), waiter_(waiter), block_bytes_(block_bytes) {
-    seat.begin_call();
-  }
+      : seat_(seat), waiter_(waiter), word_(seat.begin_call(), 0, block_bytes) {}
   ~LineCall() {
     if (!is_finished_) finish();
     seat_.close_window();
@@ -95,7 +94,7 @@ class LineCall {
     });
   }
   void publish(const Message& message, Line& line) noexcept {
-    line.call.store(message.word.value(), std::memory_order_release);
+    line.call.store(word_of(message).value(), std::memory_order_release);
   }
 
   /// The same back; waits for each line as it needs it. False: what was written is another message, as `found()` says;
@@ -111,8 +110,15 @@ class LineCall {
   /// `has_next`: the message goes on in the next line. Who waits keeps a copy of that, too: so both are fetched anew at
   /// a time when they have been written, and not one after the other.
   bool wait_for(const Message& message, const Line& line, bool has_next) {
-    if (line.call.load(std::memory_order_acquire) == message.word.value()) return true;
+    if (line.call.load(std::memory_order_acquire) == word_of(message).value()) return true;
     return wait_longer_for(message, line, has_next);
+  }
+
+  /// The message that was found, from one of its lines on.
+  void read_found(const Message& message, const Line* first, std::byte* into, Bytes bytes) noexcept {
+    const LineWord expected = std::exchange(word_, LineWord(seat_.call(), 0, found_.bytes()));
+    read(message, first, into, bytes);
+    word_ = expected;
   }
 
   /// What wait_for() or read() has found: that the owner runs a program of blocks of that size, or else a message.
@@ -123,7 +129,7 @@ class LineCall {
   /// The owner's message as it was found; its next one follows there.
   Message follow(LocalRank owner) noexcept {
     seat_.follow(owner, found_.begin());
-    return {owner, seat_.board().ring(owner) + found_.begin(), found_};
+    return {owner, found_.begin(), seat_.board().ring(owner) + found_.begin()};
   }
 
   /// After a line that `owner` wrote in this call was read.
@@ -164,8 +170,10 @@ class LineCall {
 
  private:
   Message message_at(LocalRank owner, const RingPlace& place) const noexcept {
-    return {owner, seat_.message_at(owner, place), LineWord(seat_.call(), place.begin, block_bytes_)};
+    return {owner, place.begin, seat_.message_at(owner, place)};
   }
+
+  LineWord word_of(const Message& message) const noexcept { return word_.at(message.begin); }
 
   /// False: `found_` is what the owner wrote in this call. Looked for now and then only: to look takes the writer's
   /// lines away.
@@ -175,7 +183,7 @@ class LineCall {
     bool is_found = false;
     wait_until(
         [&] {
-          if (line.call.load(std::memory_order_acquire) == message.word.value()) return true;
+          if (line.call.load(std::memory_order_acquire) == word_of(message).value()) return true;
           if (has_next) __builtin_prefetch(&line + 1);
           return is_found = ++looks % looks_between == 0 && find_other(message);
         },
@@ -185,9 +193,10 @@ class LineCall {
 
   /// Whether the owner does something else in this call than to write the message that is waited for.
   bool find_other(const Message& message) noexcept {
-    stated_ = block_bytes_ == LineWord::of_blocks ? std::nullopt : seat_.stated(message.owner);
-    if (stated_ == block_bytes_) stated_ = std::nullopt;
-    const Line* const line = seat_.find_line(message.owner, message.word.value());
+    const Bytes expected = word_.bytes();
+    stated_ = expected == LineWord::of_blocks ? std::nullopt : seat_.stated(message.owner);
+    if (stated_ == expected) stated_ = std::nullopt;
+    const Line* const line = seat_.find_line(message.owner, word_of(message).value());
     if (line != nullptr) found_ = LineWord(line->call.load(std::memory_order_relaxed));
     return stated_ || line != nullptr;
   }
@@ -222,7 +231,7 @@ class LineCall {
 
   Seat& seat_;
   Waiter& waiter_;
-  Bytes block_bytes_;
+  LineWord word_;  ///< of a message that begins at 0
   LineWord found_;
   std::optional<Bytes> stated_;
   bool is_finished_ = false;

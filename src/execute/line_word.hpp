@@ -29,6 +29,8 @@ class LineWord {
     return static_cast<std::uint32_t>(word_ >> bytes_bits) & ((1u << begin_bits) - 1);
   }
   Bytes bytes() const noexcept { return word_ & of_blocks; }
+  /// The same with another beginning, where this one's is 0.
+  LineWord at(std::uint32_t begin) const noexcept { return LineWord(word_ | std::uint64_t{begin} << bytes_bits); }
   bool is_of(std::uint64_t call) const noexcept { return word_ >> (bytes_bits + begin_bits) == call; }
 
  private:

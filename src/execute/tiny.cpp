@@ -15,8 +15,7 @@ class TinyCall : public LineCall {
       : LineCall(seat, problem.bytes, waiter),
         reducer_(reducer),
         bytes_(problem.bytes),
-        room_(room == 0 ? problem.bytes : room),
-        element_(problem.element),
+        room_(room),
         lines_(count_lines(problem.bytes)) {}
 
   Ending ending() const { return ending_; }
@@ -86,20 +85,20 @@ class TinyCall : public LineCall {
       return 0;
     }
     const Message message = follow(owner);
-    const Bytes sent = message.word.bytes();
+    const Bytes sent = found().bytes();
     const std::uint32_t lines = count_lines(sent);
     const bool is_here = sent != LineWord::of_blocks &&
-                         message.word.begin() + lines * (static_cast<std::uint32_t>(block) + 1) <= lines_of_ring();
+                         message.begin + lines * (static_cast<std::uint32_t>(block) + 1) <= lines_of_ring();
     const bool is_fine = is_here && sent <= room_ && (reducer_ == nullptr || sent == bytes_);
     const bool is_first = ending_.kind == Ending::done;
     if (!is_fine)
       ending_ = {Ending::truncated};
     else if (is_first && sent < room_)
       ending_ = {Ending::shorter, sent};
-    if (!is_here) return 0;
+    if (!is_here || reducer_ != nullptr) return 0;
     std::byte whole[tiny_bytes];
-    LineCall::read(message, line_of(message, block, lines), whole, sent);
-    const Bytes taken = std::min(sent, room_) / element_ * element_;
+    read_found(message, line_of(message, block, lines), whole, sent);
+    const Bytes taken = std::min(sent, room_);
     std::memcpy(into, whole, taken);
     return taken;
   }
@@ -107,12 +106,11 @@ class TinyCall : public LineCall {
   const Reducer* reducer_;
   Bytes bytes_;
   Bytes room_;
-  Bytes element_;
   std::uint32_t lines_;
   Ending ending_;
 };
 
-void broadcast(TinyCall& call, LocalRank root, std::byte* data) {
+[[gnu::always_inline]] inline void broadcast(TinyCall& call, LocalRank root, std::byte* data) {
   if (call.me() != root) {
     call.read(call.place(root, 1), 0, data);
     return;
@@ -121,7 +119,7 @@ void broadcast(TinyCall& call, LocalRank root, std::byte* data) {
   call.prefetch_next();
 }
 
-void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) {
+[[gnu::always_inline]] inline void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) {
   if (call.me() != root) {
     call.read(call.place(root, call.ranks()), call.me().value, output);
     return;
@@ -131,7 +129,7 @@ void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* 
   call.prefetch_next_to_others();
 }
 
-void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) {
+[[gnu::always_inline]] inline void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) {
   for (int r = 0; r < call.ranks(); ++r) {
     const LocalRank owner(r);
     if (owner == root && call.me() == root) call.copy_own(input, call.block(output, r));
@@ -144,7 +142,7 @@ void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* o
   if (call.me() != root) call.prefetch_next();
 }
 
-void allgather(TinyCall& call, const std::byte* input, std::byte* output) {
+[[gnu::always_inline]] inline void allgather(TinyCall& call, const std::byte* input, std::byte* output) {
   call.write(input);
   for (int i = 1; i < call.ranks(); ++i) {
     const int r = (call.me().value + i) % call.ranks();  // not all at the same line at once
@@ -154,7 +152,7 @@ void allgather(TinyCall& call, const std::byte* input, std::byte* output) {
   call.prefetch_next();
 }
 
-void alltoall(TinyCall& call, const std::byte* input, std::byte* output) {
+[[gnu::always_inline]] inline void alltoall(TinyCall& call, const std::byte* input, std::byte* output) {
   const int me = call.me().value;
   call.write_to_others(input);
   call.copy_own(input + static_cast<Bytes>(me) * call.bytes(), call.block(output, me));
@@ -201,32 +199,13 @@ void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input
   if (me != unread) call.prefetch_next();
 }
 
-void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) {
+[[gnu::always_inline]] inline void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) {
   const int me = call.me().value;
   const Message own = call.write_to_others(input);
   const std::byte* const own_block = input + static_cast<Bytes>(me) * call.bytes();
   if (own_block == output && me < call.ranks() - 1) call.write_block(own, me, input);  // before that is written over
   fold_ranks(call, own, call.ranks(), me, call.ranks() - 1, -1, own_block, output);
   call.prefetch_next_to_others();
-}
-
-void run(TinyCall& call, const plan::Problem& problem, const std::byte* input, std::byte* output) {
-  const LocalRank root(problem.root.value);  // one node: ranks are local ranks
-  const int me = call.me().value;
-  const int all = call.ranks() - 1;
-  switch (problem.operation) {
-    case plan::Operation::broadcast: return broadcast(call, root, output);
-    case plan::Operation::scatter: return scatter(call, root, input, output);
-    case plan::Operation::gather: return gather(call, root, input, output);
-    case plan::Operation::barrier:
-    case plan::Operation::allgather: return allgather(call, input, output);
-    case plan::Operation::alltoall: return alltoall(call, input, output);
-    case plan::Operation::reduce: return reduce_vectors(call, call.me() == root ? all : -1, root.value, input, output);
-    case plan::Operation::allreduce: return reduce_vectors(call, all, -1, input, output);
-    case plan::Operation::reduce_scatter: return reduce_scatter(call, input, output);
-    case plan::Operation::scan: return reduce_vectors(call, me, all, input, output);
-    case plan::Operation::exscan: return reduce_vectors(call, me - 1, all, input, output);
-  }
 }
 
 }  // namespace
@@ -242,15 +221,42 @@ std::uint32_t longest_message(const plan::Problem& problem, int ranks) {
 }
 
 Ending run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-                const Reducer* reducer, Waiter& waiter, Bytes room) noexcept {
-  try {
-    if (!problem.counts.empty()) return run_tiny_counts(seat, problem, input, output, reducer, waiter);
-    TinyCall call(seat, problem, reducer, room, waiter);
-    run(call, problem, input, output);
-    return call.ending();
-  } catch (const GivenUp&) {
-    return {Ending::broken};
+                const Reducer* reducer, Waiter& waiter) noexcept try {
+  if (!problem.counts.empty()) return run_tiny_counts(seat, problem, input, output, reducer, waiter);
+  TinyCall call(seat, problem, reducer, problem.bytes, waiter);
+  const LocalRank root(problem.root.value);  // one node: ranks are local ranks
+  const int me = seat.me().value;
+  const int all = seat.ranks() - 1;
+  switch (problem.operation) {
+    case plan::Operation::broadcast: broadcast(call, root, output); break;
+    case plan::Operation::scatter: scatter(call, root, input, output); break;
+    case plan::Operation::gather: gather(call, root, input, output); break;
+    case plan::Operation::barrier:
+    case plan::Operation::allgather: allgather(call, input, output); break;
+    case plan::Operation::alltoall: alltoall(call, input, output); break;
+    case plan::Operation::reduce: reduce_vectors(call, seat.me() == root ? all : -1, root.value, input, output); break;
+    case plan::Operation::allreduce: reduce_vectors(call, all, -1, input, output); break;
+    case plan::Operation::reduce_scatter: reduce_scatter(call, input, output); break;
+    case plan::Operation::scan: reduce_vectors(call, me, all, input, output); break;
+    case plan::Operation::exscan: reduce_vectors(call, me - 1, all, input, output); break;
   }
+  return call.ending();
+} catch (const GivenUp&) {
+  return {Ending::broken};
+}
+
+Ending run_tiny_with_room(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+                          Waiter& waiter, Bytes room) noexcept try {
+  TinyCall call(seat, problem, nullptr, room, waiter);
+  if (problem.operation == plan::Operation::gather)
+    gather(call, LocalRank(problem.root.value), input, output);
+  else if (problem.operation == plan::Operation::allgather)
+    allgather(call, input, output);
+  else
+    alltoall(call, input, output);
+  return call.ending();
+} catch (const GivenUp&) {
+  return {Ending::broken};
 }
 
 }  // namespace espalier::execute

@@ -24,10 +24,13 @@ std::uint32_t longest_message(const plan::Problem& problem, int ranks);
 /// (alltoall and reduce_scatter, too). `reducer` is needed by reductions only. Results of reductions fold from the
 /// highest rank to rank 0, the same on all ranks.
 ///
-/// `room`: where blocks of others come, from one to the next in `output`; not less than the problem's bytes, which 0
-/// stands for. Each rank sends what its problem says, and lines say what was sent: who expected something else takes
-/// that, as far as there is room.
+/// Each rank sends what its problem says, and lines say what was sent: who expected something else takes that, as far
+/// as there is room.
 Ending run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-                const Reducer* reducer, Waiter& waiter, Bytes room = 0) noexcept;
+                const Reducer* reducer, Waiter& waiter) noexcept;
+/// The same of a gather, allgather or alltoall without counts, with `room` bytes from one rank's block to the next in
+/// `output`; not less than the problem's.
+Ending run_tiny_with_room(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
+                          Waiter& waiter, Bytes room) noexcept;
 
 }  // namespace espalier::execute

@@ -437,26 +437,48 @@ void Engine::pass_on(Entry& entry) {
   passed_[static_cast<std::size_t>(entry.problem.operation)].deal = fits ? std::optional(deal) : std::nullopt;
 }
 
-execute::Ending Engine::run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer,
-                            Bytes room) {
-  ++entry.calls;
-  execute::Ending ending;
-  if (other_bytes_) {
-    ending = {execute::Ending::other, *std::exchange(other_bytes_, std::nullopt)};
-    seat_.begin_call();
-  } else {
-    ending = perform(entry, {input, output}, reducer, room);
+[[gnu::always_inline]] inline execute::Ending Engine::perform(const Entry& entry, std::byte* input, std::byte* output,
+                                                              const execute::Reducer* reducer) {
+  switch (entry.kind) {
+    case Entry::Kind::tiny: return execute::run_tiny(seat_, entry.problem, input, output, reducer, *means_.waiter);
+    case Entry::Kind::program: return run_program(entry, {input, output}, reducer, true);
+    case Entry::Kind::nothing: return {};
+    case Entry::Kind::native: break;  // counted; the caller passes it on
   }
-  if (ending.kind == execute::Ending::other)
-    ending = follow(entry.problem, ending.bytes, {input, output}, room == 0 ? entry.problem.bytes : room);
+  return {};
+}
+
+execute::Ending Engine::attempt(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer) {
+  ++entry.calls;
+  if (other_bytes_) [[unlikely]]
+    return begin_other();
+  return perform(entry, input, output, reducer);
+}
+
+execute::Ending Engine::begin_other() {
+  seat_.begin_call();
+  return {execute::Ending::other, *std::exchange(other_bytes_, std::nullopt)};
+}
+
+execute::Ending Engine::settle(const Entry& entry, std::byte* input, std::byte* output, Bytes room,
+                               execute::Ending ending) {
+  if (ending.kind == execute::Ending::other) ending = follow(entry.problem, ending.bytes, {input, output}, room);
   if (ending.kind == execute::Ending::broken) leave();
   return ending;
+}
+
+execute::Ending Engine::run_with_room(Entry& entry, std::byte* input, std::byte* output, Bytes room) {
+  ++entry.calls;
+  const execute::Ending ending =
+      other_bytes_ ? begin_other()
+                   : execute::run_tiny_with_room(seat_, entry.problem, input, output, *means_.waiter, room);
+  return settle(entry, input, output, room, ending);
 }
 
 Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input, std::byte* output) {
   Entry& entry = prepare(problem);
   if (entry.kind == Entry::Kind::native || !supply(entry)) return Outcome::native;
-  if (perform(entry, {input, output}, nullptr, 0)) return Outcome::done;
+  if (perform(entry, input, output, nullptr)) return Outcome::done;
   leave();
   return Outcome::broken;
 }
@@ -484,18 +506,6 @@ void Engine::report() {
     statistics_.add_handled(operation, "tiny", std::exchange(unknown_[at].calls, 0));
     statistics_.add_native(operation, native_selected, std::exchange(passed_[at].calls, 0));
   }
-}
-
-execute::Ending Engine::perform(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
-                                Bytes room) {
-  switch (entry.kind) {
-    case Entry::Kind::tiny:
-      return execute::run_tiny(seat_, entry.problem, buffers.input, buffers.output, reducer, *means_.waiter, room);
-    case Entry::Kind::program: return run_program(entry, buffers, reducer, true);
-    case Entry::Kind::nothing: return {};
-    case Entry::Kind::native: break;  // counted; the caller passes it on
-  }
-  return {};
 }
 
 execute::Ending Engine::run_program(const Entry& entry, const execute::Buffers& buffers,
@@ -563,7 +573,7 @@ execute::Ending Engine::perform_other(const plan::Problem& problem, const execut
     return leave_call();
   }
   if (entry.kind == Entry::Kind::program) return run_program(entry, buffers, nullptr, false);
-  const execute::Ending ending = perform(entry, buffers, nullptr, 0);
+  const execute::Ending ending = perform(entry, buffers.input, buffers.output, nullptr);
   if (ending.kind != execute::Ending::other) return ending;
   return leave_call();
 }

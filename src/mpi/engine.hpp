@@ -114,13 +114,20 @@ class Engine {
   /// Runs what was prepared (anything but `native`); all ranks of the communicator do. `output` is the whole result;
   /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the
   /// message. If a transport broke, or a wait was given up, the communicator can not be used any more. Throws
-  /// std::bad_alloc before data move. `reducer` is needed by reductions. `room` is for tiny entries, as
-  /// execute/tiny.hpp says.
+  /// std::bad_alloc before data move. `reducer` is needed by reductions.
   ///
   /// Ranks whose sizes do not fit together, which MPI forbids, come to an end: who receives takes the sender's size, as
   /// far as there is room; and where that cannot be, calls end as `truncated`.
-  execute::Ending run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer = nullptr,
-                      Bytes room = 0);
+  execute::Ending run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer = nullptr) {
+    return settle(entry, input, output, entry.problem.bytes, attempt(entry, input, output, reducer));
+  }
+  /// The same in two parts: what is not over by then settle() brings to an end. Nearly all calls are, and keep nothing
+  /// for it.
+  execute::Ending attempt(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
+  [[gnu::noinline, gnu::cold]] execute::Ending settle(const Entry& entry, std::byte* input, std::byte* output,
+                                                      Bytes room, execute::Ending ending);
+  /// The same of a tiny entry that is no reduction, with room for blocks of others as execute/tiny.hpp says.
+  execute::Ending run_with_room(Entry& entry, std::byte* input, std::byte* output, Bytes room);
 
   enum class Outcome { done, native, broken };
   /// A broadcast or allgather of the library's own, as part of a call: not counted. `native`: decided so, nothing done.
@@ -176,8 +183,8 @@ class Engine {
   void check_size(const plan::Problem& problem) const;
   void prove(const plan::Problem& problem, const plan::Choice& choice) const;
   void tell(const std::string& line) const;
-  execute::Ending perform(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
-                          Bytes room);
+  execute::Ending perform(const Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
+  [[gnu::noinline, gnu::cold]] execute::Ending begin_other();
   execute::Ending run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
                               bool may_follow);
   execute::Ending follow(const plan::Problem& problem, Bytes bytes, const execute::Buffers& buffers, Bytes room);

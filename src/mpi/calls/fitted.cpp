@@ -115,7 +115,8 @@ Bytes room_of(const Entry& entry, const Sides& sides) {
 int run_fitted(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides) {
   if (communicator.is_broken) return fail(communicator, comm);
   if (const Bytes room = room_of(entry, sides); room > 0) {
-    const Ending ending = communicator.engine()->run(entry, sides.input->plain(), sides.output->plain(), nullptr, room);
+    const Ending ending =
+        communicator.engine()->run_with_room(entry, sides.input->plain(), sides.output->plain(), room);
     return conclude(communicator, comm, ending);
   }
   const Wanted wanted(entry.problem, communicator.ranks(), communicator.rank());

@@ -70,14 +70,16 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::
 int fail(Communicator& communicator, MPI_Comm comm);
 
 /// MPI's code of a call that has not ended as all calls should.
-int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending);
+[[gnu::cold]] int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending);
 
 /// Runs what was prepared on plain bytes and returns MPI's code.
 inline int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input, std::byte* output,
                const execute::Reducer* reducer = nullptr) {
   if (communicator.is_broken) return fail(communicator, comm);
-  const execute::Ending ending = communicator.engine()->run(entry, input, output, reducer);
-  return ending.kind == execute::Ending::done ? MPI_SUCCESS : conclude(communicator, comm, ending);
+  const execute::Ending ending = communicator.engine()->attempt(entry, input, output, reducer);
+  if (ending.kind == execute::Ending::done) [[likely]]
+    return MPI_SUCCESS;
+  return conclude(communicator, comm, communicator.engine()->settle(entry, input, output, entry.problem.bytes, ending));
 }
 
 }  // namespace espalier::mpi
