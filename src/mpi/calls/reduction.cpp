@@ -116,9 +116,10 @@ bool has_output(const Reduction& call, int rank) {
                                                : true;
 }
 
-/// Rank 0 of an exscan receives nothing, but MPICH looks at the buffer.
-bool is_alias_of_nothing(const Reduction& call, int rank) {
-  return refuses_aliases && !has_output(call, rank) && call.count > 0 && call.send == call.receive;
+/// Rank 0 of an exscan receives nothing, but MPICH looks at the buffer all the same.
+bool is_refused_for_nothing(const Reduction& call, int rank) {
+  if (!refuses_aliases || has_output(call, rank) || call.count <= 0) return false;
+  return call.send == call.receive || call.receive == nullptr;
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ std::optional<int> try_call(Communicator& communicator, const Reduction& call) {
   if (call.count < 0 || call.type == native().datatype_null || call.root < 0 || call.root >= ranks ||
       (in_place && !receives) || (receives && call.receive == MPI_IN_PLACE))
     return refuse_arguments(call.operation);
-  if (call.operation == Operation::exscan && is_alias_of_nothing(call, me)) return refuse_arguments(call.operation);
+  if (call.operation == Operation::exscan && is_refused_for_nothing(call, me)) return refuse_arguments(call.operation);
   const std::optional<Arithmetic> arithmetic = find_arithmetic(call.op, call.type);
   if (!arithmetic) return leave(call.operation, not_ours);
   const int blocks = call.operation == Operation::reduce_scatter ? ranks : 1;
