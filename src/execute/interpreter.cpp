@@ -32,8 +32,10 @@ Interpreter::Interpreter(const plan::Program& program, const Buffers& buffers, c
   bases_[static_cast<int>(Buffer::output)] = buffers.output;
   bases_[static_cast<int>(Buffer::scratch)] = buffers.scratch;
   bases_[static_cast<int>(Buffer::window)] = window;
-  // Neighbours read the addresses only after a flag that this program posts later; that post releases them.
+  // Neighbours read the addresses only after a flag that this program posts later; that post releases them. In a call
+  // that begins again the flag may be up already, and only the statement keeps them away: so it comes last.
   if (program.is_exposed) expose(seat->board().exposure(seat->me()), buffers);
+  if (environment.stated) seat->state(*environment.stated);
 }
 
 bool Interpreter::reach(const Step& step) const noexcept {

@@ -3,6 +3,7 @@
 // stopped.
 
 #include <cstddef>
+#include <optional>
 
 #include "execute/ending.hpp"
 #include "execute/seams.hpp"
@@ -25,6 +26,8 @@ struct Environment {
   SingleCopy* single_copy = nullptr;
   const Reducer* reducer = nullptr;
   Meter* meter = nullptr;
+  /// What the program's blocks are, for neighbours to compare (execute/statement.hpp); none: nobody does.
+  std::optional<Bytes> stated = {};
 };
 
 enum class Status {

@@ -514,9 +514,8 @@ execute::Ending Engine::run_program(const Entry& entry, const execute::Buffers& 
   const execute::Buffers all{buffers.input, buffers.output, scratch_.take(program.scratch_bytes)};
   if (means_.network) means_.network->reserve(program.slots);
   seat_.begin_call();
-  seat_.state(entry.problem.bytes);
-  const execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get(), reducer,
-                                         means_.meter.get()};
+  execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get(), reducer, means_.meter.get()};
+  environment.stated = entry.problem.bytes;
   if (means_.meter) means_.meter->begin(entry.problem);
   Dissent dissent(seat_, means_.topology, means_.me, entry.problem, may_follow);
   execute::Ending ending = execute::run_program(program, all, environment, *means_.waiter, &dissent);
