@@ -95,7 +95,7 @@ class TinyCall : public LineCall {
       ending_ = {Ending::truncated};
     else if (is_first && sent < room_)
       ending_ = {Ending::shorter, sent};
-    if (!is_here || reducer_ != nullptr) return 0;
+    if (!is_here || (reducer_ != nullptr && !is_fine)) return 0;
     std::byte whole[tiny_bytes];
     read_found(message, line_of(message, block, lines), whole, sent);
     const Bytes taken = std::min(sent, room_);

@@ -191,6 +191,25 @@ TEST(TinyTest, OperationsFollowEachOtherInAnyOrder) {
   });
 }
 
+// A gather whose senders disagree takes other ranks' rings to different places, for those that do not read them.
+TEST(TinyTest, AReductionFindsVectorsThatLieElsewhereThanItThinks) {
+  constexpr int ranks = 3;
+  transports::ThreadWorld world(one_node(ranks), 4096);
+  transports::for_each_rank(ranks, [&](Rank me) {
+    Yield waiter;
+    const Bytes sent = me == Rank(2) ? 200 : 8;
+    std::vector<std::byte> input(200), output(ranks * 200);
+    const Problem gather{.operation = Operation::gather, .bytes = sent};
+    run_tiny_with_room(world.seat(me), gather, input.data(), output.data(), waiter, 200);
+    const Problem problem{.operation = Operation::allreduce, .bytes = 16, .element = 2};
+    const testing::ReferenceReducer reducer(true);
+    testing::CallerBuffers buffers(problem, ranks, me, 1, false);
+    const Ending ending = run_tiny(world.seat(me), problem, buffers.input(), buffers.output(), &reducer, waiter);
+    EXPECT_EQ(ending.kind, Ending::done);
+    EXPECT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, 1)) << "rank " << me.value;
+  });
+}
+
 // Nobody leaves a barrier before everyone has come: the slowest rank's counter is never behind.
 TEST(TinyTest, BarrierHoldsEveryoneBack) {
   constexpr int ranks = 8;
