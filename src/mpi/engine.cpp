@@ -152,9 +152,10 @@ bool Engine::differs_from_sender(const plan::Problem& problem) {
   return other_bytes_.has_value();
 }
 
-void Engine::supply_uneven_slowly() {
-  if (get(all_needs, true)) return;
+bool Engine::supply_uneven_slowly() {
+  if (get(all_needs, true)) return true;
   for (Unknown& unknown : unknown_) unknown.kind.longest = 0;
+  return false;
 }
 
 // Whether all of it is there. Nothing is asked for twice.

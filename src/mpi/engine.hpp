@@ -89,10 +89,9 @@ class Engine {
   /// Before an entry that is not native runs: gets what it needs. False, on all ranks alike: that cannot be had, and
   /// the entry is native from now on. Collective where the communicator is short of something; most calls need nothing.
   bool supply(Entry& entry) { return (entry.needs & ~supplied_) == 0 || supply_slowly(entry); }
-  /// The same before a call whose sizes no rank knows (uneven_kind()): without supplies there is no such kind any more.
-  void supply_uneven(plan::Operation operation) {
-    if (supplied_ != all_needs && uneven_kind(operation).longest > 0) supply_uneven_slowly();
-  }
+  /// The same before a call whose sizes no rank knows: there is an uneven_kind() for it, and without supplies none any
+  /// more. Asked when all of a rank's arguments have been looked at: who is refused never asks.
+  bool supply_uneven() { return supplied_ == all_needs || supply_uneven_slowly(); }
 
   /// Whether the call is like the last one of `operation` that native was selected for: then it is native's, too, and
   /// has been counted. Nothing has to be computed or kept for what native does again and again. `deal` says what the
@@ -162,7 +161,7 @@ class Engine {
  private:
   bool supply_slowly(Entry& entry);
   bool differs_from_sender(const plan::Problem& problem);
-  void supply_uneven_slowly();
+  bool supply_uneven_slowly();
   bool get(Needs needs, bool is_needed);
   Entry& decide(const plan::Problem& problem);
   void choose(Entry& entry) const;

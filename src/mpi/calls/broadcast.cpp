@@ -28,9 +28,9 @@ std::optional<int> try_call(Communicator& communicator, const Broadcast& call) {
     return refuse_arguments(Operation::broadcast);
   const Side data(call.data);
   if (data.is_missing()) return refuse_arguments(Operation::broadcast);
+  if (const int code = data.check_committed(call.comm); code != MPI_SUCCESS) return code;
   Entry* entry = prepare(communicator, {Operation::broadcast, data.bytes(), Rank(call.root)});
   if (entry == nullptr) return std::nullopt;
-  if (const int code = data.check_committed(call.comm); code != MPI_SUCCESS) return code;
   if (!data.is_plain()) return run_packed(call, data, communicator, *entry);
   return run(communicator, call.comm, *entry, data.plain(), data.plain());
 }

@@ -102,10 +102,10 @@ std::optional<int> reduce(Communicator& communicator, MPI_Comm comm, const Probl
   if (are_forbidden(operands, arithmetic)) return refuse_arguments(problem.operation);
   if (arithmetic.depends_on_order && communicator.ranks() > 2 && Library::get().policy().strict)
     return leave(problem.operation, strict);
-  Entry* entry = prepare(communicator, problem);
-  if (entry == nullptr) return std::nullopt;
   if (!arithmetic.is_named)
     if (const int code = Side(operands.input).check_committed(comm); code != MPI_SUCCESS) return code;
+  Entry* entry = prepare(communicator, problem);
+  if (entry == nullptr) return std::nullopt;
   if (arithmetic.is_dense) return run_dense(communicator, comm, *entry, operands, arithmetic);
   return run_replicated(communicator, comm, *entry, operands, arithmetic);
 }

@@ -68,9 +68,9 @@ bool is_forbidden_alias(const Side& part, const Side& whole, int block) {
 }
 
 std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Problem& problem, const Sides& sides) {
+  if (const int code = check_committed(sides, comm); code != MPI_SUCCESS) return code;
   Entry* entry = prepare(communicator, problem);
   if (entry == nullptr) return std::nullopt;
-  if (const int code = check_committed(sides, comm); code != MPI_SUCCESS) return code;
   if (sides.differ) return run_fitted(communicator, comm, *entry, sides);
   const auto is_plain = [](const Side* side) { return side == nullptr || side->is_plain(); };
   const auto plain = [](const Side* side) { return side == nullptr ? nullptr : side->plain(); };

@@ -42,7 +42,8 @@ struct Sides {
   bool are_missing = false;
 };
 
-/// MPI's code for types that were not committed: native refuses them, on every rank, before anybody moves data.
+/// MPI's code for types that were not committed: native refuses them, on every rank, before anybody moves data. Asked
+/// before prepare(), where ranks may have to wait for each other: who is refused waits for nobody.
 inline int check_committed(const Sides& sides, MPI_Comm comm) {
   int code = MPI_SUCCESS;
   if (sides.input != nullptr) code = sides.input->check_committed(comm);

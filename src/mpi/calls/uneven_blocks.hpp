@@ -21,12 +21,9 @@ struct UnevenAttempt {
   std::vector<Bytes> sizes = {};
 };
 
-/// Whether the communicator does such calls this way at all, and up to which block. Asked first in each of them: gets
-/// what they need.
+/// Whether the communicator does such calls this way at all, and up to which block.
 inline Bytes longest_uneven(const Communicator& communicator, plan::Operation operation) {
-  if (communicator.is_broken) return 0;
-  communicator.engine()->supply_uneven(operation);
-  return communicator.engine()->uneven_kind(operation).longest;
+  return communicator.is_broken ? 0 : communicator.engine()->uneven_kind(operation).longest;
 }
 
 /// Does a scatter, gather or alltoall of blocks that are ready, none of them longer than longest_uneven(), which is not

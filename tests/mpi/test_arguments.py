@@ -1,0 +1,35 @@
+"""A rank whose arguments MPI forbids is refused at once, as it is natively: it waits for nobody, and nobody for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from launch import TestMpi
+
+GetMpi = Callable[[str], TestMpi]
+
+
+def assert_all_refused(mpi: TestMpi, ranks: int, calls: int, ints: int, settings: dict[str, str] | None = None) -> None:
+    """`settings` None: without Espalier."""
+    command = [mpi.program("arguments"), str(calls), str(ints)]
+    outcome = mpi.run(command, ranks, native=settings is None, settings=settings, timeout=60)
+    said = [line for line in outcome.out.splitlines() if line.strip()]
+    assert outcome.code == 0, outcome
+    assert len(said) == 1, outcome
+    assert said[0].startswith("arguments: "), outcome
+
+
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_native_refuses_such_calls_alone(name: str, get_mpi: GetMpi) -> None:
+    assert_all_refused(get_mpi(name), 2, 0, 1)
+
+
+@pytest.mark.parametrize("ints", [1, 3000])
+@pytest.mark.parametrize("calls", [0, 3])
+@pytest.mark.parametrize(("name", "ranks", "nodes"), [("mpich-5", 3, ""), ("openmpi-5", 2, ""), ("mpich-5", 2, "2")])
+def test_nobody_waits_for_a_rank_that_is_refused(
+    name: str, ranks: int, nodes: str, calls: int, ints: int, get_mpi: GetMpi
+) -> None:
+    assert_all_refused(get_mpi(name), ranks, calls, ints, {"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {})
