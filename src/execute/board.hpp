@@ -30,10 +30,12 @@ struct alignas(line_bytes) FlagLine {
 /// Where a rank's private buffers lie, for neighbours that pull or push, and what it does (execute/statement.hpp).
 struct alignas(line_bytes) Exposure {
   std::byte* address[3];  ///< by plan::Buffer: input, output, scratch
-  /// Of its last programs, by call: nobody is as many of them ahead of a neighbour.
+  /// Of its last programs, by call: nobody gets as many of them ahead of a neighbour (Seat::may_state).
   static constexpr std::size_t statements = 4;
   std::atomic<std::uint64_t> statement[statements];
+  std::atomic<std::uint64_t> vouched;  ///< the last statement that is not the rank's own, but what it was told
 };
+static_assert(sizeof(Exposure) == line_bytes);
 
 /// What neighbours have to know of where a rank has put things. Changes seldom, so all of them have copies of the line.
 struct alignas(line_bytes) Notice {

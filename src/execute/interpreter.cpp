@@ -162,6 +162,7 @@ Interpreter::Outcome Interpreter::execute(const Step& step) noexcept {
       switch (environment_.network->test(step.slot())) {
         case Network::Progress::complete: return Outcome::next;
         case Network::Progress::pending: return Outcome::wait;
+        case Network::Progress::differs: return Outcome::differs;
         case Network::Progress::broken: return Outcome::broken;
       }
   }
@@ -209,8 +210,8 @@ Ending run_program(const plan::Program& program, const Buffers& buffers, const E
     if (interpreter.position() != stood_at) attempt = 0;
     stood_at = interpreter.position();
     const bool is_due = status == Status::differs || attempt % looks_between == looks_between - 1;
-    if (const auto other = interpreter.other(); is_due && arbiter != nullptr && other)
-      if (const std::optional<Ending> ending = arbiter->judge(*other)) return *ending;
+    if (is_due && arbiter != nullptr)
+      if (const std::optional<Ending> ending = arbiter->judge(interpreter.other())) return *ending;
     if (!waiter.wait(attempt++, interpreter.bell())) return {Ending::broken};
   }
 }

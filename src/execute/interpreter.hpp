@@ -32,7 +32,7 @@ struct Environment {
 
 enum class Status {
   waiting,  ///< stopped at an unmet wait; call advance() again
-  differs,  ///< the neighbour `other()` does not do the same; call advance() again if that may change
+  differs,  ///< `other()` does not do the same; call advance() again if that may change
   done,
   failed,  ///< the network or the system's single copy broke; the communicator can not be used any more
 };
@@ -81,12 +81,13 @@ class Interpreter {
   std::optional<LocalRank> differing_;  ///< of all that an await_all is for
 };
 
-/// Asked now and then by who waits long for a neighbour, or at once where that says it does something else: how the
-/// call ends; nothing where it may go on.
+/// Asked now and then by who waits long, or at once where somebody says that it does something else: how the call ends;
+/// nothing where it may go on.
 class Arbiter {
  public:
   virtual ~Arbiter() = default;
-  virtual std::optional<Ending> judge(LocalRank other) noexcept = 0;
+  /// `other`: the neighbour that is waited for; none: a message is.
+  virtual std::optional<Ending> judge(std::optional<LocalRank> other) noexcept = 0;
 };
 
 /// Runs a program to its end, pausing with `waiter` at unmet waits. Without an arbiter ranks are sure to do the same.

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include <optional>
 #include <span>
 
 #include "base/ids.hpp"
+#include "execute/statement.hpp"
 #include "plan/problem.hpp"
 #include "plan/step.hpp"
 
@@ -20,11 +22,25 @@ class Network {
   virtual ~Network() = default;
   /// Makes slots 0 … count - 1 usable. Called before a program runs; may allocate.
   virtual void reserve(std::uint32_t slots) = 0;
+  /// A program is about to run. `statement`, of operations where ranks may have sizes that do not fit together without
+  /// noticing: the first message to each peer, its frame, carries it. None: nobody compares, and messages are payload
+  /// only.
+  virtual void begin([[maybe_unused]] std::optional<Statement> statement) noexcept {}
   /// False: the network is broken.
   virtual bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept = 0;
   virtual bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept = 0;
-  enum class Progress { pending, complete, broken };
+  /// `differs`: what came belongs to another program than this rank runs.
+  enum class Progress { pending, complete, differs, broken };
   virtual Progress test(std::uint32_t slot) noexcept = 0;
+  /// When a message differs, or is missing for long: the bytes that its sender, or whoever else has sent something,
+  /// states instead of this rank's; Statement::has_left where a rank has left the communicator. Nothing where all seem
+  /// to do the same.
+  virtual std::optional<Bytes> find_other() noexcept { return std::nullopt; }
+  /// Whether a frame of this run has come that states what this rank does.
+  virtual bool has_agreed() const noexcept { return false; }
+  /// Ends a run before its end: nothing touches the caller's memory any more, and what has come is kept for the run
+  /// that follows. False: some of it is lost, and none can follow.
+  virtual bool withdraw() noexcept { return false; }
   /// After a run that was broken off: its messages are over, and none touches the caller's memory any more. Does
   /// nothing where the job does not outlive such a run.
   virtual void abandon() noexcept {}

@@ -76,11 +76,30 @@ class Seat {
   /// The call that has just begun begins again.
   void repeat_call() { --call_; }
 
+  /// Whether all neighbours have left the last call whose statement the next one takes the place of. Where blocks come
+  /// from other nodes, nothing else keeps a rank from running ahead of its neighbours.
+  bool may_state() noexcept { return all_reached(plan::Flag::done, 1, Exposure::statements); }
+  /// Whether a neighbour has broken off a call, for good.
+  bool has_leaver() const noexcept {
+    for (int r = 0; r < ranks(); ++r)
+      if (has_left(LocalRank(r))) return true;
+    return false;
+  }
   /// Before the first flag of a program of this call: what its blocks are, or that this rank has left it.
   void state(Bytes bytes) noexcept {
     if (!board_) return;
     statement_ = Statement(call_, bytes);
     board_.exposure(me_).statement[call_ % Exposure::statements].store(statement_.word(), std::memory_order_release);
+  }
+  /// Beside state(), where the bytes are those of whoever sends.
+  void vouch(Bytes bytes) noexcept {
+    if (board_) board_.exposure(me_).vouched.store(Statement(call_, bytes).word(), std::memory_order_release);
+  }
+  /// What holds in this call, if `owner` knows: it vouches for it, or has come through.
+  std::optional<Bytes> vouched(LocalRank owner) noexcept {
+    const Statement theirs(board_.exposure(owner).vouched.load(std::memory_order_acquire));
+    if (theirs.is_of_call_of(Statement(call_, 0))) return theirs.bytes();
+    return reached(owner, plan::Flag::done, 1, 0) ? stated(owner) : std::nullopt;
   }
   /// What `owner` said of this call, if it did: neighbours without a program never do.
   std::optional<Bytes> stated(LocalRank owner) const noexcept {

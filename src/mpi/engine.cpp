@@ -11,6 +11,7 @@
 #include "collectives/choose.hpp"
 #include "collectives/registry.hpp"
 #include "execute/tiny.hpp"
+#include "mpi/dissent.hpp"
 #include "verify/verify.hpp"
 
 namespace espalier::mpi {
@@ -46,55 +47,6 @@ std::string name_row(const tune::Row& row, std::ptrdiff_t index) {
                 row.measured.chosen_us, row.measured.native_us);
   return text + format_bytes(row.measured.bytes);
 }
-
-/// Whether a root's data go to all: then its size holds.
-bool is_dealt(plan::Operation operation) {
-  return operation == plan::Operation::broadcast || operation == plan::Operation::scatter;
-}
-
-/// Of a neighbour's blocks in this call, on the only node, if it has said so. In lines it does beside each of them.
-std::optional<Bytes> find_bytes(const execute::Seat& seat, LocalRank other) {
-  if (const std::optional<Bytes> stated = seat.stated(other)) return stated;
-  const execute::Line* const line = seat.find_line(other, 0);
-  if (line == nullptr) return std::nullopt;
-  return execute::LineWord(line->call.load(std::memory_order_relaxed)).bytes();
-}
-
-/// What becomes of a rank that runs another program than a neighbour.
-class Dissent final : public execute::Arbiter {
- public:
-  Dissent(const execute::Seat& seat, const topology::Topology& topology, Rank me, const plan::Problem& problem,
-          bool may_follow)
-      : seat_(seat), topology_(topology), problem_(problem), is_root_(me == problem.root), may_follow_(may_follow) {
-    if (topology.node_of(me) == topology.node_of(problem.root)) root_ = LocalRank(topology.local_rank(problem.root));
-  }
-
-  std::optional<execute::Ending> judge(LocalRank other) noexcept override {
-    using execute::Ending;
-    const bool is_dealt = mpi::is_dealt(problem_.operation);
-    if (is_dealt && is_root_) return left(other);
-    const LocalRank sender = is_dealt && root_ ? *root_ : other;
-    const std::optional<Bytes> theirs = topology_.nodes() == 1 ? find_bytes(seat_, sender) : seat_.stated(sender);
-    if (!theirs || *theirs == problem_.bytes) return std::nullopt;
-    if (*theirs == execute::Statement::has_left || !problem_.counts.empty()) return Ending{Ending::truncated};
-    if (is_dealt) return Ending{may_follow_ ? Ending::other : Ending::truncated, *theirs};
-    if (problem_.operation != plan::Operation::gather) return Ending{Ending::truncated};
-    if (!is_root_) return std::nullopt;  // the root will do as this rank does
-    return Ending{may_follow_ ? Ending::other : Ending::truncated, *theirs};
-  }
-
- private:
-  std::optional<execute::Ending> left(LocalRank other) const noexcept {
-    if (seat_.stated(other) != execute::Statement::has_left) return std::nullopt;
-    return execute::Ending{execute::Ending::truncated};
-  }
-  const execute::Seat& seat_;
-  const topology::Topology& topology_;
-  const plan::Problem& problem_;
-  std::optional<LocalRank> root_;  ///< if it is on this node
-  bool is_root_;
-  bool may_follow_;
-};
 
 bool is_nothing(const plan::Problem& problem) {
   return problem.operation != plan::Operation::barrier && problem.bytes == 0;
@@ -133,10 +85,8 @@ bool Engine::supply_slowly(Entry& entry) {
 // Supplies are asked for by all ranks together, hence only by ranks that are sure to do the same: where one knows the
 // size and others only have room, those wait until they see it.
 bool Engine::differs_from_sender(const plan::Problem& problem) {
-  const topology::Topology& topology = means_.topology;
+  if (!is_one_sided(problem) || means_.topology.nodes() > 1) return false;
   const bool gathers = problem.operation == plan::Operation::gather;
-  const bool is_one_sided = (is_dealt(problem.operation) || gathers) && problem.counts.empty();
-  if (!is_one_sided || topology.nodes() > 1) return false;
   const bool is_root = means_.me == problem.root;
   seat_.begin_call();
   if (is_root == gathers) {
@@ -509,16 +459,26 @@ void Engine::report() {
   }
 }
 
+void Engine::begin_messages(const plan::Problem& problem) {
+  std::optional<execute::Statement> statement;
+  if (is_one_sided(problem)) statement.emplace(seat_.call(), problem.bytes);
+  means_.network->begin(statement);
+}
+
 execute::Ending Engine::run_program(const Entry& entry, const execute::Buffers& buffers,
                                     const execute::Reducer* reducer, bool may_follow) {
   const plan::Program& program = entry.program;
   const execute::Buffers all{buffers.input, buffers.output, scratch_.take(program.scratch_bytes)};
   if (means_.network) means_.network->reserve(program.slots);
   seat_.begin_call();
+  for (std::uint32_t attempt = 0; !seat_.may_state(); ++attempt)
+    if (seat_.has_leaver() || !means_.waiter->wait(attempt, seat_.missed_bell())) return {execute::Ending::broken};
+  if (means_.network) begin_messages(entry.problem);
   execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get(), reducer, means_.meter.get()};
   environment.stated = entry.problem.bytes;
+  if (!may_follow) seat_.vouch(entry.problem.bytes);
   if (means_.meter) means_.meter->begin(entry.problem);
-  Dissent dissent(seat_, means_.topology, means_.me, entry.problem, may_follow);
+  Dissent dissent(seat_, means_.network.get(), means_.topology, means_.me, entry.problem, may_follow);
   execute::Ending ending = execute::run_program(program, all, environment, *means_.waiter, &dissent);
   scratch_.trim();
   if (ending.kind == execute::Ending::truncated) ending = leave_call();
@@ -526,17 +486,19 @@ execute::Ending Engine::run_program(const Entry& entry, const execute::Buffers& 
 }
 
 void Engine::leave() noexcept {
-  is_broken_ = true;
+  if (std::exchange(is_broken_, true)) return;
   seat_.leave();
   seat_.leave_windows(true);
   if (means_.network) means_.network->abandon();
 }
 
-// Whoever waits for this rank is not to, and who asks whether it is still in the call is told that it is not.
+// Whoever waits for this rank is not to, and who asks whether it is still in the call is told that it is not. Messages
+// that are under way for this call have nowhere to go: with several nodes this was the communicator's last one.
 execute::Ending Engine::leave_call() {
   seat_.state(execute::Statement::has_left);
   if (seat_.board()) seat_.post(plan::Flag::done, 1);
-  return {means_.network == nullptr ? execute::Ending::truncated : execute::Ending::broken};
+  if (means_.network != nullptr) leave();
+  return {execute::Ending::truncated};
 }
 
 // The call again, as who sends does it.
@@ -544,7 +506,8 @@ execute::Ending Engine::follow(const plan::Problem& problem, Bytes bytes, const 
   using execute::Ending;
   seat_.repeat_call();
   const bool gathers = problem.operation == plan::Operation::gather;
-  if (!(is_dealt(problem.operation) || gathers) || bytes > collectives::largest_result) {
+  const bool is_free = means_.network == nullptr || means_.network->withdraw();
+  if (!(is_dealt(problem.operation) || gathers) || bytes > collectives::largest_result || !is_free) {
     seat_.begin_call();
     return leave_call();
   }

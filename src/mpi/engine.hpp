@@ -155,6 +155,9 @@ class Engine {
   /// Such a call; all ranks make it (execute/uneven_blocks.hpp).
   execute::UnevenOutcome run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call);
 
+  /// A call was broken off: there can be no other.
+  bool is_broken() const { return is_broken_; }
+
   /// Hands the counts so far to the statistics.
   void report();
 
@@ -184,6 +187,7 @@ class Engine {
   void tell(const std::string& line) const;
   execute::Ending perform(const Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
   [[gnu::noinline, gnu::cold]] execute::Ending begin_other();
+  void begin_messages(const plan::Problem& problem);
   execute::Ending run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
                               bool may_follow);
   execute::Ending follow(const plan::Problem& problem, Bytes bytes, const execute::Buffers& buffers, Bytes room);

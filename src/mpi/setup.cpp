@@ -197,7 +197,7 @@ class SetUp {
       // Somebody asked for it, or tuned with it, so this is worth a line in any case.
       if (rank_ == 0) library_.say_once("messages between nodes go through MPI: " + ucx.refusal);
     }
-    if (!needs_tag()) return {make_message_network(make_private_comm()), Transport::mpi};
+    if (!needs_tag()) return {make_message_network(make_private_comm(), size_, rank_), Transport::mpi};
     std::vector<Address> addresses;
     for (std::size_t r = 0; r < offers_.size(); ++r) addresses.push_back({(*members_)[r], offers_[r].tag});
     return {std::make_unique<WorldNetwork>(library_.world().messages(), library_.tags(), std::move(addresses), rank_),

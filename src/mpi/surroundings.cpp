@@ -37,7 +37,9 @@ std::unique_ptr<execute::Waiter> make_waiter(Library& library, MPI_Comm comm, Wa
   return std::make_unique<MpiWaiter>(comm, scheme, static_cast<std::uint32_t>(spin), library.progress(), network);
 }
 
-std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm) { return std::make_unique<MpiNetwork>(comm); }
+std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm, int ranks, int me) {
+  return std::make_unique<MpiNetwork>(comm, ranks, me);
+}
 
 std::unique_ptr<execute::Meter> make_meter(const topology::Topology&, Rank) { return nullptr; }
 

@@ -39,7 +39,7 @@ std::unique_ptr<execute::Waiter> make_waiter(Library& library, MPI_Comm comm, Wa
                                              execute::Network* network);
 
 /// Messages through MPI, on a communicator that it takes over.
-std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm);
+std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm, int ranks, int me);
 
 /// Null where time is real. The topology is copied.
 std::unique_ptr<execute::Meter> make_meter(const topology::Topology& topology, Rank me);

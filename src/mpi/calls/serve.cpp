@@ -81,7 +81,9 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Proble
 
 int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending) {
   switch (ending.kind) {
-    case execute::Ending::truncated: return report(comm, MPI_ERR_TRUNCATE);
+    case execute::Ending::truncated:
+      communicator.is_broken = communicator.engine()->is_broken();
+      return report(comm, MPI_ERR_TRUNCATE);
     case execute::Ending::broken: return fail(communicator, comm);
     default: return MPI_SUCCESS;
   }
@@ -90,7 +92,9 @@ int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& e
 int fail(Communicator& communicator, MPI_Comm comm) {
   communicator.is_broken = true;
   if (const int failure = await_failure(comm); failure != MPI_SUCCESS) return report(comm, failure);
-  Library::get().say_once("a transport broke in the middle of a collective; the communicator cannot be used any more");
+  Library::get().say_once(
+      "a collective was broken off, by a transport or because the ranks' sizes did not fit together; the communicator "
+      "cannot be used any more");
   return report(comm, MPI_ERR_OTHER);
 }
 

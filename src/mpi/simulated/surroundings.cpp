@@ -33,22 +33,32 @@ class SimulatedWaiter final : public execute::Waiter {
 
 /// A rank that looks at a message can do nothing else until it is there (one step after the other), so it waits at
 /// once: no polling, and no time lost between two looks.
-class SimulatedNetwork final : public MpiNetwork {
+class SimulatedNetwork final : public execute::Network {
  public:
-  using MpiNetwork::MpiNetwork;
+  /// Takes over the communicator, whose ranks are those of the communicator it serves.
+  explicit SimulatedNetwork(MPI_Comm comm) : comm_(comm) {}
+  ~SimulatedNetwork() override {
+    if (!Library::get().is_ending()) native().Comm_free(&comm_);
+  }
+  SimulatedNetwork(const SimulatedNetwork&) = delete;
+  SimulatedNetwork& operator=(const SimulatedNetwork&) = delete;
 
   void reserve(std::uint32_t slots) override {
-    MpiNetwork::reserve(slots);
+    if (requests_.size() < slots) requests_.resize(slots, native().request_null);
     overhead_.resize(std::max<std::size_t>(overhead_.size(), slots));
   }
   bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept override {
+    const Native& mpi = native();
     overhead_[slot] = 0;
-    return MpiNetwork::start_send(slot, to, data, bytes);
+    return mpi.Isend(data, static_cast<int>(bytes), mpi.byte, to.value, tag_of(bytes), comm_, &requests_[slot]) ==
+           MPI_SUCCESS;
   }
   bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept override {
+    const Native& mpi = native();
     // SMPI itself charges the receiver of a message that did not wait for it (smpi/or), and only that one.
     overhead_[slot] = costs_.step + (is_eager(bytes) ? 0 : costs_.overhead);
-    return MpiNetwork::start_recv(slot, from, data, bytes);
+    return mpi.Irecv(data, static_cast<int>(bytes), mpi.byte, from.value, tag_of(bytes), comm_, &requests_[slot]) ==
+           MPI_SUCCESS;
   }
   Progress test(std::uint32_t slot) noexcept override {
     if (native().Wait(&requests_[slot], MPI_STATUS_IGNORE) != MPI_SUCCESS) return Progress::broken;
@@ -56,16 +66,16 @@ class SimulatedNetwork final : public MpiNetwork {
     return Progress::complete;
   }
 
- protected:
+ private:
   /// SMPI has a mailbox for short messages and one for long ones. Of two messages between the same ranks, a short and a
   /// long one, both under way, it loses one (3.32), unless they differ in their tags.
-  int tag_of(Bytes bytes) const noexcept override { return is_eager(bytes) ? 0 : 1; }
-
- private:
+  int tag_of(Bytes bytes) const noexcept { return is_eager(bytes) ? 0 : 1; }
   bool is_eager(Bytes bytes) const { return static_cast<double>(bytes) <= costs_.eager; }
 
   const cost::Parameters costs_;
-  std::vector<double> overhead_;  ///< by slot, of its receiver
+  MPI_Comm comm_;
+  std::vector<MPI_Request> requests_;  ///< by slot
+  std::vector<double> overhead_;       ///< by slot, of its receiver
 };
 
 /// Charges what cost::Play charges, so that a plan executed and a plan played through are the same experiment.
@@ -140,7 +150,7 @@ std::unique_ptr<execute::Waiter> make_waiter(Library&, MPI_Comm, Waiting, bool, 
   return std::make_unique<SimulatedWaiter>();
 }
 
-std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm) {
+std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm, int, int) {
   return std::make_unique<SimulatedNetwork>(comm);
 }
 
