@@ -139,7 +139,7 @@ class SetUp {
     const Bytes bytes = execute::Board::desk_bytes(shape_.ranks);
     const std::optional<Bytes> place = arena_->allocate(bytes, shape_.ranks);
     if (!place) return Offer::over_limit;
-    if (bytes < Arena::least_sparse || arena_->populate(*place, bytes)) return static_cast<std::int64_t>(*place);
+    if (!Arena::is_long(bytes) || arena_->populate(*place, bytes)) return static_cast<std::int64_t>(*place);
     for (int user = 0; user < shape_.ranks; ++user) arena_->release(*place);
     return Offer::over_limit;
   }

@@ -45,7 +45,7 @@ Bytes SharedSupplies::wait_for_offer() const {
 bool SharedSupplies::populate_own(Bytes rings) const {
   const Bytes all = execute::Board::long_ring_bytes(board_.shape().ranks);
   const Bytes own = execute::Board::long_ring_bytes(1);
-  return all < transports::Arena::least_sparse || arena_->populate(rings + static_cast<Bytes>(me_.value) * own, own);
+  return !transports::Arena::is_long(all) || arena_->populate(rings + static_cast<Bytes>(me_.value) * own, own);
 }
 
 bool SharedSupplies::get_windows() { return agree(windows_.reserve(plan::window_banks)); }

@@ -1,7 +1,9 @@
 #include "mpi/world.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <string>
 
 #include "base/error.hpp"
 #include "mpi/acquaintance.hpp"
@@ -15,6 +17,7 @@ void World::meet(Library& library) {
     check(native().Comm_rank(native().comm_world, &me_));
     check(native().Comm_size(native().comm_world, &size_));
     if (size_ == 1) return;
+    await_all(library);
     make_communicator();
     gather_facts(library);
     const Acquaintance acquaintance =
@@ -25,6 +28,25 @@ void World::meet(Library& library) {
     has_met_ = true;
   } catch (const NativeFailure&) {
     // of all ranks alike, as far as MPI's own set-up goes
+  }
+}
+
+// A rank that was started without Espalier never comes, and nothing that others could ask it would be safe to send. All
+// of its job would wait without a word.
+void World::await_all(Library& library) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  MPI_Request request;
+  check(native().Ibarrier(native().comm_world, &request));
+  for (int is_complete = 0; !is_complete;) {
+    check(native().Test(&request, &is_complete, MPI_STATUS_IGNORE));
+    if (is_complete) return;
+    if (Clock::now() - begin > std::chrono::seconds(10) && probe_index_on_host(me_) == 0)
+      library.say_once(
+          "rank " + std::to_string(me_) +
+          " has waited in MPI_Init for 10 s until all ranks of the job are there: was one of its programs started "
+          "without Espalier? Preload it in front of all of them, or of none");
+    let_others_run();
   }
 }
 

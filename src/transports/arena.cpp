@@ -22,7 +22,6 @@ namespace {
 constexpr std::uint64_t magic = 0x45535041'4c494552;  // "ESPALIER"
 
 /// Short blocks are cut out of slabs, long blocks whose pages are all there.
-constexpr Pages most_in_slab = pages_for(Arena::least_sparse) - 1;
 constexpr Pages largest_slab = 64;
 
 /// Lies at the start of the file; behind it the table of blocks, of as many entries as the arena has pages.
@@ -108,12 +107,12 @@ class MemfdArena final : public Arena {
     const Pages pages = pages_for(std::max<Bytes>(bytes, 1));
     if (bytes > header().limit) return std::nullopt;
     const Lock lock(header());
-    const Pages first = pages > most_in_slab ? take_long(pages) : take_short(pages);
+    const Pages first = is_long(bytes) ? take_long(pages) : take_short(pages);
     if (first == 0) return std::nullopt;
     Block& block = table()[first];
     block.users = users;
     header().in_use += block.pages * page_bytes;
-    if (pages <= most_in_slab) std::memset(base_ + first * page_bytes, 0, block.pages * page_bytes);
+    if (!is_long(pages * page_bytes)) std::memset(base_ + first * page_bytes, 0, block.pages * page_bytes);
     return first * page_bytes;
   }
 
@@ -134,7 +133,7 @@ class MemfdArena final : public Arena {
     if (--block.users != 0) return;
     const Bytes bytes = block.pages * page_bytes;
     h.in_use -= bytes;
-    if (block.pages <= most_in_slab) return h.short_blocks.give_back(table(), first);
+    if (!is_long(block.pages * page_bytes)) return h.short_blocks.give_back(table(), first);
     return_pages(offset, bytes);
     h.held -= bytes;
     h.long_blocks.give_back(table(), first);

@@ -33,10 +33,10 @@ class Arena {
   virtual ArenaName name() const = 0;
 
   /// A zero-filled, page-aligned block that `users` processes will release. Empty when limits do not allow it. Any
-  /// process may call it. Of a block below `least_sparse` the pages are there; of a longer one only its place is
-  /// reserved, and populate() comes before anything is touched.
+  /// process may call it. Of a short block the pages are there; of a long one only its place is reserved, and
+  /// populate() comes before anything is touched.
   virtual std::optional<Bytes> allocate(Bytes bytes, int users) = 0;
-  static constexpr Bytes least_sparse = 64 << 10;
+  static constexpr bool is_long(Bytes bytes) { return bytes > longest_short; }
   /// Makes the pages of a part of a long block really there (no later SIGBUS), those that are not yet on the NUMA node
   /// of the caller: each rank does it for what it will write. False: the system's memory does not allow it.
   virtual bool populate(Bytes offset, Bytes bytes) noexcept = 0;
@@ -48,6 +48,9 @@ class Arena {
   std::byte* at(Bytes offset) const noexcept { return base() + offset; }
   /// Bytes now held by blocks.
   virtual Bytes in_use() const noexcept = 0;
+
+ protected:
+  static constexpr Bytes longest_short = 15 * 4096;  ///< whole pages, as blocks are
 };
 
 }  // namespace espalier::transports

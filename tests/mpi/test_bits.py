@@ -18,7 +18,7 @@ GetMpi = Callable[[str], TestMpi]
 CASES = (
     *(Case("mpich-5", ranks, nodes) for ranks, nodes in ((2, None), (5, None), (4, "2"), (7, "3,1,3"))),
     Case("mpich-5", 8, "cyclic:4"),
-    *(Case("openmpi-5", ranks, nodes) for ranks, nodes in ((3, None), (4, "2"), (5, "1,4"))),
+    *(Case("openmpi-5", ranks, nodes) for ranks, nodes in ((3, None), (32, None), (4, "2"), (5, "1,4"))),
     *(Case("intel", ranks, nodes) for ranks, nodes in ((4, None), (4, "2"), (3, "2,1"))),
     *(Case("openmpi-4", ranks, nodes) for ranks, nodes in ((4, None), (5, "2"))),
     *(Case("mpich-4", ranks, nodes) for ranks, nodes in ((2, None), (4, "3,1"))),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from launch import ALL_MPIS, BUILD, TestMpi
+from launch import ALL_MPIS, BUILD, JobTimedOut, TestMpi
 from stats import BASIC, assert_handled, read_stats
 from test_conformance import assert_passed, error_lines, native_errors
 
@@ -174,3 +174,12 @@ def test_settings_per_rank_do_not_change_the_errors(get_mpi: GetMpi) -> None:
     mpi = get_mpi("mpich-5")
     outcome = mpi.run([mpi.program("conformance"), "errors"], 3, settings={"ESPALIER_DISABLE": "1"})
     assert error_lines(outcome) == native_errors(mpi)
+
+
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
+def test_a_job_with_a_rank_without_espalier_says_what_it_waits_for(name: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    without = f"LD_PRELOAD={mpi.mpi.library}"
+    script = f'if [ "${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}" = 1 ]; then {without}; fi; exec "$0" "$@"'
+    with pytest.raises(JobTimedOut, match=r"rank 0 has waited in MPI_Init for 10 s.*without Espalier"):
+        mpi.run(["sh", "-c", script, mpi.program("conformance"), "sizes"], 2, timeout=14)

@@ -49,6 +49,16 @@ TEST(Arena, HasThePagesThatTheirUsersPopulate) {
   EXPECT_EQ(bytes_present(*arena), before);
 }
 
+TEST(Arena, HasThePagesOfShortBlocksAndSaysWhichAreLong) {
+  const auto arena = Arena::create(mebibyte);
+  for (Bytes bytes = 4096; !Arena::is_long(bytes); bytes += 777) {
+    const auto block = arena->allocate(bytes, 1);
+    ASSERT_TRUE(block);
+    std::memset(arena->at(*block), 1, bytes);  // a signal, were they not there
+    arena->release(*block);
+  }
+}
+
 TEST(Arena, NeverExceedsItsLimit) {
   const auto arena = Arena::create(mebibyte);
   EXPECT_FALSE(arena->allocate(mebibyte + 1, 1));
