@@ -78,7 +78,7 @@ void bind_collectives(nb::module_& module) {
       .def_prop_ro("between", [](const Algorithm& a) { return plan::name(a.between); })
       .def_prop_ro("source", [](const Algorithm& a) { return a.source; })
       .def_prop_ro("summary", [](const Algorithm& a) { return a.summary; })
-      .def_prop_ro("knobs", [](const Algorithm& a) { return a.knobs; });
+      .def_prop_ro("knobs", &collectives::describe_knobs);
 
   module.def("algorithms", [] {
     nb::list list;

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 #include "bindings/bindings.hpp"
 #include "leaders/direction.hpp"
@@ -21,8 +22,6 @@ using machine::NumaNode;
 using machine::RankFacts;
 
 namespace {
-
-constexpr const char* binding_names[] = {"unknown", "unbound", "bound"};
 
 std::vector<std::string> texts_of(const std::vector<CpuSet>& sets) {
   std::vector<std::string> texts;
@@ -86,7 +85,7 @@ void bind_node(nb::module_& module) {
   nb::class_<RankFacts>(module, "RankFacts")
       .def_ro("numa", &RankFacts::numa)
       .def_ro("l3", &RankFacts::l3)
-      .def_prop_ro("binding", [](const RankFacts& it) { return binding_names[static_cast<int>(it.binding)]; })
+      .def_prop_ro("binding", [](const RankFacts& it) { return name_enumerator(it.binding); })
       .def_prop_ro("distances", &distances_of);
 }
 

@@ -33,10 +33,9 @@ class Candidates {
     choice.between = algorithm.between;
     if (topology_.nodes() == 1) return on_node_.add(choice);
     if (is_alltoall_of_leaders(problem_, choice)) return vary_leaders(choice);
-    const std::string_view knobs = algorithm.knobs;
-    if (knobs.find("groups=") != knobs.npos)
-      return problem_.operation == Operation::allreduce ? vary_slices(choice) : vary_groups(choice, knobs);
-    const bool has_radix = knobs.find("radix") != knobs.npos, has_segment = knobs.find("segment") != knobs.npos;
+    if (algorithm.has_knob("groups"))
+      return problem_.operation == Operation::allreduce ? vary_slices(choice) : vary_groups(choice, algorithm);
+    const bool has_radix = algorithm.has_knob("radix"), has_segment = algorithm.has_knob("segment");
     for (const int radix : {2, 4}) {
       choice.radix = radix;
       if (radix > 2 && (!has_radix || radix > topology_.nodes())) continue;
@@ -48,7 +47,7 @@ class Candidates {
     choice.segment = 0;
     if (can_go_far_first(algorithm)) on_node_.add(far_first(choice));
     choice.connections = 1;
-    if (knobs.find("connections=") != knobs.npos && can_take_turns()) on_node_.add(choice);
+    if (algorithm.has_knob("connections") && can_take_turns()) on_node_.add(choice);
   }
 
   std::vector<Choice> take() && { return std::move(on_node_).take(); }
@@ -108,10 +107,10 @@ class Candidates {
   /// One group, two, and as many as ranks, up to eight; what lies between is for those who tune. One group of other
   /// operations than allgather has simpler forms. Round a ring segments go on as they come; elsewhere they only make
   /// more messages.
-  void vary_groups(Choice choice, std::string_view knobs) {
+  void vary_groups(Choice choice, const Algorithm& algorithm) {
     using plan::Exchange;
     if (!are_groups_worth_it(choice.between)) return;
-    const bool has_segment = knobs.find("segment") != knobs.npos, has_exchange = knobs.find("exchange") != knobs.npos;
+    const bool has_segment = algorithm.has_knob("segment"), has_exchange = algorithm.has_knob("exchange");
     const bool doubles = problem_.operation == Operation::broadcast;  // an allgather has forms that do, for less
     choice.groups = problem_.operation == Operation::allgather ? 0 : 1;
     for (const int groups : numbers_of_groups()) {

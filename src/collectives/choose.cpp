@@ -145,8 +145,7 @@ std::string describe(const Topology& topology, plan::Operation operation, const 
   if (goes_far_first(choice)) text += ", far partners first,";
   if (operation == plan::Operation::alltoall && choice.exchange == plan::Exchange::bruck)
     text += " by relays of radix " + std::to_string(choice.radix);
-  const std::string_view knobs = find_algorithm(operation, choice.between).knobs;
-  if (topology.nodes() > 1 && knobs.find("groups=") != knobs.npos)
+  if (topology.nodes() > 1 && find_algorithm(operation, choice.between).has_knob("groups"))
     text += " of " + std::to_string(choice.groups) + (choice.groups == 1 ? " group" : " groups");
   if (topology.nodes() > 1 && choice.segment > 0) text += " in segments of " + format_bytes(choice.segment);
   if (topology.largest_node() == 1) return text;

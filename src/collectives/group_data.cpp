@@ -29,7 +29,7 @@ GroupShares::GroupShares(const topology::Topology& topology, const smp::NodeMajo
 }
 
 bool stages_data(bool is_blocked, const plan::Problem& problem, const plan::Choice& choice) {
-  if (choice.staging != plan::Staging::automatic) return choice.staging == plan::Staging::copy;
+  if (choice.staging != plan::Staging::auto_) return choice.staging == plan::Staging::copy;
   if (choice.within == plan::Within::single_copy) return false;
   const bool is_short = problem.bytes < message_worth_a_copy && !is_blocked;
   return choice.between != plan::Between::multi_group_lean || is_short;

@@ -1,5 +1,7 @@
 #include "collectives/registry.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "collectives/allgather.hpp"
 #include "collectives/allreduce.hpp"
@@ -18,57 +20,42 @@
 #include "collectives/scatter.hpp"
 #include "collectives/scatter_allgather.hpp"
 #include "collectives/words.hpp"
+#include "plan/knobs.hpp"
 
 namespace espalier::collectives {
 
 namespace {
 
-#define CELLS "cell=64..64M cells=1..1024"
-#define WITHIN "within=cells|single_copy " CELLS
-#define STAGING " staging=auto|copy|zero_copy"
-#define STORES " stores=cached|streaming"
-#define LEVELS " levels=1|2"
-#define LEADERS " leaders=natural|near|spread"
-#define ORDER " order=auto|natural|breadth|depth|bine"
-constexpr const char* tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN LEVELS LEADERS ORDER;
-constexpr const char* spread_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
-constexpr const char* chain_knobs = "segment=0|1K..1G " WITHIN STORES LEVELS LEADERS ORDER;
-constexpr const char* knomial_knobs = "radix=2..64 " WITHIN STORES LEADERS ORDER;
-constexpr const char* scatter_allgather_knobs = "radix=2..64 exchange=ring|bruck " WITHIN STORES LEADERS ORDER;
-constexpr const char* ring_knobs = "segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
-constexpr const char* exchange_knobs = WITHIN STORES LEADERS;
-constexpr const char* doubling_knobs = WITHIN STORES LEADERS " order=auto|depth";
-constexpr const char* rooted_tree_knobs = "radix=2..64 segment=0|1K..1G " WITHIN STORES LEADERS ORDER;
-constexpr const char* rooted_flat_knobs = "segment=0|1K..1G " WITHIN STORES LEADERS;
-constexpr const char* pairwise_knobs = WITHIN STORES;  // every rank speaks for itself
-constexpr const char* swap_knobs = "connections=0..1024 " WITHIN STORES;
-constexpr const char* part_knobs = "connections=0..1024 " WITHIN STORES LEADERS;
-constexpr const char* single_ring_knobs = "segment=0|1K..1G " WITHIN STAGING LEADERS;
-constexpr const char* direct_knobs = "connections=0..1024 segment=0|1K..1G " WITHIN STAGING LEADERS;
-constexpr const char* group_knobs =
-    "groups=1..64 exchange=direct|ring|bruck|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN STAGING
-        LEADERS;
-constexpr const char* gather_knobs = "groups=1..64 connections=0..1024 " WITHIN STAGING LEADERS;
+// A knob with all values that it has (plan/knobs.hpp), or with those that the algorithm knows.
+constexpr const char* tree_knobs = "radix segment within cell cells levels leaders order";
+constexpr const char* spread_tree_knobs = "radix segment within cell cells stores levels leaders order";
+constexpr const char* chain_knobs = "segment within cell cells stores levels leaders order";
+constexpr const char* knomial_knobs = "radix within cell cells stores leaders order";
+constexpr const char* scatter_allgather_knobs = "radix exchange=ring|bruck within cell cells stores leaders order";
+constexpr const char* ring_knobs = "segment within cell cells stores leaders order";
+constexpr const char* exchange_knobs = "within cell cells stores leaders";
+constexpr const char* doubling_knobs = "within cell cells stores leaders order=auto|depth";
+constexpr const char* rooted_tree_knobs = "radix segment within cell cells stores leaders order";
+constexpr const char* rooted_flat_knobs = "segment within cell cells stores leaders";
+constexpr const char* pairwise_knobs = "within cell cells stores";  // every rank speaks for itself
+constexpr const char* swap_knobs = "connections within cell cells stores";
+constexpr const char* part_knobs = "connections within cell cells stores leaders";
+constexpr const char* single_ring_knobs = "segment within cell cells staging leaders";
+constexpr const char* direct_knobs = "connections segment within cell cells staging leaders";
+constexpr const char* group_knobs = "groups exchange connections segment within cell cells staging leaders";
+constexpr const char* gather_knobs = "groups connections within cell cells staging leaders";
 constexpr const char* group_tree_knobs =
-    "groups=1..64 exchange=direct|ring|recursive_doubling connections=0..1024 segment=0|1K..1G " WITHIN LEADERS;
+    "groups exchange=direct|ring|recursive_doubling connections segment within cell cells leaders";
 constexpr const char* group_sum_knobs =
-    "groups=1..64 exchange=direct|ring|recursive_doubling radix=2..64 connections=0..1024 segment=0|1K..1G " CELLS
-        LEADERS;
-constexpr const char* group_part_knobs = "groups=1..64 connections=0..1024 " CELLS LEADERS;
-constexpr const char* swap_leader_knobs = "exchange=direct|bruck radix=2..64 " CELLS LEADERS;
-constexpr const char* group_swap_knobs = "groups=1..64 exchange=direct|bruck radix=2..64 " CELLS LEADERS;
-constexpr const char* cell_knobs = CELLS;
-constexpr const char* segment_knobs = "segment=0|1K..1G " WITHIN LEADERS;
-constexpr const char* sum_knobs = "segment=0|1K..1G " WITHIN LEVELS LEADERS;
-constexpr const char* sum_ring_knobs = "segment=0|1K..1G " WITHIN LEVELS LEADERS ORDER;
-constexpr const char* signal_knobs = "levels=1|2" LEADERS;
-#undef CELLS
-#undef WITHIN
-#undef STAGING
-#undef STORES
-#undef LEVELS
-#undef LEADERS
-#undef ORDER
+    "groups exchange=direct|ring|recursive_doubling radix connections segment cell cells leaders";
+constexpr const char* group_part_knobs = "groups connections cell cells leaders";
+constexpr const char* swap_leader_knobs = "exchange=direct|bruck radix cell cells leaders";
+constexpr const char* group_swap_knobs = "groups exchange=direct|bruck radix cell cells leaders";
+constexpr const char* cell_knobs = "cell cells";
+constexpr const char* segment_knobs = "segment within cell cells leaders";
+constexpr const char* sum_knobs = "segment within cell cells levels leaders";
+constexpr const char* sum_ring_knobs = "segment within cell cells levels leaders order";
+constexpr const char* signal_knobs = "levels leaders";
 
 constexpr Algorithm table[] = {
     {"broadcast_knomial", Operation::broadcast, Between::knomial,
@@ -251,6 +238,18 @@ constexpr Algorithm table[] = {
      "leaders signal 2^k nodes to the right, ceil(log2 N) rounds", signal_knobs, build_barrier},
 };
 
+/// `act(word)` for each of those between spaces.
+template <class Act>
+void for_each_word(std::string_view text, Act act) {
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    act(word);
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+}
+
+std::string_view name_in(std::string_view knob) { return knob.substr(0, knob.find('=')); }
+
 std::string names_of(Operation operation) {
   std::string names;
   for (const Algorithm& algorithm : table)
@@ -261,6 +260,21 @@ std::string names_of(Operation operation) {
 }  // namespace
 
 std::span<const Algorithm> algorithms() { return table; }
+
+bool Algorithm::has_knob(std::string_view name) const {
+  bool has = false;
+  for_each_word(knobs, [&](std::string_view word) { has = has || name_in(word) == name; });
+  return has;
+}
+
+std::string describe_knobs(const Algorithm& algorithm) {
+  std::string text;
+  for_each_word(algorithm.knobs, [&](std::string_view word) {
+    text += (text.empty() ? "" : " ") + std::string(word);
+    if (name_in(word) == word) text += "=" + plan::find_knob(word).values();
+  });
+  return text;
+}
 
 const Algorithm& find_algorithm(Operation operation, std::string_view text) {
   for (const Algorithm& algorithm : table)

@@ -23,14 +23,20 @@ struct Algorithm {
   const char* source;
   /// What it does, its rounds and what one leader sends, for N nodes.
   const char* summary;
-  /// The knobs that change it, as in Choice's spelling.
+  /// The knobs that change it (plan/knobs.hpp), between spaces; where it knows some values only, with those:
+  /// "radix exchange=ring|bruck".
   const char* knobs;
   void (*build)(plan::Builder&, const plan::Problem&, const plan::Choice&);
   /// What this algorithm asks for beyond what why_invalid() asks of all; null: nothing. Same result.
   std::string (*why_invalid)(const topology::Topology&, const plan::Problem&, const plan::Choice&) = nullptr;
+
+  bool has_knob(std::string_view name) const;
 };
 
 std::span<const Algorithm> algorithms();
+
+/// Its knobs with their values: "radix=2..64 exchange=ring|bruck".
+std::string describe_knobs(const Algorithm& algorithm);
 
 /// The algorithm of a choice. Throws Error when the operation has no such exchange between nodes.
 const Algorithm& find_algorithm(plan::Operation operation, plan::Between between);

@@ -17,7 +17,7 @@ std::string group_knobs(const Choice& choice) {
   const bool has_connections =
       has_groups || choice.between == Between::single_group_direct || choice.between == Between::pairwise;
   if (has_connections && choice.connections > 0) text += ",connections=" + std::to_string(choice.connections);
-  if (choice.staging != Staging::automatic) text += std::string(",staging=") + name(choice.staging);
+  if (choice.staging != Staging::auto_) text += std::string(",staging=") + name(choice.staging);
   return text;
 }
 
@@ -31,7 +31,7 @@ std::string to_string(const Choice& choice) {
     text += std::string(",exchange=") + name(choice.exchange);
   if (choice.between == Between::flat && choice.exchange == Exchange::bruck)  // of an all-to-all
     text += std::string(",exchange=") + name(choice.exchange) + ",radix=" + std::to_string(choice.radix);
-  if (choice.order != Order::best) text += std::string(",order=") + name(choice.order);
+  if (choice.order != Order::auto_) text += std::string(",order=") + name(choice.order);
   text += group_knobs(choice);
   if (choice.segment > 0) text += ",segment=" + format_bytes(choice.segment);
   text += std::string(",within=") + name(choice.within);

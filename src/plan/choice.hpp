@@ -43,7 +43,7 @@ enum class Exchange : std::uint8_t { direct, ring, bruck, recursive_doubling };
 /// What the masters of an allgather's groups send and receive (collectives/group_data.hpp; Qian, Rashti, Afsahi,
 /// section 7).
 enum class Staging : std::uint8_t {
-  automatic,  ///< by a rule: whichever takes fewer messages and copies
+  auto_,      ///< by a rule: whichever takes fewer messages and copies
   copy,       ///< copies in scratch: one message for all that goes to one place
   zero_copy,  ///< the callers' buffers: a message for each stretch that is contiguous there
 };
@@ -58,7 +58,7 @@ enum class Leaders : std::uint8_t {
 /// Which node sits where in a tree or ring between nodes, where something is known of the network
 /// (topology/distances.hpp, trees/order.hpp). Trees where nothing is known: all but `bine` are `natural`.
 enum class Order : std::uint8_t {
-  best,     ///< whichever of the next three promises to be quickest
+  auto_,    ///< whichever of the next three promises to be quickest
   natural,  ///< from the root's node on, as nodes are numbered
   breadth,  ///< near and fast nodes first where most wait for them
   depth,    ///< whole subtrees close together; of an exchange that doubles: far partners first (groups/far_first.hpp)
@@ -86,9 +86,9 @@ struct Choice {
   Exchange exchange = Exchange::direct;
   /// Messages that one rank has under way at most; 0 sets no bound.
   int connections = 0;
-  Staging staging = Staging::automatic;
+  Staging staging = Staging::auto_;
   Leaders leaders = Leaders::near;
-  Order order = Order::best;
+  Order order = Order::auto_;
   /// Means nothing under single copy, where the kernel writes.
   Stores stores = Stores::cached;
   /// 2: within a node, data pass from domain to domain once and are handed on there (smp/domains.hpp).
@@ -97,13 +97,12 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
+/// As the enumerators are called here (base/enumerators.hpp).
 const char* name(Within within);
 const char* name(Between between);
 const char* name(Exchange exchange);
-/// "auto" for `automatic`.
 const char* name(Staging staging);
 const char* name(Leaders leaders);
-/// "auto" for `best`.
 const char* name(Order order);
 const char* name(Stores stores);
 

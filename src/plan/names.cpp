@@ -1,6 +1,7 @@
-// The one spelling of every enumerator, for people and for settings.
+// What plans are made of, as text.
 
 #include "base/bytes.hpp"
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 #include "plan/choice.hpp"
 #include "plan/problem.hpp"
@@ -8,89 +9,26 @@
 
 namespace espalier::plan {
 
-const char* name(Op op) {
-  static constexpr const char* names[] = {"send", "recv", "finish", "put",       "get",  "pull",
-                                          "push", "post", "await",  "await_all", "copy", "reduce"};
-  return names[static_cast<int>(op)];
-}
+static_assert(operation_count == enumerator_count<Operation>);
+static_assert(flag_count == enumerator_count<Flag>);
 
-const char* name(Buffer buffer) {
-  static constexpr const char* names[] = {"input", "output", "scratch", "window"};
-  return names[static_cast<int>(buffer)];
-}
-
-const char* name(Flag flag) {
-  static constexpr const char* names[] = {"ready", "taken", "release", "done"};
-  return names[static_cast<int>(flag)];
-}
-
-const char* name(Operation operation) {
-  static constexpr const char* names[] = {"broadcast", "scatter",        "gather", "allgather", "alltoall", "reduce",
-                                          "allreduce", "reduce_scatter", "scan",   "exscan",    "barrier"};
-  return names[static_cast<int>(operation)];
-}
-
-const char* name(Within within) {
-  static constexpr const char* names[] = {"cells", "single_copy"};
-  return names[static_cast<int>(within)];
-}
-
-const char* name(Between between) {
-  static constexpr const char* names[] = {"knomial",
-                                          "chain",
-                                          "binary",
-                                          "flat",
-                                          "scatter_allgather",
-                                          "pairwise",
-                                          "ring",
-                                          "recursive_doubling",
-                                          "rabenseifner",
-                                          "bruck",
-                                          "dissemination",
-                                          "gather_reduce",
-                                          "single_group_ring",
-                                          "single_group_direct",
-                                          "multi_group",
-                                          "multi_group_lean",
-                                          "gather_based"};
-  return names[static_cast<int>(between)];
-}
-
-const char* name(Exchange exchange) {
-  static constexpr const char* names[] = {"direct", "ring", "bruck", "recursive_doubling"};
-  return names[static_cast<int>(exchange)];
-}
-
-const char* name(Staging staging) {
-  static constexpr const char* names[] = {"auto", "copy", "zero_copy"};
-  return names[static_cast<int>(staging)];
-}
-
-const char* name(Leaders leaders) {
-  static constexpr const char* names[] = {"natural", "near", "spread"};
-  return names[static_cast<int>(leaders)];
-}
-
-const char* name(Order order) {
-  static constexpr const char* names[] = {"auto", "natural", "breadth", "depth", "bine"};
-  return names[static_cast<int>(order)];
-}
-
-const char* name(Stores stores) {
-  static constexpr const char* names[] = {"cached", "streaming"};
-  return names[static_cast<int>(stores)];
-}
+const char* name(Op op) { return name_enumerator(op); }
+const char* name(Buffer buffer) { return name_enumerator(buffer); }
+const char* name(Flag flag) { return name_enumerator(flag); }
+const char* name(Operation operation) { return name_enumerator(operation); }
+const char* name(Within within) { return name_enumerator(within); }
+const char* name(Between between) { return name_enumerator(between); }
+const char* name(Exchange exchange) { return name_enumerator(exchange); }
+const char* name(Staging staging) { return name_enumerator(staging); }
+const char* name(Leaders leaders) { return name_enumerator(leaders); }
+const char* name(Order order) { return name_enumerator(order); }
+const char* name(Stores stores) { return name_enumerator(stores); }
 
 Operation parse_operation(std::string_view text) {
   if (text == "bcast") return Operation::broadcast;
   if (text == "reduce_scatter_block") return Operation::reduce_scatter;
-  std::string known;
-  for (int i = 0; i < operation_count; ++i) {
-    const char* candidate = name(static_cast<Operation>(i));
-    if (text == candidate) return static_cast<Operation>(i);
-    known += (i > 0 ? ", " : "") + std::string(candidate);
-  }
-  throw Error("unknown operation '" + std::string(text) + "': one of " + known);
+  if (const std::optional<Operation> found = find_enumerator<Operation>(text)) return *found;
+  throw Error("unknown operation '" + std::string(text) + "': one of " + list_enumerators<Operation>());
 }
 
 namespace {

@@ -49,7 +49,7 @@ std::vector<Choice> choices(const collectives::Algorithm& algorithm) {
       const bool has_radix = algorithm.between == plan::Between::knomial;
       if (has_radix || radix == 2) all.push_back({algorithm.between, within, radix, 1024, 320, 3});
     }
-  if (std::string_view(algorithm.knobs).find("levels") != std::string_view::npos)
+  if (algorithm.has_knob("levels"))
     for (const Within within : {Within::cells, Within::single_copy}) {
       all.push_back({algorithm.between, within, 2, 1024, 320, 3});
       all.back().levels = 2;

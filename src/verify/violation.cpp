@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "base/enumerators.hpp"
+
 namespace espalier::verify {
 
-const char* name(Kind kind) {
-  static constexpr const char* names[] = {"shape", "bounds",   "peer",      "slot",    "flag",
-                                          "input", "exposure", "message",   "overlap", "deadlock",
-                                          "race",  "busy",     "undefined", "data",    "order"};
-  return names[static_cast<int>(kind)];
-}
+const char* name(Kind kind) { return name_enumerator(kind); }
 
 std::string to_string(const Violation& violation) {
   std::string text = std::string(name(violation.kind)) + " at rank " + std::to_string(violation.rank.value);

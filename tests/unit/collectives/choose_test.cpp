@@ -272,7 +272,7 @@ TEST(Choose, SendsMuchToFarNodesOnlyWhereItKnowsThatTheCablesAreWide) {
     EXPECT_EQ(choose(unknown, longer).between, Between::ring);
   }
   EXPECT_EQ(choose(make_wide(64, 8), problem).between, Between::recursive_doubling);
-  EXPECT_EQ(choose(make_wide(64, 8), problem).order, plan::Order::best);
+  EXPECT_EQ(choose(make_wide(64, 8), problem).order, plan::Order::auto_);
   EXPECT_EQ(choose(make_blocks(8, 1), problem).between, choose(make_wide(8, 1), problem).between) << "one switch";
 }
 
