@@ -12,6 +12,12 @@ bool WindowUse::is_over() const noexcept {
   return true;
 }
 
+bool WindowUse::is_lost() const noexcept {
+  for (int r = 0; r < board.shape().ranks; ++r)
+    if (board.notice(LocalRank(r)).has_left.load(std::memory_order_acquire)) return !is_over();
+  return false;
+}
+
 WindowPool::~WindowPool() {
   for (const Window& window : windows_) memory_.give_back(window.place());
 }
@@ -55,6 +61,7 @@ Window* WindowPool::find_left() noexcept {
     auto kept = Window::State::kept;
     if (!next->state_.compare_exchange_strong(kept, Window::State::busy, std::memory_order_acquire)) continue;
     if (next->use_.is_over()) return next;
+    if (next->use_.is_lost()) continue;  // and busy for good: then there may be another in its place
     next->state_.store(Window::State::kept, std::memory_order_release);
   }
 }
@@ -81,9 +88,10 @@ Window* WindowPool::grow() noexcept {
 bool WindowPool::release(Window& window, const void* holder) noexcept {
   const std::lock_guard lock(mutex_);
   if (window.holder_.load(std::memory_order_relaxed) != holder) return true;
-  if (!window.use_.is_over()) return false;
+  const bool is_lost = window.use_.is_lost();
+  if (!is_lost && !window.use_.is_over()) return false;
   window.holder_.store(nullptr, std::memory_order_relaxed);
-  window.state_.store(Window::State::free, std::memory_order_release);
+  window.state_.store(is_lost ? Window::State::busy : Window::State::free, std::memory_order_release);
   return true;
 }
 

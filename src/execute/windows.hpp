@@ -30,6 +30,8 @@ struct WindowUse {
 
   /// Whether all neighbours have left that call: nobody reads any more what it left in the window.
   bool is_over() const noexcept;
+  /// Whether that will never be: a neighbour has broken off a call before.
+  bool is_lost() const noexcept;
 };
 
 /// A window: lent to one of a seat's banks, or free.

@@ -86,7 +86,7 @@ Communicator* Communicator::find_slowly(MPI_Comm comm, SetUp when) {
     communicator = calls == 0 ? set_up_and_keep(comm) : keep(comm, make_new(calls));
   }
   if (communicator != nullptr && communicator->native_calls_ > 0) {
-    if (when == SetUp::when_worth_it && communicator->native_calls_ > 1) return communicator;
+    if (when == SetUp::when_worth_it && communicator->native_calls_-- > 1) return communicator;
     communicator = set_up_and_keep(comm);
   }
   if (communicator != nullptr) last_used_ = {comm, communicator, generation};

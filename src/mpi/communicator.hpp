@@ -83,11 +83,6 @@ class Communicator {
   void remember(const Call& call) {
     if (std::exchange(is_selected_, false)) passed_[form_of(call)].remember(call, me_);
   }
-  /// After a call that native has done. One that it refused was not made by other ranks, whose own arguments were
-  /// right.
-  void note_native_success() {
-    if (native_calls_ > 1) --native_calls_;
-  }
   /// From the next call on. As Engine::select().
   void select(plan::Operation operation, std::optional<Selection> selection);
 

@@ -21,9 +21,8 @@ template <class MakeCall, class PassOn>
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;  // find_native has said why
   std::optional<int> code;
-  Communicator* communicator = nullptr;
   try {
-    communicator = Communicator::find(comm);
+    Communicator* const communicator = Communicator::find(comm);
     if (communicator != nullptr && !communicator->passes_on(make_call())) {
       const auto call = make_call();
       code = try_call(*communicator, call);
@@ -33,10 +32,7 @@ template <class MakeCall, class PassOn>
     mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
     return MPI_ERR_NO_MEM;
   }
-  if (code) return *code;
-  const int native_code = pass_on(*mpi);
-  if (native_code == MPI_SUCCESS && communicator != nullptr) communicator->note_native_success();
-  return native_code;
+  return code ? *code : pass_on(*mpi);
 }
 
 }  // namespace espalier::mpi

@@ -102,9 +102,9 @@ execute::Network::Progress MessageNetwork::test(Part& part, Bytes* came) noexcep
   int is_complete = 0, bytes = 0;
   MPI_Status status;
   const int code = mpi.Test(&part.request, &is_complete, &status);
+  if (code == MPI_SUCCESS && !is_complete) return Progress::pending;
+  part.state = Part::State::none;  // after an error, too, as when there was no room for all that came
   if (code != MPI_SUCCESS) return Progress::broken;
-  if (!is_complete) return Progress::pending;
-  part.state = Part::State::none;
   if (came == nullptr) return Progress::complete;
   mpi.Get_count(&status, mpi.byte, &bytes);
   *came = static_cast<Bytes>(bytes);

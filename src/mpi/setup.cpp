@@ -70,7 +70,7 @@ class SetUp {
     exchange_offers();
     for (const Offer& offer : offers_) {
       if (offer.desks < 0) return withdraw(why_none(offer.desks));
-      if (members_ && offer.tag > library_.world().largest_tag())
+      if (members_ && Tags::of_frames(offer.tag) > library_.world().largest_tag())
         return withdraw("MPI has no more tags to tell messages apart by");
     }
     return serve();

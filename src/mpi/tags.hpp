@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -21,9 +22,10 @@ class Tags {
   /// One that no live communicator has.
   std::int32_t take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::exchange(next_, next_ + 2);
-    const std::int32_t tag = free_.back();
-    free_.pop_back();
+    if (free_.size() < least_resting) return std::exchange(next_, next_ + 2);
+    const std::int32_t tag = free_.front();
+    free_.pop_front();
+    std::erase(left_, tag);
     return tag;
   }
   /// No message with it is under way any more.
@@ -43,9 +45,14 @@ class Tags {
   }
 
  private:
+  /// So many rest before one is used again. Where some rank of its communicator left a call, this one may not have
+  /// noticed, and what was under way then is to be nobody's.
+  static constexpr std::size_t least_resting = 4096;
+
   std::mutex mutex_;
   std::int32_t next_ = first;
-  std::vector<std::int32_t> free_, left_;
+  std::deque<std::int32_t> free_;
+  std::vector<std::int32_t> left_;
 };
 
 }  // namespace espalier::mpi

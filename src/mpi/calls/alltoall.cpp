@@ -73,7 +73,8 @@ std::optional<int> try_call(Communicator& communicator, const Alltoall& call) {
   const Side send(in_place ? call.receive : call.send, communicator.ranks());
   if (send.is_missing() || receive.is_missing() || (!in_place && is_forbidden_alias(send, receive, 0)))
     return refuse_arguments(Operation::alltoall);
-  return serve(communicator, call.comm, {Operation::alltoall, send.block_bytes(0)},
+  const Bytes sent = send.block_bytes(0), bytes = sent == 0 ? receive.block_bytes(0) : sent;  // as serve_blocks()
+  return serve(communicator, call.comm, {Operation::alltoall, bytes},
                {.input = &send, .output = &receive, .must_copy = in_place, .differ = send.bytes() != receive.bytes()});
 }
 

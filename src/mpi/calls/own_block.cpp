@@ -12,8 +12,10 @@ std::optional<int> serve_blocks(Communicator& communicator, MPI_Comm comm, plan:
   if (mine.is_missing() || (all != nullptr && all->is_missing())) return refuse_arguments(operation);
   const bool has_both = all != nullptr && own.buffer != MPI_IN_PLACE;
   if (has_both && is_forbidden_alias(mine, *all, me)) return refuse_arguments(operation);
-  // Who sends names the size: ranks with more room than is sent to them still agree.
-  const Bytes bytes = has_both && operation == plan::Operation::scatter ? all->block_bytes(me) : mine.bytes();
+  // Who sends names the size: ranks with more room than is sent to them still agree. Nothing names none: others would
+  // be in a call that this rank does not make.
+  const bool names_all = has_both && (operation == plan::Operation::scatter || mine.bytes() == 0);
+  const Bytes bytes = names_all ? all->block_bytes(me) : mine.bytes();
   Sides sides = sides_of(operation, all, &mine);
   sides.differ = has_both && mine.bytes() != all->block_bytes(me);
   return serve(communicator, comm, {operation, bytes, Rank(root)}, sides);

@@ -93,7 +93,7 @@ int fail(Communicator& communicator, MPI_Comm comm) {
   communicator.is_broken = true;
   if (const int failure = await_failure(comm); failure != MPI_SUCCESS) return report(comm, failure);
   Library::get().say_once(
-      "a collective was broken off, by a transport or because the ranks' sizes did not fit together; the communicator "
+      "a transport broke in the middle of a collective, or its ranks' sizes did not fit together; the communicator "
       "cannot be used any more");
   return report(comm, MPI_ERR_OTHER);
 }

@@ -108,6 +108,22 @@ TEST(WindowPool, ABankThatGoesWaitsForItsReaders) {
   EXPECT_EQ(memory.given_back, 1);
 }
 
+TEST(WindowPool, WhatANeighbourThatLeftMayReadIsLostAndKeepsNobodyWaiting) {
+  FewWindows memory(3);
+  WindowPool pool(memory, 1);
+  Pair pair;
+  int bank = 0, next = 0, last = 0;
+  Window* const window = pool.borrow(&bank, nullptr);
+  pool.give_back(*window, {pair.board, LocalRank(0), 7});
+  EXPECT_EQ(pool.borrow(&next, nullptr), nullptr) << "the neighbour is in call 7 still";
+  pair.board.notice(LocalRank(1)).has_left.store(true);
+  Window* const another = pool.borrow(&next, nullptr);
+  ASSERT_NE(another, nullptr);
+  EXPECT_NE(another, window);
+  EXPECT_TRUE(pool.release(*window, &bank)) << "or whoever frees the communicator would wait for ever";
+  EXPECT_NE(pool.borrow(&last, nullptr), window);
+}
+
 TEST(WindowPool, ReservesBeforeAnybodyNeedsThem) {
   FewWindows memory(3);
   WindowPool pool(memory, 4);
