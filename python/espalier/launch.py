@@ -61,6 +61,7 @@ class Job:
     settings: Mapping[str, str] = field(default_factory=dict)  # variables to set for the ranks, most of them ours
     launcher_flags: Sequence[str] = ()
     hosts: Hosts | None = None  # None: this machine
+    library: Path | None = None  # Espalier's, of another build; None: the installed one
 
 
 def split_flags(text: str) -> list[str]:
@@ -147,7 +148,7 @@ def _rank_environment(job: Job) -> dict[str, str]:
     """The variables that make Espalier part of the ranks."""
     preload = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
     if not job.native:
-        preload.append(str(find_preload_library(job.target.mpi.abi)))
+        preload.append(str(job.library or find_preload_library(job.target.mpi.abi)))
     if job.target.preload_mpi:
         preload.append(str(job.target.mpi.library))
     variables = {name: value for name, value in os.environ.items() if name.startswith("ESPALIER_")}

@@ -10,7 +10,8 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import fmean, median
 from typing import Protocol, TypeVar
 
@@ -115,6 +116,7 @@ class Plan:
     cold: bool = False  # a fresh buffer for every call, as applications with large working sets see it
     settings: dict[str, str] = field(default_factory=dict)
     hosts: Hosts | None = None  # None: this machine; else `ranks` are theirs
+    library: Path | None = None  # Espalier's, of another build; None: the installed one
 
 
 def measure(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sample: None) -> list[Row]:
@@ -129,8 +131,9 @@ def run_worker(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda
     worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
     worker += ["--type", plan.type]
     worker += [f"--{name}" for name, is_on in (("cold", plan.cold), ("barrier", plan.barrier)) if is_on]
+    job = measuring_job(mpi, worker, plan.ranks, plan.settings, plan.hosts)
     samples = []
-    for sample in _run(measuring_job(mpi, worker, plan.ranks, plan.settings, plan.hosts)):
+    for sample in _run(replace(job, library=plan.library)):
         progress(sample)
         samples.append(sample)
     if not samples:

@@ -75,31 +75,38 @@ bool Engine::supply_slowly(Entry& entry) {
     if (seat_.call() + 1 >= calls_in_use) get(long_rings, false);
     return true;
   }
-  if (differs_from_sender(entry.problem)) return true;
+  if (differs_from_senders(entry.problem)) return true;
   if (get(entry.needs, true)) return true;
   entry.kind = Entry::Kind::native;
   entry.label = memory_is_short;
   return false;
 }
 
-// Supplies are asked for by all ranks together, hence only by ranks that are sure to do the same: where one knows the
-// size and others only have room, those wait until they see it.
-bool Engine::differs_from_sender(const plan::Problem& problem) {
-  if (!is_one_sided(problem) || means_.topology.nodes() > 1) return false;
-  const bool gathers = problem.operation == plan::Operation::gather;
-  const bool is_root = means_.me == problem.root;
+// Supplies are asked for by all ranks together, hence only by ranks that are sure to do the same: all hear first what
+// those send who name the size. Who only has room will do as they do; where they differ themselves, the call ends.
+bool Engine::differs_from_senders(const plan::Problem& problem) {
+  if (means_.topology.nodes() > 1) return false;
+  const bool is_sided = is_one_sided(problem), is_root = means_.me == problem.root, deals = is_dealt(problem.operation);
+  const auto sends = [&](bool root) { return !is_sided || root == deals; };
   seat_.begin_call();
-  if (is_root == gathers) {
-    const LocalRank sender(gathers && is_root ? (problem.root == Rank(0) ? 1 : 0) : problem.root.value);
-    std::optional<Bytes> theirs;
-    for (std::uint32_t attempt = 0; !(theirs = find_bytes(seat_, sender)); ++attempt)
-      means_.waiter->pause(attempt, nullptr);
-    if (*theirs != problem.bytes) other_bytes_ = theirs;
-  } else {
-    seat_.state(problem.bytes);
+  if (sends(is_root)) seat_.state(problem.bytes);
+  std::optional<Bytes> said;
+  for (LocalRank r(0); r.value < seat_.ranks(); ++r.value) {
+    if (r == seat_.me() || !sends(r.value == problem.root.value)) continue;
+    const Bytes theirs = await_bytes(r);
+    said = theirs == said.value_or(theirs) ? theirs : execute::Statement::has_left;
   }
   seat_.repeat_call();
-  return other_bytes_.has_value();
+  if (!said || *said == problem.bytes) return false;
+  other_bytes_ = sends(is_root) ? execute::Statement::has_left : *said;
+  return true;
+}
+
+Bytes Engine::await_bytes(LocalRank neighbour) {
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    if (const std::optional<Bytes> theirs = find_bytes(seat_, neighbour)) return *theirs;
+    if (seat_.has_left(neighbour) || !means_.waiter->wait(attempt, nullptr)) return execute::Statement::has_left;
+  }
 }
 
 bool Engine::supply_uneven_slowly() {
@@ -429,7 +436,7 @@ execute::Ending Engine::run_with_room(Entry& entry, std::byte* input, std::byte*
 Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input, std::byte* output) {
   Entry& entry = prepare(problem);
   if (entry.kind == Entry::Kind::native || !supply(entry)) return Outcome::native;
-  if (perform(entry, input, output, nullptr)) return Outcome::done;
+  if (!std::exchange(other_bytes_, std::nullopt) && perform(entry, input, output, nullptr)) return Outcome::done;
   leave();
   return Outcome::broken;
 }

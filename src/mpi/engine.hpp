@@ -163,7 +163,8 @@ class Engine {
 
  private:
   bool supply_slowly(Entry& entry);
-  bool differs_from_sender(const plan::Problem& problem);
+  bool differs_from_senders(const plan::Problem& problem);
+  Bytes await_bytes(LocalRank neighbour);
   bool supply_uneven_slowly();
   bool get(Needs needs, bool is_needed);
   Entry& decide(const plan::Problem& problem);

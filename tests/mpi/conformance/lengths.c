@@ -195,6 +195,22 @@ static void less_room(MPI_Comm comm, int root, int count, int room) {
   check_communicator("after calls with less room than was sent", comm);
 }
 
+/* On one node: one rank alone has another size than the others, in the first call of a communicator, which has to be
+ * supplied with memory for it. Nobody hangs, and the communicator goes on. */
+static void odd_rank(int operation, int count) {
+  const int is_odd = rank == size - 1;
+  MPI_Comm own;
+  MPI_Comm_dup(MPI_COMM_WORLD, &own);
+  MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+  if (operation == 0) MPI_Alltoall(sent, is_odd ? count / 2 : count, MPI_INT, got, count, MPI_INT, own);
+  if (operation == 1) MPI_Allgather(sent, is_odd ? 2 * count : count, MPI_INT, got, count, MPI_INT, own);
+  if (operation == 2) MPI_Allreduce(sent, got, is_odd ? count / 2 : count, MPI_INT, MPI_SUM, own);
+  if (operation == 3) MPI_Gather(sent, is_odd ? count / 2 : count, MPI_INT, got, count, MPI_INT, 0, own);
+  if (operation == 4) MPI_Gather(sent, rank == 0 ? 0 : count, MPI_INT, got, count, MPI_INT, 0, own);
+  check_communicator("after a call with an odd rank", own);
+  MPI_Comm_free(&own);
+}
+
 void theme_truncations(void) {
   MPI_Comm comm;
   if (begin(&comm)) {
@@ -204,6 +220,8 @@ void theme_truncations(void) {
         less_room(comm, root, counts[c], counts[c] - 1);
         less_room(comm, root, counts[c], 1);
       }
+    for (int operation = 0; operation < 5 && getenv("ESPALIER_VIRTUAL_NODES") == NULL; ++operation)
+      for (int c = 1; counts[c] <= 16384; ++c) odd_rank(operation, counts[c]), odd_rank(operation, 100);
   }
   end(&comm);
 }
