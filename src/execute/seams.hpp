@@ -22,10 +22,10 @@ class Network {
   virtual ~Network() = default;
   /// Makes slots 0 … count - 1 usable. Called before a program runs; may allocate.
   virtual void reserve(std::uint32_t slots) = 0;
-  /// A program is about to run. `statement`, of operations where ranks may have sizes that do not fit together without
-  /// noticing: the first message to each peer, its frame, carries it. None: nobody compares, and messages are payload
-  /// only.
-  virtual void begin([[maybe_unused]] std::optional<Statement> statement) noexcept {}
+  /// A program is about to run, with as many slots as were reserved; may allocate. `statement`, of operations where
+  /// ranks may have sizes that do not fit together without noticing: the first message to each peer, its frame, carries
+  /// it. None: nobody compares, and messages are payload only.
+  virtual void begin([[maybe_unused]] std::optional<Statement> statement) {}
   /// False: the network is broken.
   virtual bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept = 0;
   virtual bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept = 0;

@@ -136,7 +136,7 @@ void Communicator::learn_natives() {
 }
 
 void Communicator::report() {
-  const std::string reason = engine_ ? "native was selected" : refusal_;
+  const std::string reason = engine_ ? native_selected : refusal_;
   passed_.for_each([&](const Form& form, Passed& passed) {
     Library::get().statistics().add_native(form.operation, reason, passed.take_calls());
   });

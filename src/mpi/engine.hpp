@@ -65,6 +65,9 @@ struct Means {
   const tune::Table* table = nullptr;
 };
 
+/// What statistics and descriptions say of a call that native was selected for.
+inline constexpr const char* native_selected = "native was selected";
+
 /// Like the communicator it serves, used by one thread at a time. `policy`, `budget` and `statistics` outlive it.
 class Engine {
  public:
@@ -188,7 +191,7 @@ class Engine {
   void tell(const std::string& line) const;
   execute::Ending perform(const Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
   [[gnu::noinline, gnu::cold]] execute::Ending begin_other();
-  void begin_messages(const plan::Problem& problem);
+  void begin_messages(const Entry& entry);
   execute::Ending run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
                               bool may_follow);
   execute::Ending follow(const plan::Problem& problem, Bytes bytes, const execute::Buffers& buffers, Bytes room);

@@ -18,11 +18,14 @@ void MessageNetwork::reserve(std::uint32_t slots) {
   if (slots_.size() < slots) slots_.resize(slots);
 }
 
-void MessageNetwork::begin(std::optional<Statement> statement) noexcept {
+void MessageNetwork::begin(std::optional<Statement> statement) {
   statement_ = statement;
   if (!statement_) return;
   ++run_;
   peers_.resize(addresses_.size());
+  unheard_.reserve(slots_.size());
+  held_.reserve(slots_.size());
+  for (Slot& slot : slots_) slot.frame.resize(word_bytes + longest_framed);
 }
 
 // ---- starting ----
@@ -50,7 +53,6 @@ bool MessageNetwork::start_send(std::uint32_t number, Rank to, const std::byte* 
     return send(slot.body, to.value, data, bytes, tag);
   const bool is_one = bytes <= longest_framed;
   const std::uint64_t word = statement_->word();
-  slot.frame.resize(word_bytes + longest_framed);
   std::memcpy(slot.frame.data(), &word, word_bytes);
   if (is_one && bytes > 0) std::memcpy(slot.frame.data() + word_bytes, data, bytes);
   return send(slot.head, to.value, slot.frame.data(), word_bytes + (is_one ? bytes : 0), Tags::of_frames(tag)) &&
@@ -74,7 +76,6 @@ bool MessageNetwork::start_recv(std::uint32_t number, Rank from, std::byte* data
 bool MessageNetwork::expect_frame(std::uint32_t number) noexcept {
   Slot& slot = slots_[number];
   unheard_.push_back(number);
-  slot.frame.resize(word_bytes + longest_framed);
   slot.body.state = Part::State::held;
   const auto early = early_.find(slot.peer);
   if (early == early_.end())
@@ -101,7 +102,7 @@ execute::Network::Progress MessageNetwork::test(Part& part, Bytes* came) noexcep
   if (part.state == Part::State::none) return Progress::complete;
   int is_complete = 0, bytes = 0;
   MPI_Status status;
-  const int code = mpi.Test(&part.request, &is_complete, &status);
+  const int code = mpi.Test(&part.request, &is_complete, came == nullptr ? MPI_STATUS_IGNORE : &status);
   if (code == MPI_SUCCESS && !is_complete) return Progress::pending;
   part.state = Part::State::none;  // after an error, too, as when there was no room for all that came
   if (code != MPI_SUCCESS) return Progress::broken;

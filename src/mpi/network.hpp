@@ -29,7 +29,7 @@ class MessageNetwork : public execute::Network {
   MessageNetwork& operator=(const MessageNetwork&) = delete;
 
   void reserve(std::uint32_t slots) override;
-  void begin(std::optional<execute::Statement> statement) noexcept override;
+  void begin(std::optional<execute::Statement> statement) override;
   bool start_send(std::uint32_t slot, Rank to, const std::byte* data, Bytes bytes) noexcept override;
   bool start_recv(std::uint32_t slot, Rank from, std::byte* data, Bytes bytes) noexcept override;
   Progress test(std::uint32_t slot) noexcept override;

@@ -112,7 +112,7 @@ class MemfdArena final : public Arena {
     Block& block = table()[first];
     block.users = users;
     header().in_use += block.pages * page_bytes;
-    if (!is_long(pages * page_bytes)) std::memset(base_ + first * page_bytes, 0, block.pages * page_bytes);
+    if (!is_long(bytes)) std::memset(base_ + first * page_bytes, 0, block.pages * page_bytes);
     return first * page_bytes;
   }
 
