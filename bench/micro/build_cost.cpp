@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "collectives/build.hpp"
-#include "collectives/choose.hpp"
+#include "algorithms/build.hpp"
+#include "choice/choose.hpp"
 #include "execute/interpreter.hpp"
 #include "timing.hpp"
 
@@ -32,7 +32,7 @@ Cost build_cost(const topology::Topology& topology, const plan::Problem& problem
   std::vector<double> times;
   for (int i = 0; i < 101; ++i) {
     plan::Program program;
-    times.push_back(microseconds([&] { program = collectives::build_program(topology, problem, choice, me); }));
+    times.push_back(microseconds([&] { program = algorithms::build_program(topology, problem, choice, me); }));
     cost.steps = program.steps.size();
   }
   cost.microseconds = median(times);
@@ -42,7 +42,7 @@ Cost build_cost(const topology::Topology& topology, const plan::Problem& problem
 void report_build(int nodes, int per_node, plan::Operation operation, Bytes bytes) {
   const topology::Topology topology = make_topology(nodes, per_node);
   const plan::Problem problem{operation, bytes, Rank(0)};
-  const plan::Choice choice = collectives::choose(topology, problem);
+  const plan::Choice choice = choice::choose(topology, problem);
   Cost worst;
   for (const int r : {0, 1, per_node, per_node + 1, topology.ranks() / 2, topology.ranks() - 1}) {
     const Cost cost = build_cost(topology, problem, choice, Rank(r));

@@ -19,11 +19,12 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
 #include "base/bytes.hpp"
 #include "base/error.hpp"
-#include "collectives/build.hpp"
-#include "collectives/choose.hpp"
-#include "collectives/registry.hpp"
+#include "choice/choose.hpp"
+#include "choice/parse.hpp"
 #include "execute/interpreter.hpp"
 #include "execute/kernels.hpp"
 #include "execute/tiny.hpp"
@@ -84,10 +85,9 @@ class RankRun {
         memory_(std::vector<pid_t>(shared.pid, shared.pid + job.ranks)) {
     const auto topology = topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(job.ranks), 0),
                                                          {true, job.ranks > cores()});
-    choice_ = job.choice == "auto" || job.choice == "tiny"
-                  ? collectives::choose(topology, job.problem)
-                  : collectives::parse_choice(job.problem.operation, job.choice);
-    program_ = collectives::build_program(topology, job.problem, choice_, Rank(me));
+    choice_ = job.choice == "auto" || job.choice == "tiny" ? choice::choose(topology, job.problem)
+                                                           : choice::parse_choice(job.problem.operation, job.choice);
+    program_ = algorithms::build_program(topology, job.problem, choice_, Rank(me));
     scratch_.resize(program_.scratch_bytes);
   }
 

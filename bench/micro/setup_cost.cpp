@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/parts/node_order.hpp"
 #include "base/error.hpp"
-#include "collectives/node_order.hpp"
 #include "fabric/host_list.hpp"
 #include "timing.hpp"
 #include "topology/network.hpp"
@@ -52,7 +52,7 @@ void measure(const std::string& address, const std::vector<std::string>& hosts) 
   const auto topology = topology::Topology::from_nodes(nodes).with_distances(distances);
   const auto order = [&](int root) {
     return milliseconds([&] {
-      collectives::NodeOrder(topology, {plan::Operation::broadcast, 64 << 10, Rank(root)}, plan::Choice{});
+      algorithms::NodeOrder(topology, {plan::Operation::broadcast, 64 << 10, Rank(root)}, plan::Choice{});
     });
   };
   const double first = order(0), again = order(0);

@@ -17,7 +17,7 @@ namespace espalier {
 
 namespace enumerators {
 
-/// As the compiler writes the value: "espalier::plan::Between::chain"; or "(espalier::plan::Between)17", where the
+/// As the compiler writes the value: "espalier::plan::Within::cells"; or "(espalier::plan::Within)2", where the
 /// enumeration has none. The language has no other way to ask before C++26.
 template <class Enumeration, Enumeration value>
 consteval std::string_view spell() {

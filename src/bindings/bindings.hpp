@@ -12,7 +12,7 @@ void bind_machine(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_leaders(nanobind::module_& module);
-void bind_collectives(nanobind::module_& module);
+void bind_algorithms(nanobind::module_& module);
 void bind_trees(nanobind::module_& module);
 void bind_cost(nanobind::module_& module);
 void bind_tune(nanobind::module_& module);

@@ -2,7 +2,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
-#include "collectives/estimate.hpp"
+#include "choice/estimate.hpp"
 #include "cost/estimate.hpp"
 
 namespace espalier::bindings {
@@ -39,8 +39,8 @@ void bind_cost(nb::module_& module) {
       "estimate_choice",
       [](const topology::Topology& topology, std::string_view operation, Bytes bytes, int root,
          const plan::Choice& choice, const Parameters& parameters) {
-        return collectives::estimate_choice(topology, {plan::parse_operation(operation), bytes, Rank(root)}, choice,
-                                            parameters);
+        return choice::estimate_choice(topology, {plan::parse_operation(operation), bytes, Rank(root)}, choice,
+                                       parameters);
       },
       nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"), nb::arg("choice"),
       nb::arg("parameters") = Parameters{});

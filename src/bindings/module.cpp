@@ -14,7 +14,7 @@ NB_MODULE(_core, module) {
   bindings::bind_plan(module);
   bindings::bind_leaders(module);
   bindings::bind_cost(module);
-  bindings::bind_collectives(module);
+  bindings::bind_algorithms(module);
   bindings::bind_trees(module);
   bindings::bind_tune(module);
   bindings::bind_verify(module);

@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "algorithms/parts/node_order.hpp"
 #include "bindings/bindings.hpp"
-#include "collectives/node_order.hpp"
 #include "trees/reach.hpp"
 
 namespace espalier::bindings {
@@ -27,13 +27,13 @@ LaidTree lay_tree(const Topology& topology, std::string_view operation, Bytes by
                   const plan::Choice& choice) {
   const plan::Operation op = plan::parse_operation(operation);
   const plan::Problem problem{op, bytes, Rank(has_root(op) ? root : 0)};
-  LaidTree laid{collectives::derive_layout(topology, problem, choice),
-                collectives::derive_node_order(topology, problem, choice),
+  LaidTree laid{algorithms::derive_layout(topology, problem, choice),
+                algorithms::derive_node_order(topology, problem, choice),
                 0,
                 {}};
   plan::Choice natural = choice;
   natural.order = plan::Order::natural;
-  laid.natural_reach = collectives::derive_node_order(topology, problem, natural).reach;
+  laid.natural_reach = algorithms::derive_node_order(topology, problem, natural).reach;
   for (const trees::Branch& branch : trees::derive_branches(laid.layout, topology.nodes()))
     laid.parents.push_back(branch.parent);
   return laid;

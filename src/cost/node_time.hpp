@@ -59,7 +59,7 @@ class NodeTime {
   double phase(const Phase& phase) const;
   /// Until the next phase may begin: what a phase keeps its busiest rank from doing anything else.
   double phase_work(const Phase& phase) const;
-  /// Each of `masters` ranks folds its slice of everyone's vector, all at once (collectives/masters_fold.hpp).
+  /// Each of `masters` ranks folds its slice of everyone's vector, all at once (algorithms/parts/masters_fold.hpp).
   double fold_slices(double slice, double groups, double masters) const;
 
   double copy(double bytes) const { return timed(is_.copy, bytes); }

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/limits.hpp"
 #include "base/bytes.hpp"
 #include "base/error.hpp"
-#include "collectives/build.hpp"
-#include "collectives/choose.hpp"
-#include "collectives/registry.hpp"
+#include "choice/choose.hpp"
 #include "execute/tiny.hpp"
 #include "mpi/engine.hpp"
 #include "verify/verify.hpp"
@@ -229,7 +230,7 @@ plan::Choice Engine::with_leaders(const plan::Problem& problem, plan::Choice cho
   plan::Choice wanted = choice;
   wanted.leaders = policy_.leaders.value_or(choice.leaders);
   if (wanted == choice) return choice;
-  return collectives::why_invalid(means_.topology, problem, wanted).empty() ? wanted : choice;
+  return algorithms::why_invalid(means_.topology, problem, wanted).empty() ? wanted : choice;
 }
 
 // A program that selects by itself compares, and must not get one thing under the name of another: its calls stay
@@ -240,7 +241,7 @@ bool Engine::is_selected(const plan::Problem& problem) const {
 
 std::string Engine::why_not(const plan::Problem& problem, const Selection& selection) const {
   if (selection.kind == Selection::Kind::plan)
-    return collectives::why_invalid(means_.topology, problem, selection.choice);
+    return algorithms::why_invalid(means_.topology, problem, selection.choice);
   const bool is_refused = selection.kind == Selection::Kind::tiny && !is_tiny(means_.topology, problem);
   return is_refused ? "the dedicated path takes short messages on one node only" : "";
 }
@@ -248,7 +249,7 @@ std::string Engine::why_not(const plan::Problem& problem, const Selection& selec
 void Engine::take_built_in(Entry& entry) const {
   if (is_tiny(means_.topology, entry.problem)) return take_tiny(entry);
   const cost::Parameters parameters = means_.table == nullptr ? cost::Parameters{} : means_.table->parameters();
-  take_plan(entry, with_leaders(entry.problem, collectives::choose(means_.topology, entry.problem, parameters)));
+  take_plan(entry, with_leaders(entry.problem, choice::choose(means_.topology, entry.problem, parameters)));
 }
 
 void Engine::take_tiny(Entry& entry) const {
@@ -263,10 +264,9 @@ void Engine::take_tiny(Entry& entry) const {
 void Engine::take_plan(Entry& entry, const plan::Choice& choice) const {
   const plan::Problem& problem = entry.problem;
   check_size(problem);
-  if (const std::string why = collectives::why_invalid(means_.topology, problem, choice); !why.empty())
-    throw Error(why);
+  if (const std::string why = algorithms::why_invalid(means_.topology, problem, choice); !why.empty()) throw Error(why);
   if (policy_.verify) prove(problem, choice);
-  entry.program = collectives::build_program(means_.topology, problem, choice, means_.me);
+  entry.program = algorithms::build_program(means_.topology, problem, choice, means_.me);
   entry.kind = Entry::Kind::program;
   entry.label = plan::to_string(choice);
   entry.needs = windows;  // of this rank's or of a neighbour's program: all have to agree
@@ -278,14 +278,14 @@ void Engine::check_size(const plan::Problem& problem) const {
   for (int i = 0; i < different; ++i) {
     const Rank rank((problem.root.value + i) % ranks);
     if (std::max(plan::input_bytes(problem, ranks, rank), plan::output_bytes(problem, ranks, rank)) >
-        collectives::largest_result)
-      throw Error("the result is larger than " + format_bytes(collectives::largest_result));
+        choice::largest_result)
+      throw Error("the result is larger than " + format_bytes(choice::largest_result));
   }
 }
 
 // The whole plan, all ranks' programs, is proved by every rank: pure, so all come to the same end.
 void Engine::prove(const plan::Problem& problem, const plan::Choice& choice) const {
-  const auto violations = verify::verify(collectives::build_plan(means_.topology, problem, choice));
+  const auto violations = verify::verify(algorithms::build_plan(means_.topology, problem, choice));
   if (violations.empty()) return;
   const std::string what = std::string("ESPALIER_VERIFY found a fault in ") + plan::name(problem.operation) + " by " +
                            plan::to_string(choice);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "collectives/choose.hpp"
+#include "choice/choose.hpp"
 #include "execute/tiny.hpp"
 #include "mpi/dissent.hpp"
 #include "mpi/engine.hpp"
@@ -112,7 +112,7 @@ execute::Ending Engine::follow(const plan::Problem& problem, Bytes bytes, const 
   seat_.repeat_call();
   const bool gathers = problem.operation == plan::Operation::gather;
   const bool is_free = means_.network == nullptr || means_.network->withdraw();
-  if (!(is_dealt(problem.operation) || gathers) || bytes > collectives::largest_result || !is_free) {
+  if (!(is_dealt(problem.operation) || gathers) || bytes > choice::largest_result || !is_free) {
     seat_.begin_call();
     return leave_call();
   }

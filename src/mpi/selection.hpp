@@ -22,7 +22,7 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
-/// Reads "native", "tiny" with or without a knob (tune/dedicated.hpp), or a choice as collectives::parse_choice does.
+/// Reads "native", "tiny" with or without a knob (tune/dedicated.hpp), or a choice as choice::parse_choice does.
 /// Throws Error saying what is wrong.
 Selection parse_selection(plan::Operation operation, std::string_view text);
 

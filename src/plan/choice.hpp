@@ -2,6 +2,9 @@
 // Which algorithm, with which knobs. Small, comparable, and spelled the same way everywhere (settings, tables,
 // reports).
 
+#include <algorithm>
+#include <array>
+#include <compare>
 #include <string>
 #include <string_view>
 
@@ -16,32 +19,49 @@ enum class Within : std::uint8_t {
   single_copy,  ///< straight from buffer to buffer (needs Capabilities::single_copy)
 };
 
-/// How leaders exchange between nodes. Each operation allows some (see the registry).
-enum class Between : std::uint8_t {
-  knomial,
-  chain,
-  binary,
-  flat,
-  scatter_allgather,
-  pairwise,
-  ring,
-  recursive_doubling,
-  rabenseifner,
-  bruck,
-  dissemination,
-  gather_reduce,
-  single_group_ring,
-  single_group_direct,
-  multi_group,
-  multi_group_lean,
-  gather_based,
+/// How leaders exchange between nodes, by name. A small value, so that an algorithm brings its name along
+/// (algorithms/algorithm.hpp) and nothing need know all of them; those that others speak of are constants.
+class Between {
+ public:
+  template <std::size_t size>
+  consteval Between(const char (&name)[size]) {
+    static_assert(size <= longest);
+    std::copy_n(name, size, name_.begin());
+  }
+  constexpr const char* name() const { return name_.data(); }
+  constexpr auto operator<=>(const Between&) const = default;
+
+  static const Between knomial, chain, binary, flat, scatter_allgather, pairwise, ring, recursive_doubling,
+      rabenseifner, bruck, gather_reduce, single_group_ring, single_group_direct, multi_group, multi_group_lean,
+      gather_based;
+
+ private:
+  static constexpr std::size_t longest = 24;
+  std::array<char, longest> name_{};
 };
+
+inline constexpr Between Between::knomial{"knomial"};
+inline constexpr Between Between::chain{"chain"};
+inline constexpr Between Between::binary{"binary"};
+inline constexpr Between Between::flat{"flat"};
+inline constexpr Between Between::scatter_allgather{"scatter_allgather"};
+inline constexpr Between Between::pairwise{"pairwise"};
+inline constexpr Between Between::ring{"ring"};
+inline constexpr Between Between::recursive_doubling{"recursive_doubling"};
+inline constexpr Between Between::rabenseifner{"rabenseifner"};
+inline constexpr Between Between::bruck{"bruck"};
+inline constexpr Between Between::gather_reduce{"gather_reduce"};
+inline constexpr Between Between::single_group_ring{"single_group_ring"};
+inline constexpr Between Between::single_group_direct{"single_group_direct"};
+inline constexpr Between Between::multi_group{"multi_group"};
+inline constexpr Between Between::multi_group_lean{"multi_group_lean"};
+inline constexpr Between Between::gather_based{"gather_based"};
 
 /// How the masters of a group exchange (multi_group).
 enum class Exchange : std::uint8_t { direct, ring, bruck, recursive_doubling };
 
-/// What the masters of an allgather's groups send and receive (collectives/group_data.hpp; Qian, Rashti, Afsahi,
-/// section 7).
+/// What the masters of an allgather's groups send and receive (algorithms/allgather/group_data.hpp; Qian, Rashti,
+/// Afsahi, section 7).
 enum class Staging : std::uint8_t {
   auto_,      ///< by a rule: whichever takes fewer messages and copies
   copy,       ///< copies in scratch: one message for all that goes to one place
@@ -99,7 +119,7 @@ struct Choice {
 
 /// As the enumerators are called here (base/enumerators.hpp).
 const char* name(Within within);
-const char* name(Between between);
+inline const char* name(const Between& between) { return between.name(); }
 const char* name(Exchange exchange);
 const char* name(Staging staging);
 const char* name(Leaders leaders);

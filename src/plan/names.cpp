@@ -17,7 +17,6 @@ const char* name(Buffer buffer) { return name_enumerator(buffer); }
 const char* name(Flag flag) { return name_enumerator(flag); }
 const char* name(Operation operation) { return name_enumerator(operation); }
 const char* name(Within within) { return name_enumerator(within); }
-const char* name(Between between) { return name_enumerator(between); }
 const char* name(Exchange exchange) { return name_enumerator(exchange); }
 const char* name(Staging staging) { return name_enumerator(staging); }
 const char* name(Leaders leaders) { return name_enumerator(leaders); }

@@ -22,7 +22,7 @@ struct Traffic {
   std::uint64_t steps = 0;
 };
 
-/// One entry per node, in node order. Of a plan in part (collectives::build_part), true of nodes that are there whole.
+/// One entry per node, in node order. Of a plan in part (algorithms::build_part), true of nodes that are there whole.
 std::vector<Traffic> count_traffic(const Plan& plan);
 
 /// The longest program of the plan, in steps.

@@ -10,11 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/limits.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "collectives/build.hpp"
-#include "collectives/choose.hpp"
-#include "collectives/registry.hpp"
+#include "choice/choose.hpp"
+#include "choice/parse.hpp"
 #include "cost/condense.hpp"
 #include "simulate/placement.hpp"
 #include "simulate/simulate.hpp"
@@ -40,7 +42,7 @@ cost::Parameters read_parameters(const json& request) {
 }
 
 plan::Operation read_operation(const std::string& name) {
-  for (const collectives::Algorithm& algorithm : collectives::algorithms())
+  for (const algorithms::Algorithm& algorithm : algorithms::algorithms())
     if (name == plan::name(algorithm.operation)) return algorithm.operation;
   throw Error("unknown operation '" + name + "'");
 }
@@ -75,7 +77,7 @@ plan::Plan build_condensed(const topology::Topology& topology, const plan::Probl
   const auto build = [&](int first) {
     for (int r = first; r < topology.ranks(); r += builders)
       plan.programs[static_cast<std::size_t>(r)] = cost::condense(
-          collectives::build_program(topology, problem, choice, Rank(r)), topology.local_rank(Rank(r)), is);
+          algorithms::build_program(topology, problem, choice, Rank(r)), topology.local_rank(Rank(r)), is);
   };
   std::vector<std::future<void>> others;
   for (int first = 1; first < builders; ++first) others.push_back(std::async(std::launch::async, build, first));
@@ -89,11 +91,11 @@ plan::Plan read_plan(const json& request, const topology::Topology& topology, co
                               request.at("bytes").get<Bytes>(), Rank(request.value("root", 0))};
   const std::string text = request.value("choice", "");
   const plan::Choice choice =
-      text.empty() ? collectives::choose(topology, problem) : collectives::parse_choice(problem.operation, text);
-  const std::string why = collectives::why_invalid(topology, problem, choice);
+      text.empty() ? choice::choose(topology, problem) : choice::parse_choice(problem.operation, text);
+  const std::string why = algorithms::why_invalid(topology, problem, choice);
   if (!why.empty()) throw Error(plan::to_string(choice) + ": " + why);
   const bool is_whole = request.value("spans", false) || topology.capabilities().oversubscribed;
-  return topology.ranks() < many_ranks || is_whole ? collectives::build_plan(topology, problem, choice)
+  return topology.ranks() < many_ranks || is_whole ? algorithms::build_plan(topology, problem, choice)
                                                    : build_condensed(topology, problem, choice, parameters);
 }
 

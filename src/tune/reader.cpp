@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "algorithms/catalogue.hpp"
 #include "base/error.hpp"
-#include "collectives/registry.hpp"
+#include "choice/parse.hpp"
 #include "tune/dedicated.hpp"
 
 namespace espalier::tune {
@@ -60,7 +61,7 @@ Range<Number> range_of(const Json& row, const char* key, Number least) {
 
 std::string selection_of(const Json& row, plan::Operation operation) {
   const std::string text = text_of(row, "selection");
-  if (text != "native" && !parse_dedicated(operation, text)) collectives::parse_choice(operation, text);
+  if (text != "native" && !parse_dedicated(operation, text)) choice::parse_choice(operation, text);
   return text;
 }
 

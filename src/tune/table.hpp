@@ -52,7 +52,7 @@ struct Row {
   bool uneven = false;
   /// Of messages between nodes when it was measured. On one node it does not matter.
   Transport transport = Transport::mpi;
-  /// "native", the dedicated path (tune/dedicated.hpp), or a choice as collectives::parse_choice reads it; nothing else
+  /// "native", the dedicated path (tune/dedicated.hpp), or a choice as choice::parse_choice reads it; nothing else
   /// passes read_table.
   std::string selection;
   Measured measured;

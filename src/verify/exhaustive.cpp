@@ -2,7 +2,8 @@
 
 #include <string_view>
 
-#include "collectives/registry.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/limits.hpp"
 #include "verify/places.hpp"
 
 namespace espalier::verify {
@@ -42,7 +43,7 @@ std::vector<Machine> machines(int ranks) {
   return all;
 }
 
-std::vector<Choice> choices(const collectives::Algorithm& algorithm) {
+std::vector<Choice> choices(const algorithms::Algorithm& algorithm) {
   std::vector<Choice> all;
   for (const Within within : {Within::cells, Within::single_copy})
     for (const int radix : {2, 3, 5}) {
@@ -71,7 +72,7 @@ std::vector<Bytes> uneven_counts(Operation operation, int ranks) {
 }
 
 void prove_if_valid(const Specimen& specimen, Outcome& outcome) {
-  if (!outcome.is_hopeless() && collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty())
+  if (!outcome.is_hopeless() && algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty())
     prove(specimen, outcome);
 }
 
@@ -101,7 +102,7 @@ Outcome verify_exhaustive(int first, int last, const std::function<bool(int)>& p
   Outcome outcome;
   for (int ranks = first; ranks <= last; ++ranks) {
     for (const Machine& machine : machines(ranks))
-      for (const collectives::Algorithm& algorithm : collectives::algorithms())
+      for (const algorithms::Algorithm& algorithm : algorithms::algorithms())
         for (const Choice& choice : choices(algorithm)) prove_all_roots(machine, algorithm.operation, choice, outcome);
     if (outcome.is_hopeless() || (progress && !progress(ranks))) break;
   }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "collectives/registry.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/limits.hpp"
 #include "verify/places.hpp"
 
 namespace espalier::verify {
@@ -74,7 +75,7 @@ topology::Distances draw_distances(Random& random, int nodes) {
       .with_trunks(draw_trunks(random, nodes));
 }
 
-Choice draw_choice(Random& random, const collectives::Algorithm& algorithm, bool can_single_copy) {
+Choice draw_choice(Random& random, const algorithms::Algorithm& algorithm, bool can_single_copy) {
   Choice choice;
   choice.between = algorithm.between;
   choice.within = can_single_copy && random.one_in(2) ? Within::single_copy : Within::cells;
@@ -167,12 +168,12 @@ Specimen draw_specimen(Random& random, int most_ranks) {
   const topology::Capabilities can{.single_copy = can_single_copy, .turn = random.between(0, 5)};
   const topology::Topology plain = topology::Topology::from_nodes(node_of, can, draw_places(node_of, places));
   Specimen specimen{plain.with_distances(draw_distances(random, plain.nodes())), {}, {}, places};
-  const auto algorithms = collectives::algorithms();
+  const auto algorithms = algorithms::algorithms();
   do {  // some algorithms do not apply everywhere
-    const collectives::Algorithm& algorithm = algorithms[random.below(algorithms.size())];
+    const algorithms::Algorithm& algorithm = algorithms[random.below(algorithms.size())];
     specimen.choice = draw_choice(random, algorithm, can_single_copy);
     specimen.problem = draw_problem(random, algorithm.operation, specimen.choice, specimen.topology);
-  } while (!collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty());
+  } while (!algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty());
   return specimen;
 }
 

@@ -52,7 +52,7 @@ std::string reproducer(const Specimen& specimen) {
 }
 
 void prove(const Specimen& specimen, Outcome& outcome) {
-  const plan::Plan plan = collectives::build_plan(specimen.topology, specimen.problem, specimen.choice);
+  const plan::Plan plan = algorithms::build_plan(specimen.topology, specimen.problem, specimen.choice);
   for (Violation& violation : verify(plan)) outcome.failures.push_back({std::move(violation), reproducer(specimen)});
   ++outcome.checked;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/build.hpp"
+#include "algorithms/build.hpp"
 #include "verify/violation.hpp"
 
 namespace espalier::verify {

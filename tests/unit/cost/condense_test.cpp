@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "collectives/build.hpp"
-#include "collectives/registry.hpp"
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
+#include "choice/parse.hpp"
 #include "cost/estimate.hpp"
 
 namespace espalier::cost {
@@ -37,8 +38,7 @@ TEST(Condense, TakesAsLongWithFewerSteps) {
         {Operation::allgather, "multi_group,groups=2"},
         {Operation::alltoall, "multi_group,groups=2,cell=64K,cells=4"},
         {Operation::allreduce, "multi_group,groups=4,segment=4K"}}) {
-    const Plan plan =
-        collectives::build_plan(topology, {operation, 1 << 10}, collectives::parse_choice(operation, text));
+    const Plan plan = algorithms::build_plan(topology, {operation, 1 << 10}, choice::parse_choice(operation, text));
     const Plan shorter = condensed(plan);
     EXPECT_LT(steps_of(shorter), steps_of(plan)) << text;
     EXPECT_NEAR(estimate_time(shorter).total, estimate_time(plan).total, 1e-2) << text;
@@ -47,8 +47,8 @@ TEST(Condense, TakesAsLongWithFewerSteps) {
 
 TEST(Condense, LeavesWhatStandsAlone) {
   const auto topology = topology::Topology::from_nodes(std::vector{0, 1, 2, 3}, {});
-  const Plan plan = collectives::build_plan(topology, {Operation::broadcast, 1 << 10},
-                                            collectives::parse_choice(Operation::broadcast, "knomial"));
+  const Plan plan = algorithms::build_plan(topology, {Operation::broadcast, 1 << 10},
+                                           choice::parse_choice(Operation::broadcast, "knomial"));
   const Plan same = condensed(plan);
   for (std::size_t r = 0; r < plan.programs.size(); ++r) EXPECT_EQ(same.programs[r].steps, plan.programs[r].steps);
 }

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "collectives/build.hpp"
-#include "collectives/registry.hpp"
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/limits.hpp"
+#include "choice/parse.hpp"
 #include "placements.hpp"
 
 namespace espalier::cost {
@@ -18,7 +20,7 @@ double time_of(const std::vector<int>& node_of, Operation operation, Bytes bytes
                topology::Capabilities can = {.single_copy = true}, const Parameters& parameters = {}) {
   const Topology topology = Topology::from_nodes(node_of, can);
   const plan::Plan plan =
-      collectives::build_plan(topology, {operation, bytes, Rank(0)}, collectives::parse_choice(operation, choice));
+      algorithms::build_plan(topology, {operation, bytes, Rank(0)}, choice::parse_choice(operation, choice));
   return estimate_time(plan, parameters).total;
 }
 
@@ -124,15 +126,15 @@ class OnPlacement : public ::testing::TestWithParam<int> {};
 TEST_P(OnPlacement, EveryPlanEndsAndMoreBytesTakeNoLess) {
   const testing::Placement& placement = testing::placements()[static_cast<std::size_t>(GetParam())];
   const Topology topology = Topology::from_nodes(placement.node_of, {.single_copy = true});
-  for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
+  for (const algorithms::Algorithm& algorithm : algorithms::algorithms()) {
     double before = 0;
     for (const Bytes bytes : {Bytes{64}, Bytes{64} << 10}) {
-      const plan::Choice choice = collectives::parse_choice(algorithm.operation, algorithm.name);
+      const plan::Choice choice = choice::parse_choice(algorithm.operation, algorithm.name());
       const plan::Problem problem{algorithm.operation, algorithm.operation == Operation::barrier ? 0 : bytes};
-      if (!collectives::why_invalid(topology, problem, choice).empty()) continue;
-      const Estimate estimate = estimate_time(collectives::build_plan(topology, problem, choice));
+      if (!algorithms::why_invalid(topology, problem, choice).empty()) continue;
+      const Estimate estimate = estimate_time(algorithms::build_plan(topology, problem, choice));
       EXPECT_EQ(estimate.ends.size(), static_cast<std::size_t>(topology.ranks()));
-      EXPECT_GE(estimate.total, before) << algorithm.name;
+      EXPECT_GE(estimate.total, before) << algorithm.name();
       before = estimate.total;
     }
   }

@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "collectives/build.hpp"
-#include "collectives/registry.hpp"
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
+#include "choice/parse.hpp"
 
 namespace espalier::cost {
 namespace {
@@ -25,9 +26,9 @@ struct Held final : Wire {
 };
 
 plan::Plan broadcast_to_one(Bytes bytes) {
-  return collectives::build_plan(topology::Topology::from_nodes(std::vector<int>{0, 1}),
-                                 {plan::Operation::broadcast, bytes, Rank(0)},
-                                 collectives::parse_choice(plan::Operation::broadcast, "knomial"));
+  return algorithms::build_plan(topology::Topology::from_nodes(std::vector<int>{0, 1}),
+                                {plan::Operation::broadcast, bytes, Rank(0)},
+                                choice::parse_choice(plan::Operation::broadcast, "knomial"));
 }
 
 void play_on(Play& play) {

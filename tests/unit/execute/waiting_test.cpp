@@ -7,8 +7,8 @@
 #include <atomic>
 #include <thread>
 
-#include "collectives/build.hpp"
-#include "collectives/choose.hpp"
+#include "algorithms/build.hpp"
+#include "choice/choose.hpp"
 #include "execute/tiny.hpp"
 #include "reference.hpp"
 #include "transports/threads.hpp"
@@ -198,7 +198,7 @@ TEST(Sleeping, EveryOperationEndsWithoutOversleeping) {
         run_tiny(world.seat(me), problem, buffers.input(), buffers.output(), &reducer, waiter);
       } else {
         const plan::Program program =
-            collectives::build_program(topology, problem, collectives::choose(topology, problem), me);
+            algorithms::build_program(topology, problem, choice::choose(topology, problem), me);
         std::vector<std::byte> scratch(program.scratch_bytes);
         world.seat(me).begin_call();
         ASSERT_TRUE(run_program(program, {buffers.input(), buffers.output(), scratch.data()},

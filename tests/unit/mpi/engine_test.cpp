@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 
-#include "collectives/choose.hpp"
+#include "choice/choose.hpp"
 #include "execute/tiny.hpp"
 #include "transports/threads.hpp"
 
@@ -408,9 +408,9 @@ TEST_F(EngineTest, ChoosesByTheTablesCostsWhereItHasNoRow) {
   table = &measured;
   make_engines();
   const Problem problem{Operation::broadcast, 64 << 10, Rank(0)};
-  const plan::Choice chosen = collectives::choose(engines[0]->topology(), problem, measured.parameters());
+  const plan::Choice chosen = choice::choose(engines[0]->topology(), problem, measured.parameters());
   EXPECT_EQ(engines[0]->prepare(problem).label, plan::to_string(chosen));
-  EXPECT_NE(chosen, collectives::choose(engines[0]->topology(), problem))
+  EXPECT_NE(chosen, choice::choose(engines[0]->topology(), problem))
       << "short pieces overlap more, and here they cost nothing";
 }
 

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/limits.hpp"
 #include "base/error.hpp"
-#include "collectives/build.hpp"
-#include "collectives/choose.hpp"
-#include "collectives/registry.hpp"
+#include "choice/choose.hpp"
+#include "choice/parse.hpp"
 #include "placements.hpp"
 #include "plan/builder.hpp"
 #include "plan/traffic.hpp"
@@ -11,7 +13,7 @@
 namespace espalier::plan {
 namespace {
 
-using collectives::parse_choice;
+using choice::parse_choice;
 
 TEST(Builder, ReusesSlotsThatAreFree) {
   const auto topology = topology::Topology::from_nodes(std::vector<int>{0, 1});
@@ -73,8 +75,8 @@ TEST(BuiltInChoice, IsValidEverywhere) {
               const auto topology =
                   topology::Topology::from_nodes(placement.node_of, {single_copy, oversubscribed, window});
               const Problem problem{static_cast<Operation>(operation), operation == 2 ? 0 : bytes, Rank(0)};
-              const Choice choice = collectives::choose(topology, problem);
-              EXPECT_EQ(collectives::why_invalid(topology, problem, choice), "")
+              const Choice choice = choice::choose(topology, problem);
+              EXPECT_EQ(algorithms::why_invalid(topology, problem, choice), "")
                   << placement.name << " " << to_string(choice);
             }
 }
@@ -82,15 +84,15 @@ TEST(BuiltInChoice, IsValidEverywhere) {
 TEST(Validity, IsRefusedWithAReason) {
   const auto topology = topology::Topology::from_nodes(std::vector<int>{0, 0, 1}, {false, false, 4096});
   const Problem problem{Operation::broadcast, 100, Rank(0)};
-  EXPECT_NE(collectives::why_invalid(topology, problem, parse_choice(Operation::broadcast, "chain,within=single_copy")),
+  EXPECT_NE(algorithms::why_invalid(topology, problem, parse_choice(Operation::broadcast, "chain,within=single_copy")),
             "");
-  EXPECT_NE(collectives::why_invalid(topology, problem, parse_choice(Operation::broadcast, "chain,cell=4K,cells=2")),
+  EXPECT_NE(algorithms::why_invalid(topology, problem, parse_choice(Operation::broadcast, "chain,cell=4K,cells=2")),
             "");
-  EXPECT_THROW(collectives::build_program(topology, problem,
-                                          parse_choice(Operation::broadcast, "chain,cell=4K,cells=2"), Rank(0)),
+  EXPECT_THROW(algorithms::build_program(topology, problem, parse_choice(Operation::broadcast, "chain,cell=4K,cells=2"),
+                                         Rank(0)),
                Error);
-  EXPECT_THROW(collectives::build_program(topology, {Operation::broadcast, 1, Rank(3)},
-                                          parse_choice(Operation::broadcast, "chain,cell=4K,cells=1"), Rank(0)),
+  EXPECT_THROW(algorithms::build_program(topology, {Operation::broadcast, 1, Rank(3)},
+                                         parse_choice(Operation::broadcast, "chain,cell=4K,cells=1"), Rank(0)),
                Error);
 }
 
@@ -100,8 +102,8 @@ TEST(Traffic, OfARingIsWhatThePaperCountsAlsoBothWaysRound) {
     std::vector<int> node_of;
     for (int rank = 0; rank < 4 * nodes; ++rank) node_of.push_back(rank / 4);
     const auto plan =
-        collectives::build_plan(topology::Topology::from_nodes(node_of), {Operation::allgather, 1000, Rank(0)},
-                                parse_choice(Operation::allgather, "ring"));
+        algorithms::build_plan(topology::Topology::from_nodes(node_of), {Operation::allgather, 1000, Rank(0)},
+                               parse_choice(Operation::allgather, "ring"));
     const auto rounds = static_cast<unsigned>(nodes - 1), ways = nodes < 8 ? 1u : 2u;
     for (const Traffic& node : count_traffic(plan)) {
       EXPECT_EQ(node.bytes_out, rounds * 4000);

@@ -4,9 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
 #include "base/error.hpp"
-#include "collectives/build.hpp"
-#include "collectives/registry.hpp"
+#include "choice/parse.hpp"
 #include "cost/estimate.hpp"
 
 namespace espalier::simulate {
@@ -15,8 +16,8 @@ namespace {
 using plan::Operation;
 
 plan::Plan plan_of(std::vector<int> node_of, Operation operation, Bytes bytes, const std::string& choice) {
-  return collectives::build_plan(topology::Topology::from_nodes(node_of, {.single_copy = true}),
-                                 {operation, bytes, Rank(0)}, collectives::parse_choice(operation, choice));
+  return algorithms::build_plan(topology::Topology::from_nodes(node_of, {.single_copy = true}),
+                                {operation, bytes, Rank(0)}, choice::parse_choice(operation, choice));
 }
 
 /// By each solver there is.

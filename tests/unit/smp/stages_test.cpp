@@ -1,5 +1,5 @@
 // Table 1 of Wu, Kendall and Aluru: one stage where the data fit, a pipeline where they do not; and nobody waits for
-// more than he must. That the bytes are right is the verifier's business (tests/unit/collectives).
+// more than he must. That the bytes are right is the verifier's business (tests/unit/algorithms).
 
 #include <gtest/gtest.h>
 

@@ -9,16 +9,16 @@ namespace {
 
 TEST(CorrectPlans, EveryAlgorithmOnEveryPlacementPasses) {
   for (const testing::Placement& placement : testing::placements())
-    for (const collectives::Algorithm& algorithm : collectives::algorithms())
+    for (const algorithms::Algorithm& algorithm : algorithms::algorithms())
       for (const char* knobs : {",within=cells,cell=64,cells=2", ",within=single_copy", ",segment=1K,cell=96,cells=3"})
         for (const Bytes bytes : {Bytes{0}, Bytes{1}, Bytes{64}, Bytes{2049}}) {
           const Bytes size = algorithm.operation == Operation::barrier ? 0 : bytes;
-          SCOPED_TRACE(std::string(algorithm.name) + knobs + " on " + placement.name + ", " + std::to_string(size) +
+          SCOPED_TRACE(std::string(algorithm.name()) + knobs + " on " + placement.name + ", " + std::to_string(size) +
                        " bytes");
-          const auto choice = collectives::parse_choice(algorithm.operation, algorithm.name + std::string(knobs));
+          const auto choice = choice::parse_choice(algorithm.operation, algorithm.name() + std::string(knobs));
           const Problem problem{algorithm.operation, size, Rank(0)};
-          if (collectives::why_invalid(place(placement.node_of), problem, choice).empty())
-            expect_correct(collectives::build_plan(place(placement.node_of), problem, choice));
+          if (algorithms::why_invalid(place(placement.node_of), problem, choice).empty())
+            expect_correct(algorithms::build_plan(place(placement.node_of), problem, choice));
         }
 }
 

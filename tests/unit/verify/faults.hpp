@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "collectives/build.hpp"
-#include "collectives/registry.hpp"
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/limits.hpp"
+#include "choice/parse.hpp"
 #include "plan/builder.hpp"
 #include "verify/verify.hpp"
 
@@ -30,8 +32,8 @@ inline Topology place(const std::vector<int>& node_of, bool single_copy = true) 
 
 inline Plan make(const std::vector<int>& node_of, Operation operation, Bytes bytes, int root,
                  const std::string& choice) {
-  return collectives::build_plan(place(node_of), {operation, bytes, Rank(root)},
-                                 collectives::parse_choice(operation, choice));
+  return algorithms::build_plan(place(node_of), {operation, bytes, Rank(root)},
+                                choice::parse_choice(operation, choice));
 }
 
 /// A plan written by hand: `write(builder)` is called for each rank, which then ends as every program does.

@@ -4,7 +4,8 @@
 
 #include <set>
 
-#include "collectives/registry.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/limits.hpp"
 #include "leaders/speakers.hpp"
 #include "verify/places.hpp"
 
@@ -42,12 +43,12 @@ TEST(RandomPlans, AreTheSameOnEveryPlatform) {
 
 TEST(RandomPlans, CoverAlgorithmsPlacementsAndEdges) {
   std::set<plan::Between> exchanges, registered;
-  for (const collectives::Algorithm& algorithm : collectives::algorithms()) registered.insert(algorithm.between);
+  for (const algorithms::Algorithm& algorithm : algorithms::algorithms()) registered.insert(algorithm.between);
   int empty = 0, one_byte = 0, one_node = 0, spread_out = 0, shuffled = 0, single_copy = 0, led = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     Random random(5, i);
     const Specimen specimen = draw_specimen(random);
-    EXPECT_EQ(collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice), "");
+    EXPECT_EQ(algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice), "");
     exchanges.insert(specimen.choice.between);
     empty += specimen.problem.bytes == 0 && specimen.problem.operation != plan::Operation::barrier;
     one_byte += specimen.problem.bytes == 1;
@@ -78,7 +79,7 @@ TEST(RandomPlans, ReproducersInventPlacesAgain) {
   const std::vector<int> node_of = {0, 0, 1};
   const Specimen specimen{topology::Topology::from_nodes(node_of, {.turn = 2}, draw_places(node_of, 9)),
                           {plan::Operation::barrier},
-                          {.between = plan::Between::dissemination},
+                          {.between = "dissemination"},
                           9};
   EXPECT_NE(reproducer(specimen).find("facts=draw_places([0, 0, 1], 9), turn=2)"), std::string::npos);
 }

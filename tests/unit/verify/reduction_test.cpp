@@ -76,21 +76,20 @@ void for_each_allreduce(Visit visit) {
     for (const char* text : {"gather_reduce", "recursive_doubling", "rabenseifner", "ring",
                              "multi_group,groups=2,exchange=recursive_doubling", "multi_group,groups=2,exchange=ring",
                              "multi_group,groups=2,exchange=direct,radix=4"}) {
-      const plan::Choice choice =
-          collectives::parse_choice(Operation::allreduce, std::string(text) + ",cell=1K,cells=2");
+      const plan::Choice choice = choice::parse_choice(Operation::allreduce, std::string(text) + ",cell=1K,cells=2");
       Problem problem = reduction(Operation::allreduce, true);
       problem.bytes = 3000;
-      if (collectives::why_invalid(place(node_of), problem, choice).empty()) visit(place(node_of), problem, choice);
+      if (algorithms::why_invalid(place(node_of), problem, choice).empty()) visit(place(node_of), problem, choice);
     }
 }
 
 TEST(Reduction, EveryAllreduceKeepsOperandsThatAreNotSymmetricInTheSamePlaces) {
   int plans = 0, swapping = 0;
   for_each_allreduce([&](const Topology& topology, Problem problem, const plan::Choice& choice) {
-    Plan symmetric = collectives::build_plan(topology, problem, choice);
+    Plan symmetric = algorithms::build_plan(topology, problem, choice);
     expect_correct(symmetric);
     problem.is_symmetric = false;
-    expect_correct(collectives::build_plan(topology, problem, choice));
+    expect_correct(algorithms::build_plan(topology, problem, choice));
     symmetric.problem.is_symmetric = false;
     swapping += !verify(symmetric).empty();
     ++plans;
@@ -117,7 +116,7 @@ TEST(Reduction, OtherBracketsOnOneRankAreFound) {
   int planted = 0;
   for_each_allreduce([&](const Topology& topology, const Problem& problem, const plan::Choice& choice) {
     if (choice.between != plan::Between::gather_reduce) return;  // elsewhere each part is folded by one rank only
-    Plan plan = collectives::build_plan(topology, problem, choice);
+    Plan plan = algorithms::build_plan(topology, problem, choice);
     if (!plant_other_brackets(plan)) return;
     ++planted;
     const auto found = verify(plan);

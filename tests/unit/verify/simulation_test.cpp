@@ -26,7 +26,7 @@ Specimen draw_small(Random& random) {
     const Bytes most = Bytes{64} * 12 / specimen.problem.element * specimen.problem.element;
     specimen.problem.bytes = std::min(specimen.problem.bytes, most);
     for (Bytes& count : specimen.problem.counts) count = std::min(count, most);
-    if (collectives::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty()) return specimen;
+    if (algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty()) return specimen;
   }
 }
 
@@ -49,7 +49,7 @@ TEST(Simulation, AcceptedPlansRunCorrectlyInAllSchedules) {
   Random random(11, 0);
   for (int i = 0; i < 150; ++i) {
     const Specimen specimen = draw_small(random);
-    const Plan plan = collectives::build_plan(specimen.topology, specimen.problem, specimen.choice);
+    const Plan plan = algorithms::build_plan(specimen.topology, specimen.problem, specimen.choice);
     EXPECT_FALSE(goes_wrong(plan, 5, random)) << reproducer(specimen);
   }
 }
@@ -59,7 +59,7 @@ TEST(Simulation, AcceptedMutantsRunCorrectlyToo) {
   int accepted = 0, rejected = 0, seen_wrong = 0;
   for (int i = 0; i < 800; ++i) {
     const Specimen specimen = draw_small(random);
-    Plan mutant = collectives::build_plan(specimen.topology, specimen.problem, specimen.choice);
+    Plan mutant = algorithms::build_plan(specimen.topology, specimen.problem, specimen.choice);
     mutate(mutant, random);
     const std::vector<Violation> found = verify(mutant);
     if (found.empty()) {

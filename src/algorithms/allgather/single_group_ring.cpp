@@ -1,0 +1,39 @@
+// Allgather by the masters of a single group per node, round a ring (groups.cpp).
+
+#include "algorithms/allgather/group_prices.hpp"
+#include "algorithms/allgather/groups.hpp"
+#include "algorithms/row.hpp"
+
+namespace espalier::algorithms {
+namespace {
+
+Choice form_of(Choice choice) {
+  choice.groups = 1;
+  choice.exchange = plan::Exchange::ring;
+  return choice;
+}
+
+void build(Builder& builder, const Problem& problem, const Choice& choice) {
+  build_group_allgather(builder, problem, form_of(choice));
+}
+
+double price(const Scene& s) {
+  if (s.nodes == 1) return s.node.exchange(s.bytes);
+  return price_groups(s, GroupsOfNode(s, 1), plan::Exchange::ring);
+}
+
+}  // namespace
+
+extern const Algorithm allgather_single_group_ring = {
+    .operation = Operation::allgather,
+    .between = "single_group_ring",
+    .place = 4,
+    .source = "Qian, Rashti, Afsahi 2010, section 4 (the baseline, in the form of table 1)",
+    .summary = "one master per node gathers, a ring of masters, N - 1 rounds, each hands all data to its node",
+    .knobs = "segment within cell cells staging leaders",
+    .build = build,
+    .way = over_trunks,
+    .price = price,
+};
+
+}  // namespace espalier::algorithms

@@ -1,0 +1,69 @@
+// Barrier: on one node everyone tells everyone. On several, each node reports to its leader, leaders disseminate
+// (Hensgen, Finkel and Manber 1988): in round k they signal the leader 2^k nodes to the right and wait for the one 2^k
+// to the left, ceil(log2(nodes)) rounds for any count; then each leader releases its node. With two levels in a node,
+// reports and releases go through one rank per domain.
+
+#include "algorithms/row.hpp"
+#include "leaders/speakers.hpp"
+#include "smp/domains.hpp"
+#include "smp/operations.hpp"
+
+namespace espalier::algorithms {
+
+using plan::Flag;
+
+namespace {
+
+void disseminate(Builder& builder, const leaders::Speakers& speakers) {
+  const topology::Topology& topology = builder.topology();
+  const int count = topology.nodes();
+  const int node = builder.node().value;
+  const auto leader_of = [&](int n) { return speakers.of(NodeId(n)); };
+  for (int distance = 1; distance < count; distance *= 2) {
+    const std::uint32_t receive = builder.recv(leader_of((node - distance + count) % count), Buffer::output, 0, 0);
+    const std::uint32_t send = builder.send(leader_of((node + distance) % count), Buffer::output, 0, 0);
+    builder.finish(receive);
+    builder.finish(send);
+  }
+}
+
+void build(Builder& builder, const plan::Problem& problem, const plan::Choice& choice) {
+  if (builder.topology().nodes() == 1 && choice.levels == 1) {
+    if (builder.node_size() > 1) smp::group_sync(builder, 0);
+    return;
+  }
+  const leaders::Speakers speakers(builder.topology(), problem, choice.leaders);
+  const LocalRank leader = speakers.local_of(builder.node());
+  const smp::Hop hop = smp::derive_hop(builder, choice.levels, leader);
+  if (!hop.readers.empty()) smp::await_readers(builder, hop, Flag::ready, 1);
+  if (builder.local() == leader) {
+    disseminate(builder, speakers);
+  } else {
+    builder.post(Flag::ready, 1);
+    builder.await(hop.from, Flag::release, 1);
+  }
+  if (!hop.readers.empty()) builder.post(Flag::release, 1);
+}
+
+double price(const Scene& s) {
+  const double node = s.on_node > 1 ? s.node.flag() : 0;
+  if (s.nodes == 1) return node;
+  return 2 * node + cost::rounds_of(s.nodes) * s.network.message(0);
+}
+
+}  // namespace
+
+extern const Algorithm barrier_dissemination = {
+    .operation = Operation::barrier,
+    .between = "dissemination",
+    .place = 1,
+    .source = "Hensgen, Finkel, Manber 1988",
+    .summary = "leaders signal 2^k nodes to the right, ceil(log2 N) rounds",
+    .knobs = "levels leaders",
+    .build = build,
+    .propose = vary_knobs,
+    .way = over_trunks,
+    .price = price,
+};
+
+}  // namespace espalier::algorithms

@@ -1,0 +1,93 @@
+#include "algorithms/candidates/candidates.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "algorithms/catalogue.hpp"
+#include "algorithms/words.hpp"
+
+namespace espalier::algorithms {
+
+using topology::Topology;
+
+Candidates::Candidates(const Topology& topology, const Problem& problem, const cost::Parameters& parameters)
+    : topology_(topology),
+      problem_(problem),
+      are_flows_held_(parameters.flow_rate < parameters.link_rate),
+      on_node_(topology, problem, parameters) {}
+
+void Candidates::vary_segment(Choice choice, void (Candidates::*add)(const Choice&)) {
+  for (const Bytes segment : {Bytes{0}, Bytes{16} << 10, Bytes{64} << 10, Bytes{256} << 10}) {
+    choice.segment = segment;
+    if (segment == 0 || segment < longest_message()) (this->*add)(choice);
+  }
+}
+
+void Candidates::vary_exchange(const Algorithm& algorithm, Choice choice, bool doubles) {
+  using plan::Exchange;
+  const auto add_one = [&](Exchange exchange) {
+    choice.exchange = exchange;
+    add(choice);
+  };
+  add_one(Exchange::direct);
+  if (!algorithm.has_knob("exchange")) return;
+  if (doubles) add_one(Exchange::recursive_doubling);
+  choice.exchange = Exchange::ring;
+  vary_segment(choice);
+}
+
+std::set<int> Candidates::numbers_of_groups() const {
+  const int most = std::min(8, topology_.largest_node());
+  return {1, std::min(2, most), most};
+}
+
+bool Candidates::keeps_order() const {
+  return problem_.operation == Operation::allgather && !topology_.is_blocked() && topology_.largest_node() > 1 &&
+         problem_.bytes >= 8 << 10;
+}
+
+/// What there is to cut: a node's blocks or a vector.
+Bytes Candidates::longest_message() const {
+  const bool is_of_node = problem_.operation == Operation::scatter || problem_.operation == Operation::gather ||
+                          problem_.operation == Operation::allgather;
+  return problem_.bytes * static_cast<Bytes>(is_of_node ? topology_.largest_node() : 1);
+}
+
+namespace {
+
+/// One message each way at a time, where whoever speaks has the link for itself.
+bool can_take_turns(const Candidates& candidates) {
+  const Topology& topology = candidates.topology();
+  const bool is_alone = candidates.problem().operation == Operation::reduce_scatter || topology.largest_node() == 1;
+  return is_alone && topology.nodes() > 2 && topology.nodes() < many_nodes;
+}
+
+}  // namespace
+
+void vary_knobs(Candidates& candidates, const Algorithm& algorithm, Choice choice) {
+  for (const int radix : {2, 4}) {
+    choice.radix = radix;
+    if (radix > 2 && (!algorithm.has_knob("radix") || radix > candidates.topology().nodes())) continue;
+    algorithm.has_knob("segment") ? candidates.vary_segment(choice) : candidates.add(choice);
+  }
+  choice.radix = Choice{}.radix;
+  choice.connections = 1;
+  if (algorithm.has_knob("connections") && can_take_turns(candidates)) candidates.add(choice);
+}
+
+std::vector<Choice> derive_candidates(const Topology& topology, const Problem& problem,
+                                      const cost::Parameters& parameters) {
+  Candidates candidates(topology, problem, parameters);
+  bool is_first = true;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.operation != problem.operation) continue;
+    Choice choice;
+    choice.between = algorithm.between;
+    if (topology.nodes() == 1 && (is_first || algorithm.differs_on_one_node)) candidates.add(choice);
+    if (topology.nodes() > 1 && algorithm.propose != nullptr) algorithm.propose(candidates, algorithm, choice);
+    is_first = false;
+  }
+  return std::move(candidates).take();
+}
+
+}  // namespace espalier::algorithms

@@ -1,0 +1,23 @@
+// Scan along a chain of ranks (scan/links.cpp).
+
+#include "algorithms/row.hpp"
+#include "algorithms/scan/prefixes.hpp"
+
+namespace espalier::algorithms {
+
+extern const Algorithm scan_chain = {
+    .operation = Operation::scan,
+    .between = "chain",
+    .place = 1,
+    .source = "Hillis, Steele 1986 (serial form), pipelined",
+    .summary = "each rank adds its own to the prefix of the one before and hands it on; ranks - 1 hops + pieces",
+    .knobs = "cell cells",
+    .build = build_chain_of_ranks,
+    .limits = limits_of_chain_of_ranks,
+    .propose = vary_knobs,
+    .shape = trees::Shape::chain,
+    .way = along_edges,
+    .price = price_chain_of_ranks,
+};
+
+}  // namespace espalier::algorithms
