@@ -134,8 +134,9 @@ packages:
 	scripts/environment.sh .venv scripts/requirements/tools.txt
 	touch $@
 
-# The first build goes through pip, which also leaves the `espalier` command; later ones through scripts/build.sh.
-build/stamps/installed: pyproject.toml .venv/.complete | mpi
+# The first build goes through pip, which also leaves the `espalier` command; later ones through scripts/build.sh. An
+# editable installation notes where each module lies, so it is made again when the package's folders change.
+build/stamps/installed: pyproject.toml .venv/.complete $(shell find python -name __init__.py) | mpi
 	scripts/install.sh
 	mkdir -p $(@D) && touch $@
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from espalier.launch import Job, build_command, measuring_job
-from espalier.mpis import Family, Mpi, select_mpi
+from espalier.jobs.launch import Job, build_command, measuring_job
+from espalier.jobs.mpis import Family, Mpi, select_mpi
 
 ROOT = Path(__file__).parents[1]
 WORKERS = ROOT / "build" / "release" / "bench"

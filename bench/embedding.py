@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from espalier.errors import UserError
+from espalier.base.errors import UserError
 
 
 def embed(text: str, page: Path, begin: str, end: str) -> None:

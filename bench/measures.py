@@ -7,10 +7,10 @@
 Every step leaves a file in the output folder and is skipped when that is there: an interrupted run goes on, and
 removing a file measures that part again. MPIs take their rounds in turn, since what they are compared by changes with
 the minute on a virtual machine; where its processors are moved about, times are compared and judged for each distance
-between them (espalier.measure.split_by_distance). Nothing else should run on the machine meanwhile: rounds beside
-other programs are run again, and the tuner waits for them, but only so often. Where native's times while tuning and
-while measuring show that the machine has become another one in between, both are done again; once also where a table
-was not made at all distances that were measured.
+between them (espalier.measure.paired.split_by_distance). Nothing else should run on the machine meanwhile: rounds
+beside other programs are run again, and the tuner waits for them, but only so often. Where native's times while tuning
+and while measuring show that the machine has become another one in between, both are done again; once also where a
+table was not made at all distances that were measured.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from espalier import console
-from espalier.errors import UserError
+from espalier.base import console
+from espalier.base.errors import UserError
+from espalier.base.units import format_bytes, parse_counts
+from espalier.jobs.mpis import Mpi, select_mpi
 from espalier.lab import cluster
-from espalier.measure import OPERATIONS, Plan, Row, Sample, condense, run_worker, split_by_distance
-from espalier.mpis import Mpi, select_mpi
-from espalier.tuning.distances import is_same
-from espalier.tuning.summary import geometric_mean
-from espalier.tuning.table import distances_in
-from espalier.units import format_bytes, parse_counts
+from espalier.measure.paired import OPERATIONS, Plan, Row, Sample, condense, run_worker, split_by_distance
+from espalier.tuning.environment.distances import is_same
+from espalier.tuning.table.file import distances_in
+from espalier.tuning.verdict.summary import geometric_mean
 
 NOWHERE_BELOW = 0.95
 # Where native is kept, ours is native: a mean of that of one and this is noise.

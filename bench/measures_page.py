@@ -31,11 +31,11 @@ from measures import (
     mean_of_all,
 )
 
-from espalier import console, machine
-from espalier.errors import UserError
-from espalier.measure import Row
-from espalier.tuning.summary import geometric_mean
-from espalier.units import format_bytes
+from espalier.base import console, machine
+from espalier.base.errors import UserError
+from espalier.base.units import format_bytes
+from espalier.measure.paired import Row
+from espalier.tuning.verdict.summary import geometric_mean
 
 RATES = ("200mbit",)  # of the emulated cluster, as bench/measures.py names it
 

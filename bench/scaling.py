@@ -35,12 +35,12 @@ from embedding import embed
 from scaling_page import BEGIN, END, draw_curves, summarise
 from scaling_points import BEST, CROWD, CROWDED, OPERATIONS, PLAYED, Cost, Place, Row, append, read, rewrite
 
-from espalier.core import load_core
-from espalier.errors import UserError
-from espalier.libraries import find_executor, find_simulator
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.base.units import parse_bytes
+from espalier.jobs.libraries import find_executor, find_simulator
 from espalier.simulation.executor import OURS, SELECTORS, Case, Job, execute
 from espalier.simulation.simulator import Answer, Request, simulate_all
-from espalier.units import parse_bytes
 
 PPN = 8
 # Jobs of so many ranks do all-to-alls on nodes of 64, too, which send a message for each pair of nodes at least: 8192

@@ -10,8 +10,8 @@ from typing import Any
 
 from scaling_points import BEST, CROWDED, OPERATIONS, PLAYED, Compared, Cost, Place, Row, compare, mean
 
+from espalier.base.units import format_bytes
 from espalier.simulation.executor import OURS, SELECTORS
-from espalier.units import format_bytes
 
 BEGIN, END = "<!-- written by bench/scaling.py -->\n", "<!-- end of what is written -->"
 _COLOURS = ("#1f7a4d", "#3b6fb6", "#c2702a")  # by size, the smallest first

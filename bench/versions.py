@@ -18,12 +18,12 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from espalier import console
+from espalier.base import console
+from espalier.base.units import format_bytes
 from espalier.commands.operations import pick_sizes
-from espalier.measure import Plan, Sample, run_worker
-from espalier.mpis import Mpi, select_mpi
-from espalier.tuning.summary import geometric_mean
-from espalier.units import format_bytes
+from espalier.jobs.mpis import Mpi, select_mpi
+from espalier.measure.paired import Plan, Sample, run_worker
+from espalier.tuning.verdict.summary import geometric_mean
 
 Pair = tuple[Sample, Sample]  # old, new
 

@@ -14,28 +14,29 @@ from typing import Annotated
 
 import typer
 
-from espalier import __version__, console
+from espalier import __version__
+from espalier.base import console
+from espalier.base.errors import UserError
 from espalier.commands.algorithms import algorithms
-from espalier.commands.benches import app as bench
-from espalier.commands.collect import collect
+from espalier.commands.bench.app import app as bench
 from espalier.commands.demo import demo
 from espalier.commands.doctor import doctor
-from espalier.commands.explain import explain
-from espalier.commands.fabric import app as fabric
+from espalier.commands.explain.command import explain
+from espalier.commands.fabric.app import app as fabric
+from espalier.commands.fabric.collect import collect
+from espalier.commands.fabric.route import route
+from espalier.commands.fabric.routes import routes
+from espalier.commands.fabric.serve import serve
+from espalier.commands.fabric.topo import topo
 from espalier.commands.lab import app as lab
 from espalier.commands.lib import lib
 from espalier.commands.node import node
 from espalier.commands.reproduce import reproduce
-from espalier.commands.route import route
-from espalier.commands.routes import routes
 from espalier.commands.run import run
-from espalier.commands.serve import serve
-from espalier.commands.simulate import simulate
-from espalier.commands.table import app as table
-from espalier.commands.topo import topo
-from espalier.commands.tune import tune
+from espalier.commands.simulate.command import simulate
+from espalier.commands.tune.command import tune
+from espalier.commands.tune.table import app as table
 from espalier.commands.verify import verify
-from espalier.errors import UserError
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import settings
 
 import espalier
-from espalier import cli, mpis
-from espalier.libraries import Abi
+from espalier import cli
+from espalier.jobs import mpis
+from espalier.jobs.libraries import Abi
 from workshop import Command, Outcome
 
 # A busy machine may take its time over a single example.

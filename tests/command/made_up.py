@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from espalier.reproduce.figure import Data, Point, Where
+from espalier.papers.figure import Data, Point, Where
 
 
 def made_up(panels: Mapping[str, Mapping[str, Mapping[Any, float]]], where: Where = Where.REAL) -> Data:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from espalier.core import load_core
+from espalier.base.core import load_core
 from workshop import Command
 
 

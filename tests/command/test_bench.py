@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from espalier.commands.bench import best_peer
-from espalier.errors import UserError
-from espalier.measure import OPERATIONS, Sample, condense, parse_sample
+from espalier.base.errors import UserError
+from espalier.commands.bench.compare import best_peer
+from espalier.measure.paired import OPERATIONS, Sample, condense, parse_sample
 from workshop import MPI_TEXT, Command, make_mpi
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from espalier import nuioa
-from espalier.core import load_core
-from espalier.errors import UserError
-from espalier.launch import Job, Target, build_command
-from espalier.libraries import find_nuioa_worker
-from espalier.mpis import find_default_mpi
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.jobs.launch import Job, Target, build_command
+from espalier.jobs.libraries import find_nuioa_worker
+from espalier.jobs.mpis import find_default_mpi
+from espalier.measure import nuioa
 from workshop import Command
 
 _MACHINES = Path(__file__).parents[1] / "snapshots" / "machines"

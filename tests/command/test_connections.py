@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from espalier.report.connections import write_page
-from espalier.tuning.candidates import neighbours
-from espalier.tuning.connections import Groups, Point, Scaling, parse_points
-from espalier.tuning.place import learn_groups
-from espalier.tuning.problems import Problem
+from espalier.draw.connections import write_page
+from espalier.measure.connections import Groups, Point, Scaling, parse_points
+from espalier.tuning.environment.place import learn_groups
+from espalier.tuning.problems.candidates import neighbours
+from espalier.tuning.problems.problem import Problem
 from tuning_bench import a_machine
 
 

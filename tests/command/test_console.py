@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
-from espalier import console
-from espalier.errors import UserError
-from espalier.programs import inspect_program
-from espalier.reading import read_regular
+from espalier.base import console
+from espalier.base.errors import UserError
+from espalier.base.reading import read_regular
+from espalier.jobs.programs import inspect_program
 from workshop import Command
 
 HOSTILE = "node\x1b[2J\x9b1m\x7f"

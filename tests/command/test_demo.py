@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from espalier.base.errors import UserError
 from espalier.demo import experiment
 from espalier.demo.comparison import Answer, Comparison, Results, count_calls
 from espalier.demo.experiment import Case, run_demo
 from espalier.demo.imb import Line, parse_imb
 from espalier.demo.jobs import Finished
-from espalier.errors import UserError
-from espalier.libraries import Abi
-from espalier.mpis import Family, Mpi
-from espalier.report.chart import Series, draw_times
-from espalier.report.page import write_report
+from espalier.draw.chart import Series, draw_times
+from espalier.draw.demo_page import write_report
+from espalier.jobs.libraries import Abi
+from espalier.jobs.mpis import Family, Mpi
 
 IMB_OUTPUT = """
 #----------------------------------------------------------------

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from espalier.elf import NotElf, read_elf
-from espalier.loader import find_dependencies, read_cache
+from espalier.jobs.elf import NotElf, read_elf
+from espalier.jobs.loader import find_dependencies, read_cache
 from workshop import compile_c, compile_library
 
 MAIN = "int leaf(void); int main(void) { return leaf(); }"

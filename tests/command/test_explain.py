@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from espalier.core import load_core
+from espalier.base.core import load_core
 from workshop import Command
 
 

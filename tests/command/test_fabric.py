@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from espalier.errors import UserError
+from espalier.base.errors import UserError
 from espalier.fabric import load
 from espalier.fabric.generated import FatTree, write
 from fabrics import DAMAGES, DATA, Damage, damaged, expected_routes, read

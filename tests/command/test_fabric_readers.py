@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from espalier.core import load_core
+from espalier.base.core import load_core
 from fabrics import DATA, read
 
 CORE = load_core()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from espalier import machine
+from espalier.base import machine
 from espalier.commands import doctor as doctor_module
 from espalier.commands.doctor import Level
 from workshop import Command

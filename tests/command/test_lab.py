@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from espalier.errors import UserError
+from espalier.base.errors import UserError
 from espalier.lab import cluster, network
 
 LAB = [sys.executable, "-m", "espalier", "lab"]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from espalier import launch
-from espalier.errors import UserError
-from espalier.launch import Hosts, Job, Target, build_command, choose_target, measuring_job
-from espalier.libraries import Abi
-from espalier.mpis import Family, Mpi
+from espalier.base.errors import UserError
+from espalier.jobs import launch
+from espalier.jobs.launch import Hosts, Job, Target, build_command, choose_target, measuring_job
+from espalier.jobs.libraries import Abi
+from espalier.jobs.mpis import Family, Mpi
 from workshop import MPI_TEXT, compile_c, make_mpi
 
 HYDRA_LIKE = [Family.MPICH, Family.INTEL, Family.MVAPICH, Family.CRAY, Family.UNKNOWN]

@@ -13,9 +13,9 @@ from types import ModuleType
 
 import pytest
 
-from espalier.errors import UserError
-from espalier.measure import Plan, Row, Sample
-from espalier.mpis import Abi, Family, Mpi
+from espalier.base.errors import UserError
+from espalier.jobs.mpis import Abi, Family, Mpi
+from espalier.measure.paired import Plan, Row, Sample
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 

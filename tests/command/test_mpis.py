@@ -6,10 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from espalier import mpis
-from espalier.errors import UserError
-from espalier.libraries import Abi
-from espalier.mpis import Family, abi_of_name, find_default_mpi, find_mpis, mpi_of_library, parse_version, select_mpi
+from espalier.base.errors import UserError
+from espalier.jobs import mpis
+from espalier.jobs.libraries import Abi
+from espalier.jobs.mpis import (
+    Family,
+    abi_of_name,
+    find_default_mpi,
+    find_mpis,
+    mpi_of_library,
+    parse_version,
+    select_mpi,
+)
 from workshop import MPI_TEXT, compile_library, make_mpi
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from espalier.core import load_core
-from espalier.errors import UserError
-from espalier.report.plan_svg import draw_plan, find_masters, find_panels
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.draw.plan_svg import draw_plan, find_masters, find_panels
 
 NODE_OF = [rank // 4 for rank in range(16)]
 

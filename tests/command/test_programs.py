@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from espalier.errors import UserError
-from espalier.libraries import Abi
-from espalier.programs import Kind, inspect_program
+from espalier.base.errors import UserError
+from espalier.jobs.libraries import Abi
+from espalier.jobs.programs import Kind, inspect_program
 from workshop import MPI_TEXT, compile_c, make_mpi
 
 MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"

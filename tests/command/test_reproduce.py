@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from espalier.errors import UserError
-from espalier.reproduce import plot, run, store
-from espalier.reproduce.conditions import Conditions
-from espalier.reproduce.figure import Axes, Data, Figure, Kind, Point, Task, Verdict, Way, Where
-from espalier.reproduce.page import write_page
-from espalier.reproduce.papers import PAPERS
-from espalier.reproduce.registry import FIGURES
-from espalier.reproduce.store import Result
+from espalier.base.errors import UserError
+from espalier.draw import figures as plot
+from espalier.draw.figures_page import write_page
+from espalier.papers import run, store
+from espalier.papers.conditions import Conditions
+from espalier.papers.figure import Axes, Data, Figure, Kind, Point, Task, Verdict, Way, Where
+from espalier.papers.registry import FIGURES
+from espalier.papers.sources import PAPERS
+from espalier.papers.store import Result
 from workshop import Command
 
 HERE = Conditions("a machine, 2 cores", "0.1.0", ("mpich 5.0",), "2026-01-01 12:00", 3.5, 0.2, False)

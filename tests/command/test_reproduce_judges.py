@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
-from espalier.errors import UserError
-from espalier.reproduce import groups_judges, measuring, smp, smp_judges
-from espalier.reproduce.figure import Kind, Point, Task, Where
-from espalier.reproduce.judging import Ratio, split, weigh
-from espalier.reproduce.measuring import Arm, Effort, Part, Place, under_each_mpi
-from espalier.tuning.worker import ArmTimes, WorkerLostError
+from espalier.base.errors import UserError
+from espalier.measure.worker import ArmTimes, WorkerLostError
+from espalier.papers import measuring
+from espalier.papers.figure import Kind, Point, Task, Where
+from espalier.papers.groups import judges as groups_judges
+from espalier.papers.judging import Ratio, split, weigh
+from espalier.papers.measuring import Arm, Effort, Part, Place, under_each_mpi
+from espalier.papers.smp import figures as smp
+from espalier.papers.smp import judges as smp_judges
 from made_up import made_up
 
 K = 1 << 10

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from espalier.reproduce import leaders
-from espalier.reproduce import leaders_judges as judges
-from espalier.reproduce.figure import Data, Kind, Task, Where
-from espalier.reproduce.fluid import Flow, run_flows, share
-from espalier.reproduce.opterons import CARD, FAR, Cluster, broadcast, chain, gather
+from espalier.papers.figure import Data, Kind, Task, Where
+from espalier.papers.leaders import figures as leaders
+from espalier.papers.leaders import judges
+from espalier.papers.leaders.fluid import Flow, run_flows, share
+from espalier.papers.leaders.opterons import CARD, FAR, Cluster, broadcast, chain, gather
 from made_up import made_up
 
 CAPACITY = {"wire": 1.0}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from espalier.reproduce import trees, trees_judges, trees_setup
-from espalier.reproduce.figure import Data, Kind, Point, Where
+from espalier.papers.figure import Data, Kind, Point, Where
+from espalier.papers.trees import figures as trees
+from espalier.papers.trees import judges as trees_judges
+from espalier.papers.trees import setup as trees_setup
 from made_up import made_up
 
 K = 1 << 10

@@ -93,7 +93,7 @@ def test_lib_without_a_program_serves_the_default_mpi(command: Command, librarie
 
 def test_a_library_that_was_not_built_is_named_with_the_remedy(command: Command, monkeypatch, tmp_path: Path) -> None:
     import espalier
-    from espalier import libraries
+    from espalier.jobs import libraries
 
     monkeypatch.setattr(espalier, "__path__", [str(tmp_path)])
     monkeypatch.setattr(libraries, "find_checkout", lambda: None)

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from espalier.core import load_core
+from espalier.base.core import load_core
 from espalier.fabric import load
 from espalier.service.keeper import INCONSISTENT
 from fabrics import DAMAGES, DATA, Damage, damaged, expected_routes, read

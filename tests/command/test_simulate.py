@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from espalier.commands.simulate_sweep import Point
-from espalier.commands.simulate_sweep import report as report_points
-from espalier.errors import UserError
-from espalier.libraries import find_executor
+from espalier.base.errors import UserError
+from espalier.commands.simulate.sweep import Point
+from espalier.commands.simulate.sweep import report as report_points
+from espalier.jobs.libraries import find_executor
 from espalier.simulation.executor import OURS
 from workshop import Command
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from espalier.core import load_core
-from espalier.tuning.decisions import Decision
-from espalier.tuning.lookup import consult_table
-from espalier.tuning.meetings import Meeting
-from espalier.tuning.problems import Problem
-from espalier.tuning.table import format_table, rows_of
+from espalier.base.core import load_core
+from espalier.tuning.problems.problem import Problem
+from espalier.tuning.search.decisions import Decision
+from espalier.tuning.search.meetings import Meeting
+from espalier.tuning.table.file import format_table, rows_of
+from espalier.tuning.table.lookup import consult_table
 from tuning_bench import a_machine
 from workshop import MPI_TEXT, Command, make_mpi
 

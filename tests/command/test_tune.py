@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from espalier.commands.tune_request import parse_duration
-from espalier.core import load_core
-from espalier.errors import UserError
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.commands.tune.request import parse_duration
 from espalier.lab import cluster
-from espalier.tuning.problems import Problem
-from espalier.tuning.run import OutOfTimeError
+from espalier.tuning.problems.problem import Problem
+from espalier.tuning.search.run import OutOfTimeError
 from espalier.tuning.session import Session
 from workshop import MPI_TEXT, Command, make_mpi
 
@@ -148,7 +148,7 @@ def test_an_interruption_before_the_first_decision_is_no_mistake(
         raise KeyboardInterrupt
 
     path = job()
-    for place in ("espalier.tuning.session.Session.run", "espalier.commands.tune_request.Request.start"):
+    for place in ("espalier.tuning.session.Session.run", "espalier.commands.tune.request.Request.start"):
         monkeypatch.setattr(place, interrupt)
         outcome = command("tune", "--ops", "barrier", "--no-curves", "-o", str(path))
         assert outcome.code == 130
@@ -167,7 +167,7 @@ def test_more_ranks_than_a_machine_can_start_are_refused_before_any_does(command
 def test_sigterm_while_the_job_starts_ends_it_like_an_interruption(
     command: Command, job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("espalier.tuning.worker._parse_hello", lambda _: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr("espalier.measure.worker._parse_hello", lambda _: signal.raise_signal(signal.SIGTERM))
     path = job()
     outcome = command("tune", "--ops", "barrier", "--no-curves", "-o", str(path))
     assert outcome.code == 130
@@ -187,7 +187,7 @@ def test_what_a_budget_did_not_reach_keeps_what_an_earlier_run_has_measured(
         settle(session, problem)
 
     monkeypatch.setattr(Session, "_settle", settle_some)
-    monkeypatch.setattr("espalier.tuning.problems._coarse_to_fine", lambda sizes: (4, 16, 1024, 64, 256))
+    monkeypatch.setattr("espalier.tuning.problems.problem._coarse_to_fine", lambda sizes: (4, 16, 1024, 64, 256))
     outcome = command("tune", "--ops", "bcast", "--sizes", "4,16,64,256,1K", "--no-curves", "-o", str(path))
     assert "broadcast: no time was left for some sizes" in outcome.err
     measured = {it["measured"]["bytes"]: it["measured"]["calls"] for it in json.loads(path.read_text())["rows"]}

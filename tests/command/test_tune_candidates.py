@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from espalier.core import load_core
-from espalier.tuning import candidates
-from espalier.tuning.candidates import Machine, exhaustive, neighbours, seeds
-from espalier.tuning.problems import OPERATIONS, Problem
+from espalier.base.core import load_core
+from espalier.tuning.problems import candidates
+from espalier.tuning.problems.candidates import Machine, exhaustive, neighbours, seeds
+from espalier.tuning.problems.problem import OPERATIONS, Problem
 from tuning_bench import a_machine
 
 SIZE = 1 << 16

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from espalier.tuning.distances import Distances, is_virtual
-from espalier.tuning.journal import Journal
-from espalier.tuning.problems import Problem
-from espalier.tuning.run import Options
+from espalier.tuning.environment.distances import Distances, is_virtual
+from espalier.tuning.problems.problem import Problem
+from espalier.tuning.search.journal import Journal
+from espalier.tuning.search.run import Options
 from espalier.tuning.session import Session
-from espalier.tuning.summary import summarize
+from espalier.tuning.verdict.summary import summarize
 from tuning_bench import SimulatedWorker, TimeOf, a_machine
 
 NEAR, FAR = 100.0, 500.0
@@ -42,7 +42,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.paused = 0.0
-        monkeypatch.setattr("espalier.tuning.elsewhere.time.monotonic", self.read)
+        monkeypatch.setattr("espalier.tuning.verdict.elsewhere.time.monotonic", self.read)
 
     def read(self) -> float:
         return self.paused

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from espalier.tuning import forms
-from espalier.tuning.decisions import Decision
-from espalier.tuning.meetings import Meeting
-from espalier.tuning.problems import Problem, list_forms
+from espalier.tuning.problems.problem import Problem, list_forms
+from espalier.tuning.search.decisions import Decision
+from espalier.tuning.search.meetings import Meeting
+from espalier.tuning.uneven import forms
 from tuning_bench import a_machine
 
 FLAT = "flat,within=cells,cell=32K,cells=4"

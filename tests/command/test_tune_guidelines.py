@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from espalier.tuning.guidelines import check_guidelines, is_real
-from espalier.tuning.problems import Problem
+from espalier.tuning.problems.guidelines import check_guidelines, is_real
+from espalier.tuning.problems.problem import Problem
 
 
 def times(**entries: list[float]) -> dict[Problem, float]:

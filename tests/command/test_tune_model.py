@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from espalier.core import load_core
-from espalier.tuning.model import model_of
-from espalier.tuning.table import format_table
+from espalier.base.core import load_core
+from espalier.tuning.environment.model import model_of
+from espalier.tuning.table.file import format_table
 from tuning_bench import a_machine
 
 HOPS = {"waiting": [{"way": "spin", "us": 0.1}, {"way": "spin_yield", "us": 0.2}]}

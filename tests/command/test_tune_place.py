@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from espalier.core import load_core
-from espalier.errors import UserError
-from espalier.tuning.place import learn_groups, learn_messages, shape_of, survey
-from espalier.tuning.worker import Hello
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.measure.worker import Hello
+from espalier.tuning.environment.place import learn_groups, learn_messages, shape_of, survey
 from tuning_bench import a_machine
 
 

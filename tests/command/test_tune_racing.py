@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from espalier.tuning.decisions import decide
-from espalier.tuning.problems import Problem
-from espalier.tuning.racing import BLOCK_ROUNDS, DUEL_ROUNDS, MOST_BLOCKS, duel, race
-from espalier.tuning.worker import ArmTimes
+from espalier.measure.worker import ArmTimes
+from espalier.tuning.problems.problem import Problem
+from espalier.tuning.search.decisions import decide
+from espalier.tuning.search.racing import BLOCK_ROUNDS, DUEL_ROUNDS, MOST_BLOCKS, duel, race
 from tuning_bench import arm_times
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from espalier.tuning.decisions import Decision, less_favourable
-from espalier.tuning.guidelines import check_guidelines
-from espalier.tuning.journal import Journal
-from espalier.tuning.problems import Problem, list_crossovers, list_problems
-from espalier.tuning.run import Options, OutOfTimeError
+from espalier.tuning.problems.guidelines import check_guidelines
+from espalier.tuning.problems.problem import Problem, list_crossovers, list_problems
+from espalier.tuning.search.decisions import Decision, less_favourable
+from espalier.tuning.search.journal import Journal
+from espalier.tuning.search.run import Options, OutOfTimeError
 from espalier.tuning.session import Session
-from espalier.tuning.summary import summarize
+from espalier.tuning.verdict.summary import summarize
 from tuning_bench import SimulatedWorker, TimeOf, a_machine
 
 ABOUT = {"machine": "simulated"}

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from espalier.commands.tune_request import check_place
-from espalier.core import load_core
-from espalier.errors import UserError
-from espalier.report.chart import Series, draw_lines
-from espalier.report.tuning import write_report
-from espalier.tuning.journal import Journal
-from espalier.tuning.problems import Problem
-from espalier.tuning.run import Options, Result
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.commands.tune.request import check_place
+from espalier.draw.chart import Series, draw_lines
+from espalier.draw.tuning_page import write_report
+from espalier.tuning.problems.problem import Problem
+from espalier.tuning.search.journal import Journal
+from espalier.tuning.search.run import Options, Result
 from espalier.tuning.session import Session
-from espalier.tuning.summary import summarize
+from espalier.tuning.verdict.summary import summarize
 from tuning_bench import SimulatedWorker, a_machine
 
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from espalier.core import load_core
-from espalier.errors import UserError
-from espalier.tuning.decisions import BUILT_IN, Decision, unmeasured
-from espalier.tuning.problems import Problem
-from espalier.tuning.table import format_table, merge_rows, preferred_transport, read_table, rows_of, write_table
-from espalier.tuning.unreached import leave_unreached
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.tuning.problems.problem import Problem
+from espalier.tuning.search.decisions import BUILT_IN, Decision, unmeasured
+from espalier.tuning.table.file import format_table, merge_rows, preferred_transport, read_table, rows_of, write_table
+from espalier.tuning.table.unreached import leave_unreached
 from tuning_bench import a_machine
 
 KNOMIAL = "knomial,radix=2,within=cells,cell=32K,cells=4"

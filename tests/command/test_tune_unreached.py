@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from espalier.tuning.decisions import BUILT_IN, Decision
-from espalier.tuning.problems import Problem
-from espalier.tuning.table import rows_of
-from espalier.tuning.unreached import leave_unreached, list_measured
+from espalier.tuning.problems.problem import Problem
+from espalier.tuning.search.decisions import BUILT_IN, Decision
+from espalier.tuning.table.file import rows_of
+from espalier.tuning.table.unreached import leave_unreached, list_measured
 from tuning_bench import a_machine
 
 CELLS = "pairwise,within=cells,cell=64K,cells=4"

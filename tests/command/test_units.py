@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from espalier.errors import UserError
-from espalier.units import approximate_bytes, format_bytes, format_time, parse_bytes, parse_counts
+from espalier.base.errors import UserError
+from espalier.base.units import approximate_bytes, format_bytes, format_time, parse_bytes, parse_counts
 
 
 @pytest.mark.parametrize(

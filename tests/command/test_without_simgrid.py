@@ -10,9 +10,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from espalier import libraries
-from espalier.errors import UserError
-from espalier.libraries import find_checkout, find_executor
+from espalier.base.errors import UserError
+from espalier.jobs import libraries
+from espalier.jobs.libraries import find_checkout, find_executor
 from espalier.simulation import simulator
 from workshop import Command
 

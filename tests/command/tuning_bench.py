@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from espalier.core import load_core
-from espalier.tuning.candidates import Machine
-from espalier.tuning.problems import Shape
-from espalier.tuning.worker import ArmTimes, WorkerLostError
+from espalier.base.core import load_core
+from espalier.measure.worker import ArmTimes, WorkerLostError
+from espalier.tuning.problems.candidates import Machine
+from espalier.tuning.problems.problem import Shape
 
 # Microseconds of an arm: (operation, bytes, arm) -> time.
 TimeOf = Callable[[str, int, str], float]

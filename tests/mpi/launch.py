@@ -1,8 +1,8 @@
 """Starts MPI jobs for the tests: under any MPI at hand, natively or with Espalier in front.
 
-Which MPIs there are and which flags their launchers want is the command's own knowledge (espalier.mpis and
-espalier.launch). Here the ranks' environment is set by env(1) in front of the program, so that a test sees exactly what
-it asked for.
+Which MPIs there are and which flags their launchers want is the command's own knowledge (espalier.jobs.mpis and
+espalier.jobs.launch). Here the ranks' environment is set by env(1) in front of the program, so that a test sees exactly
+what it asked for.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from espalier.launch import Job, Target, build_command
-from espalier.libraries import Abi
-from espalier.mpis import Family, Mpi, find_mpis
+from espalier.jobs.launch import Job, Target, build_command
+from espalier.jobs.libraries import Abi
+from espalier.jobs.mpis import Family, Mpi, find_mpis
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 # Developers may test another build folder than the one `make` uses.

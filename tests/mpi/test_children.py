@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from espalier.launch import Job, Target, build_command
+from espalier.jobs.launch import Job, Target, build_command
 from launch import Outcome, TestMpi, clean_environment, run_command
 
 GetMpi = Callable[[str], TestMpi]

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from espalier.jobs.launch import Hosts
 from espalier.lab import cluster
 from espalier.lab.network import parse_spec
-from espalier.launch import Hosts
-from espalier.tuning.problems import OPERATIONS
-from espalier.tuning.worker import ArmTimes, Worker
+from espalier.measure.worker import ArmTimes, Worker
+from espalier.tuning.problems.problem import OPERATIONS
 from launch import TestMpi
 
 GetMpi = Callable[[str], TestMpi]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from espalier.core import load_core
-from espalier.mpis import Mpi, read_library_version
+from espalier.base.core import load_core
+from espalier.jobs.mpis import Mpi, read_library_version
 from launch import TestMpi
 from stats import OPERATIONS, read_stats
 from test_conformance import assert_passed

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from espalier.commands.tune import tune
-from espalier.core import load_core
-from espalier.mpis import Mpi, read_library_version
-from espalier.tuning.problems import FORMS, OPERATIONS
-from espalier.tuning.worker import Worker
+from espalier.base.core import load_core
+from espalier.commands.tune.command import tune
+from espalier.jobs.mpis import Mpi, read_library_version
+from espalier.measure.worker import Worker
+from espalier.tuning.problems.problem import FORMS, OPERATIONS
 from launch import TestMpi
 from stats import read_stats
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from cases import Case
-from espalier.core import load_core
-from espalier.mpis import read_library_version
-from espalier.tuning.worker import Worker
+from espalier.base.core import load_core
+from espalier.jobs.mpis import read_library_version
+from espalier.measure.worker import Worker
 from launch import TestMpi
 from places import make_places
 from stats import assert_handled, read_stats

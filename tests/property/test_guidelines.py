@@ -11,8 +11,8 @@ from itertools import product
 import pytest
 
 from espalier import _core
-from espalier.tuning.guidelines import check_guidelines
-from espalier.tuning.problems import Problem
+from espalier.tuning.problems.guidelines import check_guidelines
+from espalier.tuning.problems.problem import Problem
 
 OPERATIONS = ("broadcast", "scatter", "gather", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter")
 SIZES = [8 << shift for shift in range(0, 18, 2)]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from espalier.errors import UserError
-from espalier.libraries import find_executor
+from espalier.base.errors import UserError
+from espalier.jobs.libraries import find_executor
 from espalier.simulation.executor import OURS, Case, Job, execute, last_words
 from espalier.simulation.simulator import Request, simulate
 

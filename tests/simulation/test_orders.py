@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from espalier.reproduce.trees import packed_job
+from espalier.papers.trees.figures import packed_job
 from espalier.simulation.simulator import Request, all_answers
 
 THIN = "fat_tree:leaves=8,down=8,spines=4,oversubscription=4"

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 import golden
-from espalier.core import load_core
-from espalier.errors import UserError
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
 from espalier.simulation.simulator import Answer, Request, all_answers, simulate, simulate_all
 
 

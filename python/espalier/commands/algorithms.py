@@ -10,11 +10,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from espalier import console
-from espalier.core import load_core, user_errors
-from espalier.errors import UserError
-from espalier.tuning.problems import REDUCTIONS
-from espalier.units import approximate_bytes, parse_bytes
+from espalier.base import console
+from espalier.base.core import load_core, user_errors
+from espalier.base.errors import UserError
+from espalier.base.units import approximate_bytes, parse_bytes
+from espalier.tuning.problems.problem import REDUCTIONS
 
 # What else a tuned table may select.
 _OTHERS = (

@@ -13,13 +13,13 @@ from rich.markup import escape
 from rich.status import Status
 from rich.table import Table
 
-from espalier import console
-from espalier.commands.bench import ratio_text
+from espalier.base import console
+from espalier.base.units import format_bytes, format_time, parse_counts
+from espalier.commands.bench.compare import ratio_text
 from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.demo.experiment import list_cases, run_demo
 from espalier.demo.imb import find_imb
-from espalier.report.page import write_report
-from espalier.units import format_bytes, format_time, parse_counts
+from espalier.draw.demo_page import write_report
 
 
 def demo(

@@ -15,14 +15,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from espalier import console, machine
-from espalier.core import load_core
-from espalier.errors import UserError
-from espalier.libraries import Abi, find_executor, find_preload_library
-from espalier.mpis import find_mpis
-from espalier.report.node import overlooked
-from espalier.settings import Setting, known_settings, unknown_variables
-from espalier.units import approximate_bytes
+from espalier.base import console, machine
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.base.settings import Setting, known_settings, unknown_variables
+from espalier.base.units import approximate_bytes
+from espalier.draw.node import overlooked
+from espalier.jobs.libraries import Abi, find_executor, find_preload_library
+from espalier.jobs.mpis import find_mpis
 
 # A quarter of this is what a small job's arena takes; container engines' default of 64 MiB is just enough.
 _SMALL_SHARED_MEMORY = 64 << 20

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from espalier import console
+from espalier.base import console
+from espalier.base.settings import parse_settings
+from espalier.base.units import approximate_bytes
+from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 from espalier.lab import cluster, network
-from espalier.launch import Job, build_command, choose_target, split_flags
-from espalier.settings import parse_settings
-from espalier.units import approximate_bytes
 
 app = typer.Typer(
     no_args_is_help=True, help="An emulated cluster: network namespaces as nodes, links at a rate. Root only."

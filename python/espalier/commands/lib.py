@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from espalier import console
-from espalier.errors import UserError
-from espalier.libraries import Abi, find_preload_library
-from espalier.mpis import find_default_mpi
-from espalier.programs import Kind, inspect_program
+from espalier.base import console
+from espalier.base.errors import UserError
+from espalier.jobs.libraries import Abi, find_preload_library
+from espalier.jobs.mpis import find_default_mpi
+from espalier.jobs.programs import Kind, inspect_program
 
 
 def lib(

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from espalier import console
-from espalier.core import load_core, user_errors
-from espalier.errors import UserError
-from espalier.report.node import as_json, overlooked, render_node, view_node
-from espalier.report.node_svg import draw_node
-from espalier.writing import write_text
+from espalier.base import console
+from espalier.base.core import load_core, user_errors
+from espalier.base.errors import UserError
+from espalier.base.writing import write_text
+from espalier.draw.node import as_json, overlooked, render_node, view_node
+from espalier.draw.node_svg import draw_node
 
 _MOST_RANKS = 4096  # more than a node has processors, and as many as a picture can show
 

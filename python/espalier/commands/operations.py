@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from espalier.errors import UserError
-from espalier.tuning.problems import FORMS
-from espalier.units import parse_bytes
+from espalier.base.errors import UserError
+from espalier.base.units import parse_bytes
+from espalier.tuning.problems.problem import FORMS
 
 
 def pick_sizes(text: str | None, default: Sequence[int]) -> list[int]:

@@ -10,15 +10,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from espalier import console
-from espalier.errors import UserError
-from espalier.mpis import Mpi, find_default_mpi, select_mpi
-from espalier.reproduce import run, store
-from espalier.reproduce.figure import Figure, Kind, Task, Where
-from espalier.reproduce.page import write_page
-from espalier.reproduce.papers import PAPERS
-from espalier.reproduce.registry import FIGURES
-from espalier.reproduce.store import Result
+from espalier.base import console
+from espalier.base.errors import UserError
+from espalier.draw.figures_page import write_page
+from espalier.jobs.mpis import Mpi, find_default_mpi, select_mpi
+from espalier.papers import run, store
+from espalier.papers.figure import Figure, Kind, Task, Where
+from espalier.papers.registry import FIGURES
+from espalier.papers.sources import PAPERS
+from espalier.papers.store import Result
 
 _COLOURS = {Kind.HOLDS: "green", Kind.CONDITIONAL: "yellow", Kind.FAILS: "red", Kind.OPEN: "dim"}
 

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from espalier import console
-from espalier.errors import UserError
-from espalier.launch import Job, build_command, choose_target, split_flags
-from espalier.settings import parse_settings, split_nodes
+from espalier.base import console
+from espalier.base.errors import UserError
+from espalier.base.settings import parse_settings, split_nodes
+from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 
 
 def run(

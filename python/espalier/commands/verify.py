@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from espalier import console
-from espalier.core import load_core, user_errors
+from espalier.base import console
+from espalier.base.core import load_core, user_errors
 
 _MOST_VIOLATIONS_SHOWN = 20
 

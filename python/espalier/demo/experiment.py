@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from espalier.base.errors import UserError
 from espalier.demo.comparison import Answer, Comparison, Results, count_calls
 from espalier.demo.imb import find_imb, imb_command, parse_imb
 from espalier.demo.jobs import Finished, run_arm
-from espalier.errors import UserError
-from espalier.mpis import Mpi, select_mpi
+from espalier.jobs.mpis import Mpi, select_mpi
 
 Progress = Callable[[str], None]  # told before each job what it is
 Times = dict[tuple[str, int], float]  # (quantity, message size) → microseconds

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from espalier.errors import UserError
-from espalier.launch import Job, Target, build_command
-from espalier.mpis import Mpi
+from espalier.base.errors import UserError
+from espalier.jobs.launch import Job, Target, build_command
+from espalier.jobs.mpis import Mpi
 
 # One demo job takes seconds; a hang must not hide behind patience.
 _TIMEOUT_SECONDS = 300

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from espalier.errors import UserError
+from espalier.base.errors import UserError
 from espalier.fabric.loading import Snapshot
 from espalier.fabric.slurm import export_slurm
 from espalier.fabric.view import View

@@ -11,13 +11,13 @@ from typing import Any
 from rich.markup import escape
 from rich.tree import Tree
 
-from espalier.core import load_core
-from espalier.errors import UserError
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.base.units import counted
+from espalier.draw.fabric import draw_page, draw_svg
 from espalier.fabric import load
-from espalier.fabric.drawing import draw_page, draw_svg
 from espalier.fabric.loading import core_faults
 from espalier.fabric.view import View, split_hosts
-from espalier.units import counted
 
 # A larger tree is no picture any more.
 _MOST_SHOWN = 128

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from espalier.core import load_core
-from espalier.errors import UserError
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
 
 # What is fed at a time: large enough that the calls do not count, small beside any fabric.
 _CHUNK = 1 << 20

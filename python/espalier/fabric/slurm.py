@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from espalier.core import load_core
+from espalier.base.core import load_core
 from espalier.fabric.loading import Snapshot
 from espalier.fabric.view import View
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from espalier.core import load_core, user_errors
-from espalier.errors import UserError
+from espalier.base.core import load_core, user_errors
+from espalier.base.errors import UserError
 
 
 @dataclass(frozen=True)

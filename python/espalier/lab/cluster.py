@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from espalier.errors import UserError
+from espalier.base.errors import UserError
+from espalier.jobs.launch import Hosts
 from espalier.lab import network
 from espalier.lab.network import Command, Spec
-from espalier.launch import Hosts
 
 STATE = Path("/run/espalier-lab")
 _TOOLS = ("ip", "tc", "nsenter", "unshare")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from espalier.errors import UserError
+from espalier.base.errors import UserError
 
 PREFIX = "esplab"
 BRIDGE = f"{PREFIX}-br"

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from espalier.errors import UserError
+from espalier.base.errors import UserError
 from espalier.fabric import Snapshot, load
 from espalier.service.keeper import INCONSISTENT
 

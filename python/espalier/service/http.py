@@ -17,9 +17,9 @@ from typing import Any
 
 from aiohttp import web
 
-from espalier.commands.route import route_facts
-from espalier.core import load_core
-from espalier.fabric.drawing import draw_svg
+from espalier.base.core import load_core
+from espalier.commands.fabric.route import route_facts
+from espalier.draw.fabric import draw_svg
 from espalier.service import metrics
 from espalier.service.door import Bounds, DoorKeeper, Handler
 from espalier.service.keeper import Keeper, Kept

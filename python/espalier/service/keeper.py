@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from espalier.errors import UserError
+from espalier.base.errors import UserError
 from espalier.fabric import Snapshot, load
 from espalier.fabric.view import View
 

@@ -11,8 +11,8 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from espalier.core import load_core, user_errors
-from espalier.errors import UserError
+from espalier.base.core import load_core, user_errors
+from espalier.base.errors import UserError
 from espalier.service.keeper import Keeper
 
 log = logging.getLogger("espalier.serve")

@@ -1,1 +1,3 @@
-"""Plans on simulated networks: what is asked of espalier-simulator, what it answers, and how it is drawn."""
+"""Plans on simulated networks: what is asked of espalier-simulator and of the library executed on simulated ranks, and
+what they answer.
+"""

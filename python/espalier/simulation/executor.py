@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from espalier.errors import UserError
-from espalier.libraries import find_executor
+from espalier.base.errors import UserError
+from espalier.jobs.libraries import find_executor
 from espalier.simulation.process import run_simulation
 
 OURS = "espalier"

@@ -8,7 +8,7 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from espalier.errors import UserError
+from espalier.base.errors import UserError
 
 
 def run_simulation(

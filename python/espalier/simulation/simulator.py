@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from espalier.errors import UserError
-from espalier.libraries import find_simulator
-from espalier.machine import count_cpus
+from espalier.base.errors import UserError
+from espalier.base.machine import count_cpus
+from espalier.jobs.libraries import find_simulator
 from espalier.simulation.process import run_simulation
 
 

@@ -1,14 +1,12 @@
 """Tuning: which selection is fastest for each operation, size and shape, measured on the user's machine and MPI.
 
-problems      what there is to decide, in an order that makes a half-finished table useful
-place         where the job's ranks sit, and what messages cost between nodes
-worker        the job that measures (bench/tune/), and the conversation with it
-candidates    what could be selected: the registry's algorithms, their knobs on a grid, what applies here
-racing        who is fastest: losers leave early, and in the end a duel with native decides
-forms         blocks of different sizes: measured against native, not searched
-sampling      how far a pick is from the best of everything, on a few problems
-guidelines    what must hold between operations, MPI's performance guidelines, and whether a violation is real
-table         from decisions to a file, and back
-journal       what has been decided so far, so that an interrupted run can go on
-session       all of it together
+problems       what there is to decide, what could be selected for it, and what must hold between operations
+environment    where the job's ranks sit, what messages cost there, and what else goes on meanwhile
+search         who is fastest: losers leave early, and in the end a duel with native decides; all of it journalled
+uneven         blocks of different sizes: measured against native, not searched
+table          from decisions to a file, and back
+verdict        how good it is: elsewhere, beside everything that was not selected, by MPI's guidelines, in numbers
+session        all of it together
+
+Each folder uses those above it only. The job that measures is espalier.measure.worker's.
 """

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from espalier.tuning.afterwards import keep_guidelines, sample_picks, try_without_table
-from espalier.tuning.curves import draw_curve
-from espalier.tuning.decisions import hold, leave_to_native
-from espalier.tuning.elsewhere import prove_elsewhere
-from espalier.tuning.place import learn_groups, learn_messages
-from espalier.tuning.problems import Problem, list_crossovers
-from espalier.tuning.racing import LONG_US, NATIVE
-from espalier.tuning.run import Run
-from espalier.tuning.search import search_safely
-from espalier.tuning.uneven import settle_forms
-from espalier.tuning.worker import WorkerLostError
+from espalier.measure.worker import WorkerLostError
+from espalier.tuning.environment.curves import draw_curve
+from espalier.tuning.environment.place import learn_groups, learn_messages
+from espalier.tuning.problems.problem import Problem, list_crossovers
+from espalier.tuning.search.decisions import hold, leave_to_native
+from espalier.tuning.search.local_search import search_safely
+from espalier.tuning.search.racing import LONG_US, NATIVE
+from espalier.tuning.search.run import Run
+from espalier.tuning.uneven.settling import settle_forms
+from espalier.tuning.verdict.afterwards import keep_guidelines, sample_picks, try_without_table
+from espalier.tuning.verdict.elsewhere import prove_elsewhere
 
 # When so much of the time is gone, uneven forms get their turn at the sizes that there are: a row about equal blocks
 # would be followed by uneven ones, too, which it may not suit.

@@ -1,0 +1,104 @@
+"""Everything the command prints goes through here: results to stdout, messages to stderr, JSON on request."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from espalier.base.errors import UserError
+
+# What is no terminal has room: a file, `less -S`, grep.
+_WIDE = 200
+
+
+# What a terminal would obey: control characters but for line ends and tabs, those of ISO 6429's second set, and halves
+# of characters, which is how undecodable bytes of names come.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """A text of others (services, dumps, tools, names of files) as it is shown: nothing in it moves the cursor."""
+    return _OBEYED.sub(lambda found: f"\\x{ord(found[0]) & 0xFF:02x}", text)
+
+
+class _Clean(Console):
+    """Shows whatever is printed as text, and nothing of it as a command to the terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)  # before anybody asks how wide it is
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            is_plain = segment.control is not None or _OBEYED.search(segment.text) is None
+            yield segment if is_plain else Segment(printable(segment.text), segment.style)
+
+
+class PrintableFormatter(logging.Formatter):
+    """The same for a log."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def log_to_stderr() -> None:
+    """What services and collectors say, with the time."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.INFO)
+
+
+def _open(*, stderr: bool = False) -> Console:
+    # What users wrote is printed as they wrote it: "random:x:" is no emoji.
+    console = _Clean(stderr=stderr, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDE)
+    return console
+
+
+out = _open()
+err = _open(stderr=True)
+
+
+def print_table(table: Table) -> None:
+    """A table with many columns on stdout: as wide as the terminal, without cuts where there is none."""
+    out.print(table, crop=out.is_terminal)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout, never wrapped or coloured."""
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def print_error(error: UserError) -> None:
+    """The message and, on a line of its own, the remedy."""
+    err.print(f"[bold red]espalier:[/] {escape(error.message)}", soft_wrap=True)
+    if error.remedy:
+        err.print(f"  [dim]remedy:[/] {escape(error.remedy)}", soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """A remark for those who asked for them."""
+    err.print(f"[dim]espalier: {escape(text)}[/]", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[str, int], None]]:
+    """A bar on stderr, where that is a terminal. Yields what tells it: the work at hand, and how many steps are done
+    on top of those before."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(escape(title), total=total)
+        yield lambda work, steps: bar.update(task, advance=steps, description=escape(f"{title}  {work}"))

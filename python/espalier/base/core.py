@@ -1,0 +1,32 @@
+"""The way from Python to the compiled core."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from espalier.base.errors import UserError
+from espalier.jobs.libraries import find_checkout
+
+
+def load_core() -> Any:
+    """The module `espalier._core`. Raises UserError, with what to do, if it is missing or does not load.
+
+    Untyped on purpose: the compiled module is not there when the sources alone are checked.
+    """
+    try:
+        return importlib.import_module("espalier._core")
+    except ImportError as error:
+        remedy = "run `make setup` in the source tree" if find_checkout() else "install the package again"
+        raise UserError(f"the compiled part of Espalier cannot be loaded: {error}", remedy) from error
+
+
+@contextmanager
+def user_errors(remedy: str) -> Iterator[None]:
+    """Turns the core's ValueError, whose text is made for people, into a UserError with this remedy."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(str(error), remedy) from error

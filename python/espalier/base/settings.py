@@ -1,0 +1,71 @@
+"""The library's settings (ESPALIER_* variables) as the command sees them: names checked, values handed on."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from espalier.base.core import load_core, user_errors
+from espalier.base.errors import UserError
+
+PREFIX = "ESPALIER_"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One variable that the library reads."""
+
+    name: str
+    default: str
+    help: str
+    value: str | None  # what the environment says; None if it is not set
+
+
+def known_settings() -> dict[str, Setting]:
+    """Every setting by its name, from the compiled library. Raises UserError if that is not built."""
+    return {
+        setting.name: Setting(setting.name, setting.default, setting.help, os.environ.get(setting.name))
+        for setting in load_core().settings()
+    }
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
+    """Turns `--set SHM_LIMIT=64M` (with or without the prefix) into variables; raises UserError for unknown names."""
+    known = known_settings() if (pairs := list(pairs)) else {}
+    variables = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--set {pair}: no value", "write --set NAME=VALUE")
+        full = name if name.startswith(PREFIX) else PREFIX + name.upper()
+        if full not in known:
+            raise UserError(f"--set {pair}: there is no setting {full}", suggest(full, known))
+        variables[full] = value
+    return variables
+
+
+def split_nodes(spec: str | None) -> dict[str, str]:
+    """The variable that splits ranks so ("4", "3,1,4", "cyclic:4"); nothing for None.
+
+    Raises UserError for what does not say how: jobs would only warn and run on one node.
+    """
+    if spec is None:
+        return {}
+    with user_errors("write --virtual-nodes 4, or 3,1,4, or cyclic:4"):
+        load_core().virtual_node_of(spec, 0, 1)
+    return {PREFIX + "VIRTUAL_NODES": spec}
+
+
+def unknown_variables(known: Iterable[str]) -> dict[str, str]:
+    """ESPALIER_* variables of the environment that are not known, each with a hint at what may have been meant."""
+    known = set(known)
+    return {name: suggest(name, known) for name in os.environ if name.startswith(PREFIX) and name not in known}
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """The nearest known name, or all of them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"

@@ -1,0 +1,15 @@
+"""Files that a user names for results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from espalier.base.errors import UserError
+
+
+def write_text(path: Path, text: str) -> None:
+    """Raises UserError when the file cannot be written."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}", "name another file") from error

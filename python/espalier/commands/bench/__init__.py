@@ -1,0 +1,1 @@
+"""`espalier bench`: native against Espalier, and beside it measurements of single ideas."""

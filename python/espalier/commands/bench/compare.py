@@ -1,0 +1,160 @@
+"""espalier bench: native against Espalier, operation by operation and size by size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from espalier.base import console
+from espalier.base.errors import UserError
+from espalier.base.settings import parse_settings, split_nodes
+from espalier.base.units import counted, format_bytes
+from espalier.commands.operations import pick_operations, pick_sizes
+from espalier.jobs.mpis import Mpi, find_default_mpi, select_mpi
+from espalier.lab import cluster
+from espalier.measure.paired import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, measure, split_by_distance
+
+
+def bench(
+    context: typer.Context,
+    ops: Annotated[str, typer.Option(help=f"`all`, or some of: {', '.join(OPERATIONS)}.")] = "bcast,allgather,barrier",
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            help="Sizes of one rank's block (bcast: the message; reductions: the vector; alltoall: one pair's block), "
+            "separated by commas: 4,1K,1M."
+        ),
+    ] = None,
+    type_: Annotated[str, typer.Option("--type", help=f"Elements of reductions: {', '.join(TYPES)}.")] = "double",
+    mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Several MPIs, separated by commas: measure all, compare with the best.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often to repeat everything.")] = 5,
+    budget_ms: Annotated[int | None, typer.Option(min=1, help="Time for one size of one arm in one round.")] = None,
+    cold: Annotated[bool, typer.Option("--cold", help="Buffers that are in no cache.")] = False,
+    barrier: Annotated[
+        bool, typer.Option("--barrier", help="Begin each call after a native barrier, not all ranks at one moment.")
+    ] = False,
+    virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
+    lab: Annotated[bool, typer.Option("--lab", help="On all nodes of the emulated cluster (espalier lab up).")] = False,
+    ppn: Annotated[int, typer.Option(min=1, help="With --lab: ranks per node, in place of --ranks.")] = 1,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="The rows as JSON.")] = False,
+) -> None:
+    """Compare native and Espalier in one job, interleaved round by round."""
+    if context.invoked_subcommand is not None:
+        return
+    if mpi is not None and against is not None:
+        raise UserError("--mpi and --against exclude each other", "name all MPIs with --against")
+    variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
+    if type_ not in TYPES:
+        raise UserError(f"--type: '{type_}' is no type of elements", f"known: {', '.join(TYPES)}")
+    hosts = cluster.hosts(cluster.load(), ppn) if lab else None
+    ranks = hosts.ranks if hosts else ranks
+    operations = pick_operations(ops, OPERATIONS, {"broadcast": "bcast"})
+    plan = Plan(
+        operations, pick_sizes(sizes, DEFAULT_SIZES), ranks, rounds, budget_ms, type_, barrier, cold, variables, hosts
+    )
+    mpis = [select_mpi(name) for name in against.split(",")] if against else [_one_mpi(mpi)]
+    rows = [row for one in mpis for row in _measure_with_progress(one, plan)]
+    if json:
+        console.print_json({"rows": [asdict(row) | best_peer(row, rows, len(mpis)) for row in rows]})
+        return
+    for one in mpis:
+        console.out.print(_table(one, [row for row in rows if row.mpi == str(one)]))
+    if len(mpis) > 1:
+        console.out.print(_peer_table(rows))
+    if told := describe_others(rows):
+        console.note(told)
+
+
+def describe_others(rows: Sequence[Row]) -> str:
+    """What other programs did meanwhile, and to how many rows; nothing where they left the processors alone."""
+    disturbed = [row for row in rows if row.disturbed]
+    if not disturbed:
+        return ""
+    most = max(row.others for row in disturbed)
+    return (
+        f"other programs kept up to {most:.2f} processors busy while {len(disturbed)} of {len(rows)} rows were "
+        "measured: measure again when the machine is idle"
+    )
+
+
+def best_peer(row: Row, rows: Iterable[Row], count: int) -> dict[str, Any]:
+    """For one row among those of several MPIs: the fastest native of them all, and how Espalier compares with it."""
+    if count < 2:
+        return {}
+    alike = (other for other in rows if (other.op, other.bytes) == (row.op, row.bytes))
+    peers = next(part for part in split_by_distance(alike) if row in part)
+    best = min(peers, key=lambda other: other.native_p50_us)
+    return {
+        "best_peer": best.mpi,
+        "best_peer_p50_us": best.native_p50_us,
+        "ratio_best_peer": round(best.native_p50_us / row.espalier_p50_us, 3),
+    }
+
+
+def _one_mpi(wanted: str | None) -> Mpi:
+    return select_mpi(wanted) if wanted is not None else find_default_mpi()
+
+
+def _measure_with_progress(mpi: Mpi, plan: Plan) -> list[Row]:
+    # A barrier has no size: one line per round.
+    total = plan.rounds * sum(1 if op == "barrier" else len(plan.sizes) for op in plan.ops)
+    with console.progress(str(mpi), total) as tell:
+        return measure(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio with its colour; between 0.95 and 1.05 nothing can be said."""
+    colour = "green" if ratio > 1.05 else "red" if ratio < 0.95 else "dim"
+    return f"[{colour}]{ratio:.2f}×[/]"
+
+
+def _table(mpi: Mpi, rows: list[Row]) -> Table:
+    title = f"{mpi}, {rows[0].ranks} ranks on {counted(rows[0].nodes, 'node')}; µs per call (p50)"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("op", min_width=max(len(row.op) for row in rows))  # the choice gives way on narrow screens
+    for name in ("bytes", "native", "Espalier", "native ÷ Espalier", "range", "noise"):
+        table.add_column(name, justify="right")
+    moved = len(split_by_distance(rows)) > 1
+    if moved:
+        table.add_column("cores apart", justify="right")
+    table.add_column("choice", style="dim")
+    for row in rows:
+        table.add_row(
+            row.op,
+            format_bytes(row.bytes),
+            f"{row.native_p50_us:.2f}",
+            f"{row.espalier_p50_us:.2f}",
+            ratio_text(row.ratio_median),
+            f"{row.ratio_min:.2f}–{row.ratio_max:.2f}",
+            f"{row.control_min:.2f}–{row.control_max:.2f}",
+            *([f"{row.line_ns:.0f} ns"] if moved else []),
+            escape(row.choice),
+        )
+    return table
+
+
+def _peer_table(rows: list[Row]) -> Table:
+    mpis = list(dict.fromkeys(row.mpi for row in rows))
+    table = Table(title="best native ÷ Espalier on each MPI", title_justify="left", box=None, pad_edge=False)
+    for name in ("op", "bytes", "best native", "µs", *(f"on {mpi}" for mpi in mpis)):
+        table.add_column(name, justify="left" if name in ("op", "best native") else "right")
+    for op, size in dict.fromkeys((row.op, row.bytes) for row in rows):
+        for part in split_by_distance(row for row in rows if (row.op, row.bytes) == (op, size)):
+            group = {row.mpi: row for row in part}
+            best = min(part, key=lambda row: row.native_p50_us)
+            ratios = (best.native_p50_us / group[mpi].espalier_p50_us if mpi in group else None for mpi in mpis)
+            texts = (ratio_text(ratio) if ratio is not None else "–" for ratio in ratios)
+            table.add_row(op, format_bytes(size), best.mpi, f"{best.native_p50_us:.2f}", *texts)
+    return table

@@ -1,0 +1,1 @@
+"""`espalier simulate`: plans played, or the library executed, on a network that one does not have."""

@@ -1,0 +1,130 @@
+"""espalier simulate without --execute: plans played on a simulated network, and what is drawn of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from espalier.base import console
+from espalier.base.errors import UserError
+from espalier.base.units import approximate_bytes, format_time, name_problem
+from espalier.base.writing import write_text
+from espalier.draw.gantt import MOST_RANKS, draw_gantt
+from espalier.draw.links import draw_links
+from espalier.simulation.simulator import Answer, Request, simulate, simulate_all
+
+_LINKS_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to do it, and what the simulation said."""
+
+    name: str
+    answer: Answer | None
+    problem: str = ""  # why there is no answer
+
+
+def play(
+    core: Any, request: Request, all_: bool, orders: bool, gantt: Path | None, links: Path | None, as_json: bool
+) -> None:
+    """The plan as it is chosen, what it is to be compared with, and its drawings."""
+    ranks = len(request.node_of)
+    if gantt is not None and ranks > MOST_RANKS:
+        raise UserError(f"--gantt draws up to {MOST_RANKS} ranks, not {ranks}", "give fewer --nodes or --ppn")
+    first = simulate(replace(request, spans=gantt is not None, flights=gantt is not None))
+    arms = [Arm(request.choice or "built-in choice", first)]
+    if orders:
+        arms += _orders(request, first.choice)
+    if all_:
+        arms += _others(core, request)
+    what = name_problem(request.operation, request.bytes)
+    if gantt is not None:
+        write_text(gantt, draw_gantt(f"{what}: {first.choice}", first, ranks))
+    if links is not None:
+        write_text(links, draw_links(f"{what}, {ranks} ranks: {first.choice}", first))
+    if as_json:
+        console.print_json(_as_json(request, arms))
+    else:
+        _print(request, arms, [path for path in (gantt, links) if path is not None])
+
+
+def _orders(request: Request, choice: str) -> list[Arm]:
+    """What each order of nodes makes of a choice (src/trees/order.hpp)."""
+    knobs = [knob for knob in choice.split(",") if not knob.startswith("order=")]
+    names = [f"order={order}" for order in ("natural", "breadth", "depth", "auto")]
+    return _compare(names, [replace(request, choice=",".join([*knobs, name])) for name in names])
+
+
+def _others(core: Any, request: Request) -> list[Arm]:
+    names = [entry.name for entry in core.algorithms() if entry.operation == request.operation]
+    return _compare(names, [replace(request, choice=name) for name in names])
+
+
+def _compare(names: list[str], requests: list[Request]) -> list[Arm]:
+    return [
+        Arm(name, None, answer.message) if isinstance(answer, UserError) else Arm(name, answer)
+        for name, answer in zip(names, simulate_all(requests), strict=True)
+    ]
+
+
+def _as_json(request: Request, arms: list[Arm]) -> dict[str, Any]:
+    return {
+        "operation": request.operation,
+        "bytes": request.bytes,
+        "ranks": len(request.node_of),
+        "platform": request.network,
+        "metric": request.metric,
+        "arms": [
+            {"name": arm.name, "problem": arm.problem}
+            if arm.answer is None
+            else {
+                "name": arm.name,
+                "choice": arm.answer.choice,
+                "microseconds": arm.answer.microseconds,
+                "solver": arm.answer.solver,
+                "messages": arm.answer.messages,
+                "loads": [asdict(load) for load in arm.answer.loads],
+            }
+            for arm in arms
+        ],
+    }
+
+
+def _print(request: Request, arms: list[Arm], drawn: list[Path]) -> None:
+    first = arms[0].answer
+    assert first is not None
+    nodes = max(request.node_of) + 1
+    machine = f"{len(request.node_of)} ranks, {nodes} nodes; {escape(first.network)}"
+    if first.solver == "fluid":
+        machine += "; links shared by our own solver"
+    console.out.print(f"[bold]{name_problem(request.operation, request.bytes)}[/] on {machine}")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("", "time", "against the first", "messages", "choice"):
+        is_text = heading in ("", "choice")
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=heading != "choice", overflow="fold")
+    for arm in arms:
+        if arm.answer is None:
+            table.add_row(arm.name, "–", "", "", escape(arm.problem), style="dim")
+            continue
+        ratio = arm.answer.microseconds / first.microseconds if first.microseconds else 1
+        table.add_row(
+            arm.name,
+            format_time(arm.answer.microseconds),
+            f"{ratio:.2f}",
+            str(arm.answer.messages),
+            escape(arm.answer.choice),
+        )
+    console.print_table(table)
+    busiest = sorted(first.loads, key=lambda load: -load.busy)[:_LINKS_SHOWN]
+    if busiest:
+        console.out.print("\nbusiest links")
+    for load in busiest:
+        bar = "█" * round(20 * min(load.busy, 1))
+        console.out.print(f"  {load.link:24} {bar:20} {load.busy:4.0%}  {approximate_bytes(load.bytes)}")
+    if drawn:
+        console.out.print(f"\ndrawn in {escape(', '.join(map(str, drawn)))}")

@@ -1,0 +1,1 @@
+"""`espalier tune` makes tuned tables; `espalier table` shows, compares and checks them."""

@@ -1,0 +1,109 @@
+"""espalier tune: find by measuring what is fastest on this machine and MPI, and write it down as a table."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from espalier.base import console
+from espalier.base.core import load_core
+from espalier.base.settings import parse_settings, split_nodes
+from espalier.commands.operations import pick_sizes
+from espalier.commands.tune.leg import tune_over
+from espalier.commands.tune.request import (
+    TRANSPORT,
+    Request,
+    check_place,
+    emulated,
+    parse_duration,
+    parse_operations,
+    parse_transports,
+)
+from espalier.commands.tune.told import tell
+from espalier.jobs.mpis import find_default_mpi, select_mpi
+from espalier.tuning.problems.problem import DEFAULT_SIZES
+from espalier.tuning.table.file import MPI
+from espalier.tuning.table.places import lab_table, own_table
+
+_INTERRUPTED = 130  # as shells report it
+
+
+def tune(
+    ops: Annotated[str, typer.Option(help="`all`, or operations separated by commas.")] = "all",
+    sizes: Annotated[str | None, typer.Option(help="Sizes, separated by commas: 4,1K,1M. Default: 4 to 4M.")] = None,
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
+    budget: Annotated[str, typer.Option(help="Most time to spend: 90s, 10m, 1h.")] = "10m",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The table. Default: your own, in ~/.config (with --lab: table-lab-MPI.json)."
+        ),
+    ] = None,
+    mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
+    virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
+    transport: Annotated[
+        str | None,
+        typer.Option(help="What carries messages between nodes: mpi, ucx, or auto: both, to find the faster."),
+    ] = None,
+    lab: Annotated[bool, typer.Option("--lab", help="On all nodes of the emulated cluster (espalier lab up).")] = False,
+    ppn: Annotated[int, typer.Option(min=1, help="With --lab: ranks per node, in place of --ranks.")] = 1,
+    margin: Annotated[float, typer.Option(min=0, max=1, help="Native stays unless beaten by this share.")] = 0.05,
+    cold: Annotated[bool, typer.Option("--cold", help="Buffers that are in no cache.")] = False,
+    samples: Annotated[int, typer.Option(min=0, help="Problems on which to try everything, as a check.")] = 2,
+    curves: Annotated[bool, typer.Option(help="Also measure the machine's curves.")] = True,
+    report: Annotated[Path | None, typer.Option(help="The page. Default: beside the table.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+) -> None:
+    """Measure what is fastest for each operation and size, native included, and write the table that Espalier loads.
+
+    Can be stopped at any time (Ctrl-C): what has been decided is written, and the same command goes on from there.
+    """
+    deadline = time.monotonic() + parse_duration(budget)
+    core = load_core()
+    variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
+    operations, wanted_sizes = parse_operations(core, ops), pick_sizes(sizes, DEFAULT_SIZES)
+    transports = parse_transports(transport or variables.get(TRANSPORT, MPI))
+    chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
+    hosts, network = emulated(ppn) if lab else (None, "")
+    path = output or (lab_table(core, chosen) if lab else own_table(core))
+    check_place(path)
+    if report is not None:
+        check_place(report, "--report")
+    request = Request(
+        chosen, hosts.ranks if hosts else ranks, variables, hosts, network, operations, wanted_sizes, margin, cold,
+        samples, curves, path, report or path.with_suffix(".html"),
+    )  # fmt: skip
+    try:
+        with _terminate_as_interrupt():
+            legs = tune_over(core, request, transports, deadline)
+    except KeyboardInterrupt:
+        left = f"{path} stays as it is" if path.exists() else "no table is written"
+        console.note(f"interrupted before anything was decided: {left}")
+        raise typer.Exit(_INTERRUPTED) from None
+    tell(legs, json)
+    if legs[-1].how == "interrupted":
+        raise typer.Exit(_INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _terminate_as_interrupt() -> Iterator[None]:
+    """SIGTERM, as batch systems send it at the end of the allotted time, stops like Ctrl-C."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,61 @@
+"""Figure 1 of Qian, Rashti and Afsahi for this machine: bandwidth and ratio over message size, one page."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from espalier.draw import chart
+from espalier.draw.chart import Series, draw_lines
+from espalier.measure.connections import Groups, Scaling
+
+_STYLE = Path(chart.__file__).with_name("style.css")
+_COLOURS = ("#8a8a8a", "#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8", "#b8336a")
+
+
+def write_page(scaling: Scaling, mpi: str, path: Path) -> None:
+    """Writes the page to `path`, complete or not at all."""
+    title = f"Concurrent allgathers: {mpi}"
+    charts = "".join(f"<figure>{drawing}</figure>" for drawing in draw_figure(scaling))
+    findings = "".join(f"<li>{escape(line)}</li>" for line in scaling.findings())
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE.read_text()}{line_styles()}</style></head>\n<body>\n"
+        f"<h1>{escape(title)}</h1><p>After figure 1 of Qian, Rashti, Afsahi: groups of one rank per node, each with an "
+        f'allgather of its own.</p><div class="charts">{charts}</div><ul>{findings}</ul>\n</body></html>\n'
+    )
+    part = path.with_suffix(".part")
+    part.write_text(page, encoding="utf-8")
+    part.replace(path)
+
+
+def draw_figure(scaling: Scaling) -> list[str]:
+    """Its two panels: what leaves a node, and the ratio to one group's ring."""
+    kinds = [kind for kind in scaling.kinds() if kind == scaling.BASELINE or kind.way == "direct"]
+    sizes = scaling.sizes()
+    rates = [Series(_name(kind), f"line{i}", [scaling.rate(kind, size) for size in sizes]) for i, kind in _count(kinds)]
+    ratios = [
+        Series(_name(kind), f"line{i}", [scaling.ratio(kind, size) for size in sizes]) for i, kind in _count(kinds)
+    ]
+    blank = [""] * len(sizes)
+    return [
+        draw_lines("MB/s that leave one node; over bytes", sizes, rates, blank, lambda rate: f"{rate:g}"),
+        draw_lines("ratio to one group's ring; over bytes", sizes, ratios, blank, lambda ratio: f"{ratio:g}×"),
+    ]
+
+
+def line_styles() -> str:
+    """A colour for each line."""
+    return "".join(
+        f"svg .line{i} polyline {{ stroke: {colour}; }} svg .line{i} circle, svg text.line{i} {{ fill: {colour}; }}\n"
+        for i, colour in enumerate(_COLOURS)
+    )
+
+
+def _count(kinds: list[Groups]) -> list[tuple[int, Groups]]:
+    return [(i % len(_COLOURS), kind) for i, kind in enumerate(kinds)]
+
+
+def _name(kind: Groups) -> str:
+    return "ring" if kind == Scaling.BASELINE else f"{kind.groups} direct"

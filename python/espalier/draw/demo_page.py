@@ -1,0 +1,166 @@
+"""The demo's report: what ran, what came out, how fast; wins and losses alike."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterable
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+
+from espalier import __version__
+from espalier.base import machine
+from espalier.base.units import format_bytes, format_time
+from espalier.demo.comparison import Answer, Comparison, Results
+from espalier.draw.chart import Series, draw_times
+
+# Between these, the rounds of one machine do not tell two equal programs apart.
+FASTER, SLOWER = 1.05, 0.95
+
+_STYLE = Path(__file__).with_name("style.css")
+
+
+def write_report(results: Results, rounds: int, path: Path) -> None:
+    """Writes the page to `path`, complete or not at all."""
+    body = "\n".join(
+        [
+            "<h1>The same programs, with and without Espalier</h1>",
+            f'<p class="faint">{escape(_machine_line())}</p>',
+            "<p>Unmodified programs under several MPI libraries: natively, and with Espalier preloaded in front.</p>",
+            _summary(results),
+            _answers(results.answers),
+            _charts(results.comparisons),
+            _losses(results.comparisons),
+            _table(results.comparisons),
+            _method(rounds, results.skipped),
+        ]
+    )
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Espalier demo</title><style>{_STYLE.read_text()}</style></head>\n<body>\n{body}\n</body></html>\n"
+    )
+    part = path.with_suffix(".part")
+    part.write_text(page, encoding="utf-8")
+    part.replace(path)
+
+
+def verdict(ratio: float) -> str:
+    """`win`, `loss` or nothing, when the difference is too small to tell."""
+    return "win" if ratio > FASTER else "loss" if ratio < SLOWER else ""
+
+
+def _machine_line() -> str:
+    cores, threads = machine.count_cores(), machine.count_cpus()
+    when = time.strftime("%-d %B %Y, %H:%M")
+    return (
+        f"Espalier {__version__}, {when}; {machine.processor_name()}, {cores} cores ({threads} threads), "
+        f"Linux {platform.release()}"
+    )
+
+
+def _summary(results: Results) -> str:
+    comparisons = results.comparisons
+    if not comparisons:
+        return "<p>Nothing could be measured here; the reasons are at the end of this page.</p>"
+    wins = sum(verdict(comparison.ratio) == "win" for comparison in comparisons)
+    losses = sum(verdict(comparison.ratio) == "loss" for comparison in comparisons)
+    middle = median(comparison.ratio for comparison in comparisons)
+    checked = [answer for answer in results.answers if answer.same_output is not None]
+    same = sum(answer.same_output is True for answer in checked)
+    cards = (
+        (f"{middle:.2f}×", "median of native ÷ Espalier"),
+        (f"{wins} of {len(comparisons)}", f"faster by more than {FASTER - 1:.0%}"),
+        (f"{losses}", f"slower by more than {1 - SLOWER:.0%}"),
+        (f"{same} of {len(checked)}", "runs with the same answer, byte for byte"),
+    )
+    items = "".join(f"<li><b>{number}</b>{escape(text)}</li>" for number, text in cards)
+    return f'<ul class="numbers">{items}</ul>'
+
+
+def _answers(answers: Iterable[Answer]) -> str:
+    rows = []
+    for answer in answers:
+        same = {True: f"equal ({answer.digest}…)", False: "<b>DIFFERENT</b>", None: "prints times only"}
+        reasons = "; ".join(f"{escape(reason)} ({count})" for reason, count in answer.reasons.items())
+        rows.append(
+            f'<tr><td class="left">{escape(answer.program)}</td><td class="left">{escape(answer.mpi)}</td>'
+            f"<td>{answer.ranks}</td><td>{answer.handled}</td><td>{answer.native}</td>"
+            f'<td class="left">{reasons or "–"}</td><td class="left">{same[answer.same_output]}</td></tr>'
+        )
+    head = (
+        '<tr><th class="left">program</th><th class="left">MPI</th><th>ranks</th><th>calls run by Espalier</th>'
+        '<th>left to the MPI</th><th class="left">why</th><th class="left">standard output</th></tr>'
+    )
+    return f"<h2>Who ran the calls, and were the answers the same?</h2>{_scrolling(head, rows)}"
+
+
+def _charts(comparisons: Iterable[Comparison]) -> str:
+    figures = []
+    sized = [comparison for comparison in comparisons if comparison.bytes]
+    for (what, mpi, ranks), group in groupby(sized, key=lambda it: (it.what, it.mpi, it.ranks)):
+        line = list(group)
+        if len(line) < 2:
+            continue
+        native = Series("native", "native", [median(point.native) for point in line])
+        own = Series("Espalier", "own", [median(point.espalier) for point in line])
+        marks = [f'<tspan class="{verdict(point.ratio)}">{point.ratio:.1f}×</tspan>' for point in line]
+        title = f"{what}, {ranks} ranks, {mpi}"
+        figures.append(f"<figure>{draw_times(title, [point.bytes for point in line], [native, own], marks)}</figure>")
+    if not figures:
+        return ""
+    note = (
+        "Time per call over message size, one call after the other; below each size, how many times faster Espalier is "
+        "(median of the rounds)."
+    )
+    return f'<h2>IMB-MPI1</h2><p class="faint">{note}</p><div class="charts">{"".join(figures)}</div>'
+
+
+def _losses(comparisons: Iterable[Comparison]) -> str:
+    slower = sorted((it for it in comparisons if verdict(it.ratio) == "loss"), key=lambda it: it.ratio)
+    if not slower:
+        return f"<h2>Where Espalier lost</h2><p>Nowhere by more than {1 - SLOWER:.0%}.</p>"
+    items = "".join(f"<li>{_loss(it)}</li>" for it in slower)
+    return f"<h2>Where Espalier lost</h2><ul>{items}</ul>"
+
+
+def _loss(it: Comparison) -> str:
+    size = f" of {format_bytes(it.bytes)}" if it.bytes else ""
+    where = f"{it.what}{size}, {it.ranks} ranks, {it.mpi}"
+    return f"{escape(where)}: {it.ratio:.2f}× ({min(it.ratios):.2f}–{max(it.ratios):.2f})"
+
+
+def _scrolling(head: str, rows: Iterable[str]) -> str:
+    return f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>'
+
+
+def _table(comparisons: Iterable[Comparison]) -> str:
+    rows = []
+    for it in comparisons:
+        rows.append(
+            f'<tr><td class="left">{escape(it.what)}</td><td>{format_bytes(it.bytes) if it.bytes else "–"}</td>'
+            f'<td class="left">{escape(it.mpi)}</td><td>{it.ranks}</td><td>{format_time(median(it.native))}</td>'
+            f'<td>{format_time(median(it.espalier))}</td><td class="{verdict(it.ratio)}">{it.ratio:.2f}×</td>'
+            f"<td>{min(it.ratios):.2f}–{max(it.ratios):.2f}</td></tr>"
+        )
+    head = (
+        '<tr><th class="left">what</th><th>bytes</th><th class="left">MPI</th><th>ranks</th><th>native</th>'
+        "<th>Espalier</th><th>native ÷ Espalier</th><th>range</th></tr>"
+    )
+    return f"<h2>Every number</h2>{_scrolling(head, rows)}"
+
+
+def _method(rounds: int, skipped: Iterable[str]) -> str:
+    text = (
+        f"<h2>How it was measured</h2><p>Each program ran natively and with Espalier one after the other, {rounds} "
+        "times; which of the two went first alternated. A ratio compares the two runs of one round; its median and "
+        "range over the rounds are shown. IMB-MPI1 ran with <code>-sync off</code>: by default it puts a barrier, "
+        "which is not measured, after each call, and whoever has the slower barrier finds data waiting. It prints "
+        "averages over its repetitions and ranks, which a single disturbance can move; <code>espalier bench</code> "
+        "measures medians per call. Every MPI ran with the settings "
+        "that suit it when ranks outnumber processors, in both arms.</p>"
+    )
+    missing = "".join(f"<li>{escape(reason)}</li>" for reason in skipped)
+    return text + (f"<h2>What could not run</h2><ul>{missing}</ul>" if missing else "")

@@ -1,0 +1,40 @@
+"""A node as one self-contained page: the picture, and who leads for which operation, and why."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from espalier.draw import node_svg
+from espalier.draw.node import OPERATIONS, NodeView, nic_name
+
+_STYLE = Path(node_svg.__file__).with_name("style.css")
+
+
+def draw_node_page(core: Any, view: NodeView) -> str:
+    """The page's text."""
+    title = f"{view.node.source}: who speaks for the node"
+    unbound = (
+        f"<p>Not bound to one NUMA node: {len(view.unbound)} of {len(view.seats)} ranks.</p>" if view.unbound else ""
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE.read_text()}</style></head>\n<body>\n"
+        f"<h1>{escape(title)}</h1>\n"
+        f'<p class="faint">{len(view.seats)} ranks; NIC: {escape(view.why_nics)}. '
+        "Filled: leads an allgather. Bars join processors with a last-level cache in common.</p>\n"
+        f"<figure>{node_svg.draw_node(core, view)}</figure>\n{unbound}{_leader_table(view)}\n</body></html>\n"
+    )
+
+
+def _leader_table(view: NodeView) -> str:
+    rows = []
+    for it in view.leaderships:
+        where = "the root" if it.has_root else "all" if it.operation == "allgather" else "others"
+        leaders = ", ".join(f"{rank} {nic_name(view, nic)}".rstrip() for rank, nic in it.leaders)
+        cells = (OPERATIONS[it.operation], where, leaders, it.reason)
+        rows.append("<tr>" + "".join(f'<td class="left">{escape(cell)}</td>' for cell in cells) + "</tr>")
+    head = "".join(f'<th class="left">{name}</th>' for name in ("operation", "node of", "leaders", "why"))
+    return f"<table><tr>{head}</tr>{''.join(rows)}</table>"

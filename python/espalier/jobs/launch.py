@@ -1,0 +1,252 @@
+"""How a job is started under each MPI, so that our library reaches the ranks and nothing else.
+
+A preloaded library in the environment of `mpiexec` itself would also be loaded by every helper process that it starts;
+so LD_PRELOAD travels by the launcher's own flag for the ranks' environment (hydra: -genv, Open MPI: -x).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from espalier.base.errors import UserError
+from espalier.base.machine import count_cores, count_cpus, has_fabric
+from espalier.jobs.libraries import find_preload_library
+from espalier.jobs.mpis import Family, Mpi, find_default_mpi, is_named, mpi_of_abi, mpi_of_library, select_mpi
+from espalier.jobs.programs import Kind, Program, inspect_program
+
+# A batch system decides where ranks go; this machine's core count says nothing about such a job.
+_BATCH_MARKS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID")
+# What takes turns on one processor in greater numbers says nothing of collectives, and may take the machine down.
+_MOST_PER_PROCESSOR = 64
+
+
+@dataclass(frozen=True)
+class Target:
+    """The MPI a job runs under, and whether its library has to be preloaded, too."""
+
+    mpi: Mpi
+    preload_mpi: bool
+    note: str  # how the MPI was chosen, one clause
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Several hosts reached through an agent instead of ssh, `ppn` ranks on each, in blocks."""
+
+    addresses: tuple[str, ...]
+    ppn: int
+    agent: Path  # AGENT ADDRESS COMMAND…
+    front: str  # the address at which the launcher's own host is reached
+    interface: str  # of every host, for MPIs that would try others
+    enter: tuple[str, ...] = ()  # words before the launcher's command line
+    rails: int = 1  # interfaces of every host; with several UCX may take any
+
+    @property
+    def ranks(self) -> int:
+        return len(self.addresses) * self.ppn
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: `command` on `ranks` ranks under `target`."""
+
+    target: Target
+    ranks: int
+    command: Sequence[str]
+    native: bool = False  # True: without Espalier
+    settings: Mapping[str, str] = field(default_factory=dict)  # variables to set for the ranks, most of them ours
+    launcher_flags: Sequence[str] = ()
+    hosts: Hosts | None = None  # None: this machine
+    library: Path | None = None  # Espalier's, of another build; None: the installed one
+
+
+def split_flags(text: str) -> list[str]:
+    """The words of `--launcher-flags "-ppn 2"`, as a shell would split them. Raises UserError for an open quote."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"--launcher-flags {text}: {str(error).lower()}", "close the quotation") from error
+
+
+def measuring_job(
+    mpi: Mpi, command: Sequence[str], ranks: int, settings: Mapping[str, str], hosts: Hosts | None = None
+) -> Job:
+    """A job of one of our own measuring programs, which are linked with no MPI: they run under every one of their ABI,
+    which therefore has to be preloaded. Raises UserError where they would be more than this machine can start."""
+    most = _MOST_PER_PROCESSOR * count_cpus()
+    if hosts is None and ranks > most and not _is_in_batch():
+        raise UserError(
+            f"-n {ranks}: this machine's processors are measured with up to {_MOST_PER_PROCESSOR} ranks on each",
+            f"give at most -n {most}",
+        )
+    # Their ranks share memory by a window. Open MPI asks UCX for it first, which prints an error on every rank where it
+    # has no network.
+    wishes = {"OMPI_MCA_osc": "^ucx"} if mpi.family is Family.OPENMPI and "OMPI_MCA_osc" not in os.environ else {}
+    return Job(Target(mpi, True, "measuring"), ranks, command, settings={**wishes, **settings}, hosts=hosts)
+
+
+def _is_in_batch() -> bool:
+    return any(mark in os.environ for mark in _BATCH_MARKS)
+
+
+def choose_target(command: str, wanted: str | None) -> Target:
+    """The MPI for `command`: the one that `--mpi` names, else the program's own, else the default one.
+
+    Where several fit the name, the program's own is meant: "openmpi" says which family, not which of its versions the
+    program was built with. Raises UserError if there is none, or if the wanted one has another ABI than the program.
+    """
+    program = inspect_program(command)
+    if wanted is not None and program.library is not None and is_named(wanted, program.library):
+        mpi = mpi_of_library(program.library)
+        return Target(mpi, False, f"{program.path} {program.explanation}, which --mpi {wanted} fits")
+    if wanted is not None:
+        mpi = select_mpi(wanted, program.abi)
+        _check_abi(program, mpi, wanted)
+        same = program.library is not None and program.library.resolve() == mpi.library.resolve()
+        return Target(mpi, not same, f"chosen with --mpi {wanted}")
+    if program.library is not None:
+        return Target(mpi_of_library(program.library), False, f"{program.path} {program.explanation}")
+    if program.abi is not None:
+        return Target(mpi_of_abi(program.abi), True, f"{program.path} {program.explanation}")
+    # A Python that finds no MPI gets one; what a script starts is expected to find its own.
+    mpi = find_default_mpi()
+    preload = program.kind is Kind.PYTHON
+    return Target(mpi, preload, f"{program.path} {program.explanation}, so the default ({mpi.origin}) is used")
+
+
+def build_command(job: Job) -> tuple[list[str], dict[str, str]]:
+    """The launcher's command line, and what its own environment needs on top of this process's.
+
+    Raises UserError if the MPI has no launcher here or our library for its ABI has not been built.
+    """
+    mpi = job.target.mpi
+    if mpi.launcher is None:
+        raise UserError(
+            f"found no launcher for {mpi} ({mpi.library})",
+            "put its mpiexec on PATH, or start the job yourself with LD_PRELOAD=$(espalier lib --for PROGRAM)",
+        )
+    ranks = {**_rank_environment(job), **_fit_environment(job), **_host_environment(job)}
+    enter = job.hosts.enter if job.hosts else ()
+    if mpi.family is Family.OPENMPI:
+        return [*enter, str(mpi.launcher), *_open_mpi_flags(job, ranks), *job.command], {}
+    return [*enter, str(mpi.launcher), *_hydra_flags(job, ranks), *job.command], _intel_environment(mpi)
+
+
+def _check_abi(program: Program, mpi: Mpi, wanted: str) -> None:
+    if program.kind is Kind.LINKED and program.abi is not mpi.abi:
+        raise UserError(
+            f"--mpi {wanted} has the {mpi.abi} ABI, but {program.path} {program.explanation}",
+            f"build the program with {mpi.family}, or choose an MPI with the {program.abi} ABI",
+        )
+
+
+def _rank_environment(job: Job) -> dict[str, str]:
+    """The variables that make Espalier part of the ranks."""
+    preload = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+    if not job.native:
+        preload.append(str(job.library or find_preload_library(job.target.mpi.abi)))
+    if job.target.preload_mpi:
+        preload.append(str(job.target.mpi.library))
+    variables = {name: value for name, value in os.environ.items() if name.startswith("ESPALIER_")}
+    variables.update(job.settings)
+    if preload:
+        variables["LD_PRELOAD"] = ":".join(preload)
+    return variables
+
+
+def _fit_environment(job: Job) -> dict[str, str]:
+    """What an MPI, and Espalier, need to run well with more ranks than processors; never against the user's setting."""
+    if not _oversubscribed(job, count_cpus()):
+        return {}
+    if job.target.mpi.family is Family.INTEL:
+        wishes = {"I_MPI_THREAD_YIELD": "3"}  # sched_yield while waiting
+    elif job.target.mpi.family is Family.MPICH:
+        # MPICH polls without yielding by default, which costs it milliseconds per call here.
+        wishes = {
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "16",
+        }
+    else:
+        # It sees for itself that ranks outnumber cores, but not that hosts of an emulated cluster share theirs.
+        wishes = {"OMPI_MCA_mpi_yield_when_idle": "1"} if job.hosts is not None else {}
+    if job.hosts is not None and not job.native and "ESPALIER_WAIT_SPIN" not in job.settings:
+        # Each host of an emulated cluster believes that this machine's processors are its own.
+        wishes["ESPALIER_WAIT_SPIN"] = "0"
+    return {name: value for name, value in wishes.items() if name not in os.environ}
+
+
+def _oversubscribed(job: Job, processors: int) -> bool:
+    return not _is_in_batch() and job.ranks > processors
+
+
+def _host_environment(job: Job) -> dict[str, str]:
+    """Keeps messages between hosts on their interface: some transports would find a way through shared memory."""
+    if job.hosts is None:
+        return {}
+    wishes = {
+        "UCX_TLS": "tcp,self",
+        "UCX_NET_DEVICES": job.hosts.interface if job.hosts.rails == 1 else "all",
+        "FI_PROVIDER": "tcp",
+        "FI_TCP_IFACE": job.hosts.interface,
+    }
+    return {name: value for name, value in wishes.items() if name not in os.environ}
+
+
+def _hydra_hosts(hosts: Hosts, family: Family) -> list[str]:
+    placed = (
+        ",".join(hosts.addresses) if family is Family.INTEL else ",".join(f"{a}:{hosts.ppn}" for a in hosts.addresses)
+    )
+    agent = ["-launcher", "ssh", "-launcher-exec", str(hosts.agent)]
+    return [*agent, "-localhost", hosts.front, "-hosts", placed, "-ppn", str(hosts.ppn)]
+
+
+def _open_mpi_hosts(hosts: Hosts, is_old: bool) -> list[str]:
+    placed = ",".join(f"{address}:{hosts.ppn}" for address in hosts.addresses)
+    run_time, launch = ("--mca", "plm_rsh") if is_old else ("--prtemca", "plm_ssh")
+    return [
+        "--host", placed, run_time, f"{launch}_agent", str(hosts.agent), run_time, f"{launch}_no_tree_spawn", "1",
+        run_time, "oob_tcp_if_include", hosts.interface,
+        "--mca", "pml", "ob1", "--mca", "btl", f"self,{'vader' if is_old else 'sm'},tcp",
+        "--mca", "btl_tcp_if_include", hosts.interface,
+    ]  # fmt: skip
+
+
+def _open_mpi_mapping(job: Job, is_old: bool) -> list[str]:
+    crowded = _oversubscribed(job, count_cores())  # its slots are cores, not hardware threads
+    if job.hosts is None:
+        return [] if not crowded else ["--oversubscribe"] if is_old else ["--map-by", ":OVERSUBSCRIBE"]
+    # Told to oversubscribe, version 5 would put all ranks on the first host.
+    mapping = f"ppr:{job.hosts.ppn}:node"
+    flags = ["--map-by", mapping, "--oversubscribe"] if is_old else ["--map-by", f"{mapping}:OVERSUBSCRIBE"]
+    return flags + _open_mpi_hosts(job.hosts, is_old)
+
+
+def _hydra_flags(job: Job, ranks: Mapping[str, str]) -> list[str]:
+    flags = [word for name, value in ranks.items() for word in ("-genv", name, value)]
+    flags += _hydra_hosts(job.hosts, job.target.mpi.family) if job.hosts else []
+    return [*flags, *job.launcher_flags, "-n", str(job.ranks)]
+
+
+def _open_mpi_flags(job: Job, ranks: Mapping[str, str]) -> list[str]:
+    is_old = job.target.mpi.version.startswith(("1.", "2.", "3.", "4."))
+    flags = [word for name, value in ranks.items() for word in ("-x", f"{name}={value}")]
+    flags += _open_mpi_mapping(job, is_old)
+    if os.geteuid() == 0:
+        flags.append("--allow-run-as-root")
+    return [*flags, *job.launcher_flags, "-n", str(job.ranks)]
+
+
+def _intel_environment(mpi: Mpi) -> dict[str, str]:
+    """Intel MPI outside its usual place (as the wheel is) must be told where its parts are."""
+    if mpi.family is not Family.INTEL:
+        return {}
+    wishes = {"I_MPI_ROOT": str(mpi.prefix)}
+    if next(Path(mpi.library.parent).glob("lib*-fi.so"), None) is not None:
+        wishes["FI_PROVIDER_PATH"] = str(mpi.library.parent)
+    if not has_fabric():
+        wishes["FI_PROVIDER"] = "tcp"
+    return {name: value for name, value in wishes.items() if name not in os.environ}

@@ -1,0 +1,1 @@
+"""Qian, Rashti and Afsahi: groups of masters and their connections."""

@@ -1,0 +1,1 @@
+"""Goglin and Moreaud: leaders near the network card, in a model of their cluster."""

@@ -1,0 +1,1 @@
+"""Wu, Kendall and Aluru: shared memory inside the node."""

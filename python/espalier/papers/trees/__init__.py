@@ -1,0 +1,1 @@
+"""Subramoni et al.: trees that follow the network."""

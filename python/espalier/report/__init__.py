@@ -1,1 +1,0 @@
-"""Report pages: one HTML file each, with nothing outside it."""

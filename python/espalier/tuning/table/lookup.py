@@ -1,0 +1,88 @@
+"""What a tuned table says about one call, for `espalier explain`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from espalier.base import console
+from espalier.base.errors import UserError
+from espalier.base.units import format_bytes
+from espalier.tuning.environment.distances import describe
+from espalier.tuning.table.file import TableFile, distances_in, read_table
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The row that fires, and what it measured. Times in microseconds."""
+
+    table: str
+    row: int  # counted from 1
+    selection: str
+    measured_bytes: int
+    native_us: float
+    chosen_us: float
+    lowest_ratio: float
+    highest_ratio: float
+    calls: int
+    mpi: str
+    line_ns: tuple[float, ...] = ()  # where the processors lay meanwhile (espalier.tuning.environment.distances)
+
+    def __str__(self) -> str:
+        """Why this selection, in one line."""
+        if not self.calls:
+            return f"row {self.row} of {self.table} ({self.mpi}): not measured, there was no time left"
+        size = f" at {format_bytes(self.measured_bytes)}" if self.measured_bytes else ""
+        told = f"native took {self.native_us:.2f} µs{size}"
+        if self.selection != "native":
+            ratios = f"{self.lowest_ratio:.2f} to {self.highest_ratio:.2f}"
+            told += f", this {self.chosen_us:.2f} µs ({self.native_us / self.chosen_us:.2f}x, {ratios})"
+        where = f", with {describe(self.line_ns)}" if self.line_ns else ""
+        return f"row {self.row} of {self.table} ({self.mpi}): {told}, {self.calls} calls each{where}"
+
+
+def consult_table(core: Any, topology: Any, operation: str, size: int, named: Path | None) -> Verdict | None:
+    """The verdict of the table that is `named`, else of the one that a job started here would load.
+
+    None without a table or without a matching row. A table that a job would refuse because it is another machine's is
+    passed over with a remark, unless it is named. Raises UserError when a named table cannot be read.
+    """
+    path = named or table_in_force(core)
+    if path is None:
+        return None
+    try:
+        file = read_table(core, path)
+    except UserError as error:
+        if named is not None:
+            raise
+        console.note(f"no table is used: {error.message}")
+        return None
+    here = core.probe_signature(file.core.signature.mpi)
+    reason = core.why_foreign(file.core.signature, here)
+    if reason and named is None:
+        console.note(f"no table is used: {path} is {reason}")
+        return None
+    transport = os.environ.get("ESPALIER_TRANSPORT", "auto")
+    row = file.core.find(topology, operation, size, "" if transport == "auto" else transport)
+    return None if row is None else _verdict(file, row)
+
+
+def table_in_force(core: Any) -> Path | None:
+    """The table that jobs load here; None where there is none."""
+    path = core.probe_table_path(os.environ.get("ESPALIER_TABLE", ""))
+    return Path(path) if path else None
+
+
+def _verdict(file: TableFile, row: Any) -> Verdict:
+    facts = {name: getattr(row, name) for name in Verdict.__dataclass_fields__ if hasattr(row, name)}
+    number = _number_of(file.core, row)
+    where = tuple(distances_in(file.raw["rows"][number - 1], "measured"))
+    return Verdict(table=str(file.path), row=number, mpi=file.core.signature.mpi, line_ns=where, **facts)
+
+
+def _number_of(table: Any, row: Any) -> int:
+    """Rows are told apart by what they are about; of equal ones the first fires."""
+    about = [(it.operation, it.uneven, it.transport, it.nodes, it.ppn, it.bytes) for it in table.rows]
+    return about.index((row.operation, row.uneven, row.transport, row.nodes, row.ppn, row.bytes)) + 1
