@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from espalier.base.errors import UserError
-from espalier.commands.bench.compare import best_peer
-from espalier.measure.paired import OPERATIONS, Sample, condense, parse_sample
+from espalier.measure.paired import OPERATIONS, Sample, best_peer, condense, parse_sample
 from workshop import MPI_TEXT, Command, make_mpi
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from espalier.base import machine
-from espalier.commands import doctor as doctor_module
-from espalier.commands.doctor import Level
+from espalier.jobs import diagnosis
+from espalier.jobs.diagnosis import Level
 from workshop import Command
 
 
@@ -123,8 +123,8 @@ def test_without_the_compiled_core_the_message_says_what_to_do(command: Command,
 @pytest.fixture
 def healthy(monkeypatch, core, libraries):
     """A machine on which everything is fine."""
-    monkeypatch.setattr(doctor_module, "_examine_mpis", lambda: iter([doctor_module.Finding("MPI", Level.OK, "one")]))
-    monkeypatch.setattr(doctor_module, "_load_problem", lambda path: "")
+    monkeypatch.setattr(diagnosis, "_examine_mpis", lambda: iter([diagnosis.Finding("MPI", Level.OK, "one")]))
+    monkeypatch.setattr(diagnosis, "_load_problem", lambda path: "")
     monkeypatch.setattr(machine, "probe_single_copy", lambda: "")
     return monkeypatch
 

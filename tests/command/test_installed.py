@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from espalier.jobs.libraries import find_checkout
+from espalier.base.checkout import find_checkout
 
 core = pytest.importorskip("espalier._core", reason="not built: run `make setup`")
 

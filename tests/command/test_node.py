@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from espalier.commands.doctor import Level, judge_binding
+from espalier.jobs.diagnosis import Level, judge_binding
 from workshop import Command
 
 _MACHINES = Path(__file__).parents[1] / "snapshots" / "machines"

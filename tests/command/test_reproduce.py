@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from espalier.base.errors import UserError
-from espalier.draw import figures as plot
+from espalier.draw.figures import draw_figure
 from espalier.draw.figures_page import write_page
 from espalier.papers import run, store
 from espalier.papers.conditions import Conditions
@@ -88,11 +88,11 @@ def test_a_run_under_one_more_mpi_can_be_added_to_what_others_gave(tmp_path: Pat
     assert give("one", [4.0], add=False).data.panels == ["one, 4 × 4"]
 
 
-def test_a_run_leaves_data_conditions_and_two_pictures(tmp_path: Path) -> None:
+def test_a_run_leaves_data_and_conditions(tmp_path: Path) -> None:
     figure = a_figure(POINTS)
     result = run.run(figure, figure.ways[0], Task(quick=True), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {f"smp-3-simulated.{suffix}" for suffix in ("csv", "json", "svg", "png")}
+    assert names == {f"smp-3-simulated.{suffix}" for suffix in ("csv", "json")}
     facts = json.loads((tmp_path / "smp-3-simulated.json").read_text())
     assert facts["verdict"] == {"kind": "holds", "sentence": "Holds: 4 points.", "parts": []}
     assert facts["conditions"]["quick"] is True
@@ -104,9 +104,9 @@ def test_a_run_leaves_data_conditions_and_two_pictures(tmp_path: Path) -> None:
 def test_the_same_points_make_the_same_picture(tmp_path: Path) -> None:
     figure = a_figure(POINTS)
     result = Result(figure, figure.ways[0], Data(Where.SIMULATED, POINTS), HERE)
-    plot.draw(result, tmp_path)
+    draw_figure(result, tmp_path)
     first = (tmp_path / "smp-3-simulated.svg").read_bytes()
-    plot.draw(result, tmp_path)
+    draw_figure(result, tmp_path)
     assert (tmp_path / "smp-3-simulated.svg").read_bytes() == first
     assert b"panel, one" in first
 
@@ -116,7 +116,7 @@ def test_verdicts_are_judged_anew_from_the_data(tmp_path: Path) -> None:
     run.run(figure, figure.ways[0], Task(), tmp_path)
     table = tmp_path / "smp-3-simulated.csv"
     table.write_text("\n".join(table.read_text().splitlines()[:3]) + "\n")
-    (result,) = run.redraw([figure], tmp_path)
+    (result,) = run.judge_again([figure], tmp_path)
     assert str(result.verdict) == "Holds: 2 points."
     assert "2 points" in (tmp_path / "smp-3-simulated.json").read_text()
 

@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 import pytest
 
 from espalier.base.errors import UserError
-from espalier.commands.simulate.sweep import Point
 from espalier.commands.simulate.sweep import report as report_points
 from espalier.jobs.libraries import find_executor
 from espalier.simulation.executor import OURS
+from espalier.simulation.points import Point
 from workshop import Command
 
 

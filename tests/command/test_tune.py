@@ -148,7 +148,7 @@ def test_an_interruption_before_the_first_decision_is_no_mistake(
         raise KeyboardInterrupt
 
     path = job()
-    for place in ("espalier.tuning.session.Session.run", "espalier.commands.tune.request.Request.start"):
+    for place in ("espalier.tuning.session.Session.run", "espalier.tuning.legs.Request.start"):
         monkeypatch.setattr(place, interrupt)
         outcome = command("tune", "--ops", "barrier", "--no-curves", "-o", str(path))
         assert outcome.code == 130

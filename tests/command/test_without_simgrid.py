@@ -10,9 +10,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
 from espalier.jobs import libraries
-from espalier.jobs.libraries import find_checkout, find_executor
+from espalier.jobs.libraries import find_executor
 from espalier.simulation import simulator
 from workshop import Command
 

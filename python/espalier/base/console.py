@@ -76,6 +76,12 @@ def print_table(table: Table) -> None:
     out.print(table, crop=out.is_terminal)
 
 
+def ratio_text(ratio: float) -> str:
+    """A ratio with its colour; between 0.95 and 1.05 nothing can be said."""
+    colour = "green" if ratio > 1.05 else "red" if ratio < 0.95 else "dim"
+    return f"[{colour}]{ratio:.2f}×[/]"
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout, never wrapped or coloured."""
     json.dump(value, sys.stdout, indent=2, ensure_ascii=False)

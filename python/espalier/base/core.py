@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
-from espalier.jobs.libraries import find_checkout
 
 
 def load_core() -> Any:

@@ -15,7 +15,6 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.units import format_bytes, format_time, parse_counts
-from espalier.commands.bench.compare import ratio_text
 from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.demo.experiment import list_cases, run_demo
 from espalier.demo.imb import find_imb
@@ -78,7 +77,7 @@ def _comparison_table(title: str, comparisons: list[Comparison]) -> Table:
             format_bytes(it.bytes) if it.bytes else "–",
             format_time(median(it.native)),
             format_time(median(it.espalier)),
-            ratio_text(it.ratio),
+            console.ratio_text(it.ratio),
             f"{min(it.ratios):.2f}–{max(it.ratios):.2f}",
         )
     return table

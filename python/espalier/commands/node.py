@@ -11,9 +11,10 @@ import typer
 from espalier.base import console
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
+from espalier.base.node import as_json, overlooked, view_node
 from espalier.base.writing import write_text
-from espalier.draw.node import as_json, overlooked, render_node, view_node
 from espalier.draw.node_svg import draw_node
+from espalier.draw.node_text import render_node
 
 _MOST_RANKS = 4096  # more than a node has processors, and as many as a picture can show
 

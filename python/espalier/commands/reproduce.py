@@ -12,6 +12,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.draw.figures import draw_figure
 from espalier.draw.figures_page import write_page
 from espalier.jobs.mpis import Mpi, find_default_mpi, select_mpi
 from espalier.papers import run, store
@@ -57,7 +58,9 @@ def reproduce(
         _list(wanted, json)
         return
     if from_data:
-        results = run.redraw(wanted, output)
+        results = run.judge_again(wanted, output)
+        for result in results:
+            draw_figure(result, output)
         if not results:
             raise UserError(
                 f"{output} has no data of {'any figure' if figure == 'all' else figure}",
@@ -106,7 +109,9 @@ def _run(
     for figure, way in pairs:
         console.note(f"{figure.id}, {way.where} (about {way.takes})")
         try:
-            results.append(run.run(figure, way, Task(quick, mpis, ppn), output, add))
+            result = run.run(figure, way, Task(quick, mpis, ppn), output, add)
+            draw_figure(result, output)
+            results.append(result)
         except UserError as error:
             failure = error
             console.note(f"{figure.id}, {way.where}: skipped: {error.message}")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
-from espalier.jobs.libraries import find_checkout
 
 SIZES = (4, 64, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20)
 OPERATIONS = ("Bcast", "Allgather", "Barrier")

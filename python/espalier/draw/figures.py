@@ -32,7 +32,7 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def draw(result: Result, folder: Path) -> None:
+def draw_figure(result: Result, folder: Path) -> None:
     """Writes NAME.svg and NAME.png. Raises UserError without matplotlib."""
     try:
         import matplotlib as mpl

@@ -6,8 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from espalier.base.node import OPERATIONS, NodeView, nic_name
 from espalier.draw import node_svg
-from espalier.draw.node import OPERATIONS, NodeView, nic_name
 
 _STYLE = Path(node_svg.__file__).with_name("style.css")
 

@@ -16,7 +16,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from espalier.draw.node import NodeView, share_out
+from espalier.base.node import NodeView, share_out
 
 _CELL, _GAP, _HEAD, _NIC = 26, 8, 18, 24
 _PER_ROW = 8  # processors of a row

@@ -8,16 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-from rich.tree import Tree
-
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.units import counted
-from espalier.draw.fabric import draw_page, draw_svg
 from espalier.fabric import load
 from espalier.fabric.loading import core_faults
-from espalier.fabric.view import View, split_hosts
+from espalier.fabric.view import split_hosts
 
 # A larger tree is no picture any more.
 _MOST_SHOWN = 128
@@ -112,35 +108,6 @@ class LaidPlan:
             f"{self.tree.natural_reach / self.tree.reach:.3g} times as long"
         )
 
-    def picture(self) -> Tree:
-        """The tree as text, each host with the links between it and the one above."""
-        children: dict[int, list[int]] = {}
-        for child, parent in enumerate(self.tree.parents):
-            children.setdefault(parent, []).append(child)
-        root = Tree(f"[bold]{escape(self.host_at[0])}[/]")
-        branches = [(root, 0)]
-        while branches:
-            branch, position = branches.pop()
-            for child in sorted(children.get(position, []), reverse=self.tree.shape != "binary"):
-                label = f"{escape(self.host_at[child])} [dim]{self.links(position, child)} links[/]"
-                # A chain is a list: it would walk off the page as a tree.
-                below = branch if self.tree.shape in ("chain", "ring") else None
-                added = branch.add(label)
-                branches.append((below or added, child))
-        return root
-
     @property
     def is_small(self) -> bool:
         return len(self.host_at) <= _MOST_SHOWN
-
-    def draw(self, output: Path, title: str) -> None:
-        """The network with the routes of the tree's edges on it: a page, or with .svg the drawing alone."""
-        view = View(self.site.fabric, self.site.hosts)
-        trace, pair = self.site.fabric.trace_route, self.site.fabric.find_pair
-        routes = [trace(*pair(self.host_at[near], self.host_at[far])) for near, far in self.edges()]
-        is_svg = output.suffix == ".svg"
-        text = draw_svg(view, routes) if is_svg else draw_page(view, routes, title, [self.sentence()])
-        try:
-            output.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"cannot write {output}: {error.strerror}", "name another file with --map") from error

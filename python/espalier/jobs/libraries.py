@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 import espalier
+from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
 
 
@@ -15,12 +16,6 @@ class Abi(StrEnum):
     MPICH = "mpich"  # MPICH 4 and 5, Intel MPI, MVAPICH, Cray MPICH
     OPENMPI = "openmpi"  # Open MPI 4.1 and 5.0
     STANDARD = "abi"  # the standard ABI of MPI-5, libmpi_abi
-
-
-def find_checkout() -> Path | None:
-    """The root of the source tree this package runs from; None for an installed one."""
-    root = Path(__file__).resolve().parents[3]
-    return root if (root / "CMakeLists.txt").exists() and (root / "Makefile").exists() else None
 
 
 def find_preload_library(abi: Abi) -> Path:

@@ -18,9 +18,10 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
+from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
 from espalier.jobs.elf import NotElf, read_elf
-from espalier.jobs.libraries import Abi, find_checkout
+from espalier.jobs.libraries import Abi
 
 
 class Family(StrEnum):

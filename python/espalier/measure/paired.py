@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from espalier.base.errors import UserError
 from espalier.jobs.launch import Hosts, Job, build_command, measuring_job
@@ -188,6 +188,20 @@ def _condense_group(group: Sequence[Sample], mpi: str) -> Row:
         others=round(fmean(sample.others for sample in group), 2),
         disturbed=2 * sum(sample.disturbed for sample in group) > len(group),
     )
+
+
+def best_peer(row: Row, rows: Iterable[Row], count: int) -> dict[str, Any]:
+    """For one row among those of several MPIs: the fastest native of them all, and how Espalier compares with it."""
+    if count < 2:
+        return {}
+    alike = (other for other in rows if (other.op, other.bytes) == (row.op, row.bytes))
+    peers = next(part for part in split_by_distance(alike) if row in part)
+    best = min(peers, key=lambda other: other.native_p50_us)
+    return {
+        "best_peer": best.mpi,
+        "best_peer_p50_us": best.native_p50_us,
+        "ratio_best_peer": round(best.native_p50_us / row.espalier_p50_us, 3),
+    }
 
 
 def parse_sample(line: str) -> Sample | None:

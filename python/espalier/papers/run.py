@@ -1,4 +1,4 @@
-"""Runs figures: chooses the way, notes the conditions, keeps, draws."""
+"""Runs figures: chooses the way, notes the conditions, keeps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from espalier.base.errors import UserError
-from espalier.draw import figures as plot
 from espalier.papers import conditions, store
 from espalier.papers.figure import Figure, Task, Way, Where
 from espalier.papers.registry import FIGURES
@@ -37,7 +36,7 @@ def choose_ways(figure: Figure, where: Where | None) -> list[Way]:
 
 
 def run(figure: Figure, way: Way, task: Task, folder: Path, add: bool = False) -> Result:
-    """Makes the data, keeps and draws them; with `add` beside what the folder has under other MPIs. Raises UserError
+    """Makes the data and keeps them; with `add` beside what the folder has under other MPIs. Raises UserError
     when something it needs is missing."""
     begun = conditions.begin(task.mpis if way.uses_mpi else (), task.quick)
     start = time.monotonic()
@@ -46,7 +45,6 @@ def run(figure: Figure, way: Way, task: Task, folder: Path, add: bool = False) -
     if add and (kept := store.load_one(figure, way, folder)):
         result = _join(kept, result)
     store.save(result, folder)
-    plot.draw(result, folder)
     return result
 
 
@@ -63,10 +61,9 @@ def _join(old: Result, new: Result) -> Result:
     )
 
 
-def redraw(figures: Sequence[Figure], folder: Path) -> list[Result]:
-    """Judges and draws again what is kept; measures nothing."""
+def judge_again(figures: Sequence[Figure], folder: Path) -> list[Result]:
+    """Judges again what is kept; measures nothing."""
     results = store.load(figures, folder)
     for result in results:
         store.save(result, folder)
-        plot.draw(result, folder)
     return results

@@ -18,8 +18,8 @@ from typing import Any
 from aiohttp import web
 
 from espalier.base.core import load_core
-from espalier.commands.fabric.route import route_facts
 from espalier.draw.fabric import draw_svg
+from espalier.fabric.routes import route_facts
 from espalier.service import metrics
 from espalier.service.door import Bounds, DoorKeeper, Handler
 from espalier.service.keeper import Keeper, Kept

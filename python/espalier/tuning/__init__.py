@@ -6,7 +6,7 @@ search         who is fastest: losers leave early, and in the end a duel with na
 uneven         blocks of different sizes: measured against native, not searched
 table          from decisions to a file, and back
 verdict        how good it is: elsewhere, beside everything that was not selected, by MPI's guidelines, in numbers
-session        all of it together
+session        all of it together; legs: a session for each transport
 
 Each folder uses those above it only. The job that measures is espalier.measure.worker's.
 """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -17,7 +17,7 @@ from espalier.base.units import counted, format_bytes
 from espalier.commands.operations import pick_operations, pick_sizes
 from espalier.jobs.mpis import Mpi, find_default_mpi, select_mpi
 from espalier.lab import cluster
-from espalier.measure.paired import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, measure, split_by_distance
+from espalier.measure.paired import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, best_peer, measure, split_by_distance
 
 
 def bench(
@@ -89,20 +89,6 @@ def describe_others(rows: Sequence[Row]) -> str:
     )
 
 
-def best_peer(row: Row, rows: Iterable[Row], count: int) -> dict[str, Any]:
-    """For one row among those of several MPIs: the fastest native of them all, and how Espalier compares with it."""
-    if count < 2:
-        return {}
-    alike = (other for other in rows if (other.op, other.bytes) == (row.op, row.bytes))
-    peers = next(part for part in split_by_distance(alike) if row in part)
-    best = min(peers, key=lambda other: other.native_p50_us)
-    return {
-        "best_peer": best.mpi,
-        "best_peer_p50_us": best.native_p50_us,
-        "ratio_best_peer": round(best.native_p50_us / row.espalier_p50_us, 3),
-    }
-
-
 def _one_mpi(wanted: str | None) -> Mpi:
     return select_mpi(wanted) if wanted is not None else find_default_mpi()
 
@@ -112,12 +98,6 @@ def _measure_with_progress(mpi: Mpi, plan: Plan) -> list[Row]:
     total = plan.rounds * sum(1 if op == "barrier" else len(plan.sizes) for op in plan.ops)
     with console.progress(str(mpi), total) as tell:
         return measure(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
-
-
-def ratio_text(ratio: float) -> str:
-    """A ratio with its colour; between 0.95 and 1.05 nothing can be said."""
-    colour = "green" if ratio > 1.05 else "red" if ratio < 0.95 else "dim"
-    return f"[{colour}]{ratio:.2f}×[/]"
 
 
 def _table(mpi: Mpi, rows: list[Row]) -> Table:
@@ -136,7 +116,7 @@ def _table(mpi: Mpi, rows: list[Row]) -> Table:
             format_bytes(row.bytes),
             f"{row.native_p50_us:.2f}",
             f"{row.espalier_p50_us:.2f}",
-            ratio_text(row.ratio_median),
+            console.ratio_text(row.ratio_median),
             f"{row.ratio_min:.2f}–{row.ratio_max:.2f}",
             f"{row.control_min:.2f}–{row.control_max:.2f}",
             *([f"{row.line_ns:.0f} ns"] if moved else []),
@@ -155,6 +135,6 @@ def _peer_table(rows: list[Row]) -> Table:
             group = {row.mpi: row for row in part}
             best = min(part, key=lambda row: row.native_p50_us)
             ratios = (best.native_p50_us / group[mpi].espalier_p50_us if mpi in group else None for mpi in mpis)
-            texts = (ratio_text(ratio) if ratio is not None else "–" for ratio in ratios)
+            texts = (console.ratio_text(ratio) if ratio is not None else "–" for ratio in ratios)
             table.add_row(op, format_bytes(size), best.mpi, f"{best.native_p50_us:.2f}", *texts)
     return table

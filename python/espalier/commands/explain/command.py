@@ -15,11 +15,11 @@ from espalier.base.units import check_ranks, name_problem, parse_bytes
 from espalier.base.writing import write_text
 from espalier.commands.explain.told import Explanation, tell, tell_native
 from espalier.commands.operations import pick_operation
+from espalier.draw.laid import draw_map
 from espalier.draw.plan_svg import draw_plan
 from espalier.fabric.laid import LaidPlan, find_site
 from espalier.fabric.view import split_hosts
-from espalier.tuning.problems.candidates import is_dedicated
-from espalier.tuning.table.lookup import Verdict, consult_table
+from espalier.tuning.table.lookup import consult_table, follow, why_native
 
 # So many of the cost model's candidates are shown, the fastest first.
 _MOST_ESTIMATES = 5
@@ -89,11 +89,11 @@ def explain(
         asked = algorithm is not None or bool(knobs)
         verdict = None if asked else consult_table(core, topology, operation, size, table)
         if verdict is not None:
-            choice, reason = _follow(core, topology, operation, size, choice, verdict)
+            choice, reason = follow(core, topology, operation, size, choice, verdict)
         if not asked and (why := core.why_invalid(topology, operation, size, choice)):
             if svg is not None or map_ is not None:
                 raise UserError(f"there is no plan to draw: {why}", "leave out --svg and --map")
-            tell_native(operation, size, root, node_of, _why_native(verdict, why), verdict, json)
+            tell_native(operation, size, root, node_of, why_native(verdict, why), verdict, json)
             return
         is_whole = _is_small(core, topology, operation, size, root, choice)
         if not is_whole and (rank == "all" or svg is not None):
@@ -119,7 +119,7 @@ def explain(
         console.note(f"wrote {svg}")
     tell(core, explanation, shown, json)
     if laid is not None and map_ is not None:
-        laid.draw(map_, f"{name_problem(operation, size)} on {fabric}: {shown_choice}")
+        draw_map(laid, map_, f"{name_problem(operation, size)} on {fabric}: {shown_choice}")
         console.note(f"drawn in {map_}")
 
 
@@ -156,26 +156,6 @@ def choose(
     values = {name: value for name, _, value in (knob.partition("=") for knob in (*start[1:], *knobs))}
     text = ",".join([start[0], *(f"{name}={value}" for name, value in values.items())])
     return core.parse_choice(operation, text), "as asked for"
-
-
-def _follow(core: Any, topology: Any, operation: str, size: int, builtin: Any, verdict: Verdict) -> tuple[Any, str]:
-    """The choice that a table's row stands for. What is no plan (tiny, native) keeps the built-in one to look at; what
-    does not apply gives way to it."""
-    if verdict.selection == "native":
-        return builtin, f"{verdict}; the plan below is the built-in one, for comparison"
-    if is_dedicated(verdict.selection):
-        return builtin, f"{verdict}; the dedicated path for short messages runs instead of the plan below"
-    choice = core.parse_choice(operation, verdict.selection)
-    if why := core.why_invalid(topology, operation, size, choice):
-        return builtin, f"{verdict}; the built-in choice instead of {verdict.selection}: {why}"
-    return choice, str(verdict)
-
-
-def _why_native(verdict: Verdict | None, why: str) -> str:
-    """Where no plan is left to look at. What to set, as it would say to somebody who asks for a plan, does not help."""
-    if verdict is not None and verdict.selection == "native":
-        return str(verdict)
-    return f"no plan fits, so that an MPI job leaves the call to the MPI library: {why.partition(': ')[0]}"
 
 
 def _title(it: Explanation) -> str:

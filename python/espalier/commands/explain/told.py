@@ -12,6 +12,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.units import approximate_bytes, counted, name_problem
+from espalier.draw.laid import draw_tree
 from espalier.fabric.laid import LaidPlan
 from espalier.tuning.table.lookup import Verdict
 
@@ -182,7 +183,7 @@ def _print(core: Any, it: Explanation, shown: list[int]) -> None:
     if it.laid is not None:
         console.out.print(f"[bold]order[/]   {escape(it.laid.sentence())}")
         if it.laid.is_ordered and it.laid.is_small:
-            console.out.print(it.laid.picture())
+            console.out.print(draw_tree(it.laid))
     console.out.print()
     if it.is_whole:
         console.out.print(_traffic_table([counts for _, counts in _traffic(it)]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from enum import StrEnum
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +17,7 @@ from espalier.base.writing import write_text
 from espalier.fabric import Snapshot, load
 from espalier.fabric.export import EXPORTS
 from espalier.fabric.loading import core_faults
+from espalier.fabric.routes import count_routes
 from espalier.fabric.view import View, split_hosts
 
 app = typer.Typer(no_args_is_help=True, help="Dumps of an InfiniBand fabric: check, export, matrix, collect.")
@@ -50,7 +50,7 @@ def check(
 ) -> None:
     """List what is wrong with a set of dumps, and with the routes between all hosts. Exit code 1 if anything is."""
     snapshot = load(folder)
-    counts = _count_routes(snapshot.core)
+    counts = count_routes(snapshot.core)
     findings = [(it.kind, it.text) for it in snapshot.core.findings]
     is_bad = any(kind not in _REMARKS for kind, _ in findings) or any(it["status"] != "ok" for it in counts)
     if json:
@@ -70,21 +70,6 @@ def check(
     else:
         _print_check(snapshot, counts, findings, is_bad)
     raise typer.Exit(1 if is_bad else 0)
-
-
-def _count_routes(core: Any) -> list[dict[str, Any]]:
-    """How many pairs have which status, with an example; hosts of different parts are no pair."""
-
-    def part(host: Any) -> int:
-        return int(core.nodes[host.endpoints[0].node].part)
-
-    counts: dict[str, dict[str, Any]] = {}
-    for _, hosts in groupby(sorted(core.hosts, key=part), key=part):
-        names = [host.name for host in hosts]
-        for status, pairs, source, target in core.derive_delays(names).count_statuses():
-            entry = counts.setdefault(status, {"status": status, "pairs": 0, "example": [names[source], names[target]]})
-            entry["pairs"] += pairs
-    return sorted(counts.values(), key=lambda entry: (entry["status"] != "ok", entry["status"]))
 
 
 def _print_check(

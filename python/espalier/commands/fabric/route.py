@@ -13,6 +13,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.fabric import load
 from espalier.fabric.loading import core_faults
+from espalier.fabric.routes import route_facts
 
 FabricOption = Annotated[
     Path, typer.Option("--fabric", metavar="DIR", help="A folder with dumps of the fabric (or one of them).")
@@ -46,37 +47,6 @@ def route(
     else:
         _print(source, target, facts)
     raise typer.Exit(0 if it.status in ("ok", "self") else 1)
-
-
-def route_facts(core: Any, it: Any) -> dict[str, Any]:
-    """All that there is to say about a route."""
-    rate, gbps = core.bottleneck(it)
-    facts: dict[str, Any] = {
-        "source": _end_facts(core, it.source),
-        "target": _end_facts(core, it.target),
-        "status": it.status,
-        "reason": core.explain(it),
-        "basis": it.basis,
-        "links": it.links,
-        "bottleneck": {"rate": rate, "gbps": gbps},
-        "switches": [_hop_facts(core, hop) for hop in it.hops],
-    }
-    if it.basis != "tables" and it.status == "ok":
-        facts["equal_routes"] = [core.format_hops(one) for one in core.find_shortest_routes(it.source, it.target)]
-    return facts
-
-
-def _end_facts(core: Any, end: Any) -> dict[str, Any]:
-    node = core.nodes[end.node]
-    cable = next((it for it in node.cables if it[0] == end.port), None)
-    facts = {"name": core.label(end), "guid": node.guid, "port": end.port, "lid": core.lid_of(end)}
-    return facts | {"rate": cable[3] if cable else None}
-
-
-def _hop_facts(core: Any, hop: tuple[int, int, int]) -> dict[str, Any]:
-    node = core.nodes[hop[0]]
-    cable = next((it for it in node.cables if it[0] == hop[2]), None)
-    return {"guid": node.guid, "name": node.name, "in": hop[1], "out": hop[2], "rate": cable[3] if cable else None}
 
 
 def _print(source: str, target: str, facts: dict[str, Any]) -> None:

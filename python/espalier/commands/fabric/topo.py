@@ -11,9 +11,9 @@ import typer
 from espalier.base import console
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
+from espalier.base.node import overlooked, view_node
 from espalier.base.writing import write_text
 from espalier.draw.fabric import draw_page, draw_svg
-from espalier.draw.node import overlooked, view_node
 from espalier.draw.node_page import draw_node_page
 from espalier.draw.node_svg import draw_node
 from espalier.fabric import load

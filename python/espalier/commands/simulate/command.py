@@ -15,13 +15,15 @@ from espalier.base.errors import UserError
 from espalier.base.units import counted, format_bytes, parse_bytes, parse_counts
 from espalier.base.writing import write_text
 from espalier.commands.operations import pick_operation
-from espalier.commands.simulate.executed import parse_arms, report, run_arms
+from espalier.commands.simulate.executed import parse_arms, report
 from espalier.commands.simulate.played import play
-from espalier.commands.simulate.sweep import draw, execute_points, play_points, spread_ranks
 from espalier.commands.simulate.sweep import report as report_points
 from espalier.draw.gantt import MOST_RANKS
+from espalier.draw.points import draw_points
 from espalier.fabric.view import split_hosts
+from espalier.simulation.arms import run_arms
 from espalier.simulation.executor import Case, Job
+from espalier.simulation.points import execute_points, play_points, spread_ranks
 from espalier.simulation.simulator import Request
 
 _MOST_EXECUTED = 1 << 30  # bytes: what jobs leave to native beyond
@@ -199,7 +201,7 @@ def _are(options: list[str]) -> str:
 def _sweep(requests: list[Request], arms: list[str], plot: Path | None, as_json: bool) -> None:
     points = execute_points([_as_job(it) for it in requests], arms) if arms else play_points(requests)
     if plot is not None:
-        write_text(plot, draw(requests[0].operation, points))
+        write_text(plot, draw_points(requests[0].operation, points))
     report_points(requests[0].operation, requests[0].network, points, as_json)
     if plot is not None and not as_json:
         console.out.print(f"\ndrawn in {escape(str(plot))}")

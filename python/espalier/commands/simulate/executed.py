@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rich.markup import escape
 from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.units import format_time, name_problem
-from espalier.simulation.executor import OURS, SELECTORS, Case, Job, Timing, execute
-
-
-@dataclass(frozen=True)
-class ExecutedArm:
-    """One library's timing, or why there is none."""
-
-    name: str
-    timing: Timing | None
-    problem: str = ""
+from espalier.simulation.arms import ExecutedArm
+from espalier.simulation.executor import OURS, SELECTORS, Case, Job
 
 
 def parse_arms(against: str | None) -> list[str]:
@@ -31,19 +21,6 @@ def parse_arms(against: str | None) -> list[str]:
         if name not in SELECTORS:
             raise UserError(f"--against {name}: SimGrid has no such MPI", f"choose from {', '.join(SELECTORS)}, or all")
     return [OURS, *names]
-
-
-def run_arms(job: Job, case: Case, arms: list[str]) -> list[ExecutedArm]:
-    """Each in a simulation of its own. Ours must work; another that fails is shown as such."""
-    ours = ExecutedArm(OURS, execute(job, OURS, [case])[0])
-    return [ours, *(_attempt(job, case, name) for name in arms[1:])]
-
-
-def _attempt(job: Job, case: Case, name: str) -> ExecutedArm:
-    try:
-        return ExecutedArm(name, execute(job, name, [case])[0])
-    except UserError as error:
-        return ExecutedArm(name, None, error.message)
 
 
 def report(job: Job, case: Case, arms: list[ExecutedArm], as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,10 @@ from espalier.base.units import approximate_bytes, format_time, name_problem
 from espalier.base.writing import write_text
 from espalier.draw.gantt import MOST_RANKS, draw_gantt
 from espalier.draw.links import draw_links
-from espalier.simulation.simulator import Answer, Request, simulate, simulate_all
+from espalier.simulation.arms import Arm, play_algorithms, play_orders
+from espalier.simulation.simulator import Request, simulate
 
 _LINKS_SHOWN = 8
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One way to do it, and what the simulation said."""
-
-    name: str
-    answer: Answer | None
-    problem: str = ""  # why there is no answer
 
 
 def play(
@@ -39,9 +31,9 @@ def play(
     first = simulate(replace(request, spans=gantt is not None, flights=gantt is not None))
     arms = [Arm(request.choice or "built-in choice", first)]
     if orders:
-        arms += _orders(request, first.choice)
+        arms += play_orders(request, first.choice)
     if all_:
-        arms += _others(core, request)
+        arms += play_algorithms(core, request)
     what = name_problem(request.operation, request.bytes)
     if gantt is not None:
         write_text(gantt, draw_gantt(f"{what}: {first.choice}", first, ranks))
@@ -51,25 +43,6 @@ def play(
         console.print_json(_as_json(request, arms))
     else:
         _print(request, arms, [path for path in (gantt, links) if path is not None])
-
-
-def _orders(request: Request, choice: str) -> list[Arm]:
-    """What each order of nodes makes of a choice (src/trees/order.hpp)."""
-    knobs = [knob for knob in choice.split(",") if not knob.startswith("order=")]
-    names = [f"order={order}" for order in ("natural", "breadth", "depth", "auto")]
-    return _compare(names, [replace(request, choice=",".join([*knobs, name])) for name in names])
-
-
-def _others(core: Any, request: Request) -> list[Arm]:
-    names = [entry.name for entry in core.algorithms() if entry.operation == request.operation]
-    return _compare(names, [replace(request, choice=name) for name in names])
-
-
-def _compare(names: list[str], requests: list[Request]) -> list[Arm]:
-    return [
-        Arm(name, None, answer.message) if isinstance(answer, UserError) else Arm(name, answer)
-        for name, answer in zip(names, simulate_all(requests), strict=True)
-    ]
 
 
 def _as_json(request: Request, arms: list[Arm]) -> dict[str, Any]:

@@ -16,10 +16,7 @@ from espalier.base import console
 from espalier.base.core import load_core
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.commands.operations import pick_sizes
-from espalier.commands.tune.leg import tune_over
 from espalier.commands.tune.request import (
-    TRANSPORT,
-    Request,
     check_place,
     emulated,
     parse_duration,
@@ -27,7 +24,9 @@ from espalier.commands.tune.request import (
     parse_transports,
 )
 from espalier.commands.tune.told import tell
+from espalier.draw.tuning_page import write_report
 from espalier.jobs.mpis import find_default_mpi, select_mpi
+from espalier.tuning.legs import TRANSPORT, Leg, Request, tune_over
 from espalier.tuning.problems.problem import DEFAULT_SIZES
 from espalier.tuning.table.file import MPI
 from espalier.tuning.table.places import lab_table, own_table
@@ -85,7 +84,7 @@ def tune(
     )  # fmt: skip
     try:
         with _terminate_as_interrupt():
-            legs = tune_over(core, request, transports, deadline)
+            legs = tune_over(core, request, transports, deadline, _write_page)
     except KeyboardInterrupt:
         left = f"{path} stays as it is" if path.exists() else "no table is written"
         console.note(f"interrupted before anything was decided: {left}")
@@ -93,6 +92,10 @@ def tune(
     tell(legs, json)
     if legs[-1].how == "interrupted":
         raise typer.Exit(_INTERRUPTED)
+
+
+def _write_page(leg: Leg) -> None:
+    write_report(leg.result, leg.summary, leg.signature, leg.shape, str(leg.request.mpi), leg.request.report)
 
 
 @contextlib.contextmanager

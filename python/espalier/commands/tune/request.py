@@ -1,52 +1,17 @@
-"""What `espalier tune` was asked for: its command line, read and checked before anything is measured."""
+"""What `espalier tune` was asked for: words of its command line, read and checked before anything is measured."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from espalier.base.errors import UserError
 from espalier.commands.operations import pick_operations
 from espalier.jobs.launch import Hosts
-from espalier.jobs.mpis import Mpi
 from espalier.lab import cluster
-from espalier.measure.worker import Worker
 from espalier.tuning.problems.problem import OPERATIONS
 from espalier.tuning.table.file import MPI, UCX
-
-TRANSPORT = "ESPALIER_TRANSPORT"
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the command line asks for."""
-
-    mpi: Mpi
-    ranks: int
-    variables: Mapping[str, str]
-    hosts: Hosts | None
-    network: str  # of an emulated cluster; else empty
-    operations: list[str]
-    sizes: list[int]
-    margin: float
-    cold: bool
-    samples: int
-    curves: bool
-    output: Path
-    report: Path
-
-    def over(self, transport: str) -> Request:
-        """The same with messages between nodes carried by it; the page gets a name of its own."""
-        if transport == MPI:
-            return self
-        page = self.report.with_name(f"{self.report.stem}-{transport}{self.report.suffix}")
-        return replace(self, variables={**self.variables, TRANSPORT: transport}, report=page)
-
-    def start(self) -> Worker:
-        return Worker(self.mpi, self.ranks, self.variables, self.hosts)
 
 
 def parse_duration(text: str) -> float:

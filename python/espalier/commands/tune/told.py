@@ -10,9 +10,8 @@ from rich.markup import escape
 
 from espalier.base import console
 from espalier.base.core import load_core
-from espalier.commands.tune.leg import Leg
-from espalier.commands.tune.request import TRANSPORT
 from espalier.draw.tuning_page import summary_table
+from espalier.tuning.legs import TRANSPORT, Leg
 from espalier.tuning.table.file import MPI, UCX, preferred_transport, read_table
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
 from espalier.fabric.generated import FatTree, write
-from espalier.jobs.libraries import find_checkout
 from espalier.papers.figure import Axes, Data, Figure, Point, Task, Way, Where
 from espalier.papers.trees import judges
 

@@ -11,6 +11,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.units import format_bytes
 from espalier.tuning.environment.distances import describe
+from espalier.tuning.problems.candidates import is_dedicated
 from espalier.tuning.table.file import TableFile, distances_in, read_table
 
 
@@ -73,6 +74,26 @@ def table_in_force(core: Any) -> Path | None:
     """The table that jobs load here; None where there is none."""
     path = core.probe_table_path(os.environ.get("ESPALIER_TABLE", ""))
     return Path(path) if path else None
+
+
+def follow(core: Any, topology: Any, operation: str, size: int, builtin: Any, verdict: Verdict) -> tuple[Any, str]:
+    """The choice that a table's row stands for. What is no plan (tiny, native) keeps the built-in one to look at; what
+    does not apply gives way to it."""
+    if verdict.selection == "native":
+        return builtin, f"{verdict}; the plan below is the built-in one, for comparison"
+    if is_dedicated(verdict.selection):
+        return builtin, f"{verdict}; the dedicated path for short messages runs instead of the plan below"
+    choice = core.parse_choice(operation, verdict.selection)
+    if why := core.why_invalid(topology, operation, size, choice):
+        return builtin, f"{verdict}; the built-in choice instead of {verdict.selection}: {why}"
+    return choice, str(verdict)
+
+
+def why_native(verdict: Verdict | None, why: str) -> str:
+    """Where no plan is left to look at. What to set, as it would say to somebody who asks for a plan, does not help."""
+    if verdict is not None and verdict.selection == "native":
+        return str(verdict)
+    return f"no plan fits, so that an MPI job leaves the call to the MPI library: {why.partition(': ')[0]}"
 
 
 def _verdict(file: TableFile, row: Any) -> Verdict:

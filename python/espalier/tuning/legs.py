@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from espalier import __version__
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.commands.tune.request import TRANSPORT, Request
-from espalier.draw.tuning_page import write_report
+from espalier.jobs.launch import Hosts
+from espalier.jobs.mpis import Mpi
 from espalier.measure.worker import Hello, Worker
 from espalier.tuning.environment.curves import CURVES
 from espalier.tuning.environment.distances import Distances, is_virtual
@@ -34,19 +34,55 @@ from espalier.tuning.verdict.summary import Summary, summarize
 _BATCH_US, _BATCH_OVERSUBSCRIBED_US = 2000.0, 8000.0
 
 
+TRANSPORT = "ESPALIER_TRANSPORT"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to tune, how, and where the results go."""
+
+    mpi: Mpi
+    ranks: int
+    variables: Mapping[str, str]
+    hosts: Hosts | None
+    network: str  # of an emulated cluster; else empty
+    operations: list[str]
+    sizes: list[int]
+    margin: float
+    cold: bool
+    samples: int
+    curves: bool
+    output: Path
+    report: Path
+
+    def over(self, transport: str) -> Request:
+        """The same with messages between nodes carried by it; the page gets a name of its own."""
+        if transport == MPI:
+            return self
+        page = self.report.with_name(f"{self.report.stem}-{transport}{self.report.suffix}")
+        return replace(self, variables={**self.variables, TRANSPORT: transport}, report=page)
+
+    def start(self) -> Worker:
+        return Worker(self.mpi, self.ranks, self.variables, self.hosts)
+
+
 @dataclass(frozen=True)
 class Leg:
     """A session over one transport, as it ended."""
 
     request: Request
+    signature: Any  # espalier._core.Signature: whom the table is for
     shape: Shape
     result: Result
     summary: Summary
     how: str  # "complete", "out of time" or "interrupted"
 
 
-def tune_over(core: Any, request: Request, transports: Sequence[str], deadline: float) -> list[Leg]:
-    """One session for each transport, which share the time; on one node there is nothing to carry."""
+def tune_over(
+    core: Any, request: Request, transports: Sequence[str], deadline: float, on_end: Callable[[Leg], None]
+) -> list[Leg]:
+    """One session for each transport, which share the time; on one node there is nothing to carry. `on_end` is told of
+    each when its table is written."""
     legs: list[Leg] = []
     for number, transport in enumerate(transports):
         if legs and (legs[-1].how == "interrupted" or legs[-1].shape.nodes == 1):
@@ -61,6 +97,7 @@ def tune_over(core: Any, request: Request, transports: Sequence[str], deadline: 
                 console.note(f"{reason}; only those are tuned")
                 break
             legs.append(_run_leg(core, asked, first, time.monotonic() + share))
+            on_end(legs[-1])
     return legs
 
 
@@ -99,8 +136,7 @@ def _run_leg(core: Any, request: Request, first: Worker, deadline: float) -> Leg
         core, path, format_table(core, signature, made, merge_rows(kept, decided), model_of(machine, result.curves))
     )
     journal.close(remove=result.is_complete)
-    write_report(result, summary, signature, machine.shape, str(request.mpi), request.report)
-    return Leg(request, machine.shape, result, summary, how)
+    return Leg(request, signature, machine.shape, result, summary, how)
 
 
 def _told_of(unreached: Sequence[Decision]) -> Iterator[str]:
