@@ -157,8 +157,8 @@ def test_lean_forms_do_not_count_as_the_papers() -> None:
 def test_the_median_round_counts_and_a_refusal_keeps_its_reason() -> None:
     worker: Any = SimpleNamespace(
         measure=lambda *_: [
-            ArmTimes("native", "", "", 9, (2.0, 1.0, 18.0), ()),
-            ArmTimes("ring", "", "too large", 0, (), ()),
+            ArmTimes("native", "", "", 9, (2.0, 1.0, 18.0)),
+            ArmTimes("ring", "", "too large", 0, ()),
         ]
     )
     arms = measuring.time_choices(worker, "allgather", 64, ["native", "ring"], Effort(3, 40))

@@ -24,7 +24,7 @@ def a_machine(*sizes: int, single_copy: bool = True, oversubscribed: bool = Fals
 
 
 def arm_times(arm: str, times: Sequence[float], said: str = "", refused: str = "") -> ArmTimes:
-    return ArmTimes(arm, said, refused, 100, () if refused else tuple(times), () if refused else tuple(times))
+    return ArmTimes(arm, said, refused, 100, () if refused else tuple(times))
 
 
 class SimulatedWorker:

@@ -26,7 +26,6 @@ class Dependency:
 
     name: str
     path: Path | None
-    needed_by: Path
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def find_dependencies(program: Path, environment: Mapping[str, str] | None = Non
             if name in found:
                 continue
             elf = _find(name, current, library_path)
-            found[name] = Dependency(name, elf.path if elf else None, current.elf.path)
+            found[name] = Dependency(name, elf.path if elf else None)
             if elf is not None:
                 queue.append(_Object(elf, current.own_rpath()))
     return list(found.values())

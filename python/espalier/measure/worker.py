@@ -33,14 +33,13 @@ class WorkerLostError(Exception):
 
 @dataclass(frozen=True)
 class ArmTimes:
-    """One arm's times of one command: medians and tenth percentiles of its batches, one per round, in microseconds."""
+    """One arm's times of one command: medians of its batches, one per round, in microseconds."""
 
     arm: str
     said: str  # what Espalier says of the call: an algorithm with all its knobs, "tiny", …
     refused: str  # why it was not measured; else empty
     calls: int
     p50: tuple[float, ...]
-    p10: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -191,5 +190,4 @@ def _parse_arm(fields: Mapping[str, Any]) -> ArmTimes:
         str(fields["refused"]),
         int(fields["calls"]),
         tuple(float(time) for time in fields["p50_us"]),
-        tuple(float(time) for time in fields["p10_us"]),
     )
