@@ -71,34 +71,42 @@ std::string why_invalid(const Topology& topology, std::string_view operation, By
 }  // namespace
 
 void bind_algorithms(nb::module_& module) {
-  nb::class_<Decision>(module, "Decision")
+  nb::class_<Decision>(module, "Decision", "What is chosen, and why in one sentence.")
       .def_ro("choice", &Decision::choice)
       .def_prop_ro("reason", [](const Decision& decision) { return decision.reason; });
-  nb::class_<Algorithm>(module, "Algorithm")
-      .def_prop_ro("name", [](const Algorithm& a) { return a.name(); })
+  nb::class_<Algorithm>(module, "Algorithm", "One way of doing an operation: its row.")
+      .def_prop_ro(
+          "name", [](const Algorithm& a) { return a.name(); }, "Unique: broadcast_chain.")
       .def_prop_ro("operation", [](const Algorithm& a) { return plan::name(a.operation); })
-      .def_prop_ro("between", [](const Algorithm& a) { return plan::name(a.between); })
-      .def_prop_ro("source", [](const Algorithm& a) { return a.source; })
+      .def_prop_ro(
+          "between", [](const Algorithm& a) { return plan::name(a.between); }, "How a Choice spells it: chain.")
+      .def_prop_ro(
+          "source", [](const Algorithm& a) { return a.source; }, "The paper and section, where there is one.")
       .def_prop_ro("summary", [](const Algorithm& a) { return a.summary; })
-      .def_prop_ro("knobs", &algorithms::describe_knobs);
+      .def_prop_ro("knobs", &algorithms::describe_knobs,
+                   "Each with its range: radix=2..64 segment=0|1K..1G within=...");
 
-  module.def("algorithms", [] {
-    nb::list list;
-    for (const Algorithm& algorithm : algorithms::algorithms()) list.append(algorithm);
-    return list;
-  });
+  module.def(
+      "algorithms",
+      [] {
+        const auto algorithms = algorithms::algorithms();
+        return std::vector<Algorithm>(algorithms.begin(), algorithms.end());
+      },
+      "All there are, operation by operation.");
   module.def(
       "parse_choice",
       [](std::string_view operation, std::string_view text) {
         return choice::parse_choice(plan::parse_operation(operation), text);
       },
-      nb::arg("operation"), nb::arg("text"));
+      nb::arg("operation"), nb::arg("text"),
+      "Reads \"chain,segment=64K,cells=8\"; knobs not named keep their default.");
   module.def(
       "choose",
       [](const Topology& topology, std::string_view operation, Bytes bytes, int root) {
         return choice::decide(topology, make_problem(operation, bytes, root));
       },
-      nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0);
+      nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0,
+      "The built-in choice. `bytes`: of the message, or of one rank's block of an allgather.");
   module.def(
       "rank_choices",
       [](const Topology& topology, std::string_view operation, Bytes bytes, int root,
@@ -110,15 +118,21 @@ void bind_algorithms(nb::module_& module) {
         return ranked;
       },
       nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0,
-      nb::arg("parameters") = cost::Parameters{}, nb::arg("element") = 1, nb::arg("counts") = std::vector<Bytes>{});
+      nb::arg("parameters") = cost::Parameters{}, nb::arg("element") = 1, nb::arg("counts") = std::vector<Bytes>{},
+      "What the built-in choice compares: valid candidates and their microseconds by closed form, fastest first.");
   module.def("why_invalid", &why_invalid, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"),
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
-             nb::arg("counts") = std::vector<Bytes>{});
+             nb::arg("counts") = std::vector<Bytes>{},
+             "Why the choice does not apply here; empty when it does. The last three as in build().");
   module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
-             nb::arg("counts") = std::vector<Bytes>{}, nb::arg("is_symmetric") = true);
+             nb::arg("counts") = std::vector<Bytes>{}, nb::arg("is_symmetric") = true,
+             "All ranks' programs. Only broadcast, scatter, gather and reduce look at `root`.\n\n`element` (bytes), "
+             "`is_commutative` and `is_symmetric` (also in bits) belong to reductions; `counts` are the blocks' sizes "
+             "of the v-forms, for alltoall row by row.");
   module.def("build_part", &build_part, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
-             nb::arg("choice"), nb::arg("ranks"));
+             nb::arg("choice"), nb::arg("ranks"),
+             "The same plan with the programs of these ranks only; those of the others are empty.");
 }
 
 }  // namespace espalier::bindings

@@ -1,5 +1,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include "base/bytes.hpp"
 #include "base/settings.hpp"
@@ -10,19 +11,23 @@ namespace espalier::bindings {
 namespace nb = nanobind;
 
 void bind_base(nb::module_& module) {
-  module.def("parse_bytes", &parse_bytes, nb::arg("text"));
-  module.def("format_bytes", &format_bytes, nb::arg("bytes"));
+  module.def("parse_bytes", &parse_bytes, nb::arg("text"), "Reads a size as people write it: 4096, 64K, 1M, 2G.");
+  module.def("format_bytes", &format_bytes, nb::arg("bytes"),
+             "The shortest exact spelling that parse_bytes reads back.");
 
-  nb::class_<SettingInfo>(module, "Setting")
-      .def_prop_ro("name", [](const SettingInfo& info) { return info.name; })
+  nb::class_<SettingInfo>(module, "Setting", "One of the library's variables.")
+      .def_prop_ro(
+          "name", [](const SettingInfo& info) { return info.name; }, "The environment variable.")
       .def_prop_ro("default", [](const SettingInfo& info) { return info.default_value; })
       .def_prop_ro("help", [](const SettingInfo& info) { return info.help; })
-      .def_ro("is_collective", &SettingInfo::is_collective);
-  module.def("settings", [] {
-    nb::list settings;
-    for (const SettingInfo& info : setting_infos()) settings.append(info);
-    return settings;
-  });
+      .def_ro("is_collective", &SettingInfo::is_collective, "Must be equal on all ranks.");
+  module.def(
+      "settings",
+      [] {
+        const auto settings = setting_infos();
+        return std::vector<SettingInfo>(settings.begin(), settings.end());
+      },
+      "All of them, in the order of their listing.");
 }
 
 }  // namespace espalier::bindings

@@ -1,5 +1,5 @@
 #pragma once
-// What each folder of src/ shows to Python. python/espalier/_core.pyi documents the result.
+// What each folder of src/ shows to Python, with its documentation: _core.pyi is generated from it.
 
 #include <nanobind/nanobind.h>
 

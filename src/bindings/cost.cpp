@@ -12,11 +12,12 @@ using cost::Line;
 using cost::Parameters;
 
 void bind_cost(nb::module_& module) {
-  nb::class_<Line>(module, "CostLine")
+  nb::class_<Line>(module, "CostLine", "A fixed cost (µs) and a rate (bytes per µs).")
       .def(nb::init<double, double>(), nb::arg("fixed"), nb::arg("rate"))
       .def_rw("fixed", &Line::fixed)
       .def_rw("rate", &Line::rate);
-  nb::class_<Parameters>(module, "CostParameters")
+  nb::class_<Parameters>(module, "CostParameters",
+                         "What things cost on a machine: src/cost/parameters.hpp. Times in µs, rates in bytes per µs.")
       .def(nb::init<>())
       .def("__copy__", [](const Parameters& it) { return it; })
       .def_rw("flag", &Parameters::flag)
@@ -31,7 +32,7 @@ void bind_cost(nb::module_& module) {
       .def_rw("overhead", &Parameters::overhead)
       .def_rw("gap", &Parameters::gap)
       .def_rw("link_rate", &Parameters::link_rate)
-      .def_rw("flow_rate", &Parameters::flow_rate)
+      .def_rw("flow_rate", &Parameters::flow_rate, "Inf: what one connection carries has no bound of its own.")
       .def_rw("eager", &Parameters::eager)
       .def_rw("cores", &Parameters::cores)
       .def_rw("yield_cost", &Parameters::yield);
@@ -43,11 +44,13 @@ void bind_cost(nb::module_& module) {
                                        parameters);
       },
       nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"), nb::arg("choice"),
-      nb::arg("parameters") = Parameters{});
+      nb::arg("parameters") = Parameters{},
+      "The same without building the plan, in closed form. The choice must be valid.");
   module.def(
       "estimate",
       [](const plan::Plan& plan, const Parameters& parameters) { return cost::estimate_time(plan, parameters).total; },
-      nb::arg("plan"), nb::arg("parameters") = Parameters{});
+      nb::arg("plan"), nb::arg("parameters") = Parameters{},
+      "Microseconds from the common start to the last rank's end. Orders choices rather than predicts times.");
 }
 
 }  // namespace espalier::bindings

@@ -64,54 +64,58 @@ Call call_of(const topology::Topology& topology, std::string_view operation, int
 }
 
 void bind_node(nb::module_& module) {
-  nb::class_<NumaNode>(module, "NumaNode")
+  nb::class_<NumaNode>(module, "NumaNode", "Memory with its processors, as a list such as 0-3,8.")
       .def_ro("os_index", &NumaNode::os_index)
       .def_prop_ro("cpus", [](const NumaNode& numa) { return numa.cpus.text(); });
-  nb::class_<Nic>(module, "Nic")
+  nb::class_<Nic>(module, "Nic", "One network device, whatever names it has.")
       .def_ro("names", &Nic::names)
-      .def_prop_ro("is_fabric", [](const Nic& nic) { return nic.kind == machine::NicKind::fabric; })
+      .def_prop_ro(
+          "is_fabric", [](const Nic& nic) { return nic.kind == machine::NicKind::fabric; },
+          "InfiniBand, RoCE, HSN; False: Ethernet and nothing else.")
       .def_ro("bus", &Nic::bus)
-      .def_prop_ro("near", [](const Nic& nic) { return nic.near.text(); })
-      .def_ro("mbits", &Nic::mbits)
+      .def_prop_ro(
+          "near", [](const Nic& nic) { return nic.near.text(); },
+          "The processors it hangs off; empty when that is not known.")
+      .def_ro("mbits", &Nic::mbits, "0: not known.")
       .def_ro("is_active", &Nic::is_active);
-  nb::class_<Node>(module, "MachineNode")
+  nb::class_<Node>(module, "MachineNode", "One node's facts: src/machine/node.hpp.")
       .def_ro("source", &Node::source)
       .def_prop_ro("cpus", [](const Node& node) { return node.cpus.text(); })
       .def_prop_ro("packages", [](const Node& node) { return texts_of(node.packages); })
       .def_ro("numa_nodes", &Node::numa_nodes)
-      .def_ro("distances", &Node::distances)
+      .def_ro("distances", &Node::distances, "In firmware's unit: 10 is local.")
       .def_prop_ro("l3_groups", [](const Node& node) { return texts_of(node.l3_groups); })
       .def_ro("nics", &Node::nics);
-  nb::class_<RankFacts>(module, "RankFacts")
+  nb::class_<RankFacts>(module, "RankFacts", "Where a rank sits on its node.")
       .def_ro("numa", &RankFacts::numa)
       .def_ro("l3", &RankFacts::l3)
-      .def_prop_ro("binding", [](const RankFacts& it) { return name_enumerator(it.binding); })
-      .def_prop_ro("distances", &distances_of);
+      .def_prop_ro(
+          "binding", [](const RankFacts& it) { return name_enumerator(it.binding); }, "unknown, unbound or bound.")
+      .def_prop_ro("distances", &distances_of, "To each NIC in use; -1: not known.");
 }
 
 }  // namespace
 
 void bind_machine(nb::module_& module) {
   bind_node(module);
-  module.def("probe_node", &machine::probe_node, nb::arg("machine") = "");
-  module.def("probe_hwloc", &machine::probe_hwloc);
-  module.def("probe_cpus", [] { return CpuSet::probe_binding().text(); });
-  module.def("nics_in_use", &nics_in_use, nb::arg("node"), nb::arg("setting") = "");
-  module.def("rank_facts", &rank_facts, nb::arg("node"), nb::arg("nics"), nb::arg("cpus"));
-  module.def("binding_of", &binding_of, nb::arg("node"), nb::arg("mapping"), nb::arg("index"));
+  module.def("probe_node", &machine::probe_node, nb::arg("machine") = "",
+             "This machine; or a snapshot, FILE.xml; or a description in hwloc's synthetic notation.");
+  module.def("probe_hwloc", &machine::probe_hwloc, "This machine as hwloc sees it.");
   module.def(
-      "parse_cpus", [](std::string_view text) { return CpuSet::parse(text).list(); }, nb::arg("text"));
-  module.def("mappings", [] {
-    const auto names = machine::mapping_names();
-    return std::vector<std::string_view>(names.begin(), names.end());
-  });
+      "probe_cpus", [] { return CpuSet::probe_binding().text(); }, "The processors that this process may run on.");
+  module.def(
+      "nics_in_use", &nics_in_use, nb::arg("node"), nb::arg("setting") = "",
+      "Indexes into `node.nics`, and why these. `setting` as ESPALIER_NIC; the transports' variables count too.");
+  module.def("rank_facts", &rank_facts, nb::arg("node"), nb::arg("nics"), nb::arg("cpus"),
+             "Those of a process bound to `cpus`, with these NICs in use.");
+  module.def("binding_of", &binding_of, nb::arg("node"), nb::arg("mapping"), nb::arg("index"),
+             "The processors that rank `index` of a node is bound to under one of mappings().");
+  module.def(
+      "parse_cpus", [](std::string_view text) { return CpuSet::parse(text).list(); }, nb::arg("text"),
+      "The processors of a list such as 0-3,8.");
 }
 
 void bind_leaders(nb::module_& module) {
-  module.def("policies", [] {
-    const auto names = leaders::policy_names();
-    return std::vector<std::string_view>(names.begin(), names.end());
-  });
   module.def(
       "leaders_of",
       [](const topology::Topology& topology, int node, std::string_view operation, int root, std::string_view policy,
@@ -124,17 +128,8 @@ void bind_leaders(nb::module_& module) {
         return std::pair(list, elected.reason);
       },
       nb::arg("topology"), nb::arg("node"), nb::arg("operation"), nb::arg("root") = 0, nb::arg("policy") = "near",
-      nb::arg("count") = 1, nb::arg("relays") = false, nb::arg("hands_over") = false);
-  module.def(
-      "chain_of",
-      [](const topology::Topology& topology, std::string_view operation, int root, std::string_view policy) {
-        std::vector<int> chain;
-        for (const Rank rank :
-             leaders::derive_chain(topology, call_of(topology, operation, root, policy, 1, false, false)))
-          chain.push_back(rank.value);
-        return chain;
-      },
-      nb::arg("topology"), nb::arg("operation"), nb::arg("root") = 0, nb::arg("policy") = "near");
+      nb::arg("count") = 1, nb::arg("relays") = false, nb::arg("hands_over") = false,
+      "(rank, index of its NIC) of each leader of a node, and the reason: src/leaders/direction.hpp.");
 }
 
 }  // namespace espalier::bindings

@@ -3,8 +3,12 @@
 
 NB_MODULE(_core, module) {
   namespace bindings = espalier::bindings;
-  module.doc() = "Espalier's compiled core: topologies, choices, plans and their proof.";
-  nanobind::exception<espalier::Error>(module, "Error", PyExc_ValueError);
+  module.doc() =
+      "Espalier's compiled core: topologies, choices, plans and their proof.\n\n"
+      "Operations are named \"broadcast\" (\"bcast\"), \"allgather\", \"barrier\" and so on. Values are immutable but "
+      "for CostParameters. Bad arguments raise Error with a text made for people.";
+  nanobind::exception<espalier::Error>(module, "Error", PyExc_ValueError).attr("__doc__") =
+      "Bad arguments, told to people.";
   // Types come before the functions that speak of them.
   bindings::bind_base(module);
   bindings::bind_fabric(module);

@@ -37,7 +37,7 @@ auto only_for(std::initializer_list<Op> ops, Get get) {
 }
 
 void bind_step(nb::module_& module) {
-  nb::class_<Step>(module, "Step")
+  nb::class_<Step>(module, "Step", "One step of a program. Attributes that mean nothing for its operation are None.")
       .def_prop_ro("op", [](const Step& s) { return plan::name(s.op()); })
       .def_prop_ro("buffer", only_for({Op::send, Op::recv, Op::put, Op::get, Op::pull, Op::push, Op::copy, Op::reduce},
                                       [](const Step& s) { return std::string(plan::name(s.buffer())); }))
@@ -60,31 +60,41 @@ void bind_step(nb::module_& module) {
       .def_prop_ro("calls_back", only_for({Op::await, Op::await_all}, [](const Step& s) { return s.calls_back(); }))
       .def("__str__", [](const Step& s) { return plan::to_string(s); })
       .def("__repr__", [](const Step& s) { return "<Step: " + plan::to_string(s) + ">"; })
-      .def(nb::self == nb::self);
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, arg: object, /) -> bool"));
 }
 
 void bind_choice(nb::module_& module) {
-  nb::class_<Choice>(module, "Choice")
+  nb::class_<Choice>(module, "Choice", "An algorithm and its knobs; str() is what parse_choice reads.")
       .def_prop_ro("between", [](const Choice& c) { return plan::name(c.between); })
       .def_prop_ro("within", [](const Choice& c) { return plan::name(c.within); })
       .def_ro("radix", &Choice::radix)
-      .def_ro("segment", &Choice::segment)
+      .def_ro("segment", &Choice::segment, "In bytes; 0 sends each message whole.")
       .def_ro("cell", &Choice::cell)
       .def_ro("cells", &Choice::cells)
-      .def_ro("groups", &Choice::groups)
-      .def_prop_ro("exchange", [](const Choice& c) { return plan::name(c.exchange); })
-      .def_ro("connections", &Choice::connections)
-      .def_prop_ro("order", [](const Choice& c) { return plan::name(c.order); })
-      .def_ro("levels", &Choice::levels)
-      .def_prop_ro("staging", [](const Choice& c) { return plan::name(c.staging); })
-      .def_prop_ro("stores", [](const Choice& c) { return plan::name(c.stores); })
+      .def_ro("groups", &Choice::groups, "Groups of masters: how many ranks of a node speak on the network.")
+      .def_prop_ro(
+          "exchange", [](const Choice& c) { return plan::name(c.exchange); }, "How the masters of a group exchange.")
+      .def_ro("connections", &Choice::connections, "Messages that one rank has under way at most; 0 sets no bound.")
+      .def_prop_ro(
+          "order", [](const Choice& c) { return plan::name(c.order); }, "In which order a tree takes nodes.")
+      .def_ro("levels", &Choice::levels,
+              "2: within a node, data pass from domain to domain once and are handed on there.")
+      .def_prop_ro(
+          "staging", [](const Choice& c) { return plan::name(c.staging); },
+          "What the masters of an allgather's groups send and receive: auto, copy, zero_copy.")
+      .def_prop_ro(
+          "stores", [](const Choice& c) { return plan::name(c.stores); },
+          "How ranks write what they take out of cells: cached, streaming.")
       .def("__str__", [](const Choice& c) { return plan::to_string(c); })
       .def("__repr__", [](const Choice& c) { return "<Choice: " + plan::to_string(c) + ">"; })
-      .def(nb::self == nb::self);
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, arg: object, /) -> bool"));
 }
 
-nb::dict to_dict(const Traffic& node) {
-  nb::dict counts;
+/// By name, for JSON.
+using Counts = nb::typed<nb::dict, nb::str, nb::int_>;
+
+Counts to_dict(const Traffic& node) {
+  Counts counts;
   counts["messages_out"] = node.messages_out;
   counts["messages_in"] = node.messages_in;
   counts["bytes_out"] = node.bytes_out;
@@ -98,31 +108,34 @@ nb::dict to_dict(const Traffic& node) {
   return counts;
 }
 
-nb::list traffic_of(const Plan& plan) {
-  nb::list nodes;
+nb::typed<nb::list, Counts> traffic_of(const Plan& plan) {
+  nb::typed<nb::list, Counts> nodes;
   for (const Traffic& node : plan::count_traffic(plan)) nodes.append(to_dict(node));
   return nodes;
 }
 
 void bind_accounting(nb::module_& module) {
   using plan::Accounting, plan::PhaseAccount, plan::Share, plan::Stream;
-  nb::class_<Share>(module, "Share").def_ro("count", &Share::count).def_ro("bytes", &Share::bytes);
-  nb::class_<Stream>(module, "Stream")
+  nb::class_<Share>(module, "Share", "So many ranks, each with so many bytes.")
+      .def_ro("count", &Share::count)
+      .def_ro("bytes", &Share::bytes);
+  nb::class_<Stream>(module, "Stream", "Connections that carry `steps` messages of `bytes` each, one behind the other.")
       .def_ro("bytes", &Stream::bytes)
       .def_ro("connections", &Stream::connections)
       .def_ro("steps", &Stream::steps);
-  nb::class_<PhaseAccount>(module, "PhaseAccount")
+  nb::class_<PhaseAccount>(module, "PhaseAccount",
+                           "What the ranks of a node write to and read from shared memory in one phase.")
       .def_ro("name", &PhaseAccount::name)
       .def_ro("writes", &PhaseAccount::writes)
       .def_ro("reads", &PhaseAccount::reads);
-  nb::class_<Accounting>(module, "Accounting")
+  nb::class_<Accounting>(module, "Accounting", "What one node does in a plan, counted from its steps.")
       .def_ro("connections_in", &Accounting::connections_in)
       .def_ro("connections_out", &Accounting::connections_out)
       .def_ro("network", &Accounting::network)
       .def_ro("phases", &Accounting::phases);
   module.def(
       "account_for", [](const Plan& plan, int node) { return plan::account_for(plan, NodeId(node)); }, nb::arg("plan"),
-      nb::arg("node"));
+      nb::arg("node"), "Raises Error when the plan has no such node.");
 }
 
 }  // namespace
@@ -131,30 +144,32 @@ void bind_plan(nb::module_& module) {
   bind_accounting(module);
   bind_step(module);
   bind_choice(module);
-  nb::class_<Program>(module, "Program")
+  nb::class_<Program>(module, "Program", "What one rank does.")
       .def_ro("steps", &Program::steps)
       .def_ro("scratch_bytes", &Program::scratch_bytes)
       .def_ro("slots", &Program::slots)
       .def_ro("window_bytes", &Program::window_bytes)
-      .def_ro("is_exposed", &Program::is_exposed)
-      .def_ro("has_one_reader", &Program::has_one_reader)
-      .def_prop_ro("phases",
-                   [](const Program& program) {
-                     std::vector<std::pair<std::string, std::size_t>> phases;
-                     for (const plan::Phase& phase : program.phases) phases.emplace_back(phase.name, phase.first_step);
-                     return phases;
-                   })
+      .def_ro("has_one_reader", &Program::has_one_reader, "Every cell that it writes is read by one rank.")
+      .def_prop_ro(
+          "phases",
+          [](const Program& program) {
+            std::vector<std::pair<std::string, std::size_t>> phases;
+            for (const plan::Phase& phase : program.phases) phases.emplace_back(phase.name, phase.first_step);
+            return phases;
+          },
+          "Name and first step of each part that has a name of its own.")
       .def_prop_ro("stores", [](const Program& p) { return plan::name(p.stores); })
-      .def(nb::self == nb::self);
-  nb::class_<Plan>(module, "Plan")
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, arg: object, /) -> bool"));
+  nb::class_<Plan>(module, "Plan", "The programs of all ranks.")
       .def_ro("topology", &Plan::topology)
       .def_ro("choice", &Plan::choice)
       .def_ro("programs", &Plan::programs)
       .def_prop_ro("operation", [](const Plan& p) { return plan::name(p.problem.operation); })
       .def_prop_ro("bytes", [](const Plan& p) { return p.problem.bytes; })
       .def_prop_ro("root", [](const Plan& p) { return p.problem.root.value; })
-      .def_prop_ro("longest_program", &plan::longest_program)
-      .def("traffic", &traffic_of);
+      .def_prop_ro("longest_program", &plan::longest_program, "In steps.")
+      .def("traffic", &traffic_of,
+           "What moves, one entry per node: messages, bytes, connections, shared memory, steps.");
 }
 
 }  // namespace espalier::bindings

@@ -36,9 +36,10 @@ nb::bytes answer(Engine& engine, nb::bytes line) {
   return nb::bytes(reply.data(), reply.size());
 }
 
-nb::dict counts_of(const Engine& engine) {
+nb::typed<nb::dict, nb::str, nb::any> counts_of(const Engine& engine) {
   const auto& counters = engine.counters();
-  nb::dict requests, counts;
+  nb::dict requests;
+  nb::typed<nb::dict, nb::str, nb::any> counts;
   for (std::size_t index = 0; index < fabric::kCommands; ++index) {
     const auto name = name_of(static_cast<fabric::Command>(index));
     requests[nb::str(name.data(), name.size())] = counters.requests[index].load();
@@ -71,19 +72,24 @@ void make_server(Server* self, Engine& engine, std::size_t connections, std::siz
 }  // namespace
 
 void bind_service(nb::module_& module) {
-  nb::class_<Engine>(module, "FabricEngine")
+  nb::class_<Engine>(
+      module, "FabricEngine",
+      "Answers requests of the line protocol (docs/reference/protocol.md) about the fabric that was published last.")
       .def("__init__", &make_engine, nb::arg("latency") = std::vector<std::pair<int, double>>())
-      .def("publish", &publish, nb::arg("fabric"), nb::arg("written"))
-      .def("reject", &Engine::reject, nb::arg("why"))
-      .def("answer", &answer, nb::arg("line"))
-      .def("counts", &counts_of);
-  nb::class_<Server>(module, "FabricServer")
+      .def("publish", &publish, nb::arg("fabric"), nb::arg("written"),
+           "Takes a copy. `written`: when its dumps were, in seconds since 1970.")
+      .def("reject", &Engine::reject, nb::arg("why"),
+           "Newer dumps are no good, and why; the last good ones go on answering.")
+      .def("answer", &answer, nb::arg("line"), "One request, its line without an end, and the reply's lines.")
+      .def("counts", &counts_of, "What was asked and refused since the beginning.");
+  nb::class_<Server>(module, "FabricServer",
+                     "The engine behind sockets, on threads that need no interpreter. Times in seconds.")
       .def("__init__", &make_server, nb::keep_alive<1, 2>(), nb::arg("engine"), nb::arg("connections"),
            nb::arg("per_address"), nb::arg("memory"), nb::arg("idle"), nb::arg("slow"))
-      .def("listen_tcp", &Server::listen_tcp, nb::arg("host"), nb::arg("port"))
+      .def("listen_tcp", &Server::listen_tcp, nb::arg("host"), nb::arg("port"), "The port, which it chooses for 0.")
       .def("listen_unix", &Server::listen_unix, nb::arg("path"))
-      .def("start", &Server::start)
-      .def("stop", &Server::stop, nb::call_guard<nb::gil_scoped_release>());
+      .def("start", &Server::start, "Begins to answer.")
+      .def("stop", &Server::stop, nb::call_guard<nb::gil_scoped_release>(), "Ends connections and threads.");
 }
 
 }  // namespace espalier::bindings

@@ -44,7 +44,7 @@ int virtual_node_of(std::string_view spec, int index, int count) {
 }  // namespace
 
 void bind_topology(nb::module_& module) {
-  nb::class_<Topology>(module, "Topology")
+  nb::class_<Topology>(module, "Topology", "Which rank sits on which node.")
       .def(
           "__init__",
           [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed, Bytes window_bytes,
@@ -58,15 +58,21 @@ void bind_topology(nb::module_& module) {
           nb::arg("window_bytes") = topology::Capabilities{}.window_bytes,
           nb::arg("facts") = std::vector<machine::RankFacts>(), nb::arg("turn") = 0,
           nb::arg("class_of") = std::vector<int>(), nb::arg("ways") = std::vector<std::pair<float, float>>(),
-          nb::arg("leaf_of") = std::vector<int>(), nb::arg("trunks") = std::vector<float>())
+          nb::arg("leaf_of") = std::vector<int>(), nb::arg("trunks") = std::vector<float>(),
+          "`node_of[r]` is any label of rank r's node; `facts[r]`, if anybody knows, where it sits there.\n\nWhat is "
+          "known of the network: the class of each node, and a way (latency in µs, µs per byte) from each class to "
+          "each, row by row; on the diagonal between two nodes of one class. And what nodes share: the leaf switch of "
+          "each node, and of each leaf what its cables to others carry together (µs per byte; 0: not known).")
       .def_prop_ro("ranks", &Topology::ranks)
       .def_prop_ro("nodes", &Topology::nodes)
-      .def_prop_ro("largest_node", &Topology::largest_node)
-      .def_prop_ro("is_blocked", &Topology::is_blocked)
+      .def_prop_ro("largest_node", &Topology::largest_node, "In ranks.")
+      .def_prop_ro("is_blocked", &Topology::is_blocked, "Node-major order is rank order.")
       .def_prop_ro("single_copy", [](const Topology& t) { return t.capabilities().single_copy; })
       .def_prop_ro("oversubscribed", [](const Topology& t) { return t.capabilities().oversubscribed; })
       .def_prop_ro("window_bytes", [](const Topology& t) { return t.capabilities().window_bytes; })
-      .def_prop_ro("node_of", [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.node_of(r); }); })
+      .def_prop_ro(
+          "node_of", [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.node_of(r); }); },
+          "By rank; nodes are numbered by first appearance.")
       .def_prop_ro("local_rank",
                    [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.local_rank(r); }); });
   module.def(
@@ -77,8 +83,10 @@ void bind_topology(nb::module_& module) {
         for (const topology::Way& way : found.ways()) ways.emplace_back(way.latency, way.per_byte);
         return std::tuple(found.class_of(), ways, found.trunks().leaf_of, found.trunks().per_byte);
       },
-      nb::arg("delays"));
-  module.def("virtual_node_of", &virtual_node_of, nb::arg("spec"), nb::arg("index"), nb::arg("count"));
+      nb::arg("delays"),
+      "A Topology's `class_of`, `ways`, `leaf_of` and `trunks`, out of latencies, slowest links and leaves' cables.");
+  module.def("virtual_node_of", &virtual_node_of, nb::arg("spec"), nb::arg("index"), nb::arg("count"),
+             "The node of process `index` of `count` when ESPALIER_VIRTUAL_NODES is `spec`: 4, or 3,1,4, or cyclic:4.");
 }
 
 }  // namespace espalier::bindings

@@ -53,15 +53,23 @@ std::string_view name_of(trees::Traversal traversal) {
 }  // namespace
 
 void bind_trees(nb::module_& module) {
-  nb::class_<LaidTree>(module, "LaidTree")
-      .def_prop_ro("shape", [](const LaidTree& it) { return name_of(it.layout.shape); })
-      .def_prop_ro("traversal", [](const LaidTree& it) { return name_of(it.order.traversal); })
-      .def_prop_ro("node_at", [](const LaidTree& it) { return it.order.node_at; })
-      .def_ro("parents", &LaidTree::parents)
-      .def_prop_ro("reach", [](const LaidTree& it) { return it.order.reach; })
-      .def_ro("natural_reach", &LaidTree::natural_reach);
+  nb::class_<LaidTree>(module, "LaidTree", "A choice's tree or ring between nodes as it lies on the network.")
+      .def_prop_ro(
+          "shape", [](const LaidTree& it) { return name_of(it.layout.shape); },
+          "knomial, chain, ring, scatter_ring …; flat where no order of nodes is better than another.")
+      .def_prop_ro(
+          "traversal", [](const LaidTree& it) { return name_of(it.order.traversal); },
+          "natural, breadth, depth or bine; auto where nodes have changed places since.")
+      .def_prop_ro(
+          "node_at", [](const LaidTree& it) { return it.order.node_at; },
+          "The node at each position; the root's first.")
+      .def_ro("parents", &LaidTree::parents, "The position above each position; -1 at the root.")
+      .def_prop_ro(
+          "reach", [](const LaidTree& it) { return it.order.reach; },
+          "Estimated microseconds until the last node has everything.")
+      .def_ro("natural_reach", &LaidTree::natural_reach, "The same, with nodes in the order of their numbers.");
   module.def("lay_tree", &lay_tree, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
-             nb::arg("choice"));
+             nb::arg("choice"), "Where the choice's tree or ring would lie.");
 }
 
 }  // namespace espalier::bindings

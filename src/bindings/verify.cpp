@@ -1,11 +1,13 @@
 #include "verify/verify.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
+
 #include "bindings/bindings.hpp"
 #include "verify/exhaustive.hpp"
-#include "verify/places.hpp"
 #include "verify/random.hpp"
 
 namespace espalier::bindings {
@@ -16,9 +18,14 @@ using verify::Violation;
 
 namespace {
 
-nb::dict to_dict(const Outcome::Failure& failure) {
+/// By name, for JSON.
+using Facts = nb::typed<nb::dict, nb::str, nb::any>;
+/// Told how many plans have been proved.
+using Callback = std::optional<nb::typed<nb::callable, void(std::uint64_t)>>;
+
+Facts to_dict(const Outcome::Failure& failure) {
   const Violation& violation = failure.violation;
-  nb::dict values;
+  Facts values;
   values["kind"] = verify::name(violation.kind);
   values["rank"] = violation.rank.value;
   values["step"] = violation.step;
@@ -31,10 +38,10 @@ nb::dict to_dict(const Outcome::Failure& failure) {
   return values;
 }
 
-nb::dict to_dict(const Outcome& outcome) {
+Facts to_dict(const Outcome& outcome) {
   nb::list violations;
   for (const Outcome::Failure& failure : outcome.failures) violations.append(to_dict(failure));
-  nb::dict values;
+  Facts values;
   values["checked"] = outcome.checked;
   values["violations"] = violations;
   return values;
@@ -42,16 +49,16 @@ nb::dict to_dict(const Outcome& outcome) {
 
 /// Calls back into Python now and then while long work runs without the interpreter's lock. Raises what the callback
 /// raises, and KeyboardInterrupt.
-auto report_to(const nb::object& callback) {
+auto report_to(const Callback& callback) {
   return [&callback](auto done) {
     nb::gil_scoped_acquire lock;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!callback.is_none()) callback(done);
+    if (callback) (*callback)(done);
     return true;
   };
 }
 
-nb::dict verify_random(std::uint64_t count, std::uint64_t seed, const nb::object& callback) {
+Facts verify_random(std::uint64_t count, std::uint64_t seed, const Callback& callback) {
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -60,7 +67,7 @@ nb::dict verify_random(std::uint64_t count, std::uint64_t seed, const nb::object
   return to_dict(outcome);
 }
 
-nb::dict verify_exhaustive(int first, int last, const nb::object& callback) {
+Facts verify_exhaustive(int first, int last, const Callback& callback) {
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -72,28 +79,31 @@ nb::dict verify_exhaustive(int first, int last, const nb::object& callback) {
 }  // namespace
 
 void bind_verify(nb::module_& module) {
-  nb::class_<Violation>(module, "Violation")
+  nb::class_<Violation>(module, "Violation",
+                        "One fault of a plan: at `step` of `rank`'s program in the `call`-th of the verified calls.")
       .def_prop_ro("kind", [](const Violation& v) { return verify::name(v.kind); })
       .def_prop_ro("rank", [](const Violation& v) { return v.rank.value; })
-      .def_ro("step", &Violation::step)
+      .def_ro("step", &Violation::step, "-1 before the first; the length of the program at its end.")
       .def_ro("call", &Violation::call)
       .def_prop_ro("buffer", [](const Violation& v) { return plan::name(v.buffer); })
-      .def_ro("first", &Violation::first)
+      .def_ro("first", &Violation::first, "Bytes [first, last) of the buffer; equal when the fault is not about bytes.")
       .def_ro("last", &Violation::last)
       .def_ro("text", &Violation::text)
       .def("__str__", [](const Violation& v) { return verify::to_string(v); })
       .def("__repr__", [](const Violation& v) { return "<Violation: " + verify::to_string(v) + ">"; });
-  module.def("verify", &verify::verify, nb::arg("plan"), nb::call_guard<nb::gil_scoped_release>());
+  module.def("verify", &verify::verify, nb::arg("plan"), nb::call_guard<nb::gil_scoped_release>(),
+             "Proves the plan, run several times in a row. Empty when it is correct.");
   module.def(
       "verify_sequence", [](const std::vector<plan::Plan>& plans) { return verify::verify_sequence(plans); },
-      nb::arg("plans"));
+      nb::arg("plans"), "Proves consecutive calls on one communicator.");
   module.def(
-      "draw_places",
-      [](const std::vector<int>& node_of, std::uint64_t seed) { return verify::draw_places(node_of, seed); },
-      nb::arg("node_of"), nb::arg("seed"));
-  module.def("verify_random", &verify_random, nb::arg("count"), nb::arg("seed"), nb::arg("callback") = nb::none());
+      "verify_random", &verify_random, nb::arg("count"), nb::arg("seed"), nb::arg("callback") = nb::none(),
+      "Proves random plans; the same for a seed. `callback(done)` is called after each. Gives how many were `checked`, "
+      "and `violations`: the attributes of each by name, and `plan`, the call of build() that makes it again.");
   module.def("verify_exhaustive", &verify_exhaustive, nb::arg("first"), nb::arg("last"),
-             nb::arg("callback") = nb::none());
+             nb::arg("callback") = nb::none(),
+             "Proves every algorithm on every kind of machine of `first` to `last` ranks, from every root. Callback "
+             "and result as for verify_random.");
 }
 
 }  // namespace espalier::bindings
