@@ -72,9 +72,9 @@ def test_rows_over_two_transports_stand_side_by_side(
     assert command("table", "check", str(path)).code == 0
     for number, transport in enumerate(("mpi", "ucx"), 1):
         monkeypatch.setenv("ESPALIER_TRANSPORT", transport)
-        verdict = consult_table(load_core(), a_machine(2, 2).topology, "broadcast", 1024, path)
-        assert verdict is not None
-        assert verdict.row == number
+        fired = consult_table(load_core(), a_machine(2, 2).topology, "broadcast", 1024, path)
+        assert fired is not None
+        assert fired.row == number
 
 
 def test_where_the_processors_lay_is_said_of_the_table_and_of_the_row(command: Command, write) -> None:
@@ -91,8 +91,8 @@ def test_where_the_processors_lay_is_said_of_the_table_and_of_the_row(command: C
     out = command("table", "show", str(path)).out
     assert "processors 110 and 560 ns apart" in out
     assert "1 of 2 rows that are not native met it at one of these only" in out
-    verdict = consult_table(load_core(), a_machine(2).topology, "broadcast", 4096, path)
-    assert str(verdict).endswith("with processors 110 ns apart")
+    fired = consult_table(load_core(), a_machine(2).topology, "broadcast", 4096, path)
+    assert str(fired).endswith("with processors 110 ns apart")
 
 
 @pytest.mark.parametrize("told", ["far", [None], {"near": 1}])

@@ -87,13 +87,13 @@ def explain(
         size = parse_bytes(bytes_)
         choice, reason = choose(core, topology, operation, size, root, algorithm, knobs or [])
         asked = algorithm is not None or bool(knobs)
-        verdict = None if asked else consult_table(core, topology, operation, size, table)
-        if verdict is not None:
-            choice, reason = follow(core, topology, operation, size, choice, verdict)
+        fired = None if asked else consult_table(core, topology, operation, size, table)
+        if fired is not None:
+            choice, reason = follow(core, topology, operation, size, choice, fired)
         if not asked and (why := core.why_invalid(topology, operation, size, choice)):
             if svg is not None or map_ is not None:
                 raise UserError(f"there is no plan to draw: {why}", "leave out --svg and --map")
-            tell_native(operation, size, root, node_of, why_native(verdict, why), verdict, json)
+            tell_native(operation, size, root, node_of, why_native(fired, why), fired, json)
             return
         is_whole = _is_small(core, topology, operation, size, root, choice)
         if not is_whole and (rank == "all" or svg is not None):
@@ -110,9 +110,9 @@ def explain(
         ranked = core.rank_choices(topology, operation, size, root)[:_MOST_ESTIMATES]
         laid = LaidPlan(site, core.lay_tree(topology, operation, size, root, choice)) if site else None
     estimates = [(str(it), us) for it, us in ranked]
-    shown_choice = "native" if verdict is not None and verdict.selection == "native" else str(choice)
+    shown_choice = "native" if fired is not None and fired.selection == "native" else str(choice)
     explanation = Explanation(
-        operation, size, root, node_of, shown_choice, reason, plan, is_whole, verdict, node, estimates, laid
+        operation, size, root, node_of, shown_choice, reason, plan, is_whole, fired, node, estimates, laid
     )
     if svg is not None:
         write_text(svg, draw_plan(plan, node_of, _title(explanation)))

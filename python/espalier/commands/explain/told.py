@@ -14,7 +14,7 @@ from espalier.base import console
 from espalier.base.units import approximate_bytes, counted, name_problem
 from espalier.draw.laid import draw_tree
 from espalier.fabric.laid import LaidPlan
-from espalier.tuning.table.lookup import Verdict
+from espalier.tuning.table.lookup import FiredRow
 
 # Of a longer program its beginning and its end are shown; --json has all of it.
 _MOST_STEPS_SHOWN = 2000
@@ -35,7 +35,7 @@ class Explanation:
     reason: str
     plan: Any  # with all programs, or those of `node` and the rank that is shown
     is_whole: bool
-    verdict: Verdict | None  # of a tuned table
+    fired: FiredRow | None  # of a tuned table
     node: int  # whose accounting to show
     estimates: list[tuple[str, float]]  # choices and microseconds by the cost model, fastest first
     laid: LaidPlan | None  # on a network, where one was named
@@ -50,7 +50,7 @@ def tell(core: Any, it: Explanation, shown: list[int], as_json: bool) -> None:
 
 
 def tell_native(
-    operation: str, size: int, root: int, node_of: list[int], reason: str, verdict: Verdict | None, json: bool
+    operation: str, size: int, root: int, node_of: list[int], reason: str, fired: FiredRow | None, json: bool
 ) -> None:
     """The same where no plan fits."""
     if not json:
@@ -58,7 +58,7 @@ def tell_native(
         return
     facts: dict[str, Any] = {"operation": operation, "bytes": size, "root": root, "ranks": len(node_of)}
     facts |= {"node_of": node_of, "choice": "native", "reason": reason, "estimates": []}
-    facts |= {"table": asdict(verdict) if verdict else None, "algorithm": {}, "traffic": [], "network": None}
+    facts |= {"table": asdict(fired) if fired else None, "algorithm": {}, "traffic": [], "network": None}
     console.print_json(facts | {"accounting": None, "longest_program": 0, "programs": []})
 
 
@@ -73,7 +73,7 @@ def _as_json(core: Any, it: Explanation, shown: list[int]) -> dict[str, Any]:
         "choice": it.choice,
         "reason": it.reason,
         "estimates": [{"choice": choice, "us": round(us, 3)} for choice, us in it.estimates],
-        "table": asdict(it.verdict) if it.verdict else None,
+        "table": asdict(it.fired) if it.fired else None,
         "algorithm": _algorithm_facts(core, it.plan),
         "traffic": [{"node": node} | counts for node, counts in _traffic(it)],
         "network": it.laid.facts() if it.laid else None,

@@ -92,8 +92,8 @@ def packed_job(nodes: int, oversubscription: float, seed: int) -> Job:
     return Job(nodes, oversubscription, racks, tuple(hosts), seed)
 
 
-Place = Callable[[int, float, int], Job]
-_PLACES: Mapping[str, Place] = {"Table I's racks": spread_job, "few racks": packed_job}
+Placement = Callable[[int, float, int], Job]
+_PLACES: Mapping[str, Placement] = {"Table I's racks": spread_job, "few racks": packed_job}
 
 
 def savings(jobs: Sequence[Job], size: int) -> dict[str, list[float]]:

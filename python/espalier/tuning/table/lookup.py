@@ -16,7 +16,7 @@ from espalier.tuning.table.file import TableFile, distances_in, read_table
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FiredRow:
     """The row that fires, and what it measured. Times in microseconds."""
 
     table: str
@@ -44,8 +44,8 @@ class Verdict:
         return f"row {self.row} of {self.table} ({self.mpi}): {told}, {self.calls} calls each{where}"
 
 
-def consult_table(core: Any, topology: Any, operation: str, size: int, named: Path | None) -> Verdict | None:
-    """The verdict of the table that is `named`, else of the one that a job started here would load.
+def consult_table(core: Any, topology: Any, operation: str, size: int, named: Path | None) -> FiredRow | None:
+    """The row that fires in the table that is `named`, else in the one that a job started here would load.
 
     None without a table or without a matching row. A table that a job would refuse because it is another machine's is
     passed over with a remark, unless it is named. Raises UserError when a named table cannot be read.
@@ -67,7 +67,7 @@ def consult_table(core: Any, topology: Any, operation: str, size: int, named: Pa
         return None
     transport = os.environ.get("ESPALIER_TRANSPORT", "auto")
     row = file.core.find(topology, operation, size, "" if transport == "auto" else transport)
-    return None if row is None else _verdict(file, row)
+    return None if row is None else _fired(file, row)
 
 
 def table_in_force(core: Any) -> Path | None:
@@ -76,31 +76,31 @@ def table_in_force(core: Any) -> Path | None:
     return Path(path) if path else None
 
 
-def follow(core: Any, topology: Any, operation: str, size: int, builtin: Any, verdict: Verdict) -> tuple[Any, str]:
+def follow(core: Any, topology: Any, operation: str, size: int, builtin: Any, fired: FiredRow) -> tuple[Any, str]:
     """The choice that a table's row stands for. What is no plan (tiny, native) keeps the built-in one to look at; what
     does not apply gives way to it."""
-    if verdict.selection == "native":
-        return builtin, f"{verdict}; the plan below is the built-in one, for comparison"
-    if is_dedicated(verdict.selection):
-        return builtin, f"{verdict}; the dedicated path for short messages runs instead of the plan below"
-    choice = core.parse_choice(operation, verdict.selection)
+    if fired.selection == "native":
+        return builtin, f"{fired}; the plan below is the built-in one, for comparison"
+    if is_dedicated(fired.selection):
+        return builtin, f"{fired}; the dedicated path for short messages runs instead of the plan below"
+    choice = core.parse_choice(operation, fired.selection)
     if why := core.why_invalid(topology, operation, size, choice):
-        return builtin, f"{verdict}; the built-in choice instead of {verdict.selection}: {why}"
-    return choice, str(verdict)
+        return builtin, f"{fired}; the built-in choice instead of {fired.selection}: {why}"
+    return choice, str(fired)
 
 
-def why_native(verdict: Verdict | None, why: str) -> str:
+def why_native(fired: FiredRow | None, why: str) -> str:
     """Where no plan is left to look at. What to set, as it would say to somebody who asks for a plan, does not help."""
-    if verdict is not None and verdict.selection == "native":
-        return str(verdict)
+    if fired is not None and fired.selection == "native":
+        return str(fired)
     return f"no plan fits, so that an MPI job leaves the call to the MPI library: {why.partition(': ')[0]}"
 
 
-def _verdict(file: TableFile, row: Any) -> Verdict:
-    facts = {name: getattr(row, name) for name in Verdict.__dataclass_fields__ if hasattr(row, name)}
+def _fired(file: TableFile, row: Any) -> FiredRow:
+    facts = {name: getattr(row, name) for name in FiredRow.__dataclass_fields__ if hasattr(row, name)}
     number = _number_of(file.core, row)
     where = tuple(distances_in(file.raw["rows"][number - 1], "measured"))
-    return Verdict(table=str(file.path), row=number, mpi=file.core.signature.mpi, line_ns=where, **facts)
+    return FiredRow(table=str(file.path), row=number, mpi=file.core.signature.mpi, line_ns=where, **facts)
 
 
 def _number_of(table: Any, row: Any) -> int:
