@@ -40,7 +40,7 @@ lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	$(BIN)/ruff format --check python tests bench || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
 	MYPYPATH=bench $(BIN)/mypy bench/beginnings.py bench/embedding.py bench/measures.py bench/measures_page.py
-	MYPYPATH=bench $(BIN)/mypy bench/scaling.py bench/scaling_page.py bench/scaling_points.py
+	MYPYPATH=bench $(BIN)/mypy bench/scaling.py bench/scaling_page.py bench/scaling_points.py bench/versions.py
 
 format: .venv/.complete  ## put sources into the form that lint wants
 	clang-format-14 -i $(SOURCES)

@@ -89,8 +89,8 @@ void bind_algorithms(nb::module_& module) {
   module.def(
       "algorithms",
       [] {
-        const auto algorithms = algorithms::algorithms();
-        return std::vector<Algorithm>(algorithms.begin(), algorithms.end());
+        const auto all = algorithms::algorithms();
+        return std::vector<Algorithm>(all.begin(), all.end());
       },
       "All there are, operation by operation.");
   module.def(
