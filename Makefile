@@ -82,6 +82,10 @@ lab: setup             ## as root: an emulated cluster of network namespaces, an
 soak: setup            ## 30 minutes, or SOAK_MINUTES: random jobs under every MPI, killed and limited ones among them
 	$(BIN)/python -m pytest -s -m soak tests/mpi/test_soak.py
 
+.PHONY: tutorials
+tutorials: setup       ## 10 minutes: what docs/tutorials say, done on a copy of this checkout
+	$(BIN)/python -m pytest -m long tests/tutorials
+
 .PHONY: fabric-live
 fabric-live: setup     ## a simulated InfiniBand subnet with its real tools, collector, service; links and switches fail
 	scripts/system-packages.sh fabric

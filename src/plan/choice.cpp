@@ -5,42 +5,50 @@
 namespace espalier::plan {
 namespace {
 
-std::string group_knobs(const Choice& choice) {
-  std::string text;
-  const bool has_groups = choice.between == Between::multi_group || choice.between == Between::multi_group_lean ||
-                          choice.between == Between::gather_based;
-  if (has_groups) text += ",groups=" + std::to_string(choice.groups);
-  if (choice.between == Between::multi_group || choice.between == Between::multi_group_lean)
-    text += std::string(",exchange=") + name(choice.exchange);
-  if (choice.between == Between::multi_group && choice.radix != Choice{}.radix)
-    text += ",radix=" + std::to_string(choice.radix);
-  const bool has_connections =
-      has_groups || choice.between == Between::single_group_direct || choice.between == Between::pairwise;
-  if (has_connections && choice.connections > 0) text += ",connections=" + std::to_string(choice.connections);
-  if (choice.staging != Staging::auto_) text += std::string(",staging=") + name(choice.staging);
-  return text;
+/// Which knobs a person is told of even where they have their usual value, and in which order those between nodes come:
+/// of exchanges whose name is known here. Of others, what is unusual.
+struct Manner {
+  explicit Manner(const Between& between)
+      : is_tree(between == Between::knomial || between == Between::scatter_allgather),
+        has_exchange(between == Between::multi_group || between == Between::multi_group_lean),
+        has_groups(has_exchange || between == Between::gather_based) {}
+
+  bool is_tree, has_exchange, has_groups;
+};
+
+void add(std::string& text, const char* knob, const std::string& value) {
+  text += std::string(",") + knob + "=" + value;
+}
+
+void add_exchange(std::string& text, const Choice& choice, const Manner& manner) {
+  if (manner.has_groups || choice.groups != Choice{}.groups) add(text, "groups", std::to_string(choice.groups));
+  if (manner.has_exchange || choice.exchange != Choice{}.exchange) add(text, "exchange", name(choice.exchange));
 }
 
 }  // namespace
 
 std::string to_string(const Choice& choice) {
-  std::string text = name(choice.between);
-  if (choice.between == Between::knomial || choice.between == Between::scatter_allgather)
-    text += ",radix=" + std::to_string(choice.radix);
-  if (choice.between == Between::scatter_allgather && choice.exchange == Exchange::bruck)
-    text += std::string(",exchange=") + name(choice.exchange);
-  if (choice.between == Between::flat && choice.exchange == Exchange::bruck)  // of an all-to-all
-    text += std::string(",exchange=") + name(choice.exchange) + ",radix=" + std::to_string(choice.radix);
-  if (choice.order != Order::auto_) text += std::string(",order=") + name(choice.order);
-  text += group_knobs(choice);
-  if (choice.segment > 0) text += ",segment=" + format_bytes(choice.segment);
-  text += std::string(",within=") + name(choice.within);
-  if (choice.within == Within::cells)
-    text += ",cell=" + format_bytes(choice.cell) + ",cells=" + std::to_string(choice.cells);
-  if (choice.leaders != Choice{}.leaders) text += std::string(",leaders=") + name(choice.leaders);
-  if (choice.within == Within::cells && choice.stores != Stores::cached)
-    text += std::string(",stores=") + name(choice.stores);
-  if (choice.levels > 1) text += ",levels=" + std::to_string(choice.levels);
+  const Choice usual;
+  const Manner manner(choice.between);
+  std::string text = choice.between.name();
+  if (manner.is_tree) add(text, "radix", std::to_string(choice.radix));
+  if (!manner.has_groups) add_exchange(text, choice, manner);
+  const bool has_radix = choice.radix != usual.radix || choice.exchange == Exchange::bruck;
+  if (!manner.is_tree && !manner.has_groups && has_radix) add(text, "radix", std::to_string(choice.radix));
+  if (choice.order != usual.order) add(text, "order", name(choice.order));
+  if (manner.has_groups) add_exchange(text, choice, manner);
+  if (manner.has_groups && choice.radix != usual.radix) add(text, "radix", std::to_string(choice.radix));
+  if (choice.connections != usual.connections) add(text, "connections", std::to_string(choice.connections));
+  if (choice.staging != usual.staging) add(text, "staging", name(choice.staging));
+  if (choice.segment != usual.segment) add(text, "segment", format_bytes(choice.segment));
+  add(text, "within", name(choice.within));
+  if (choice.within == Within::cells) {
+    add(text, "cell", format_bytes(choice.cell));
+    add(text, "cells", std::to_string(choice.cells));
+  }
+  if (choice.leaders != usual.leaders) add(text, "leaders", name(choice.leaders));
+  if (choice.within == Within::cells && choice.stores != usual.stores) add(text, "stores", name(choice.stores));
+  if (choice.levels != usual.levels) add(text, "levels", std::to_string(choice.levels));
   return text;
 }
 
