@@ -89,7 +89,7 @@ std::optional<int> try_call(Communicator& communicator, const Alltoallv& call) {
   if (!attempt) attempt = try_uneven_blocks(communicator, call.comm, Operation::alltoall, 0, sides.both());
   if (attempt->is_over) return attempt->code;
   std::vector<Bytes> matrix = std::move(attempt->sizes);
-  if (communicator.engine()->leaves_long_blocks(Operation::alltoall))
+  if (communicator.engine()->decider().leaves_long_blocks(Operation::alltoall))
     return leave_uneven(communicator, Operation::alltoall);
   if (const int failed = share_rows(communicator, call.comm, sizes_of(sides.send(), ranks), matrix);
       failed != MPI_SUCCESS)

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "mpi/communicator.hpp"
-#include "mpi/side.hpp"
+#include "mpi/buffers/side.hpp"
+#include "mpi/process/communicator.hpp"
 
 namespace espalier::mpi {
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "execute/uneven_blocks.hpp"
-#include "mpi/side.hpp"
+#include "mpi/buffers/side.hpp"
 
 namespace espalier::mpi {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "mpi/arithmetic.hpp"
+#include "mpi/buffers/arithmetic.hpp"
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/serve.hpp"
-#include "mpi/library.hpp"
+#include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
 namespace {

@@ -68,7 +68,7 @@ class UnevenSides {
 /// With blocks that were too long for the short way. `sizes`: of all blocks, if the root has told them already.
 std::optional<int> share_and_serve(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
                                    const UnevenSides& sides, std::vector<Bytes> sizes) {
-  if (communicator.engine()->leaves_long_blocks(operation)) return leave_uneven(communicator, operation);
+  if (communicator.engine()->decider().leaves_long_blocks(operation)) return leave_uneven(communicator, operation);
   if (sizes.empty()) {
     sizes = sizes_of(sides.all(), communicator.ranks());
     if (const int failed = share_sizes(communicator, comm, root, sizes); failed != MPI_SUCCESS) return failed;

@@ -5,9 +5,9 @@
 #include "base/error.hpp"
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/fitted.hpp"
-#include "mpi/health.hpp"
-#include "mpi/library.hpp"
-#include "mpi/selection.hpp"
+#include "mpi/decide/selection.hpp"
+#include "mpi/process/library.hpp"
+#include "mpi/run/health.hpp"
 
 namespace espalier::mpi {
 namespace {

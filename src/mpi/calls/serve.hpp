@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "execute/seams.hpp"
-#include "mpi/calls.hpp"
-#include "mpi/communicator.hpp"
+#include "mpi/calls/calls.hpp"
+#include "mpi/process/communicator.hpp"
 #include "plan/problem.hpp"
 
 namespace espalier::mpi {

@@ -115,9 +115,9 @@ struct Turn {
   const Engine& engine = *communicator.engine();
   const plan::Operation operation = usual.operation;
   const std::optional<Bytes> moved = moved_bytes(operation, LocalRank(engine.me().value), call);
-  if (!moved && engine.natives_of(operation, true) == tune::Natives::none) return {&usual};
+  if (!moved && engine.decider().natives_of(operation, true) == tune::Natives::none) return {&usual};
   if (!moved) return {nullptr, conclude(UnevenOutcome::unknown, communicator, comm, operation, sides)};
-  const UnevenKind* const kind = engine.find_uneven_way(operation, *moved);
+  const UnevenKind* const kind = engine.decider().find_uneven_way(operation, *moved);
   if (kind != nullptr) return {kind};
   communicator.note_selected();
   return {nullptr, leave_uneven(communicator, operation)};
@@ -125,7 +125,7 @@ struct Turn {
 
 inline Turn take_turn(Communicator& communicator, MPI_Comm comm, const UnevenKind& usual, const UnevenCall& call,
                       const Sides& sides) {
-  if (!communicator.engine()->has_uneven_ways(usual.operation)) return {&usual};
+  if (!communicator.engine()->decider().has_uneven_ways(usual.operation)) return {&usual};
   return choose_by_size(communicator, comm, usual, call, sides);
 }
 
@@ -138,7 +138,7 @@ MaybeBlocks blocks_of(const ReadyBlocks* blocks) {
 UnevenAttempt run_ready_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
                                const ReadyBlocks* input, const ReadyBlocks* output) {
   Engine& engine = *communicator.engine();
-  const UnevenKind& usual = engine.uneven_kind(operation);
+  const UnevenKind& usual = engine.decider().uneven_kind(operation);
   if (!engine.supply_uneven()) return {};
   Told told(usual, communicator.ranks());
   const UnevenCall call{LocalRank(root), blocks_of(input), blocks_of(output), told.sizes()};
@@ -153,7 +153,7 @@ UnevenAttempt run_ready_blocks(Communicator& communicator, MPI_Comm comm, plan::
 UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
                                 const Sides& sides) {
   Engine& engine = *communicator.engine();
-  const UnevenKind& kind = engine.uneven_kind(operation);
+  const UnevenKind& kind = engine.decider().uneven_kind(operation);
   if (communicator.is_broken) return {true, fail(communicator, comm)};
   if (const int code = check_committed(sides, comm); code != MPI_SUCCESS) return {true, code};
   if (kind.longest == 0) return {};  // and ranks tell each other their sizes next

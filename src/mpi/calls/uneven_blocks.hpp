@@ -23,7 +23,7 @@ struct UnevenAttempt {
 
 /// Whether the communicator does such calls this way at all, and up to which block.
 inline Bytes longest_uneven(const Communicator& communicator, plan::Operation operation) {
-  return communicator.is_broken ? 0 : communicator.engine()->uneven_kind(operation).longest;
+  return communicator.is_broken ? 0 : communicator.engine()->decider().uneven_kind(operation).longest;
 }
 
 /// Does a scatter, gather or alltoall of blocks that are ready, none of them longer than longest_uneven(), which is not

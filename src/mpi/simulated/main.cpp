@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cost/parameters.hpp"
-#include "mpi/abi.hpp"
+#include "mpi/boundary/abi.hpp"
 // Wants mpi.h in front of it.
 #include "espalier/espalier.h"
 #include "mpi/simulated/neighbourhood.hpp"

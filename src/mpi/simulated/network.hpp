@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/network_map.hpp"
+#include "mpi/setup/network_map.hpp"
 #include "simulate/network.hpp"
 
 namespace espalier::mpi {

@@ -1,7 +1,7 @@
 // A rank in a simulation (SimGrid's SMPI): one of many coroutines of one thread. Whatever waits must let simulated time
 // pass, or nobody else ever runs; whatever works must let it pass, or it would be free.
 
-#include "mpi/surroundings.hpp"
+#include "mpi/setup/surroundings.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -11,9 +11,9 @@
 
 #include "cost/step_time.hpp"
 #include "execute/seat.hpp"
-#include "mpi/facts.hpp"
-#include "mpi/library.hpp"
-#include "mpi/network.hpp"
+#include "mpi/process/library.hpp"
+#include "mpi/run/network.hpp"
+#include "mpi/setup/facts.hpp"
 #include "mpi/simulated/neighbourhood.hpp"
 #include "mpi/simulated/network.hpp"
 

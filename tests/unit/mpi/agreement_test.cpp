@@ -1,4 +1,4 @@
-#include "mpi/agreement.hpp"
+#include "mpi/setup/agreement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mpi/device.hpp"
+#include "mpi/setup/device.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

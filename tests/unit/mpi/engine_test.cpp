@@ -1,4 +1,4 @@
-#include "mpi/engine.hpp"
+#include "mpi/run/engine.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -250,13 +250,13 @@ TEST_F(EngineTest, KnowsBeforeAnySizeWhichUnevenCallsStayNative) {
       "table");
   table = &said;
   make_engines();
-  EXPECT_TRUE(engines[0]->leaves_uneven(Operation::gather));
-  EXPECT_FALSE(engines[0]->leaves_uneven(Operation::scatter));
+  EXPECT_TRUE(engines[0]->decider().leaves_uneven(Operation::gather));
+  EXPECT_FALSE(engines[0]->decider().leaves_uneven(Operation::scatter));
   EXPECT_EQ(engines[0]->prepare({Operation::gather, 64, Rank(0)}).kind, Entry::Kind::tiny) << "equal blocks";
   engines[0]->select(Operation::gather, parse_selection(Operation::gather, "flat"));
-  EXPECT_FALSE(engines[0]->leaves_uneven(Operation::gather)) << "the program's word counts more";
+  EXPECT_FALSE(engines[0]->decider().leaves_uneven(Operation::gather)) << "the program's word counts more";
   engines[0]->select(Operation::scatter, parse_selection(Operation::scatter, "native"));
-  EXPECT_TRUE(engines[0]->leaves_uneven(Operation::scatter));
+  EXPECT_TRUE(engines[0]->decider().leaves_uneven(Operation::scatter));
 }
 
 TEST_F(EngineTest, LeavesLongUnevenBlocksToNativeWhereTheDedicatedPathTakesTheShortOnes) {
@@ -272,13 +272,13 @@ TEST_F(EngineTest, LeavesLongUnevenBlocksToNativeWhereTheDedicatedPathTakesTheSh
                          "table");
   table = &said;
   make_engines();
-  EXPECT_FALSE(engines[0]->leaves_uneven(Operation::gather));
-  EXPECT_TRUE(engines[0]->leaves_long_blocks(Operation::gather));
-  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, 1000u);
-  EXPECT_FALSE(engines[0]->leaves_long_blocks(Operation::scatter)) << "no row: they are exchanged";
+  EXPECT_FALSE(engines[0]->decider().leaves_uneven(Operation::gather));
+  EXPECT_TRUE(engines[0]->decider().leaves_long_blocks(Operation::gather));
+  EXPECT_EQ(engines[0]->decider().uneven_kind(Operation::gather).longest, 1000u);
+  EXPECT_FALSE(engines[0]->decider().leaves_long_blocks(Operation::scatter)) << "no row: they are exchanged";
   engines[0]->select(Operation::gather, parse_selection(Operation::gather, "tiny"));
-  EXPECT_GT(engines[0]->uneven_kind(Operation::gather).longest, 1000u) << "the program's word counts more";
-  EXPECT_TRUE(engines[0]->leaves_long_blocks(Operation::gather)) << "not what the program asked for";
+  EXPECT_GT(engines[0]->decider().uneven_kind(Operation::gather).longest, 1000u) << "the program's word counts more";
+  EXPECT_TRUE(engines[0]->decider().leaves_long_blocks(Operation::gather)) << "not what the program asked for";
 }
 
 namespace {
@@ -296,13 +296,13 @@ std::string uneven_table(const std::string& selection, const std::string& bytes 
 TEST_F(EngineTest, TakesUnevenBlocksOfAnySizeInOneGoWhereSingleCopyWorks) {
   has_single_copy = true;
   make_engines();
-  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, execute::any_size);
-  EXPECT_FALSE(engines[0]->leaves_long_blocks(Operation::gather));
-  EXPECT_EQ(engines[0]->uneven_kind(Operation::allgather).longest, 0u) << "all ranks know all sizes";
+  EXPECT_EQ(engines[0]->decider().uneven_kind(Operation::gather).longest, execute::any_size);
+  EXPECT_FALSE(engines[0]->decider().leaves_long_blocks(Operation::gather));
+  EXPECT_EQ(engines[0]->decider().uneven_kind(Operation::allgather).longest, 0u) << "all ranks know all sizes";
   engines[0]->select(Operation::gather, parse_selection(Operation::gather, "tiny"));
-  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, execute::any_size);
+  EXPECT_EQ(engines[0]->decider().uneven_kind(Operation::gather).longest, execute::any_size);
   engines[0]->select(Operation::gather, parse_selection(Operation::gather, "flat"));
-  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, 0u);
+  EXPECT_EQ(engines[0]->decider().uneven_kind(Operation::gather).longest, 0u);
 }
 
 TEST_F(EngineTest, DoesSoWhenATableSaysItOfAllSizesAndNotWhenItTellsSizesApart) {
@@ -313,8 +313,8 @@ TEST_F(EngineTest, DoesSoWhenATableSaysItOfAllSizesAndNotWhenItTellsSizesApart) 
     table = one;
     engines.clear();
     make_engines();
-    EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest == execute::any_size, one == &all);
-    EXPECT_EQ(engines[0]->uneven_kind(Operation::scatter).longest, execute::any_size) << "no row";
+    EXPECT_EQ(engines[0]->decider().uneven_kind(Operation::gather).longest == execute::any_size, one == &all);
+    EXPECT_EQ(engines[0]->decider().uneven_kind(Operation::scatter).longest, execute::any_size) << "no row";
   }
 }
 
@@ -324,13 +324,14 @@ TEST_F(EngineTest, SendsUnevenBlocksThroughWindowsAsFarAsTheTableSays) {
   table = &said;
   make_engines();
   Engine& engine = *engines[0];
-  EXPECT_EQ(engine.uneven_kind(Operation::gather).longest, execute::any_size);
-  EXPECT_EQ(engine.uneven_kind(Operation::gather).longest_in_window, Bytes{20} << 10);
+  EXPECT_EQ(engine.decider().uneven_kind(Operation::gather).longest, execute::any_size);
+  EXPECT_EQ(engine.decider().uneven_kind(Operation::gather).longest_in_window, Bytes{20} << 10);
   const Problem gatherv{Operation::gather, 100'000, Rank(0), 1, true, {50'000, 150'000, 100'000}};
   EXPECT_EQ(engine.describe(gatherv).find("tiny,window=20K (row 1 of"), 0u) << engine.describe(gatherv);
-  EXPECT_NE(engine.uneven_kind(Operation::scatter).longest_in_window, Bytes{20} << 10) << "another operation";
+  EXPECT_NE(engine.decider().uneven_kind(Operation::scatter).longest_in_window, Bytes{20} << 10) << "another operation";
   engine.select(Operation::gather, parse_selection(Operation::gather, "tiny,window=64K"));
-  EXPECT_EQ(engine.uneven_kind(Operation::gather).longest_in_window, Bytes{64} << 10) << "the program's word counts";
+  EXPECT_EQ(engine.decider().uneven_kind(Operation::gather).longest_in_window, Bytes{64} << 10)
+      << "the program's word counts";
 }
 
 TEST_F(EngineTest, DescribesUnevenBlocksAsTheyAreDone) {
@@ -364,26 +365,27 @@ TEST_F(EngineTest, LetsSizesChooseWhereBothOfTwoRanksKnowThem) {
   table = &said;
   make_engines(2);
   Engine& engine = *engines[0];
-  ASSERT_TRUE(engine.has_uneven_ways(Operation::gather));
-  EXPECT_FALSE(engine.has_uneven_ways(Operation::scatter)) << "no row";
-  EXPECT_FALSE(engine.leaves_uneven(Operation::gather));
-  EXPECT_EQ(engine.natives_of(Operation::gather, true), tune::Natives::some);
-  EXPECT_EQ(engine.uneven_kind(Operation::gather).longest, execute::any_size) << "nothing is too long";
-  EXPECT_NE(engine.find_uneven_way(Operation::gather, 149), nullptr) << "99 B are half and one and a half of that";
-  EXPECT_EQ(engine.find_uneven_way(Operation::gather, 150), nullptr);
-  EXPECT_EQ(engine.find_uneven_way(Operation::gather, 1499), nullptr);
-  EXPECT_EQ(engine.find_uneven_way(Operation::gather, 1500)->longest_in_window, Bytes{20} << 10);
-  EXPECT_NE(engine.find_uneven_way(Operation::gather, 9)->longest_in_window, Bytes{20} << 10);
-  EXPECT_EQ(engine.find_uneven_way(Operation::gather, execute::any_size)->longest, execute::any_size);
+  ASSERT_TRUE(engine.decider().has_uneven_ways(Operation::gather));
+  EXPECT_FALSE(engine.decider().has_uneven_ways(Operation::scatter)) << "no row";
+  EXPECT_FALSE(engine.decider().leaves_uneven(Operation::gather));
+  EXPECT_EQ(engine.decider().natives_of(Operation::gather, true), tune::Natives::some);
+  EXPECT_EQ(engine.decider().uneven_kind(Operation::gather).longest, execute::any_size) << "nothing is too long";
+  EXPECT_NE(engine.decider().find_uneven_way(Operation::gather, 149), nullptr)
+      << "99 B are half and one and a half of that";
+  EXPECT_EQ(engine.decider().find_uneven_way(Operation::gather, 150), nullptr);
+  EXPECT_EQ(engine.decider().find_uneven_way(Operation::gather, 1499), nullptr);
+  EXPECT_EQ(engine.decider().find_uneven_way(Operation::gather, 1500)->longest_in_window, Bytes{20} << 10);
+  EXPECT_NE(engine.decider().find_uneven_way(Operation::gather, 9)->longest_in_window, Bytes{20} << 10);
+  EXPECT_EQ(engine.decider().find_uneven_way(Operation::gather, execute::any_size)->longest, execute::any_size);
   const Problem in_the_middle{Operation::gather, 200, Rank(0), 1, true, {100, 300}};
   EXPECT_EQ(engine.describe(in_the_middle).find("native: native was selected (row 2 of"), 0u);
   const Problem long_one{Operation::gather, 2000, Rank(0), 1, true, {1000, 3000}};
   EXPECT_EQ(engine.describe(long_one).find("tiny,window=20K (row 3 of"), 0u) << engine.describe(long_one);
   engine.select(Operation::gather, parse_selection(Operation::gather, "tiny"));
-  EXPECT_FALSE(engine.has_uneven_ways(Operation::gather)) << "the program's word counts more";
+  EXPECT_FALSE(engine.decider().has_uneven_ways(Operation::gather)) << "the program's word counts more";
   engines.clear();
   make_engines(3);
-  EXPECT_FALSE(engines[0]->has_uneven_ways(Operation::gather)) << "no rank knows all sizes";
+  EXPECT_FALSE(engines[0]->decider().has_uneven_ways(Operation::gather)) << "no rank knows all sizes";
 }
 
 TEST_F(EngineTest, AsksNoCallForItsSizeWhereAllSizesGoOneWay) {
@@ -392,13 +394,13 @@ TEST_F(EngineTest, AsksNoCallForItsSizeWhereAllSizesGoOneWay) {
   const tune::Table all = tune::Table::parse(uneven_table("native"), "table");
   table = &some;
   make_engines(2);
-  EXPECT_FALSE(engines[0]->has_uneven_ways(Operation::gather)) << "beyond, the built-in choice is the same";
-  EXPECT_EQ(engines[0]->uneven_kind(Operation::gather).longest, execute::any_size);
+  EXPECT_FALSE(engines[0]->decider().has_uneven_ways(Operation::gather)) << "beyond, the built-in choice is the same";
+  EXPECT_EQ(engines[0]->decider().uneven_kind(Operation::gather).longest, execute::any_size);
   table = &all;
   engines.clear();
   make_engines(2);
-  EXPECT_FALSE(engines[0]->has_uneven_ways(Operation::gather));
-  EXPECT_TRUE(engines[0]->leaves_uneven(Operation::gather));
+  EXPECT_FALSE(engines[0]->decider().has_uneven_ways(Operation::gather));
+  EXPECT_TRUE(engines[0]->decider().leaves_uneven(Operation::gather));
 }
 
 TEST_F(EngineTest, ChoosesByTheTablesCostsWhereItHasNoRow) {

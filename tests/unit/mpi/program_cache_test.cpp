@@ -1,4 +1,4 @@
-#include "mpi/program_cache.hpp"
+#include "mpi/decide/program_cache.hpp"
 
 #include <gtest/gtest.h>
 

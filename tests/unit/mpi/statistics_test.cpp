@@ -1,4 +1,4 @@
-#include "mpi/statistics.hpp"
+#include "mpi/process/statistics.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "mpi/uneven_ways.hpp"
+#include "mpi/decide/uneven_ways.hpp"
 
 #include <gtest/gtest.h>
 

@@ -52,7 +52,7 @@ def takes_any_size(machine: Machine, problem: Problem) -> bool:
 
 def is_known_to_both(machine: Machine, problem: Problem) -> bool:
     """Whether sizes choose how such a form is done although no rank knows all of them: both of two ranks know what goes
-    from one to the other (src/mpi/uneven_ways.hpp)."""
+    from one to the other (src/mpi/decide/uneven_ways.hpp)."""
     return machine.shape.ranks == 2 and takes_any_size(machine, problem)
 
 

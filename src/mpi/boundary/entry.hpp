@@ -1,0 +1,38 @@
+#pragma once
+// What every entry point does: find MPI and the communicator, try the call, pass it on.
+
+#include <exception>
+#include <optional>
+
+#include "mpi/calls/calls.hpp"
+#include "mpi/process/communicator.hpp"
+
+// Wants mpi.h in front of it.
+#include "espalier/espalier.h"
+
+#define ESPALIER_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace espalier::mpi {
+
+/// The code to return from an entry point. `make_call` puts the call together, `pass_on` makes it on the native
+/// library. Inlined, so that arguments reach the call in registers, and nothing is put together that is not looked at.
+template <class MakeCall, class PassOn>
+[[gnu::always_inline]] inline int enter(MPI_Comm comm, const MakeCall& make_call, const PassOn& pass_on) noexcept {
+  const Native* mpi = find_native();
+  if (mpi == nullptr) return MPI_ERR_INTERN;  // find_native has said why
+  std::optional<int> code;
+  try {
+    Communicator* const communicator = Communicator::find(comm);
+    if (communicator != nullptr && !communicator->passes_on(make_call())) {
+      const auto call = make_call();
+      code = try_call(*communicator, call);
+      if (!code) communicator->remember(call);
+    }
+  } catch (const std::exception&) {  // out of memory: other ranks may be under way, so native is no way out
+    mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+    return MPI_ERR_NO_MEM;
+  }
+  return code ? *code : pass_on(*mpi);
+}
+
+}  // namespace espalier::mpi

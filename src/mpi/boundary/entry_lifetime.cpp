@@ -1,0 +1,106 @@
+// Where MPI, and its communicators, begin and end. Nothing of these calls is changed; they tell us when.
+
+#include <new>
+
+#include "mpi/boundary/entry.hpp"
+#include "mpi/process/library.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+/// Native's MPI_Init, and then the world meets.
+template <class Init>
+int begin(const Init& init) noexcept {
+  const Native* mpi = find_native();
+  if (mpi == nullptr) return MPI_ERR_INTERN;  // find_native has said why
+  const int code = init(*mpi);
+  if (code != MPI_SUCCESS) return code;
+  try {
+    Library::get().begin();
+  } catch (const std::bad_alloc&) {  // other ranks go on as if all had met, so MPI has not begun for this one
+    return MPI_ERR_NO_MEM;
+  }
+  return code;
+}
+
+int finish() noexcept {
+  const Native* mpi = find_native();
+  if (mpi == nullptr) return MPI_ERR_INTERN;
+  Library::get().prepare_to_finish();
+  const int code = mpi->Finalize();
+  Library::get().finish();
+  return code;
+}
+
+/// Native's way of giving a communicator up, during which its attributes' functions may use it.
+template <class Free>
+int leave(const MPI_Comm* comm, const Free& free) noexcept {
+  const Native* mpi = find_native();
+  if (mpi == nullptr) return MPI_ERR_INTERN;
+  if (comm == nullptr || *comm == mpi->comm_null || !Library::get().is_running()) return free(*mpi);
+  const Communicator::Leaving leaving(*comm);
+  return free(*mpi);
+}
+
+}  // namespace
+}  // namespace espalier::mpi
+
+using namespace espalier::mpi;
+
+ESPALIER_EXPORT int MPI_Init(int* count, char*** words) {
+  return begin([&](const Native& mpi) { return mpi.Init(count, words); });
+}
+
+ESPALIER_EXPORT int MPI_Init_thread(int* count, char*** words, int required, int* provided) {
+  return begin([&](const Native& mpi) { return mpi.Init_thread(count, words, required, provided); });
+}
+
+ESPALIER_EXPORT int MPI_Finalize() { return finish(); }
+
+ESPALIER_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
+  return leave(comm, [&](const Native& mpi) { return mpi.Comm_free(comm); });
+}
+
+ESPALIER_EXPORT int MPI_Comm_disconnect(MPI_Comm* comm) {
+  return leave(comm, [&](const Native& mpi) { return mpi.Comm_disconnect(comm); });
+}
+
+#if defined(OPEN_MPI)
+
+// Open MPI's Fortran calls PMPI functions: what is written here is what its own wrappers do.
+#define ESPALIER_FORTRAN(name, UPPER, parameters)                                            \
+  ESPALIER_EXPORT void ompi_##name##_f parameters;                                           \
+  ESPALIER_EXPORT void mpi_##name parameters __attribute__((alias("ompi_" #name "_f")));     \
+  ESPALIER_EXPORT void mpi_##name##_ parameters __attribute__((alias("ompi_" #name "_f")));  \
+  ESPALIER_EXPORT void mpi_##name##__ parameters __attribute__((alias("ompi_" #name "_f"))); \
+  ESPALIER_EXPORT void MPI_##UPPER parameters __attribute__((alias("ompi_" #name "_f")));    \
+  ESPALIER_EXPORT void ompi_##name##_f parameters
+
+ESPALIER_FORTRAN(init, INIT, (MPI_Fint * error)) { *error = MPI_Init(nullptr, nullptr); }
+ESPALIER_FORTRAN(init_thread, INIT_THREAD, (MPI_Fint * required, MPI_Fint* provided, MPI_Fint* error)) {
+  *error = MPI_Init_thread(nullptr, nullptr, *required, provided);
+}
+ESPALIER_FORTRAN(finalize, FINALIZE, (MPI_Fint * error)) { *error = MPI_Finalize(); }
+
+namespace {
+
+void leave_from_fortran(MPI_Fint* handle, MPI_Fint* error, int (*leave)(MPI_Comm*)) {
+  if (find_native() == nullptr) {
+    *error = MPI_ERR_INTERN;
+    return;
+  }
+  MPI_Comm comm = native().Comm_f2c(*handle);
+  *error = leave(&comm);
+  if (*error == MPI_SUCCESS) *handle = native().Comm_c2f(comm);
+}
+
+}  // namespace
+
+ESPALIER_FORTRAN(comm_free, COMM_FREE, (MPI_Fint * comm, MPI_Fint* error)) {
+  leave_from_fortran(comm, error, MPI_Comm_free);
+}
+ESPALIER_FORTRAN(comm_disconnect, COMM_DISCONNECT, (MPI_Fint * comm, MPI_Fint* error)) {
+  leave_from_fortran(comm, error, MPI_Comm_disconnect);
+}
+
+#endif

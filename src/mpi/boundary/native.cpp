@@ -1,0 +1,108 @@
+#include "mpi/boundary/native.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace espalier::mpi {
+namespace {
+
+// The object that holds MPI when it was loaded with local scope, as Python extensions do: not in the global search.
+std::atomic<void*> local_library = nullptr;
+
+int add_name(dl_phdr_info* info, std::size_t, void* names) {
+  if (info->dlpi_name != nullptr && *info->dlpi_name != '\0')
+    static_cast<std::vector<std::string>*>(names)->emplace_back(info->dlpi_name);
+  return 0;
+}
+
+// Walks the loaded objects for one that has PMPI_Init. The handle is kept, so that MPI stays loaded as long as our
+// table.
+void* find_local_library() {
+  std::vector<std::string> names;
+  dl_iterate_phdr(add_name, &names);  // only names: nothing may be opened under the loader's lock
+  for (const std::string& name : names) {
+    void* object = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (object == nullptr) continue;
+    if (dlsym(object, "PMPI_Init") != nullptr) return object;
+    dlclose(object);
+  }
+  return nullptr;
+}
+
+template <class Function>
+bool find(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(find_symbol(name));
+  return function != nullptr;
+}
+
+void find_handles(Native& table) {
+  table.comm_null = MPI_COMM_NULL;
+  table.comm_self = MPI_COMM_SELF;
+  table.comm_world = MPI_COMM_WORLD;
+  table.byte = MPI_BYTE;
+  table.datatype_null = MPI_DATATYPE_NULL;
+  table.integer = MPI_INT;
+  table.errors_return = MPI_ERRORS_RETURN;
+  table.min = MPI_MIN;
+  table.op_null = MPI_OP_NULL;
+  table.request_null = MPI_REQUEST_NULL;
+}
+
+// The name of the first function that is missing, or null when the table is complete.
+const char* fill(Native& table) {
+#define ESPALIER_FIND(name) \
+  if (!find(table.name, "PMPI_" #name)) return "PMPI_" #name;
+  ESPALIER_NATIVE_FUNCTIONS(ESPALIER_FIND)
+  ESPALIER_NATIVE_FORTRAN_FUNCTIONS(ESPALIER_FIND)
+#undef ESPALIER_FIND
+#define ESPALIER_FIND(name) find(table.name, "PMPI_" #name);
+  ESPALIER_NATIVE_LARGE_FUNCTIONS(ESPALIER_FIND)
+#undef ESPALIER_FIND
+  find_handles(table);
+  return nullptr;
+}
+
+}  // namespace
+
+std::atomic<const Native*> detail::native_table = nullptr;
+
+const Native* detail::search_native() {
+  static std::mutex mutex;
+  static bool has_complained = false;
+  const std::lock_guard lock(mutex);
+  if (const Native* table = native_table.load(std::memory_order_acquire)) return table;
+  if (dlsym(RTLD_DEFAULT, "PMPI_Init") == nullptr) local_library = find_local_library();
+  static Native table;
+  const char* missing = fill(table);
+  if (missing == nullptr) {
+    native_table.store(&table, std::memory_order_release);
+    return &table;
+  }
+  if (!has_complained)
+    std::fprintf(stderr,
+                 "espalier: no MPI library with %s is loaded in this process; load libmpi before or together with "
+                 "Espalier, and take the build that fits it (espalier lib --for PROGRAM)\n",
+                 missing);
+  has_complained = true;
+  return nullptr;
+}
+
+// The global search comes first, and begins with the program: it may hold the copies (copy relocations, Fortran common
+// blocks) of data objects that the whole process, libmpi included, then uses. We define no PMPI name ourselves.
+void* find_symbol(const char* name) {
+  if (void* symbol = dlsym(RTLD_DEFAULT, name)) return symbol;
+  void* library = local_library.load(std::memory_order_relaxed);
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
+
+#if defined(OPEN_MPI)
+void* find_predefined(const char* symbol) { return find_symbol(symbol); }
+#endif
+
+}  // namespace espalier::mpi

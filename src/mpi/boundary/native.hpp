@@ -1,0 +1,73 @@
+#pragma once
+// The MPI underneath, as a table of its PMPI functions and handles, found when the first collective is called.
+
+#include <atomic>
+
+#include "mpi/boundary/abi.hpp"
+
+// Every function of the native library that we use, once. Those of the second list may be missing (MPI 3 libraries).
+// A list, not code.
+// clang-format off
+#define ESPALIER_NATIVE_COLLECTIVES(X) \
+  X(Allgather) X(Allgatherv) X(Allreduce) X(Alltoall) X(Alltoallv) X(Barrier) X(Bcast) X(Exscan) X(Gather) X(Gatherv) \
+  X(Reduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Scatter) X(Scatterv)
+#define ESPALIER_NATIVE_FUNCTIONS(X) \
+  ESPALIER_NATIVE_COLLECTIVES(X) \
+  X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_disconnect) X(Comm_free) X(Comm_get_attr) \
+  X(Comm_get_errhandler) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) \
+  X(Comm_test_inter) X(Errhandler_free) X(Finalize) X(Finalized) X(Get_count) X(Get_library_version) X(Group_free) X(Group_size) X(Group_translate_ranks) X(Iallgather) \
+  X(Iallreduce) X(Ibarrier) X(Ibcast) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Op_commutative) X(Pack) X(Reduce_local) \
+  X(Request_get_status) X(Test) X(Test_cancelled) X(Type_commit) X(Type_create_hindexed) X(Type_free) X(Type_get_contents) \
+  X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_size_x) X(Unpack) X(Wait)
+#if ESPALIER_HAS_LARGE_COUNTS
+#define ESPALIER_NATIVE_LARGE_FUNCTIONS(X) \
+  X(Allgather_c) X(Allgatherv_c) X(Allreduce_c) X(Alltoall_c) X(Alltoallv_c) X(Bcast_c) X(Exscan_c) X(Gather_c) \
+  X(Gatherv_c) X(Reduce_c) X(Reduce_scatter_block_c) X(Reduce_scatter_c) X(Scan_c) X(Scatter_c) X(Scatterv_c) \
+  X(Type_get_envelope_c)
+#else
+#define ESPALIER_NATIVE_LARGE_FUNCTIONS(X)
+#endif
+// clang-format on
+// Open MPI's Fortran handles are indices, translated by functions; elsewhere Fortran reaches the C symbols by itself.
+#if defined(OPEN_MPI)
+#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X) X(Comm_c2f) X(Comm_f2c) X(Op_f2c) X(Type_f2c)
+#else
+#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X)
+#endif
+
+namespace espalier::mpi {
+
+/// `mpi.Bcast(...)` is PMPI_Bcast(...) of the library underneath. Immutable once found.
+struct Native {
+#define ESPALIER_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
+  ESPALIER_NATIVE_FUNCTIONS(ESPALIER_MEMBER)
+  ESPALIER_NATIVE_LARGE_FUNCTIONS(ESPALIER_MEMBER)
+  ESPALIER_NATIVE_FORTRAN_FUNCTIONS(ESPALIER_MEMBER)
+#undef ESPALIER_MEMBER
+
+  MPI_Comm comm_null, comm_self, comm_world;
+  MPI_Datatype byte, datatype_null, integer;
+  MPI_Errhandler errors_return;
+  MPI_Op min, op_null;
+  MPI_Request request_null;
+};
+
+namespace detail {
+extern std::atomic<const Native*> native_table;  ///< null until it has been found
+const Native* search_native();
+}  // namespace detail
+
+/// The table, or null when no MPI can be found in this process: then one line on stderr says so, once. Thread safe;
+/// after the first success one load.
+inline const Native* find_native() {
+  const Native* table = detail::native_table.load(std::memory_order_acquire);
+  return table != nullptr ? table : detail::search_native();
+}
+
+/// The same table where it is known to exist: everywhere below an entry point.
+inline const Native& native() { return *detail::native_table.load(std::memory_order_relaxed); }
+
+/// An object or function of the loaded MPI by name, for what has no declaration; null when there is none.
+void* find_symbol(const char* name);
+
+}  // namespace espalier::mpi

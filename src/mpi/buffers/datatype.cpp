@@ -1,0 +1,137 @@
+#include "mpi/buffers/datatype.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace espalier::mpi {
+namespace {
+
+struct Envelope {
+  int combiner = 0;
+  int integers = 0, addresses = 0, types = 0;
+  bool is_readable = true;
+};
+
+// Types made by the large-count constructors may only be asked about by the large-count function.
+Envelope envelope_of(MPI_Datatype type) {
+  const Native& mpi = native();
+  Envelope envelope;
+#if ESPALIER_HAS_LARGE_COUNTS
+  if (mpi.Type_get_envelope_c != nullptr) {
+    MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+    mpi.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &envelope.combiner);
+    envelope.is_readable = counts == 0;
+    envelope.integers = static_cast<int>(integers);
+    envelope.addresses = static_cast<int>(addresses);
+    envelope.types = static_cast<int>(types);
+    return envelope;
+  }
+#endif
+  mpi.Type_get_envelope(type, &envelope.integers, &envelope.addresses, &envelope.types, &envelope.combiner);
+  return envelope;
+}
+
+bool is_dense(MPI_Datatype type, const Envelope& envelope);
+
+// Whether the one type that `type` is built from is dense. The contents hold a reference to it, ours to drop.
+bool is_base_dense(MPI_Datatype type, const Envelope& envelope) {
+  const Native& mpi = native();
+  std::vector<int> integers(static_cast<std::size_t>(envelope.integers) + 1);
+  std::vector<MPI_Aint> addresses(static_cast<std::size_t>(envelope.addresses) + 1);
+  MPI_Datatype base;
+  if (mpi.Type_get_contents(type, envelope.integers, envelope.addresses, 1, integers.data(), addresses.data(), &base) !=
+      MPI_SUCCESS)
+    return false;
+  const Envelope inner = envelope_of(base);
+  const bool result = is_dense(base, inner);
+  if (inner.combiner != MPI_COMBINER_NAMED) mpi.Type_free(&base);
+  return result;
+}
+
+// Extent equal to size does not suffice: a struct may visit its bytes in another order, and the order is what ranks
+// with different type maps have in common. Types that are plain bytes in other ways are packed: slower, never wrong.
+bool is_dense(MPI_Datatype type, const Envelope& envelope) {
+  const Native& mpi = native();
+  if (!envelope.is_readable) return false;
+  if (envelope.combiner == MPI_COMBINER_NAMED) {
+    MPI_Count size = 0;
+    MPI_Aint lower_bound = 0, extent = 0;
+    mpi.Type_size_x(type, &size);
+    mpi.Type_get_extent(type, &lower_bound, &extent);
+    return lower_bound == 0 && extent == size;  // not so for MPI_DOUBLE_INT and its like
+  }
+  const bool is_repetition = envelope.combiner == MPI_COMBINER_CONTIGUOUS || envelope.combiner == MPI_COMBINER_DUP;
+  return is_repetition && envelope.types == 1 && is_base_dense(type, envelope);
+}
+
+struct NumberType {
+  MPI_Datatype type;
+  Number number;
+};
+
+// Types that a library lacks (optional Fortran types) are the null datatype or, in Open MPI, null: never asked for.
+std::vector<NumberType> list_numbers() {
+  std::vector<NumberType> list;
+  const auto add = [&](Number number, std::initializer_list<MPI_Datatype> types) {
+    for (const MPI_Datatype type : types) list.push_back({type, number});
+  };
+  add(Number::c_signed, {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
+                         MPI_INT32_T, MPI_INT64_T});
+  add(Number::c_unsigned, {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
+                           MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T});
+  add(Number::fortran_integer, {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8});
+  add(Number::floating, {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8});
+  add(Number::logical, {MPI_LOGICAL, MPI_C_BOOL});
+  add(Number::complex, {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_COMPLEX,
+                        MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16});
+  add(Number::byte, {MPI_BYTE});
+  add(Number::address, {MPI_AINT, MPI_OFFSET, MPI_COUNT});
+  add(Number::pair, {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT, MPI_LONG_DOUBLE_INT,
+                     MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER});
+  return list;
+}
+
+Number find_number(MPI_Datatype type) {
+  static const std::vector<NumberType> list = list_numbers();
+  for (const NumberType& known : list)
+    if (known.type == type) return known.number;
+  return Number::other;
+}
+
+}  // namespace
+
+ESPALIER_FAST_THREAD_LOCAL thread_local constinit detail::Remembered detail::remembered[remembered_types] = {};
+
+Layout detail::ask(MPI_Datatype type) {
+  Layout layout;
+  MPI_Aint lower_bound = 0;
+  native().Type_size_x(type, &layout.size);
+  native().Type_get_extent(type, &lower_bound, &layout.extent);
+  const Envelope envelope = envelope_of(type);
+  layout.is_named = envelope.combiner == MPI_COMBINER_NAMED;
+  layout.is_dense = is_dense(type, envelope);
+  if (layout.is_named) {
+    layout.number = find_number(type);
+    slot_of(type) = {type, layout};
+  }
+  return layout;
+}
+
+Elements::Elements(void* buffer, int count, MPI_Datatype type)
+    : buffer_(buffer), count_(count), type_(type), is_displaced_(buffer == nullptr && count > 0) {
+  if (!is_displaced_) return;
+  constexpr MPI_Aint elsewhere = 4096;  // never touched: the displacement leads back to 0
+  const MPI_Aint displacement = -elsewhere;
+  native().Type_create_hindexed(1, &count_, &displacement, type, &type_);
+  native().Type_commit(&type_);
+  buffer_ = reinterpret_cast<void*>(elsewhere);
+  count_ = 1;
+}
+
+Elements::~Elements() {
+  if (is_displaced_) native().Type_free(&type_);
+}
+
+}  // namespace espalier::mpi

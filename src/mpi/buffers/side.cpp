@@ -1,0 +1,66 @@
+#include "mpi/buffers/side.hpp"
+
+namespace espalier::mpi {
+
+Bytes Side::bytes_of_parts() const {
+  Bytes bytes = 0;
+  for (int b = 0; b < blocks_; ++b) bytes += block_bytes(b);
+  return bytes;
+}
+
+// Parts that follow each other without gaps, wherever the first begins. Empty ones may be anywhere.
+bool Side::are_parts_in_a_row() const {
+  bool is_first = true;
+  MPI_Count next = 0;
+  for (int b = 0; b < blocks_; ++b) {
+    if (block_bytes(b) == 0) continue;
+    if (!is_first && displacements_[b] != next) return false;
+    next = displacements_[b] + counts_[b];
+    is_first = false;
+  }
+  return true;
+}
+
+std::byte* Side::first_part() const {
+  for (int b = 0; b < blocks_; ++b)
+    if (block_bytes(b) > 0) return address(b);
+  return const_cast<std::byte*>(static_cast<const std::byte*>(buffer_));
+}
+
+int Side::pack(std::byte* into, MPI_Comm comm) const {
+  int code = MPI_SUCCESS;
+  if (is_plain()) {
+    if (bytes() > 0) std::memcpy(into, plain(), bytes());
+  } else if (has_parts()) {
+    for (int b = 0; b < blocks_ && code == MPI_SUCCESS; into += block_bytes(b++)) code = block(b).pack(into, comm);
+  } else {
+    const Elements elements(address(0), all_elements(), type_);
+    int position = 0;
+    code = native().Pack(elements.buffer(), elements.count(), elements.type(), into, static_cast<int>(bytes()),
+                         &position, comm);
+  }
+  return code;
+}
+
+int Side::unpack(const std::byte* from, MPI_Comm comm) const {
+  int code = MPI_SUCCESS;
+  if (is_plain()) {
+    if (bytes() > 0) std::memcpy(plain(), from, bytes());
+  } else if (has_parts()) {
+    for (int b = 0; b < blocks_ && code == MPI_SUCCESS; from += block_bytes(b++)) code = block(b).unpack(from, comm);
+  } else {
+    const Elements elements(address(0), all_elements(), type_);
+    int position = 0;
+    code = native().Unpack(from, static_cast<int>(bytes()), &position, elements.buffer(), elements.count(),
+                           elements.type(), comm);
+  }
+  return code;
+}
+
+int Side::ask_committed(MPI_Comm comm) const {
+  std::byte nothing[1] = {};
+  int position = 0;
+  return native().Pack(nothing, 0, type_, nothing, sizeof nothing, &position, comm);
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,293 @@
+#include "mpi/decide/decider.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "algorithms/build.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/limits.hpp"
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "choice/choose.hpp"
+#include "execute/tiny.hpp"
+#include "verify/verify.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+// Blocks of a scatterv, gatherv or alltoallv that lines have no room for go through their sender's window up to here:
+// two copies, but without a call of the system, which takes longer than both (scatterv among 2 ranks that share a
+// cache, 6K to the other: 0.57 us by single copy, 0.30 so; between far cores 0.8 and 0.9). Where ranks share cores
+// longer ones do, too: their sender need not wait for a change of processes.
+constexpr Bytes longest_in_window(bool is_oversubscribed) { return is_oversubscribed ? 32 << 10 : 8 << 10; }
+
+// Longer ones do, as far as was measured with two ranks, where their sender finds that both are close: a block of 24K
+// in 0.70 us and not 1.22 (gatherv, cores that share a cache), but in 2.15 and not 1.57 us between far ones.
+constexpr Bytes longest_if_close(int ranks) { return ranks == 2 ? 32 << 10 : 0; }
+bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
+  return topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks());
+}
+
+// "row 3 of the tuned table: 5.1 us against 7.2 us of native at 64K"; there may be nothing measured behind native.
+std::string name_row(const tune::Row& row, std::ptrdiff_t index) {
+  if (row.measured.calls == 0) return "row " + std::to_string(index + 1) + " of the tuned table: not measured";
+  char text[128];
+  std::snprintf(text, sizeof text, "row %td of the tuned table: %.3g us against %.3g us of native at ", index + 1,
+                row.measured.chosen_us, row.measured.native_us);
+  return text + format_bytes(row.measured.bytes);
+}
+
+bool is_nothing(const plan::Problem& problem) {
+  return problem.operation != plan::Operation::barrier && problem.bytes == 0;
+}
+}  // namespace
+
+Decider::Decider(const Facts& facts, const Policy& policy) : facts_(facts), policy_(policy) {
+  for (int i = 0; i < plan::operation_count; ++i) select_unknown(static_cast<plan::Operation>(i));
+}
+
+void Decider::select(plan::Operation operation, std::optional<Selection> selection) {
+  if (selected_ == nullptr) selected_ = std::make_unique<Selections>();
+  (*selected_)[static_cast<std::size_t>(operation)] = std::move(selection);
+  select_unknown(operation);
+}
+
+void Decider::select_unknown(plan::Operation operation) {
+  const bool may_choose = !selected(operation) && facts_.table != nullptr;
+  const auto ways = may_choose ? derive_uneven_ways(*facts_.table, facts_.topology, operation) : UnevenWays();
+  Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
+  unknown.ways.clear();
+  if (!ways.empty()) return select_ways(unknown, operation, ways);
+  unknown.native_from = derive_native_from(operation);
+  unknown.dedicated = derive_dedicated(operation);
+  unknown.kind = make_uneven_kind(operation, unknown.dedicated);
+  unknown.kind.longest = derive_longest_block(operation);
+  if (unknown.native_from && *unknown.native_from != execute::any_size)
+    unknown.kind.longest = std::min(unknown.kind.longest, std::max<Bytes>(*unknown.native_from, 1) - 1);
+}
+
+// Where all ways are one, no call is asked for its size.
+void Decider::select_ways(Unknown& unknown, plan::Operation operation, const UnevenWays& ways) const {
+  const std::optional<tune::Dedicated>& first = ways.front().dedicated;
+  const bool is_one =
+      std::all_of(ways.begin(), ways.end(), [&](const UnevenWay& way) { return way.dedicated == first; });
+  unknown.native_from = std::nullopt;
+  if (is_one) unknown.native_from = first ? execute::any_size : 0;
+  unknown.dedicated = first.value_or(tune::Dedicated{});
+  unknown.kind = make_uneven_kind(operation, unknown.dedicated);
+  if (is_one && !first) unknown.kind.longest = 0;
+  if (is_one) return;
+  for (const UnevenWay& way : ways)
+    unknown.ways.push_back({way, make_uneven_kind(operation, way.dedicated.value_or(tune::Dedicated{}))});
+}
+
+execute::UnevenKind Decider::make_uneven_kind(plan::Operation operation, const tune::Dedicated& dedicated) const {
+  const bool share_cores = facts_.topology.capabilities().oversubscribed;
+  return {.operation = operation,
+          .longest = execute::any_size,
+          .longest_in_window = dedicated.window.value_or(longest_in_window(share_cores)),
+          .longest_if_close = dedicated.window ? 0 : longest_if_close(facts_.topology.ranks()),
+          .root_copies = !share_cores};
+}
+
+const std::optional<Selection>& Decider::selected(plan::Operation operation) const {
+  const auto index = static_cast<std::size_t>(operation);
+  return selected_ != nullptr && (*selected_)[index] ? (*selected_)[index] : policy_.forced[index];
+}
+
+Bytes Decider::derive_longest_block(plan::Operation operation) const {
+  const std::optional<Selection>& said = selected(operation);
+  const bool is_otherwise = said && said->kind != Selection::Kind::tiny;
+  if (is_otherwise || !tune::hides_sizes(operation) || facts_.topology.nodes() > 1) return 0;
+  const Bytes in_lines = execute::longest_in_lines(operation, facts_.topology.ranks());
+  const bool takes_all = in_lines > 0 && facts_.topology.capabilities().single_copy && !decides_by_size(operation);
+  return takes_all ? execute::any_size : in_lines;
+}
+
+// What a table says of some sizes only can be done when sizes are known.
+bool Decider::decides_by_size(plan::Operation operation) const {
+  return !selected(operation) && facts_.table != nullptr &&
+         facts_.table->has_uneven(facts_.topology, operation, facts_.transport) && !derive_native_from(operation);
+}
+
+// Who selects the dedicated path wants what it does not take to stay native, which needs no sizes.
+std::optional<Bytes> Decider::derive_native_from(plan::Operation operation) const {
+  const std::optional<Selection>& said = selected(operation);
+  if (!said && facts_.table == nullptr) return std::nullopt;
+  if (!said) return facts_.table->uneven_native_from(facts_.topology, operation, facts_.transport);
+  if (said->kind == Selection::Kind::native) return 0;
+  const Bytes longest = derive_longest_block(operation);
+  if (longest == 0) return std::nullopt;
+  return longest == execute::any_size ? longest : longest + 1;
+}
+
+tune::Dedicated Decider::derive_dedicated(plan::Operation operation) const {
+  if (const std::optional<Selection>& said = selected(operation)) return said->dedicated;
+  if (facts_.table == nullptr) return {};
+  return {facts_.table->uneven_window(facts_.topology, operation, facts_.transport)};
+}
+
+tune::Natives Decider::natives_of(plan::Operation operation, bool has_counts) const {
+  using enum tune::Natives;
+  if (has_counts && tune::hides_sizes(operation)) {
+    const auto& ways = unknown_of(operation).ways;
+    if (leaves_uneven(operation)) return all;
+    return std::any_of(ways.begin(), ways.end(), [](const auto& way) { return !way.said.dedicated; }) ? some : none;
+  }
+  if (const std::optional<Selection>& said = selected(operation))
+    return said->kind == Selection::Kind::native ? all : none;
+  if (facts_.table == nullptr) return none;
+  return facts_.table->natives_of(facts_.topology, operation, !has_counts, facts_.transport);
+}
+
+const Decider::Unknown::Way& Decider::way_of(plan::Operation operation, Bytes moved) const {
+  const auto& ways = unknown_of(operation).ways;
+  return *std::find_if(ways.begin(), ways.end(), [&](const auto& way) { return moved <= way.said.last; });
+}
+
+const execute::UnevenKind* Decider::find_uneven_way(plan::Operation operation, Bytes moved) const {
+  const Unknown::Way& way = way_of(operation, moved);
+  return way.said.dedicated ? &way.kind : nullptr;
+}
+
+std::optional<Entry> Decider::foresee_uneven(const plan::Problem& problem) const {
+  const Unknown& unknown = unknown_of(problem.operation);
+  Entry entry;
+  if (!unknown.ways.empty()) {
+    const auto& [said, kind] = way_of(problem.operation, moved_bytes(problem));
+    entry.kind = said.dedicated ? Entry::Kind::tiny : Entry::Kind::native;
+    entry.label = said.dedicated ? to_string(*said.dedicated) : native_selected;
+    if (said.row != nullptr) entry.origin = name_row(*said.row, said.row - facts_.table->rows().data());
+    return entry;
+  }
+  const Bytes largest = *std::max_element(problem.counts.begin(), problem.counts.end());
+  const bool goes_in_one = unknown.kind.longest > 0 && largest <= unknown.kind.longest;
+  if (!goes_in_one && !unknown.native_from) return std::nullopt;
+  entry.problem = problem;
+  entry.kind = goes_in_one ? Entry::Kind::tiny : Entry::Kind::native;
+  entry.label = goes_in_one ? to_string(unknown.dedicated) : native_selected;
+  if (unknown.native_from) find_selection(entry);  // says who did
+  return entry;
+}
+
+void Decider::give_up_uneven() {
+  for (Unknown& unknown : unknown_) unknown.kind.longest = 0;
+}
+
+void Decider::tell(const std::string& line) const {
+  if (facts_.me == Rank(0) && policy_.tell) policy_.tell(line);
+}
+
+void Decider::choose(Entry& entry) const {
+  if (is_nothing(entry.problem)) {
+    entry.label = "no bytes";
+    return;
+  }
+  const std::optional<Selection> selection = find_selection(entry);
+  if (!selection) return take_built_in(entry);
+  if (const std::string why = why_not(entry.problem, *selection); !why.empty() && !is_selected(entry.problem)) {
+    tell(std::string(plan::name(entry.problem.operation)) + ": the built-in choice instead of what " + entry.origin +
+         " says: " + why);
+    entry.origin.clear();
+    return take_built_in(entry);
+  }
+  switch (selection->kind) {
+    case Selection::Kind::native:
+      entry.kind = Entry::Kind::native;
+      entry.label = native_selected;
+      entry.is_passed_on = true;
+      return;
+    case Selection::Kind::tiny: return take_tiny(entry);
+    case Selection::Kind::plan: return take_plan(entry, selection->choice);
+  }
+}
+
+// The program's word counts most, then the user's, then what was measured.
+std::optional<Selection> Decider::find_selection(Entry& entry) const {
+  const plan::Problem& problem = entry.problem;
+  const auto operation = static_cast<std::size_t>(problem.operation);
+  if (is_selected(problem)) {
+    entry.origin = "Espalier_Choose";
+    return (*selected_)[operation];
+  }
+  if (policy_.forced[operation]) {
+    entry.origin = "ESPALIER_CHOICE";
+    return policy_.forced[operation];
+  }
+  if (facts_.table == nullptr) return std::nullopt;
+  const tune::Row* row = facts_.table->find(facts_.topology, problem, facts_.transport);
+  if (row == nullptr) return std::nullopt;
+  entry.origin = name_row(*row, row - facts_.table->rows().data());
+  Selection measured = parse_selection(problem.operation, row->selection);
+  if (measured.kind == Selection::Kind::plan) measured.choice = with_leaders(problem, measured.choice);
+  return measured;
+}
+
+// Other leaders may need more room than there is: then what fits stays.
+plan::Choice Decider::with_leaders(const plan::Problem& problem, plan::Choice choice) const {
+  plan::Choice wanted = choice;
+  wanted.leaders = policy_.leaders.value_or(choice.leaders);
+  if (wanted == choice) return choice;
+  return algorithms::why_invalid(facts_.topology, problem, wanted).empty() ? wanted : choice;
+}
+
+// A program that selects by itself compares, and must not get one thing under the name of another: its calls stay
+// native.
+bool Decider::is_selected(const plan::Problem& problem) const {
+  return selected_ != nullptr && (*selected_)[static_cast<std::size_t>(problem.operation)].has_value();
+}
+
+std::string Decider::why_not(const plan::Problem& problem, const Selection& selection) const {
+  if (selection.kind == Selection::Kind::plan)
+    return algorithms::why_invalid(facts_.topology, problem, selection.choice);
+  const bool is_refused = selection.kind == Selection::Kind::tiny && !is_tiny(facts_.topology, problem);
+  return is_refused ? "the dedicated path takes short messages on one node only" : "";
+}
+
+void Decider::take_built_in(Entry& entry) const {
+  if (is_tiny(facts_.topology, entry.problem)) return take_tiny(entry);
+  const cost::Parameters parameters = facts_.table == nullptr ? cost::Parameters{} : facts_.table->parameters();
+  take_plan(entry, with_leaders(entry.problem, choice::choose(facts_.topology, entry.problem, parameters)));
+}
+
+void Decider::take_tiny(Entry& entry) const {
+  if (const std::string why = why_not(entry.problem, {Selection::Kind::tiny}); !why.empty()) throw Error(why);
+  entry.kind = Entry::Kind::tiny;
+  entry.label = "tiny";
+  entry.needs = long_rings;
+  entry.fits_short_rings =
+      execute::longest_message(entry.problem, facts_.topology.ranks()) <= execute::short_ring_block;
+}
+
+void Decider::take_plan(Entry& entry, const plan::Choice& choice) const {
+  const plan::Problem& problem = entry.problem;
+  check_size(problem);
+  if (const std::string why = algorithms::why_invalid(facts_.topology, problem, choice); !why.empty()) throw Error(why);
+  if (policy_.verify) prove(problem, choice);
+  entry.program = algorithms::build_program(facts_.topology, problem, choice, facts_.me);
+  entry.kind = Entry::Kind::program;
+  entry.label = plan::to_string(choice);
+  entry.needs = windows;  // of this rank's or of a neighbour's program: all have to agree
+}
+
+void Decider::check_size(const plan::Problem& problem) const {
+  const int ranks = facts_.topology.ranks();
+  const int different = problem.counts.empty() ? 1 : ranks;  // of equal blocks the root has most
+  for (int i = 0; i < different; ++i) {
+    const Rank rank((problem.root.value + i) % ranks);
+    if (std::max(plan::input_bytes(problem, ranks, rank), plan::output_bytes(problem, ranks, rank)) >
+        choice::largest_result)
+      throw Error("the result is larger than " + format_bytes(choice::largest_result));
+  }
+}
+
+// The whole plan, all ranks' programs, is proved by every rank: pure, so all come to the same end.
+void Decider::prove(const plan::Problem& problem, const plan::Choice& choice) const {
+  const auto violations = verify::verify(algorithms::build_plan(facts_.topology, problem, choice));
+  if (violations.empty()) return;
+  const std::string what = std::string("ESPALIER_VERIFY found a fault in ") + plan::name(problem.operation) + " by " +
+                           plan::to_string(choice);
+  tell(what + ": " + verify::to_string(violations.front()));
+  throw Error(what);
+}
+}  // namespace espalier::mpi

@@ -1,0 +1,124 @@
+#pragma once
+// What a communicator's calls will be: a pure function of what its ranks have agreed on, so that each decides alone and
+// all the same.
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "execute/uneven_blocks.hpp"
+#include "mpi/decide/program_cache.hpp"
+#include "mpi/decide/selection.hpp"
+#include "mpi/decide/uneven_ways.hpp"
+#include "topology/topology.hpp"
+#include "tune/table.hpp"
+
+namespace espalier::mpi {
+
+using Selections = std::array<std::optional<Selection>, plan::operation_count>;
+
+/// What the settings say about every call; equal on all ranks.
+struct Policy {
+  /// Selections forced by ESPALIER_CHOICE_*, by operation.
+  Selections forced;
+  /// Reductions whose bits depend on the order stay native.
+  bool strict = false;
+  /// ESPALIER_LEADERS: goes before what table and built-in choice say; empty: follow them.
+  std::optional<plan::Leaders> leaders;
+  /// Prove each plan before its first run.
+  bool verify = false;
+  /// Told by rank 0 of a communicator which calls stay native and what ESPALIER_VERIFY found; may be empty.
+  std::function<void(const std::string&)> tell;
+};
+
+/// What statistics and descriptions say of a call that native was selected for.
+inline constexpr const char* native_selected = "native was selected";
+
+/// Of one communicator.
+class Decider {
+ public:
+  /// What decisions look at. Topology and table outlive the decider; without a table nothing was measured here.
+  struct Facts {
+    const topology::Topology& topology;
+    const tune::Table* table;
+    Transport transport;
+    Rank me;
+  };
+  /// `policy` outlives it, too.
+  Decider(const Facts& facts, const Policy& policy);
+
+  /// Fills in what the entry's problem will be. The first that has an opinion decides: the program (select()), the
+  /// settings, the table, the built-in choice. Throws Error, on all ranks alike, where that cannot be: then the call is
+  /// native for that reason.
+  void choose(Entry& entry) const;
+
+  /// From now on `operation` follows this selection; empty: settings, table and built-in choice again.
+  void select(plan::Operation operation, std::optional<Selection> selection);
+
+  /// How many calls of `operation` are native since that was selected; of those with a count for each rank, or of the
+  /// others.
+  tune::Natives natives_of(plan::Operation operation, bool has_counts) const;
+
+  // ---- calls with blocks of different sizes, before any rank knows all sizes ----
+
+  /// Whether they are native whatever their size: ranks need not agree on that then.
+  bool leaves_uneven(plan::Operation operation) const { return unknown_of(operation).native_from == Bytes{0}; }
+  /// The same of calls whose blocks turned out to be too long: native without an exchange of sizes.
+  bool leaves_long_blocks(plan::Operation operation) const { return unknown_of(operation).native_from.has_value(); }
+  /// How they go without an exchange of sizes. `longest` is 0 where they do not, as on several nodes, or where they
+  /// were selected to be done otherwise.
+  const execute::UnevenKind& uneven_kind(plan::Operation operation) const { return unknown_of(operation).kind; }
+  /// Whether moved_bytes() chooses how such calls are done (uneven_ways.hpp).
+  bool has_uneven_ways(plan::Operation operation) const { return !unknown_of(operation).ways.empty(); }
+  /// How one is done that moves so many; null: native does it.
+  const execute::UnevenKind* find_uneven_way(plan::Operation operation, Bytes moved) const;
+  /// None of them goes so any more: what that takes is not to be had.
+  void give_up_uneven();
+  /// What such a problem, with counts, will be, as a label and who asked for it; none where its sizes decide.
+  std::optional<Entry> foresee_uneven(const plan::Problem& problem) const;
+
+  /// Says something to the user, once for all ranks.
+  void tell(const std::string& line) const;
+
+ private:
+  struct Unknown {
+    execute::UnevenKind kind{};        ///< what goes without an exchange of sizes
+    tune::Dedicated dedicated{};       ///< as it was selected
+    std::optional<Bytes> native_from;  ///< from this largest block on, native; none: sizes decide
+    struct Way {
+      UnevenWay said;
+      execute::UnevenKind kind;  ///< unless it is native
+    };
+    std::vector<Way> ways = {};  ///< two or more, where sizes choose: then `kind` takes any
+  };
+  const Unknown& unknown_of(plan::Operation operation) const { return unknown_[static_cast<std::size_t>(operation)]; }
+  void select_unknown(plan::Operation operation);
+  void select_ways(Unknown& unknown, plan::Operation operation, const UnevenWays& ways) const;
+  const Unknown::Way& way_of(plan::Operation operation, Bytes moved) const;
+  execute::UnevenKind make_uneven_kind(plan::Operation operation, const tune::Dedicated& dedicated) const;
+  Bytes derive_longest_block(plan::Operation operation) const;
+  bool decides_by_size(plan::Operation operation) const;
+  std::optional<Bytes> derive_native_from(plan::Operation operation) const;
+  tune::Dedicated derive_dedicated(plan::Operation operation) const;
+
+  std::optional<Selection> find_selection(Entry& entry) const;
+  bool is_selected(const plan::Problem& problem) const;
+  const std::optional<Selection>& selected(plan::Operation operation) const;
+  std::string why_not(const plan::Problem& problem, const Selection& selection) const;
+  void take_built_in(Entry& entry) const;
+  plan::Choice with_leaders(const plan::Problem& problem, plan::Choice choice) const;
+  void take_tiny(Entry& entry) const;
+  void take_plan(Entry& entry, const plan::Choice& choice) const;
+  void check_size(const plan::Problem& problem) const;
+  void prove(const plan::Problem& problem, const plan::Choice& choice) const;
+
+  Facts facts_;
+  const Policy& policy_;
+  std::unique_ptr<Selections> selected_;  ///< by select(), which hardly any communicator sees
+  std::array<Unknown, plan::operation_count> unknown_{};
+};
+
+}  // namespace espalier::mpi

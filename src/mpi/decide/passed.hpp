@@ -1,0 +1,148 @@
+#pragma once
+// Calls that native does whatever they are, or again and again: told at the door, before anything of them is looked at.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "mpi/buffers/datatype.hpp"
+#include "mpi/calls/calls.hpp"
+#include "tune/table.hpp"
+
+namespace espalier::mpi {
+
+/// Calls that are selected together: those of an operation, or of its form with a count for each rank.
+struct Form {
+  plan::Operation operation;
+  bool has_counts = false;
+};
+
+inline Form form_of(const Broadcast&) { return {plan::Operation::broadcast}; }
+inline Form form_of(const Scatter&) { return {plan::Operation::scatter}; }
+inline Form form_of(const Scatterv&) { return {plan::Operation::scatter, true}; }
+inline Form form_of(const Gather&) { return {plan::Operation::gather}; }
+inline Form form_of(const Gatherv&) { return {plan::Operation::gather, true}; }
+inline Form form_of(const Allgather&) { return {plan::Operation::allgather}; }
+inline Form form_of(const Allgatherv&) { return {plan::Operation::allgather, true}; }
+inline Form form_of(const Alltoall&) { return {plan::Operation::alltoall}; }
+inline Form form_of(const Alltoallv&) { return {plan::Operation::alltoall, true}; }
+inline Form form_of(const Reduction& call) { return {call.operation}; }
+inline Form form_of(const ReduceScatter&) { return {plan::Operation::reduce_scatter, true}; }
+inline Form form_of(const Barrier&) { return {plan::Operation::barrier}; }
+
+/// What of a call decides on its rank which problem it is, if MPI allows the call at all; if not, it is native's
+/// anyway.
+struct Gist {
+  MPI_Count count;
+  MPI_Datatype type;
+  int root;
+
+  friend bool operator==(const Gist&, const Gist&) = default;
+};
+
+/// `me`: the caller's rank. None where calls are told apart by all their counts. Asked only where some calls of the
+/// form are native, for scatterv, gatherv and alltoallv with two ranks only.
+inline std::optional<Gist> gist_of(const Run& run, int root = 0) { return Gist{run.count, run.type, root}; }
+inline std::optional<Gist> gist_of(const Broadcast& call, int) { return gist_of(call.data, call.root); }
+inline std::optional<Gist> gist_of(const Scatter& call, int me) {
+  return gist_of(me == call.root ? call.send : call.receive, call.root);
+}
+inline std::optional<Gist> gist_of(const Gather& call, int me) {
+  return gist_of(me == call.root ? call.receive : call.send, call.root);
+}
+inline std::optional<Gist> gist_of(const Allgather& call, int) { return gist_of(call.receive); }
+inline std::optional<Gist> gist_of(const Alltoall& call, int) { return gist_of(call.receive); }
+inline std::optional<Gist> gist_of(const Reduction& call, int) { return Gist{call.count, call.type, call.root}; }
+/// Of the v-forms that may be told apart by what goes from one of two ranks to the other: that.
+inline std::optional<Gist> gist_of_other(const Parts& parts, int me, int root = 0) {
+  if (parts.counts.is_missing()) return std::nullopt;
+  return Gist{parts.counts[1 - me], parts.type, root};
+}
+inline std::optional<Gist> gist_of(const Scatterv& call, int me) {
+  return me == call.root ? gist_of_other(call.send, me, call.root) : gist_of(call.receive, call.root);
+}
+inline std::optional<Gist> gist_of(const Gatherv& call, int me) {
+  return me == call.root ? gist_of_other(call.receive, me, call.root) : gist_of(call.send, call.root);
+}
+inline std::optional<Gist> gist_of(const Alltoallv& call, int me) {
+  const std::optional<Gist> into = gist_of_other(call.receive, me);
+  if (call.send.buffer == MPI_IN_PLACE) return into;
+  const std::optional<Gist> from = gist_of_other(call.send, me);
+  if (!into || !from || into->type != from->type) return std::nullopt;
+  return into->count > from->count ? into : from;
+}
+template <class Uneven>
+std::optional<Gist> gist_of(const Uneven&, int) {
+  return std::nullopt;
+}
+
+/// The calls of one form on one communicator that native does without a look at them.
+class Passed {
+ public:
+  /// From now on this many are selected for native, and nothing is known of calls before.
+  void select(tune::Natives natives) {
+    natives_ = natives;
+    last_.count = no_call;
+  }
+
+  /// Whether native does this one, too; then it has been counted. Where nothing is selected for native, that is all
+  /// there is to it.
+  template <class Call>
+  bool takes(const Call& call, int me) {
+    if (natives_ == tune::Natives::none) return false;
+    return natives_ == tune::Natives::all ? count() : is_like_last(call, me) && count();
+  }
+  bool takes_all() const { return natives_ == tune::Natives::all; }
+
+  /// Native was selected for this call, as it then is for all like it. A type that is not predefined may be another one
+  /// next time.
+  template <class Call>
+  void remember(const Call& call, int me) {
+    if (natives_ != tune::Natives::some) return;
+    const std::optional<Gist> gist = gist_of(call, me);
+    if (gist && describe(gist->type).is_named) last_ = *gist;
+  }
+
+  bool count() {
+    ++calls_;
+    return true;
+  }
+  std::uint64_t take_calls() { return std::exchange(calls_, 0); }
+
+ private:
+  static constexpr MPI_Count no_call = -1;
+
+  template <class Call>
+  bool is_like_last(const Call& call, int me) const {
+    const std::optional<Gist> gist = gist_of(call, me);
+    return gist && *gist == last_;
+  }
+
+  tune::Natives natives_ = tune::Natives::none;
+  std::uint64_t calls_ = 0;
+  Gist last_{no_call, {}, 0};
+};
+
+/// Of all forms.
+class PassedForms {
+ public:
+  Passed& operator[](const Form& form) {
+    return forms_[2 * static_cast<std::size_t>(form.operation) + form.has_counts];
+  }
+
+  /// `each(form, passed)`.
+  template <class Each>
+  void for_each(Each each) {
+    for (int i = 0; i < plan::operation_count; ++i)
+      for (const bool has_counts : {false, true}) {
+        const Form form{static_cast<plan::Operation>(i), has_counts};
+        each(form, (*this)[form]);
+      }
+  }
+
+ private:
+  std::array<Passed, 2 * plan::operation_count> forms_;
+};
+
+}  // namespace espalier::mpi

@@ -1,0 +1,70 @@
+#include "mpi/decide/program_cache.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace espalier::mpi {
+
+ProgramCache::~ProgramCache() {
+  while (!entries_.empty()) drop_oldest();
+}
+
+std::size_t ProgramCache::Hash::operator()(const plan::Problem& problem) const {
+  // Sizes are often powers of two: a multiplier with bits everywhere (2^64 over the golden ratio) spreads them.
+  constexpr std::uint64_t spread = 0x9e37'79b9'7f4a'7c15;
+  const std::uint64_t rest = (static_cast<std::uint64_t>(problem.operation) << 32) | (problem.element << 16) |
+                             static_cast<std::uint32_t>(problem.root.value);
+  std::uint64_t hash = (problem.bytes + (rest << 20)) * spread;
+  for (const Bytes count : problem.counts) hash = (hash ^ count) * spread;
+  return std::hash<std::uint64_t>{}(hash);
+}
+
+Bytes ProgramCache::footprint(const Entry& entry) {
+  return sizeof(Entry) + entry.program.footprint() + entry.label.capacity() + entry.origin.capacity() +
+         2 * entry.problem.counts.capacity() * sizeof(Bytes);  // twice: the index has a key of its own
+}
+
+Entry* ProgramCache::find_older(const plan::Problem& problem) {
+  const auto place = index_.find(problem);
+  if (place == index_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, place->second);
+  return &entries_.front();
+}
+
+Entry& ProgramCache::add(Entry entry) {
+  const Bytes need = footprint(entry);
+  while (!entries_.empty() && budget_.used + need > budget_.limit) drop_oldest();
+  entries_.push_front(std::move(entry));
+  index_[entries_.front().problem] = entries_.begin();
+  budget_.used += need;
+  return entries_.front();
+}
+
+void ProgramCache::report() {
+  for (Entry& entry : entries_) report(entry);
+}
+
+void ProgramCache::report(Entry& entry) {
+  const std::uint64_t calls = std::exchange(entry.calls, 0);
+  if (entry.kind == Entry::Kind::native)
+    statistics_.add_native(entry.problem.operation, entry.label, calls);
+  else
+    statistics_.add_handled(entry.problem.operation, entry.label, calls);
+}
+
+void ProgramCache::forget(plan::Operation operation) {
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    if (entry->problem.operation == operation) drop(entry);
+    entry = next;
+  }
+}
+
+void ProgramCache::drop(Entries::iterator entry) {
+  report(*entry);
+  budget_.used -= footprint(*entry);
+  index_.erase(entry->problem);
+  entries_.erase(entry);
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,91 @@
+#pragma once
+// The calls that a communicator has made before, and what was decided for each: a program, a short cut, or a refusal.
+
+#include <atomic>
+#include <cstdint>
+#include <iterator>
+#include <list>
+#include <string>
+#include <unordered_map>
+
+#include "mpi/process/statistics.hpp"
+#include "mpi/run/supplies.hpp"
+#include "plan/program.hpp"
+
+namespace espalier::mpi {
+
+/// What a call on a communicator will be. Equal on all its ranks.
+struct Entry {
+  enum class Kind : std::uint8_t {
+    nothing,  ///< no bytes: there is nothing to do
+    tiny,     ///< the dedicated path of short messages
+    program,  ///< run the program
+    native,   ///< leave it to the MPI underneath
+  };
+
+  Kind kind = Kind::nothing;
+  plan::Problem problem;
+  plan::Program program;
+  /// The choice, as statistics show it; for `native` the reason.
+  std::string label;
+  /// Who asked for it, where that is not the built-in choice: "Espalier_Choose", "row 3 of the tuned table: …".
+  std::string origin = {};
+  /// `native` because that was selected, for whatever blocks have this mean.
+  bool is_passed_on = false;
+  /// What has to be there before the first such call runs.
+  Needs needs = no_needs;
+  /// Of what it needs, the long rings make it faster only.
+  bool fits_short_rings = false;
+  /// Counted here, so that a call costs one plain increment; handed to the statistics when the entry goes.
+  std::uint64_t calls = 0;
+};
+
+/// Memory that all communicators of a process together may spend on entries.
+struct CacheBudget {
+  Bytes limit = 0;
+  std::atomic<Bytes> used = 0;
+};
+
+/// Least recently used entries go first. One communicator's, hence not thread safe, but several share budget and
+/// statistics, which outlive it.
+class ProgramCache {
+ public:
+  ProgramCache(CacheBudget& budget, Statistics& statistics) : budget_(budget), statistics_(statistics) {}
+  ~ProgramCache();
+  ProgramCache(const ProgramCache&) = delete;
+  ProgramCache& operator=(const ProgramCache&) = delete;
+
+  /// The entry of this problem, or null. It stays where it is until the next add().
+  Entry* find(const plan::Problem& problem) {
+    if (!entries_.empty() && entries_.front().problem == problem) return &entries_.front();
+    return find_older(problem);
+  }
+
+  /// Keeps a new entry and makes room for it. One that alone exceeds the budget is kept until the next add().
+  Entry& add(Entry entry);
+
+  /// Drops the entries of an operation: its calls are to be decided anew.
+  void forget(plan::Operation operation);
+
+  /// Hands the counts so far to the statistics.
+  void report();
+
+ private:
+  struct Hash {
+    std::size_t operator()(const plan::Problem& problem) const;
+  };
+  using Entries = std::list<Entry>;
+
+  static Bytes footprint(const Entry& entry);
+  Entry* find_older(const plan::Problem& problem);
+  void report(Entry& entry);
+  void drop(Entries::iterator entry);
+  void drop_oldest() { drop(std::prev(entries_.end())); }
+
+  CacheBudget& budget_;
+  Statistics& statistics_;
+  Entries entries_;  ///< most recently used first
+  std::unordered_map<plan::Problem, Entries::iterator, Hash> index_;
+};
+
+}  // namespace espalier::mpi

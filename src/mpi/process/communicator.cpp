@@ -1,0 +1,147 @@
+#include "mpi/process/communicator.hpp"
+
+#include <utility>
+
+#include "mpi/process/library.hpp"
+#include "mpi/setup/setup.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+// Duplicates start without state of their own: a duplicate's messages and calls must not mix with ours.
+int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
+  *is_copied = 0;
+  return MPI_SUCCESS;
+}
+
+// Calls that a new communicator leaves to native: one that is used only now and then never pays for its set-up. That
+// of the world is sure to be used.
+int calls_before_set_up(MPI_Comm comm) {
+  return comm == native().comm_world ? 0 : Library::get().settings().setup_calls;
+}
+
+}  // namespace
+
+thread_local constinit Communicator::LastUsed Communicator::last_used_{};
+std::atomic<std::uint64_t> Communicator::generation_ = 1;
+thread_local constinit const Communicator::Leaving* Communicator::Leaving::innermost_ = nullptr;
+
+int Communicator::on_free(MPI_Comm, int, void* state, void*) {
+  forget_last_used();
+  auto* const communicator = static_cast<Communicator*>(state);
+  communicator->is_freed_ = true;
+  if (!communicator->is_leaving_) delete communicator;
+  return MPI_SUCCESS;
+}
+
+// Made once, when the first communicator is looked up; MPI_KEYVAL_INVALID when that failed.
+int Communicator::keyval() {
+  static const int made = [] {
+    int fresh = MPI_KEYVAL_INVALID;
+    native().Comm_create_keyval(do_not_copy, on_free, &fresh, nullptr);
+    return fresh;
+  }();
+  return made;
+}
+
+Communicator::Leaving::Leaving(MPI_Comm comm) : comm_(comm), communicator_(find_existing(comm)), outer_(innermost_) {
+  if (communicator_ != nullptr) communicator_->is_leaving_ = true;
+  innermost_ = this;
+}
+
+Communicator::Leaving::~Leaving() {
+  innermost_ = outer_;
+  forget_last_used();
+  if (communicator_ == nullptr) return;
+  communicator_->is_leaving_ = false;
+  if (communicator_->is_freed_) delete communicator_;
+}
+
+const Communicator::Leaving* Communicator::Leaving::find(MPI_Comm comm) {
+  const Leaving* leaving = innermost_;
+  while (leaving != nullptr && leaving->comm_ != comm) leaving = leaving->outer_;
+  return leaving;
+}
+
+Communicator::Known Communicator::look_up(MPI_Comm comm) {
+  if (comm == native().comm_null || !Library::get().is_running() || keyval() == MPI_KEYVAL_INVALID) return {};
+  if (const Leaving* leaving = Leaving::find(comm)) return {true, true, leaving->communicator_};
+  void* value = nullptr;
+  int is_known = 0;
+  if (native().Comm_get_attr(comm, keyval(), &value, &is_known) != MPI_SUCCESS) return {};
+  return {true, false, is_known ? static_cast<Communicator*>(value) : nullptr};
+}
+
+Communicator* Communicator::find_existing(MPI_Comm comm) { return look_up(comm).communicator; }
+
+Communicator* Communicator::find_set_up(MPI_Comm comm) { return find_slowly(comm, SetUp::now); }
+
+Communicator* Communicator::find_slowly(MPI_Comm comm, SetUp when) {
+  const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+  const Known known = look_up(comm);
+  if (!known.is_valid || known.is_leaving) return known.communicator;
+  Communicator* communicator = known.communicator;
+  if (communicator == nullptr) {
+    const int calls = when == SetUp::now ? 0 : calls_before_set_up(comm);
+    communicator = calls == 0 ? set_up_and_keep(comm) : keep(comm, make_new(calls));
+  }
+  if (communicator != nullptr && communicator->native_calls_ > 0) {
+    if (when == SetUp::when_worth_it && communicator->native_calls_-- > 1) return communicator;
+    communicator = set_up_and_keep(comm);
+  }
+  if (communicator != nullptr) last_used_ = {comm, communicator, generation};
+  return communicator;
+}
+
+Communicator* Communicator::set_up_and_keep(MPI_Comm comm) { return keep(comm, set_up(comm)); }
+
+// As the communicator's attribute, in the place of what was kept before. Null: native refuses attributes.
+Communicator* Communicator::keep(MPI_Comm comm, std::unique_ptr<Communicator> state) {
+  Communicator* const kept = state.release();
+  return native().Comm_set_attr(comm, keyval(), kept) == MPI_SUCCESS ? kept : nullptr;
+}
+
+std::unique_ptr<Communicator> Communicator::make_new(int native_calls) {
+  auto state = std::make_unique<Communicator>("its first calls: set-up has to be worth it (ESPALIER_SETUP_CALLS)");
+  state->native_calls_ = native_calls + 1;
+  return state;
+}
+
+Communicator::Communicator(std::string refusal) : refusal_(std::move(refusal)) {
+  passed_.for_each([](const Form&, Passed& passed) { passed.select(tune::Natives::all); });
+  Library::get().enlist(this);
+}
+
+Communicator::Communicator(BoardMemory memory, Means means) : memory_(std::move(memory)) {
+  Library& library = Library::get();
+  engine_ = std::make_unique<Engine>(std::move(means), library.policy(), library.budget(), library.statistics());
+  me_ = engine_->me().value;
+  learn_natives();
+  library.enlist(this);
+}
+
+Communicator::~Communicator() {
+  Library::get().dismiss(this);
+  report();
+}
+
+void Communicator::select(plan::Operation operation, std::optional<Selection> selection) {
+  engine_->select(operation, std::move(selection));
+  learn_natives();
+}
+
+void Communicator::learn_natives() {
+  passed_.for_each([&](const Form& form, Passed& passed) {
+    passed.select(engine_->decider().natives_of(form.operation, form.has_counts));
+  });
+}
+
+void Communicator::report() {
+  const std::string reason = engine_ ? native_selected : refusal_;
+  passed_.for_each([&](const Form& form, Passed& passed) {
+    Library::get().statistics().add_native(form.operation, reason, passed.take_calls());
+  });
+  if (engine_) engine_->report();
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,138 @@
+#pragma once
+// What we keep for one MPI communicator, as an attribute of it: made at its first collective, gone when it is freed.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "mpi/boundary/native.hpp"
+#include "mpi/decide/passed.hpp"
+#include "mpi/run/board_memory.hpp"
+#include "mpi/run/engine.hpp"
+
+namespace espalier::mpi {
+
+class Communicator {
+ public:
+  /// The state of a communicator, set up now if this is its first collective: then a collective operation over it. Null
+  /// when the call must go to the native library without being looked at (MPI not running, null communicator, or an
+  /// error that native will report).
+  static Communicator* find(MPI_Comm comm) {
+    const LastUsed last = last_used_;
+    if (last.comm == comm && last.generation == generation_.load(std::memory_order_acquire)) return last.communicator;
+    return find_slowly(comm, SetUp::when_worth_it);
+  }
+
+  /// The same, set up in any case: some begin with calls that are left to native, since set-up takes as long as many
+  /// calls save. A collective operation.
+  static Communicator* find_set_up(MPI_Comm comm);
+  /// The state of a communicator if there is one, else null. Local.
+  static Communicator* find_existing(MPI_Comm comm);
+
+  /// Every thread forgets the communicator it used last: one is gone, and its handle may come back for another.
+  static void forget_last_used() { generation_.fetch_add(1, std::memory_order_acq_rel); }
+
+  /// While native frees a communicator it calls the program's attribute functions, in an order that may differ between
+  /// ranks, and those may use it: for this thread its state stays, under its handle, as long as this lives. Then it
+  /// goes, unless native failed to free. Other threads may meanwhile get the handle again, for a new communicator.
+  class Leaving {
+   public:
+    explicit Leaving(MPI_Comm comm);
+    ~Leaving();
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+
+   private:
+    friend class Communicator;
+    /// This thread's, of this communicator; or null.
+    static const Leaving* find(MPI_Comm comm);
+
+    MPI_Comm comm_;
+    Communicator* communicator_;
+    const Leaving* outer_;
+    ESPALIER_FAST_THREAD_LOCAL static thread_local constinit const Leaving* innermost_;
+  };
+
+  /// A communicator that stays native for good, for a reason that all its ranks know.
+  explicit Communicator(std::string refusal);
+  /// One that stays native for so many calls, and is set up then.
+  static std::unique_ptr<Communicator> make_new(int native_calls);
+  /// One that Espalier serves.
+  Communicator(BoardMemory memory, Means means);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  /// Null when it stays native: then it passes on every call.
+  Engine* engine() const { return engine_.get(); }
+  const std::string& refusal() const { return refusal_; }
+  int ranks() const { return engine_->topology().ranks(); }
+  int rank() const { return engine_->me().value; }
+
+  /// Whether native does this call, as is known before anything of it is looked at; then it has been counted.
+  template <class Call>
+  bool passes_on(const Call& call) {
+    return passed_[form_of(call)].takes(call, me_);
+  }
+  /// Notes that the call at hand goes to native since that was selected.
+  void note_selected() { is_selected_ = true; }
+  /// After a call that went to native: another like it is passed on right away, if that was selected.
+  template <class Call>
+  void remember(const Call& call) {
+    if (std::exchange(is_selected_, false)) passed_[form_of(call)].remember(call, me_);
+  }
+  /// From the next call on. As Engine::select().
+  void select(plan::Operation operation, std::optional<Selection> selection);
+
+  void count_native(const Form& form) { passed_[form].count(); }
+  /// Hands the counts so far to the statistics.
+  void report();
+
+  /// Packed data of calls whose buffers are not plain bytes.
+  Scratch& packed() { return packed_; }
+
+  /// A transport broke: data may have moved, so neither we nor native can go on. Every later call returns the error
+  /// too.
+  bool is_broken = false;
+
+ private:
+  struct LastUsed {
+    MPI_Comm comm;
+    Communicator* communicator;
+    std::uint64_t generation;
+  };
+  /// What is known of a communicator.
+  struct Known {
+    bool is_valid = false;    ///< MPI could answer at all
+    bool is_leaving = false;  ///< it is being freed: no state is made for it any more
+    Communicator* communicator = nullptr;
+  };
+  static Known look_up(MPI_Comm comm);
+  enum class SetUp { when_worth_it, now };
+  static Communicator* find_slowly(MPI_Comm comm, SetUp when);
+  static int on_free(MPI_Comm, int, void* communicator, void*);
+  static int keyval();
+  static Communicator* set_up_and_keep(MPI_Comm comm);
+  static Communicator* keep(MPI_Comm comm, std::unique_ptr<Communicator> state);
+
+  // Generation 0 never is: a zeroed entry matches nothing.
+  ESPALIER_FAST_THREAD_LOCAL static thread_local constinit LastUsed last_used_;
+  static std::atomic<std::uint64_t> generation_;
+
+  void learn_natives();
+
+  std::string refusal_;
+  int native_calls_ = 0;  ///< to come before it is set up, the one that sets it up counted
+  std::atomic<bool> is_leaving_ = false;
+  std::atomic<bool> is_freed_ = false;  ///< native has freed it, and this is still in use
+  int me_ = 0;
+  bool is_selected_ = false;
+  PassedForms passed_;
+  BoardMemory memory_;
+  Scratch packed_;
+  std::unique_ptr<Engine> engine_;  ///< last, so that it goes first: it works in memory_
+};
+
+}  // namespace espalier::mpi

@@ -1,0 +1,119 @@
+#include "mpi/process/statistics.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "base/text.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20) {
+      out += c;
+    } else {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", c);
+      out += code;
+    }
+  }
+  return out + "\"";
+}
+
+std::string to_json_object(const std::map<std::string, std::uint64_t>& counts) {
+  std::string out;
+  for (const auto& [text, count] : counts) {
+    if (!out.empty()) out += ", ";
+    out += quoted(text) + ": " + std::to_string(count);
+  }
+  return "{" + out + "}";
+}
+
+std::string listed(const std::map<std::string, std::uint64_t>& counts) {
+  std::string out;
+  for (const auto& [text, count] : counts)
+    out += (out.empty() ? " (" : "; ") + std::to_string(count) + "x " + printable(text);
+  return out.empty() ? out : out + ")";
+}
+
+plan::Operation operation_at(std::size_t index) { return static_cast<plan::Operation>(index); }
+
+}  // namespace
+
+const char* mpi_name(plan::Operation operation) {
+  switch (operation) {
+    case plan::Operation::broadcast: return "MPI_Bcast";
+    case plan::Operation::scatter: return "MPI_Scatter";
+    case plan::Operation::gather: return "MPI_Gather";
+    case plan::Operation::allgather: return "MPI_Allgather";
+    case plan::Operation::alltoall: return "MPI_Alltoall";
+    case plan::Operation::reduce: return "MPI_Reduce";
+    case plan::Operation::allreduce: return "MPI_Allreduce";
+    case plan::Operation::reduce_scatter: return "MPI_Reduce_scatter";
+    case plan::Operation::scan: return "MPI_Scan";
+    case plan::Operation::exscan: return "MPI_Exscan";
+    case plan::Operation::barrier: return "MPI_Barrier";
+  }
+  return "";
+}
+
+void Statistics::add_handled(plan::Operation operation, const std::string& choice, std::uint64_t calls) {
+  if (calls == 0) return;
+  const std::lock_guard lock(mutex_);
+  Counts& counts = counts_[static_cast<std::size_t>(operation)];
+  counts.handled += calls;
+  counts.choices[choice] += calls;
+}
+
+void Statistics::add_native(plan::Operation operation, const std::string& reason, std::uint64_t calls) {
+  if (calls == 0) return;
+  const std::lock_guard lock(mutex_);
+  Counts& counts = counts_[static_cast<std::size_t>(operation)];
+  counts.native += calls;
+  counts.reasons[reason] += calls;
+}
+
+std::string Statistics::to_json() const {
+  const std::lock_guard lock(mutex_);
+  std::string out = "{";
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    const Counts& counts = counts_[i];
+    out += std::string(i == 0 ? "" : ",") + "\n  " + quoted(mpi_name(operation_at(i))) +
+           ": {\"handled\": " + std::to_string(counts.handled) + ", \"native\": " + std::to_string(counts.native) +
+           ", \"reasons\": " + to_json_object(counts.reasons) + ", \"choices\": " + to_json_object(counts.choices) +
+           "}";
+  }
+  return out + "\n}\n";
+}
+
+std::string Statistics::to_text() const {
+  const std::lock_guard lock(mutex_);
+  std::string out;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    const Counts& counts = counts_[i];
+    if (counts.handled + counts.native == 0) continue;
+    out += std::string("espalier: ") + mpi_name(operation_at(i)) + ": handled " + std::to_string(counts.handled) +
+           listed(counts.choices) + ", native " + std::to_string(counts.native) + listed(counts.reasons) + "\n";
+  }
+  return out;
+}
+
+std::string write_whole_file(const std::string& path, const std::string& text) {
+  const std::string draft = path + "." + std::to_string(getpid());
+  std::ofstream file(draft, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file.fail() && std::rename(draft.c_str(), path.c_str()) == 0) return {};
+  const int error = errno;
+  unlink(draft.c_str());
+  return "cannot write '" + path + "': " + std::strerror(error);
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,140 @@
+#include "mpi/run/engine.hpp"
+
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "mpi/run/dissent.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+constexpr const char* memory_is_short =
+    "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
+
+/// Calls after which a communicator counts as one that is used: then short ones get long rings, where there is memory.
+/// A root then runs ahead of slow readers by 148 calls and not by 12.
+constexpr std::uint64_t calls_in_use = 64;
+
+}  // namespace
+
+Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistics& statistics)
+    : means_(std::move(means)),
+      decider_({means_.topology, means_.table, means_.transport, means_.me}, policy),
+      statistics_(statistics),
+      supplied_(means_.supplies == nullptr ? all_needs : no_needs),
+      seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings, means_.windows),
+      cache_(budget, statistics) {}
+
+Engine::~Engine() {
+  for (std::uint32_t attempt = 0; !seat_.leave_windows(is_broken_); ++attempt)
+    is_broken_ = !means_.waiter->wait(attempt, nullptr);
+}
+
+bool Engine::supply_slowly(Entry& entry) {
+  if (entry.fits_short_rings) {
+    if ((denied_ & long_rings) != 0) entry.needs = no_needs;
+    if (seat_.call() + 1 >= calls_in_use) get(long_rings, false);
+    return true;
+  }
+  if (differs_from_senders(entry.problem)) return true;
+  if (get(entry.needs, true)) return true;
+  entry.kind = Entry::Kind::native;
+  entry.label = memory_is_short;
+  return false;
+}
+
+// Supplies are asked for by all ranks together, hence only by ranks that are sure to do the same: all hear first what
+// those send who name the size. Who only has room will do as they do; where they differ themselves, the call ends.
+bool Engine::differs_from_senders(const plan::Problem& problem) {
+  if (means_.topology.nodes() > 1) return false;
+  const bool is_sided = is_one_sided(problem), is_root = means_.me == problem.root, deals = is_dealt(problem.operation);
+  const auto sends = [&](bool root) { return !is_sided || root == deals; };
+  seat_.begin_call();
+  if (sends(is_root)) seat_.state(problem.bytes);
+  std::optional<Bytes> said;
+  for (LocalRank r(0); r.value < seat_.ranks(); ++r.value) {
+    if (r == seat_.me() || !sends(r.value == problem.root.value)) continue;
+    const Bytes theirs = await_bytes(r);
+    said = theirs == said.value_or(theirs) ? theirs : execute::Statement::has_left;
+  }
+  seat_.repeat_call();
+  if (!said || *said == problem.bytes) return false;
+  other_bytes_ = sends(is_root) ? execute::Statement::has_left : *said;
+  return true;
+}
+
+Bytes Engine::await_bytes(LocalRank neighbour) {
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    if (const std::optional<Bytes> theirs = find_bytes(seat_, neighbour)) return *theirs;
+    if (seat_.has_left(neighbour) || !means_.waiter->wait(attempt, nullptr)) return execute::Statement::has_left;
+  }
+}
+
+bool Engine::supply_uneven_slowly() {
+  if (get(all_needs, true)) return true;
+  decider_.give_up_uneven();
+  return false;
+}
+
+// Whether all of it is there. Nothing is asked for twice.
+bool Engine::get(Needs needs, bool is_needed) {
+  const Needs asked = needs & ~supplied_ & ~denied_;
+  if ((asked & long_rings) != 0) {
+    std::byte* const rings = means_.supplies->get_long_rings(is_needed);
+    if (rings != nullptr) seat_.use_long_rings(rings);
+    (rings != nullptr ? supplied_ : denied_) |= long_rings;
+  }
+  if ((asked & windows) != 0) (means_.supplies->get_windows() ? supplied_ : denied_) |= windows;
+  const bool has_all = (needs & ~supplied_) == 0;
+  if (!has_all && is_needed) decider_.tell("some calls stay native: " + std::string(memory_is_short));
+  return has_all;
+}
+
+std::string Engine::describe(const plan::Problem& problem) {
+  std::optional<Entry> foreseen;
+  if (!problem.counts.empty()) foreseen = decider_.foresee_uneven(problem);
+  const Entry& entry = foreseen ? *foreseen : prepare(problem);
+  const std::string origin = entry.origin.empty() ? "" : " (" + entry.origin + ")";
+  return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + origin;
+}
+
+Entry& Engine::decide(const plan::Problem& problem) {
+  Entry entry;
+  entry.problem = problem;
+  try {
+    decider_.choose(entry);
+  } catch (const Error& error) {  // building is pure, so this happens to all ranks alike
+    entry.kind = Entry::Kind::native;
+    entry.label = error.what();
+    decider_.tell(std::string(plan::name(problem.operation)) + " of " + format_bytes(problem.bytes) +
+                  " stays native: " + entry.label);
+  }
+  return cache_.add(std::move(entry));
+}
+
+// Rows are about a mean, so that calls with equal sums are alike; a sum that does not fit is none.
+void Engine::pass_on(Entry& entry) {
+  ++entry.calls;
+  if (!entry.is_passed_on) return;
+  Deal deal{0, !entry.problem.counts.empty()};
+  bool fits = !__builtin_mul_overflow(entry.problem.bytes, static_cast<Bytes>(means_.topology.ranks()), &deal.total);
+  if (deal.is_uneven) deal.total = 0;
+  for (const Bytes count : entry.problem.counts) fits = fits && !__builtin_add_overflow(deal.total, count, &deal.total);
+  passed_[static_cast<std::size_t>(entry.problem.operation)].deal = fits ? std::optional(deal) : std::nullopt;
+}
+void Engine::select(plan::Operation operation, std::optional<Selection> selection) {
+  decider_.select(operation, std::move(selection));
+  passed_[static_cast<std::size_t>(operation)].deal.reset();
+  cache_.forget(operation);
+}
+void Engine::report() {
+  cache_.report();
+  for (int i = 0; i < plan::operation_count; ++i) {
+    const auto operation = static_cast<plan::Operation>(i);
+    const auto at = static_cast<std::size_t>(i);
+    statistics_.add_handled(operation, "tiny", std::exchange(uneven_calls_[at], 0));
+    statistics_.add_native(operation, native_selected, std::exchange(passed_[at].calls, 0));
+  }
+}
+}  // namespace espalier::mpi

@@ -1,0 +1,169 @@
+#pragma once
+// One communicator's collectives, in bytes: decides what each call will be, remembers it, runs it. Knows nothing of
+// MPI.
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "execute/interpreter.hpp"
+#include "execute/seams.hpp"
+#include "execute/seat.hpp"
+#include "execute/uneven_blocks.hpp"
+#include "mpi/buffers/scratch.hpp"
+#include "mpi/decide/decider.hpp"
+#include "mpi/decide/program_cache.hpp"
+#include "mpi/run/supplies.hpp"
+#include "topology/topology.hpp"
+#include "tune/table.hpp"
+
+namespace espalier::mpi {
+
+/// The blocks of an allgather or reduce_scatter, as far as a selection tells them apart.
+struct Deal {
+  Bytes total = 0;
+  bool is_uneven = false;
+
+  friend bool operator==(const Deal&, const Deal&) = default;
+};
+
+/// The communicator's own means. The board lies in memory that outlives the engine.
+struct Means {
+  topology::Topology topology;
+  Rank me;
+  execute::Board board;
+  execute::WindowPool* windows = nullptr;  ///< of this process; outlives the engine
+  /// Null: the board has all it may ever need.
+  std::unique_ptr<Supplies> supplies;
+  std::unique_ptr<execute::Network> network;  ///< null on one node
+  Transport transport = Transport::mpi;       ///< what it goes by
+  std::unique_ptr<execute::SingleCopy> single_copy;
+  std::unique_ptr<execute::Waiter> waiter;
+  std::unique_ptr<execute::Meter> meter;  ///< null where time is real
+  /// The waiter may sleep, here or at a neighbour (execute/seat.hpp).
+  bool rings = false;
+  /// What was measured on this machine, if all ranks have the same; outlives the engine.
+  const tune::Table* table = nullptr;
+};
+
+/// Like the communicator it serves, used by one thread at a time. `policy`, `budget` and `statistics` outlive it.
+class Engine {
+ public:
+  Engine(Means means, const Policy& policy, CacheBudget& budget, Statistics& statistics);
+  /// Waits until neighbours have read what this rank's windows hold for them.
+  ~Engine();
+
+  const topology::Topology& topology() const { return means_.topology; }
+  Rank me() const { return means_.me; }
+  /// What carries its messages between nodes; none on one node.
+  std::optional<Transport> transport() const {
+    return means_.network == nullptr ? std::nullopt : std::optional(means_.transport);
+  }
+
+  /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
+  /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.
+  Entry& prepare(const plan::Problem& problem) {
+    Entry* known = cache_.find(problem);
+    return known != nullptr ? *known : decide(problem);
+  }
+
+  /// Before an entry that is not native runs: gets what it needs. False, on all ranks alike: that cannot be had, and
+  /// the entry is native from now on. Collective where the communicator is short of something; most calls need nothing.
+  bool supply(Entry& entry) { return (entry.needs & ~supplied_) == 0 || supply_slowly(entry); }
+  /// The same before a call whose sizes no rank knows: there is a Decider::uneven_kind() for it, and without supplies
+  /// none any more. Asked when all of a rank's arguments have been looked at: who is refused never asks.
+  bool supply_uneven() { return supplied_ == all_needs || supply_uneven_slowly(); }
+
+  /// Whether the call is like the last one of `operation` that native was selected for: then it is native's, too, and
+  /// has been counted. Nothing has to be computed or kept for what native does again and again. `deal` says what the
+  /// blocks are and is asked where there was such a call.
+  template <class DealOf>
+  bool passes_on(plan::Operation operation, DealOf deal) {
+    Passed& passed = passed_[static_cast<std::size_t>(operation)];
+    if (!passed.deal || !(*passed.deal == deal())) return false;
+    ++passed.calls;
+    return true;
+  }
+  /// Counts a call that prepare() left to native, and remembers it for passes_on().
+  void pass_on(Entry& entry);
+
+  /// What this call will be, as Espalier_Describe says it. Of a scatter, gather or alltoall with counts: when no rank
+  /// knows all of them, as it is in MPI.
+  std::string describe(const plan::Problem& problem);
+
+  /// Runs what was prepared (anything but `native`); all ranks of the communicator do. `output` is the whole result;
+  /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the
+  /// message. If a transport broke, or a wait was given up, the communicator can not be used any more. Throws
+  /// std::bad_alloc before data move. `reducer` is needed by reductions.
+  ///
+  /// Ranks whose sizes do not fit together, which MPI forbids, come to an end: who receives takes the sender's size, as
+  /// far as there is room; and where that cannot be, calls end as `truncated`.
+  execute::Ending run(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer = nullptr) {
+    return settle(entry, input, output, entry.problem.bytes, attempt(entry, input, output, reducer));
+  }
+  /// The same in two parts: what is not over by then settle() brings to an end. Nearly all calls are, and keep nothing
+  /// for it.
+  execute::Ending attempt(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
+  [[gnu::noinline, gnu::cold]] execute::Ending settle(const Entry& entry, std::byte* input, std::byte* output,
+                                                      Bytes room, execute::Ending ending);
+  /// The same of a tiny entry that is no reduction, with room for blocks of others as execute/tiny.hpp says.
+  execute::Ending run_with_room(Entry& entry, std::byte* input, std::byte* output, Bytes room);
+
+  enum class Outcome { done, native, broken };
+  /// A broadcast or allgather of the library's own, as part of a call: not counted. `native`: decided so, nothing done.
+  Outcome exchange(const plan::Problem& problem, std::byte* input, std::byte* output);
+
+  /// From the next call on, `operation` follows this selection; empty: settings, table and built-in choice again. Made
+  /// by all ranks between the same two calls.
+  void select(plan::Operation operation, std::optional<Selection> selection);
+
+  /// What calls will be before anything of them has been computed.
+  const Decider& decider() const { return decider_; }
+
+  /// Such a call; all ranks make it (execute/uneven_blocks.hpp).
+  execute::UnevenOutcome run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call);
+
+  /// A call was broken off: there can be no other.
+  bool is_broken() const { return is_broken_; }
+
+  /// Hands the counts so far to the statistics.
+  void report();
+
+ private:
+  bool supply_slowly(Entry& entry);
+  bool differs_from_senders(const plan::Problem& problem);
+  Bytes await_bytes(LocalRank neighbour);
+  bool supply_uneven_slowly();
+  bool get(Needs needs, bool is_needed);
+  Entry& decide(const plan::Problem& problem);
+  execute::Ending perform(const Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
+  [[gnu::noinline, gnu::cold]] execute::Ending begin_other();
+  void begin_messages(const Entry& entry);
+  execute::Ending run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
+                              bool may_follow);
+  execute::Ending follow(const plan::Problem& problem, Bytes bytes, const execute::Buffers& buffers, Bytes room);
+  execute::Ending perform_other(const plan::Problem& problem, const execute::Buffers& buffers);
+  execute::Ending leave_call();
+  /// After a call that was broken off: nobody touches the caller's memory any more.
+  [[gnu::cold]] void leave() noexcept;
+
+  Means means_;
+  Decider decider_;
+  std::array<std::uint64_t, plan::operation_count> uneven_calls_{};  ///< that went without an exchange of sizes
+  struct Passed {
+    std::optional<Deal> deal;  ///< of the last call that native was selected for
+    std::uint64_t calls = 0;   ///< that passes_on() has counted
+  };
+  std::array<Passed, plan::operation_count> passed_{};
+  Statistics& statistics_;
+  Needs supplied_ = all_needs;        ///< what is there
+  Needs denied_ = no_needs;           ///< what cannot be had: calls that need it are native
+  std::optional<Bytes> other_bytes_;  ///< of the call at hand, as it was found before it could be supplied
+  bool is_broken_ = false;            ///< a run came to no end: neighbours may never leave it
+  execute::Seat seat_;
+  ProgramCache cache_;
+  Scratch scratch_;
+};
+
+}  // namespace espalier::mpi

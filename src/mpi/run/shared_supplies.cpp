@@ -1,0 +1,67 @@
+#include "mpi/run/shared_supplies.hpp"
+
+#include "mpi/boundary/quiet.hpp"
+#include "mpi/process/library.hpp"
+#include "mpi/run/health.hpp"
+#include "mpi/setup/surroundings.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+constexpr LocalRank offering{0};
+constexpr Bytes none = ~Bytes{0};
+
+}  // namespace
+
+std::byte* SharedSupplies::get_long_rings(bool is_needed) {
+  std::atomic<Bytes>& offer = board_.notice(offering).rings;
+  if (me_ == offering) offer.store(offer_rings(is_needed), std::memory_order_release);
+  const Bytes place = wait_for_offer();
+  if (place != none) rings_ = BoardMemory(arena_, place);
+  if (agree(place != none && populate_own(place))) return arena_->at(place);
+  rings_ = BoardMemory();
+  return nullptr;
+}
+
+// Rings that only make calls faster leave most of the arena to those who could do nothing without.
+Bytes SharedSupplies::offer_rings(bool is_needed) const {
+  const Bytes bytes = execute::Board::long_ring_bytes(board_.shape().ranks);
+  if (!is_needed && arena_->in_use() > Library::get().settings().shm_limit / 4) return none;
+  return arena_->allocate(bytes, board_.shape().ranks).value_or(none);
+}
+
+// Who offers may come late to the call, and may be waiting for a message of this rank's. Or it has died.
+Bytes SharedSupplies::wait_for_offer() const {
+  const std::atomic<Bytes>& offer = board_.notice(offering).rings;
+  for (std::uint32_t attempt = 1;; ++attempt) {
+    if (const Bytes place = offer.load(std::memory_order_acquire)) return place;
+    let_others_run();
+    Library::get().progress().poke();
+    if (attempt % 64 == 0 && find_failure(comm_) != MPI_SUCCESS) return none;
+  }
+}
+
+// Each rank its own ring, so that it lies on the NUMA node of the rank that writes it.
+bool SharedSupplies::populate_own(Bytes rings) const {
+  const Bytes all = execute::Board::long_ring_bytes(board_.shape().ranks);
+  const Bytes own = execute::Board::long_ring_bytes(1);
+  return !transports::Arena::is_long(all) || arena_->populate(rings + static_cast<Bytes>(me_.value) * own, own);
+}
+
+bool SharedSupplies::get_windows() { return agree(windows_.reserve(plan::window_banks)); }
+
+bool SharedSupplies::agree(bool mine) const {
+  const int own = mine ? 1 : 0;
+  int all = 0;
+  const Discretion discretion(comm_);
+  try {
+    MPI_Request request;
+    check(start_minimum(&own, &all, 1, comm_, &request));
+    wait_quietly(request);
+  } catch (const NativeFailure&) {  // native will fail at the call, too, and say so
+    return false;
+  }
+  return all != 0;
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,38 @@
+#pragma once
+// A communicator's supplies (mpi/run/supplies.hpp) out of its node's arena.
+
+#include <memory>
+
+#include "execute/board.hpp"
+#include "execute/windows.hpp"
+#include "mpi/boundary/native.hpp"
+#include "mpi/run/board_memory.hpp"
+#include "mpi/run/supplies.hpp"
+
+namespace espalier::mpi {
+
+class SharedSupplies final : public Supplies {
+ public:
+  /// `comm` is the communicator supplied; `windows` lends this rank's and outlives it.
+  SharedSupplies(MPI_Comm comm, std::shared_ptr<transports::Arena> arena, const execute::Board& board, LocalRank me,
+                 execute::WindowPool& windows)
+      : comm_(comm), arena_(std::move(arena)), board_(board), me_(me), windows_(windows) {}
+
+  std::byte* get_long_rings(bool is_needed) override;
+  bool get_windows() override;
+
+ private:
+  Bytes offer_rings(bool is_needed) const;
+  Bytes wait_for_offer() const;
+  bool populate_own(Bytes rings) const;
+  bool agree(bool mine) const;
+
+  MPI_Comm comm_;
+  std::shared_ptr<transports::Arena> arena_;
+  execute::Board board_;
+  LocalRank me_;
+  execute::WindowPool& windows_;
+  BoardMemory rings_;
+};
+
+}  // namespace espalier::mpi

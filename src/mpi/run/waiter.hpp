@@ -1,0 +1,51 @@
+#pragma once
+// Waiting inside an MPI program: keeps MPI's own messages moving meanwhile.
+
+#include <chrono>
+#include <ctime>
+
+#include "execute/waiting.hpp"
+#include "mpi/run/health.hpp"
+#include "mpi/run/progress.hpp"
+
+namespace espalier::mpi {
+
+class MpiWaiter final : public execute::PatientWaiter {
+ public:
+  /// Waits in collectives on `comm`. `progress` outlives the waiter, and so does `network`, which is null on one node.
+  MpiWaiter(MPI_Comm comm, Waiting scheme, std::uint32_t spin, const Progress& progress, execute::Network* network)
+      : PatientWaiter(scheme, spin), comm_(comm), progress_(progress), network_(network) {}
+
+ private:
+  void poke() noexcept override {
+    progress_.poke();
+    if (network_ != nullptr) network_->progress();
+  }
+
+  // A wait as short as most are reads no clock, and where MPI ends the job with a rank, none does.
+  bool has_hope(bool is_first) noexcept override {
+    if (!is_watching_) return true;
+    const std::chrono::nanoseconds now = read_clock();
+    if (!is_first && now - asked_at_ < patience) return true;
+    asked_at_ = now;
+    return is_first || find_failure(comm_) == MPI_SUCCESS;
+  }
+
+  // Ticks of some milliseconds, for a few nanoseconds.
+  static std::chrono::nanoseconds read_clock() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  }
+
+  /// Open MPI's launcher takes as long to tell of a death.
+  static constexpr std::chrono::milliseconds patience{20};
+
+  MPI_Comm comm_;
+  const bool is_watching_ = outlives_failures();
+  std::chrono::nanoseconds asked_at_{};
+  const Progress& progress_;
+  execute::Network* network_;
+};
+
+}  // namespace espalier::mpi

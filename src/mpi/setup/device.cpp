@@ -1,0 +1,87 @@
+#include "mpi/setup/device.hpp"
+
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace espalier::mpi {
+namespace {
+
+constexpr std::string_view runtimes[] = {"libcuda.so", "libcudart.so", "libamdhip64.so", "libze_loader.so",
+                                         "libsycl.so"};
+// Where nvcc and hipcc put device code.
+constexpr std::string_view sections[] = {".nv_fatbin", ".hip_fatbin"};
+
+struct Loaded {
+  unsigned long long additions = 0;  ///< objects loaded since the process began; never falls
+  std::vector<std::string> paths;
+};
+
+// Only names: files may not be read under the loader's lock. The program itself has no name.
+int note(dl_phdr_info* info, std::size_t, void* data) {
+  auto& loaded = *static_cast<Loaded*>(data);
+  loaded.additions = info->dlpi_adds;
+  const std::string_view name = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+  if (!name.empty()) {
+    loaded.paths.emplace_back(name);
+  } else if (loaded.paths.empty()) {
+    loaded.paths.emplace_back("/proc/self/exe");
+  }
+  return 0;
+}
+
+bool is_runtime(const std::string& path) {
+  const std::string_view file = std::string_view(path).substr(path.rfind('/') + 1);
+  return std::any_of(std::begin(runtimes), std::end(runtimes),
+                     [&](std::string_view name) { return file.starts_with(name); });
+}
+
+template <class Record>
+bool read_at(std::ifstream& file, std::uint64_t offset, Record* records, std::size_t count) {
+  file.seekg(static_cast<std::streamoff>(offset));
+  file.read(reinterpret_cast<char*>(records), static_cast<std::streamsize>(count * sizeof(Record)));
+  return file.good();
+}
+
+}  // namespace
+
+bool carries_device_code(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  ElfW(Ehdr) header;
+  if (!read_at(file, 0, &header, 1) || std::string_view(reinterpret_cast<char*>(header.e_ident), SELFMAG) != ELFMAG)
+    return false;
+  if (header.e_shentsize != sizeof(ElfW(Shdr)) || header.e_shstrndx >= header.e_shnum) return false;
+  std::vector<ElfW(Shdr)> table(header.e_shnum);
+  if (!read_at(file, header.e_shoff, table.data(), table.size())) return false;
+  constexpr std::uint64_t longest_names = 1 << 20;  // a damaged header must not make us allocate what it likes
+  const ElfW(Shdr)& strings = table[header.e_shstrndx];
+  std::string names(std::min<std::uint64_t>(strings.sh_size, longest_names), '\0');
+  if (!read_at(file, strings.sh_offset, names.data(), names.size())) return false;
+  return std::any_of(table.begin(), table.end(), [&](const ElfW(Shdr) & section) {
+    if (section.sh_name >= names.size()) return false;
+    const std::string_view name = names.c_str() + section.sh_name;
+    return std::find(std::begin(sections), std::end(sections), name) != std::end(sections);
+  });
+}
+
+bool may_use_devices() {
+  static std::mutex mutex;
+  static unsigned long long looked_at = 0;
+  static bool answer = false;
+  Loaded loaded;
+  dl_iterate_phdr(note, &loaded);
+  const std::lock_guard lock(mutex);
+  if (loaded.additions == looked_at) return answer;
+  looked_at = loaded.additions;
+  answer = std::any_of(loaded.paths.begin(), loaded.paths.end(),
+                       [](const std::string& path) { return is_runtime(path) || carries_device_code(path); });
+  return answer;
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,46 @@
+#include "mpi/setup/surroundings.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+
+#include "mpi/process/library.hpp"
+#include "mpi/run/network.hpp"
+#include "mpi/run/waiter.hpp"
+
+namespace espalier::mpi {
+
+void let_others_run() noexcept { sched_yield(); }
+
+int start_gather(const void* mine, void* all, int bytes, MPI_Comm comm, MPI_Request* request) noexcept {
+  return native().Iallgather(mine, bytes, native().byte, all, bytes, native().byte, comm, request);
+}
+
+int start_minimum(const int* mine, int* least, int count, MPI_Comm comm, MPI_Request* request) noexcept {
+  return native().Iallreduce(mine, least, count, native().integer, native().min, comm, request);
+}
+
+void disguise(Facts&) {}
+
+std::string probe_own_host(const Library& library) {
+  return probe_host_name(library.settings().fabric_hosts, library.virtual_node());
+}
+
+topology::Distances ask_for_distances(Library& library, const Hosts& hosts) {
+  const Settings& settings = library.settings();
+  return library.network_map().find(hosts, settings.fabric, std::chrono::milliseconds(settings.fabric_timeout));
+}
+
+std::unique_ptr<execute::Waiter> make_waiter(Library& library, MPI_Comm comm, Waiting scheme, bool is_oversubscribed,
+                                             execute::Network* network) {
+  const int spin = is_oversubscribed ? 0 : library.settings().wait_spin;
+  return std::make_unique<MpiWaiter>(comm, scheme, static_cast<std::uint32_t>(spin), library.progress(), network);
+}
+
+std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm, int ranks, int me) {
+  return std::make_unique<MpiNetwork>(comm, ranks, me);
+}
+
+std::unique_ptr<execute::Meter> make_meter(const topology::Topology&, Rank) { return nullptr; }
+
+}  // namespace espalier::mpi
