@@ -3,7 +3,7 @@
 add_library(espalier_flags INTERFACE)
 target_compile_features(espalier_flags INTERFACE cxx_std_20)
 target_compile_options(espalier_flags INTERFACE
-  -Wall -Wextra -fvisibility=hidden $<$<BOOL:${ESPALIER_WERROR}>:-Werror>)
+  -Wall -Wextra -Wswitch-enum -fvisibility=hidden $<$<BOOL:${ESPALIER_WERROR}>:-Werror>)
 target_include_directories(espalier_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 if(ESPALIER_SANITIZE STREQUAL "address")

@@ -36,8 +36,14 @@ double copy_time(std::span<const Step> rest, LocalRank me, const Parameters& is)
     case Op::reduce: return reduce_time(step, me, is);
     case Op::pull:
     case Op::push: return is.single_copy.of(bytes);
-    default: return 0;
+    case Op::send:
+    case Op::recv:
+    case Op::finish:
+    case Op::post:
+    case Op::await:
+    case Op::await_all: return 0;
   }
+  return 0;
 }
 
 }  // namespace espalier::cost

@@ -186,11 +186,9 @@ Bell* Interpreter::bell() const noexcept {
 }
 
 std::optional<LocalRank> Interpreter::other() const noexcept {
-  switch (next_->op()) {
-    case Op::finish: return std::nullopt;
-    case Op::await_all: return differing_ ? differing_ : std::optional(environment_.seat->missed());
-    default: return next_->neighbour();
-  }
+  if (next_->op() == Op::finish) return std::nullopt;
+  if (next_->op() != Op::await_all) return next_->neighbour();
+  return differing_ ? differing_ : std::optional(environment_.seat->missed());
 }
 
 Ending run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment, Waiter& waiter,

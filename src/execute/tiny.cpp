@@ -212,12 +212,8 @@ void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input
 
 std::uint32_t longest_message(const plan::Problem& problem, int ranks) {
   if (!problem.counts.empty()) return longest_message_of_counts(problem);
-  switch (problem.operation) {
-    case plan::Operation::scatter:
-    case plan::Operation::alltoall:
-    case plan::Operation::reduce_scatter: return count_lines(problem.bytes) * static_cast<std::uint32_t>(ranks);
-    default: return count_lines(problem.bytes);
-  }
+  const std::uint32_t messages = has_single_readers(problem.operation) ? static_cast<std::uint32_t>(ranks) : 1;
+  return count_lines(problem.bytes) * messages;
 }
 
 Ending run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,

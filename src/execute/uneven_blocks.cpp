@@ -255,11 +255,9 @@ UnevenOutcome run_uneven_blocks(Seat& seat, const UnevenKind& kind, const Uneven
   try {
     BlockCall call(seat, kind, single_copy, waiter);
     const bool is_root = call.me() == it.root;
-    switch (kind.operation) {
-      case Operation::scatter: return is_root ? scatter_from(call, it) : scatter_to(call, it);
-      case Operation::gather: return is_root ? gather_from(call, it) : gather_to(call, it);
-      default: return exchange(call, it);
-    }
+    if (kind.operation == Operation::scatter) return is_root ? scatter_from(call, it) : scatter_to(call, it);
+    if (kind.operation == Operation::gather) return is_root ? gather_from(call, it) : gather_to(call, it);
+    return exchange(call, it);
   } catch (const GivenUp&) {
     return UnevenOutcome::broken;
   }

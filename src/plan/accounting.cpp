@@ -91,7 +91,11 @@ class Accountant {
       case Op::push: note(writes_, phase, me, step.bytes()); break;
       case Op::get:
       case Op::pull: note(reads_, phase, me, step.bytes()); break;
-      default: break;
+      case Op::post:
+      case Op::await:
+      case Op::await_all:
+      case Op::copy:
+      case Op::reduce: break;
     }
   }
 

@@ -15,12 +15,8 @@ constexpr Bytes tiny_lines = tiny_bytes / line_payload;
 /// reduce 3K 0.85 / 0.99, 4K 1.35 / 1.02; broadcast 4K 1.03 / 0.95; eight on two cores, allreduce 2K 13 / 12, 4K 19 /
 /// 14, gather 3K 7.4 / 8.0, 4K 9.4 / 7.1.
 constexpr Bytes longest_tiny_lines(Operation operation) {
-  switch (operation) {
-    case Operation::broadcast: return tiny_lines;
-    case Operation::gather:
-    case Operation::reduce: return 64;
-    default: return tiny_lines / 2;
-  }
+  if (operation == Operation::broadcast) return tiny_lines;
+  return operation == Operation::gather || operation == Operation::reduce ? 64 : tiny_lines / 2;
 }
 
 constexpr Bytes count_lines(Bytes bytes) { return bytes == 0 ? 1 : bytes / line_payload + (bytes % line_payload != 0); }
@@ -41,15 +37,10 @@ bool is_tiny_uneven(const Problem& problem) {
 
 bool is_tiny(const Problem& problem, int ranks) {
   if (!problem.counts.empty()) return is_tiny_uneven(problem);
-  switch (problem.operation) {
-    case Operation::scatter:
-    case Operation::alltoall:
-    case Operation::reduce_scatter: {
-      const Bytes lines = (problem.bytes + line_payload - 1) / line_payload;
-      return lines <= tiny_lines && lines * static_cast<Bytes>(ranks) <= tiny_lines;
-    }
-    default: return problem.bytes <= longest_tiny_lines(problem.operation) * line_payload;
-  }
+  if (!has_single_readers(problem.operation))
+    return problem.bytes <= longest_tiny_lines(problem.operation) * line_payload;
+  const Bytes lines = (problem.bytes + line_payload - 1) / line_payload;
+  return lines <= tiny_lines && lines * static_cast<Bytes>(ranks) <= tiny_lines;
 }
 
 Bytes input_bytes(const Problem& problem, int ranks, Rank rank) {
@@ -103,8 +94,12 @@ Alias alias_of(const Problem& problem, int ranks, Rank rank) {
       return {};
     case Operation::allreduce:
     case Operation::scan: return {Alias::input_in_output, 0};
-    default: return {};
+    case Operation::broadcast:
+    case Operation::alltoall:
+    case Operation::reduce_scatter:
+    case Operation::barrier: return {};
   }
+  return {};
 }
 
 }  // namespace espalier::plan

@@ -58,6 +58,11 @@ constexpr bool is_reduction(Operation operation) {
   return operation >= Operation::reduce && operation <= Operation::exscan;
 }
 
+/// Whether each of a rank's blocks is for one other rank: what it writes is a message for each.
+constexpr bool has_single_readers(Operation operation) {
+  return operation == Operation::scatter || operation == Operation::alltoall || operation == Operation::reduce_scatter;
+}
+
 /// Payload of one short message at most (execute/tiny.hpp): 74 cache lines of 56 bytes.
 inline constexpr Bytes tiny_bytes = 4144;
 

@@ -18,7 +18,12 @@ void count_step(const Step& step, Traffic& node) {
     case Op::push: node.single_copied += step.bytes(); break;
     case Op::send: ++node.messages_out, node.bytes_out += step.bytes(); break;
     case Op::recv: ++node.messages_in, node.bytes_in += step.bytes(); break;
-    default: break;
+    case Op::finish:
+    case Op::post:
+    case Op::await:
+    case Op::await_all:
+    case Op::copy:
+    case Op::reduce: break;
   }
 }
 

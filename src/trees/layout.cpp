@@ -10,8 +10,10 @@ Branch derive_branch(const Layout& layout, int position, int count) {
     case Shape::flat: return derive_flat(position, count);
     case Shape::chain:
     case Shape::ring: return derive_chain(position, count);
-    default: return derive_knomial(position, count, layout.radix);
+    case Shape::knomial:
+    case Shape::scatter_ring: break;
   }
+  return derive_knomial(position, count, layout.radix);
 }
 
 std::vector<Branch> derive_branches(const Layout& layout, int count) {

@@ -14,16 +14,13 @@ using plan::PairBlocks;
 /// Where, in what all ranks bring one behind the other, the contribution of one begins.
 Bytes brought_before(const plan::Plan& plan, Rank rank) {
   const int ranks = plan.topology.ranks();
-  switch (plan.problem.operation) {
-    case Operation::gather:
-    case Operation::allgather: return Blocks(plan.problem, ranks).begin(rank);
-    case Operation::alltoall: {
-      Bytes before = 0;
-      for (int r = 0; r < rank.value; ++r) before += plan::input_bytes(plan.problem, ranks, Rank(r));
-      return before;
-    }
-    default: return 0;  // only the root brings anything
-  }
+  const Operation operation = plan.problem.operation;
+  if (operation == Operation::gather || operation == Operation::allgather)
+    return Blocks(plan.problem, ranks).begin(rank);
+  Bytes before = 0;  // elsewhere only the root brings anything
+  for (int r = 0; r < rank.value && operation == Operation::alltoall; ++r)
+    before += plan::input_bytes(plan.problem, ranks, Rank(r));
+  return before;
 }
 
 Value origin(const plan::Plan& plan, Rank rank) {
@@ -103,12 +100,10 @@ Contents wanted_output(const plan::Plan& plan, Rank me) {
 
 Wanted wanted_reduction(const plan::Plan& plan, Rank me) {
   const int last = plan.topology.ranks() - 1;
-  switch (plan.problem.operation) {
-    case Operation::scan: return {0, me.value, 0};
-    case Operation::exscan: return {0, me.value - 1, 0};
-    case Operation::reduce_scatter: return {0, last, Blocks(plan.problem, last + 1).begin(me)};
-    default: return {0, last, 0};
-  }
+  const Operation operation = plan.problem.operation;
+  if (operation == Operation::scan) return {0, me.value, 0};
+  if (operation == Operation::exscan) return {0, me.value - 1, 0};
+  return {0, last, operation == Operation::reduce_scatter ? Blocks(plan.problem, last + 1).begin(me) : 0};
 }
 
 bool is_wanted(const Expressions& expressions, std::uint32_t expression, const Wanted& wanted, bool is_commutative) {

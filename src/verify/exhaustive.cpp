@@ -4,6 +4,7 @@
 
 #include "algorithms/catalogue.hpp"
 #include "algorithms/limits.hpp"
+#include "plan/knobs.hpp"
 #include "verify/places.hpp"
 
 namespace espalier::verify {
@@ -43,18 +44,49 @@ std::vector<Machine> machines(int ranks) {
   return all;
 }
 
+/// Knobs with the values that are tried beside the usual one, each by itself. What an algorithm does not have, or not
+/// with that value, is left out.
+struct Variation {
+  const char* knob;
+  std::vector<const char*> values;
+};
+
+const std::vector<Variation>& variations() {
+  static const std::vector<Variation> all = {
+      {"radix", {"3", "5"}},
+      {"groups", {"1", "3"}},
+      {"exchange", {"ring", "bruck", "recursive_doubling"}},
+      {"connections", {"1"}},
+      {"staging", {"copy", "zero_copy"}},
+      {"leaders", {"spread"}},
+      {"order", {"natural", "depth", "bine"}},
+      {"stores", {"streaming"}},
+      {"levels", {"2"}},
+  };
+  return all;
+}
+
+/// The usual choice, and those with one knob turned. Exchanges meet every number of groups and every radix, since both
+/// say who exchanges with whom.
 std::vector<Choice> choices(const algorithms::Algorithm& algorithm) {
   std::vector<Choice> all;
-  for (const Within within : {Within::cells, Within::single_copy})
-    for (const int radix : {2, 3, 5}) {
-      const bool has_radix = algorithm.between == plan::Between::knomial;
-      if (has_radix || radix == 2) all.push_back({algorithm.between, within, radix, 1024, 320, 3});
+  const auto turn = [&](Choice choice, const char* knob, const char* value) {
+    if (!algorithm.has_knob(knob)) return;
+    plan::find_knob(knob).set(choice, value);
+    all.push_back(choice);
+  };
+  for (const Within within : {Within::cells, Within::single_copy}) {
+    const Choice usual{algorithm.between, within, 2, 1024, 320, 3};
+    all.push_back(usual);
+    for (const Variation& variation : variations())
+      for (const char* value : variation.values) turn(usual, variation.knob, value);
+    for (const char* exchange : {"ring", "bruck", "recursive_doubling"}) {
+      Choice choice = usual;
+      plan::find_knob("exchange").set(choice, exchange);
+      for (const auto& [knob, value] : {std::pair{"groups", "1"}, {"groups", "3"}, {"radix", "3"}})
+        if (algorithm.has_knob("exchange")) turn(choice, knob, value);
     }
-  if (algorithm.has_knob("levels"))
-    for (const Within within : {Within::cells, Within::single_copy}) {
-      all.push_back({algorithm.between, within, 2, 1024, 320, 3});
-      all.back().levels = 2;
-    }
+  }
   return all;
 }
 

@@ -78,7 +78,12 @@ void Machine::perform(const Step& step, const Actor& by) {
       for (const Rank owner : neighbours_of(by.rank()))
         if (owner != by.rank()) learn(step, by, owner);
       return;
-    default: return transfer(step, by);
+    case Op::put:
+    case Op::get:
+    case Op::pull:
+    case Op::push:
+    case Op::copy:
+    case Op::reduce: return transfer(step, by);
   }
 }
 
@@ -86,15 +91,21 @@ void Machine::transfer(const Step& step, const Actor& by) {
   const Rank me = by.rank();
   const Place here{me, step.buffer(), step.offset(), step.bytes()};
   const auto owner = [&] { return neighbours_of(me)[static_cast<std::size_t>(step.neighbour().value)]; };
+  const auto there = [&] { return Place{owner(), step.far_buffer(), step.far_offset(), step.bytes()}; };
   switch (step.op()) {
     case Op::put: return world_.transfer(by, here, {me, plan::Buffer::window, step.window_offset(), step.bytes()});
     case Op::get: return world_.transfer(by, {owner(), plan::Buffer::window, step.window_offset(), step.bytes()}, here);
     case Op::copy: return world_.transfer(by, {me, step.far_buffer(), step.far_offset(), step.bytes()}, here);
-    case Op::reduce: return world_.reduce(by, {owner(), step.far_buffer(), step.far_offset(), step.bytes()}, here);
-    default: break;
+    case Op::reduce: return world_.reduce(by, there(), here);
+    case Op::pull: return world_.transfer(by, there(), here);
+    case Op::push: return world_.transfer(by, here, there());
+    case Op::send:
+    case Op::recv:
+    case Op::finish:
+    case Op::post:
+    case Op::await:
+    case Op::await_all: return;  // these move nothing at once
   }
-  const Place there{owner(), step.far_buffer(), step.far_offset(), step.bytes()};
-  step.op() == Op::pull ? world_.transfer(by, there, here) : world_.transfer(by, here, there);
 }
 
 void Machine::start_send(const Step& step, const Actor& by) {

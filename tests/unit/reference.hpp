@@ -102,8 +102,14 @@ inline std::vector<std::byte> expected_by(const plan::Problem& problem, int rank
       return reference::fold(problem, 0, last, plan::Blocks(problem, ranks).begin(me), bytes, call);
     case Operation::scan: return reference::fold(problem, 0, me.value, 0, bytes, call);
     case Operation::exscan: return reference::fold(problem, 0, me.value - 1, 0, bytes, call);
-    default: return reference::move(problem, ranks, me, call);
+    case Operation::broadcast:
+    case Operation::scatter:
+    case Operation::gather:
+    case Operation::allgather:
+    case Operation::alltoall:
+    case Operation::barrier: break;
   }
+  return reference::move(problem, ranks, me, call);
 }
 
 /// A rank's buffers for one call, apart or as under MPI_IN_PLACE.

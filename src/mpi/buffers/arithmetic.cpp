@@ -113,8 +113,11 @@ std::optional<Element> element_of(MPI_Datatype type, const Layout& layout) {
       if (layout.size == 8) return Element::complex32;
       if (layout.size == 16) return Element::complex64;
       return std::nullopt;
-    default: return std::nullopt;
+    case Number::logical:
+    case Number::pair:
+    case Number::other: break;
   }
+  return std::nullopt;
 }
 
 bool is_inexact(Number number) { return number == Number::floating || number == Number::complex; }

@@ -85,8 +85,11 @@ int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& e
       communicator.is_broken = communicator.engine()->is_broken();
       return report(comm, MPI_ERR_TRUNCATE);
     case execute::Ending::broken: return fail(communicator, comm);
-    default: return MPI_SUCCESS;
+    case execute::Ending::done:
+    case execute::Ending::shorter:
+    case execute::Ending::other: break;
   }
+  return MPI_SUCCESS;
 }
 
 int fail(Communicator& communicator, MPI_Comm comm) {

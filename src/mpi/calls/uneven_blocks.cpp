@@ -98,8 +98,10 @@ std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, M
     case UnevenOutcome::truncated: return report(comm, MPI_ERR_TRUNCATE);
     case UnevenOutcome::broken: return fail(communicator, comm);
     case UnevenOutcome::unknown: return refuse_unknown(comm, operation, sides.are_missing);
-    default: return MPI_SUCCESS;
+    case UnevenOutcome::done:
+    case UnevenOutcome::too_long: break;
   }
+  return MPI_SUCCESS;
 }
 
 /// Whose call it is.

@@ -35,13 +35,10 @@ std::optional<Bytes> moved_bytes(Operation operation, LocalRank me, const execut
   const auto bytes_of = [](const execute::MaybeBlocks& blocks, std::size_t block) {
     return blocks ? std::optional((*blocks)[block].bytes) : std::nullopt;
   };
-  switch (operation) {
-    case Operation::scatter: return is_root ? bytes_of(call.input, other) : bytes_of(call.output, 0);
-    case Operation::gather: return is_root ? bytes_of(call.output, other) : bytes_of(call.input, 0);
-    default:
-      if (!call.input || !call.output) return std::nullopt;
-      return std::max(bytes_of(call.input, other), bytes_of(call.output, other));
-  }
+  if (operation == Operation::scatter) return is_root ? bytes_of(call.input, other) : bytes_of(call.output, 0);
+  if (operation == Operation::gather) return is_root ? bytes_of(call.output, other) : bytes_of(call.input, 0);
+  if (!call.input || !call.output) return std::nullopt;
+  return std::max(bytes_of(call.input, other), bytes_of(call.output, other));
 }
 
 Bytes moved_bytes(const plan::Problem& problem) {

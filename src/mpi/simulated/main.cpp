@@ -83,8 +83,14 @@ class Data {
       case Operation::scatter: return is_root() ? blocks() : 0;
       case Operation::alltoall:
       case Operation::reduce_scatter: return blocks();
-      default: return words();
+      case Operation::gather:
+      case Operation::allgather:
+      case Operation::reduce:
+      case Operation::allreduce:
+      case Operation::scan:
+      case Operation::exscan: break;
     }
+    return words();
   }
   std::size_t received() const {
     switch (it_.operation) {
@@ -93,8 +99,14 @@ class Data {
       case Operation::reduce: return is_root() ? words() : 0;
       case Operation::allgather:
       case Operation::alltoall: return blocks();
-      default: return words();
+      case Operation::broadcast:
+      case Operation::scatter:
+      case Operation::allreduce:
+      case Operation::reduce_scatter:
+      case Operation::scan:
+      case Operation::exscan: break;
     }
+    return words();
   }
 
   /// Small enough for the sum over all ranks.
@@ -130,8 +142,12 @@ class Data {
       case Operation::alltoall: return value(from, mine + i % words());
       case Operation::reduce_scatter: return sums_[(mine + i) % period];
       case Operation::exscan: return world_.rank == 0 ? -1 : sums_[i % period];
-      default: return sums_[i % period];
+      case Operation::reduce:
+      case Operation::allreduce:
+      case Operation::scan:
+      case Operation::barrier: break;
     }
+    return sums_[i % period];
   }
 
   Case it_;
