@@ -1,6 +1,7 @@
 #include "verify/exhaustive.hpp"
 
-#include <string_view>
+#include <set>
+#include <utility>
 
 #include "algorithms/catalogue.hpp"
 #include "algorithms/limits.hpp"
@@ -44,6 +45,10 @@ std::vector<Machine> machines(int ranks) {
   return all;
 }
 
+/// Of so few ranks each is the root, and each knob has every value, whatever is turned; of more the first, one in the
+/// middle and the last are roots where a knob is turned.
+constexpr int few_ranks = 7;
+
 /// Knobs with the values that are tried beside the usual one, each by itself. What an algorithm does not have, or not
 /// with that value, is left out.
 struct Variation {
@@ -66,9 +71,12 @@ const std::vector<Variation>& variations() {
   return all;
 }
 
+Choice usual_choice(const plan::Between& between, Within within) { return {between, within, 2, 1024, 320, 3}; }
+
 /// The usual choice, and those with one knob turned. Exchanges meet every number of groups and every radix, since both
 /// say who exchanges with whom.
-std::vector<Choice> choices(const algorithms::Algorithm& algorithm) {
+/// Of more than `few_ranks`, which take longer to prove than all smaller machines together, one value of each knob.
+std::vector<Choice> choices(const algorithms::Algorithm& algorithm, bool has_few_ranks) {
   std::vector<Choice> all;
   const auto turn = [&](Choice choice, const char* knob, const char* value) {
     if (!algorithm.has_knob(knob)) return;
@@ -76,10 +84,12 @@ std::vector<Choice> choices(const algorithms::Algorithm& algorithm) {
     all.push_back(choice);
   };
   for (const Within within : {Within::cells, Within::single_copy}) {
-    const Choice usual{algorithm.between, within, 2, 1024, 320, 3};
+    const Choice usual = usual_choice(algorithm.between, within);
     all.push_back(usual);
     for (const Variation& variation : variations())
-      for (const char* value : variation.values) turn(usual, variation.knob, value);
+      for (std::size_t i = 0; i < (has_few_ranks ? variation.values.size() : 1); ++i)
+        turn(usual, variation.knob, variation.values[i]);
+    if (!has_few_ranks) continue;
     for (const char* exchange : {"ring", "bruck", "recursive_doubling"}) {
       Choice choice = usual;
       plan::find_knob("exchange").set(choice, exchange);
@@ -108,11 +118,18 @@ void prove_if_valid(const Specimen& specimen, Outcome& outcome) {
     prove(specimen, outcome);
 }
 
-void prove_all_roots(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
+std::set<int> roots_of(Operation operation, int ranks, bool is_usual) {
+  if (!has_root(operation)) return {0};
+  if (!is_usual && ranks > few_ranks) return {0, ranks / 2, ranks - 1};
+  std::set<int> all;
+  for (int root = 0; root < ranks; ++root) all.insert(root);
+  return all;
+}
+
+void prove_from_roots(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
   const Topology& topology = machine.topology;
-  const int roots = has_root(operation) ? topology.ranks() : 1;
   const std::vector<Bytes> counts = uneven_counts(operation, topology.ranks());
-  for (int root = 0; root < roots; ++root) {
+  for (const int root : roots_of(operation, topology.ranks(), choice == usual_choice(choice.between, choice.within))) {
     Problem problem{operation, operation == Operation::barrier ? 0 : uneven_bytes, Rank(root)};
     prove_if_valid({topology, problem, choice, machine.places}, outcome);
     if (!counts.empty()) {
@@ -135,7 +152,8 @@ Outcome verify_exhaustive(int first, int last, const std::function<bool(int)>& p
   for (int ranks = first; ranks <= last; ++ranks) {
     for (const Machine& machine : machines(ranks))
       for (const algorithms::Algorithm& algorithm : algorithms::algorithms())
-        for (const Choice& choice : choices(algorithm)) prove_all_roots(machine, algorithm.operation, choice, outcome);
+        for (const Choice& choice : choices(algorithm, ranks <= few_ranks))
+          prove_from_roots(machine, algorithm.operation, choice, outcome);
     if (outcome.is_hopeless() || (progress && !progress(ranks))) break;
   }
   return outcome;
