@@ -12,11 +12,6 @@
 namespace espalier::algorithms {
 namespace {
 
-/// All messages of a node. Ranks of one node can not take turns, so theirs cross in any case.
-double through_link(const Scene& s, double count, double bytes) {
-  return s.on_node == 1 ? s.network.crossing(count, bytes) : s.network.at_once(count, bytes);
-}
-
 /// The leaders of a node, and what each has to do.
 struct NodeLeaders {
   explicit NodeLeaders(const Scene& s)

@@ -71,11 +71,6 @@ void build(Builder& builder, const plan::Problem& problem, const plan::Choice& c
   pairwise.finish();
 }
 
-/// All messages of a node. Ranks of one node can not take turns, so theirs cross in any case.
-double through_link(const Scene& s, double count, double bytes) {
-  return s.on_node == 1 ? s.network.crossing(count, bytes) : s.network.at_once(count, bytes);
-}
-
 double price(const Scene& s) {
   if (s.nodes == 1) return s.node.swap(s.bytes);
   const double own = s.node.swap(s.bytes) + 2 * s.elsewhere() * s.is.overhead;

@@ -71,6 +71,11 @@ struct NodeData {
 /// Of blocks that differ; of equal ones every node has as much as the largest. O(ranks) with counts, else O(1).
 NodeData node_data(const Scene& scene);
 
+/// All messages of a node of an all-to-all. Ranks of one node cannot take turns, so theirs cross in any case.
+inline double through_link(const Scene& s, double count, double bytes) {
+  return s.on_node == 1 ? s.network.crossing(count, bytes) : s.network.at_once(count, bytes);
+}
+
 /// Data that lie node by node must be put into rank order, or taken out of it, rank by rank.
 inline double reorder_time(const Scene& s, double blocks) { return s.is_blocked ? 0 : blocks * s.node.copy(s.bytes); }
 
