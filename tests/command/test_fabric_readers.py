@@ -34,6 +34,7 @@ SAMPLES = {
     ),
 }
 WIRING = SAMPLES["ibnetdiscover.txt"]
+MOST_ASKED = 128  # hosts: more than any sample has
 
 # What dumps are made of, and what they should not contain.
 FRAGMENTS = [
@@ -76,9 +77,11 @@ def is_found(fabric: Any, name: str) -> bool:
 
 def ask_everything(fabric: Any) -> None:
     """Uses all that a fabric offers; only its own error may come."""
-    for host in fabric.hosts:
+    # Damage may write a list of ten thousand hosts, whose pairs nobody can wait for: 16 s for each hundred of them.
+    hosts = fabric.hosts if len(fabric.hosts) <= MOST_ASKED else fabric.hosts[:4]
+    for host in hosts:
         fabric.routes_from(host)
-    names = [host.name for host in fabric.hosts if is_found(fabric, host.name)]
+    names = [host.name for host in hosts if is_found(fabric, host.name)]
     for route in [fabric.trace_route(*fabric.find_pair(names[0], name), 1) for name in names]:
         fabric.explain(route)
         fabric.bottleneck(route)
