@@ -1,4 +1,4 @@
-"""espalier algorithms: the registry, as text and as JSON."""
+"""espalier algorithms: the catalogue, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_one_operation_may_be_asked_for_by_either_name(command: Command) -> None
     assert entries == json.loads(command("algorithms", "broadcast", "--json").out)["algorithms"]
     out = " ".join(command("algorithms", "broadcast").out.split())
     assert "knomial" in out
-    assert "tiny,window=32K" in out, "what tables select that is no algorithm of the registry is told, too"
+    assert "tiny,window=32K" in out, "what tables select that is no algorithm of the catalogue is told, too"
 
 
 def test_an_unknown_operation_is_refused_with_the_known_ones(command: Command) -> None:

@@ -1,4 +1,4 @@
-"""espalier algorithms: what the registry knows."""
+"""espalier algorithms: what the catalogue knows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def algorithms(
 
 
 def _operation(core: Any, text: str) -> str:
-    """The registry's spelling of an operation."""
+    """The catalogue's spelling of an operation."""
     short = {"bcast": "broadcast", "reduce_scatter_block": "reduce_scatter"}
     known = list(dict.fromkeys(entry.operation for entry in core.algorithms()))
     name = short.get(text, text)

@@ -134,7 +134,7 @@ def _account_text(core: Any, plan: Any, node: int) -> list[str]:
 
 
 def _algorithm_facts(core: Any, plan: Any) -> dict[str, str]:
-    """What the registry says about the plan's algorithm: its name, in one sentence, and where it comes from."""
+    """What the catalogue says about the plan's algorithm: its name, in one sentence, and where it comes from."""
     for entry in core.algorithms():
         if (entry.operation, entry.between) == (plan.operation, plan.choice.between):
             return {"name": entry.name, "summary": entry.summary, "source": entry.source}

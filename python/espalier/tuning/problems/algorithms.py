@@ -1,4 +1,4 @@
-"""What the registry knows of its algorithms, and what each would do for a problem."""
+"""What the catalogue knows of its algorithms, and what each would do for a problem."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from espalier.tuning.problems.problem import REDUCTIONS
 
 
 def describe(entry: Any) -> dict[str, Any]:
-    """One algorithm as plain values; knobs by name, each with its range as the registry spells it."""
+    """One algorithm as plain values; knobs by name, each with its range as the catalogue spells it."""
     knobs = dict(word.partition("=")[::2] for word in entry.knobs.split())
     return {
         "name": entry.name,

@@ -1,6 +1,6 @@
-"""What could be selected for a problem: the registry's algorithms with their knobs on a grid, as far as they apply.
+"""What could be selected for a problem: the catalogue's algorithms with their knobs on a grid, as far as they apply.
 
-The registry says which knobs an algorithm has and their ranges ("radix=2..64 segment=0|1K..1G within=…"); here are the
+The catalogue says which knobs an algorithm has and their ranges ("radix=2..64 segment=0|1K..1G within=…"); here are the
 values worth trying. The library itself says what applies (why_invalid) and which spellings mean the same (parse_choice,
 str), so that nothing is measured twice.
 """
