@@ -83,7 +83,7 @@ soak: setup            ## 30 minutes, or SOAK_MINUTES: random jobs under every M
 	$(BIN)/python -m pytest -s -m soak tests/mpi/test_soak.py
 
 .PHONY: tutorials
-tutorials: setup       ## 10 minutes: what docs/tutorials say, done on a copy of this checkout
+tutorials: setup       ## what docs/tutorials say, done on a copy of this checkout, which is built from scratch
 	$(BIN)/python -m pytest -m long tests/tutorials
 
 .PHONY: fabric-live

@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 
 namespace espalier::leaders {
@@ -14,9 +15,6 @@ using machine::Binding;
 using machine::RankFacts;
 
 namespace {
-
-const std::array<std::string_view, 3> names = {plan::name(Policy::natural), plan::name(Policy::near),
-                                               plan::name(Policy::spread)};
 
 bool sees_the_same(const RankFacts& a, const RankFacts& b) {
   return a.nics_key == b.nics_key && a.nics == b.nics && a.numa_nodes == b.numa_nodes && a.nic_numa == b.nic_numa;
@@ -146,12 +144,9 @@ class Ballot {
 
 }  // namespace
 
-std::span<const std::string_view> policy_names() { return names; }
-
 Policy parse_policy(std::string_view text) {
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (text == names[i]) return static_cast<Policy>(i);
-  throw Error("\"" + std::string(text) + "\" is no policy for leaders: natural, near or spread");
+  if (const std::optional<Policy> found = find_enumerator<Policy>(text)) return *found;
+  throw Error("\"" + std::string(text) + "\" is no policy for leaders: one of " + list_enumerators<Policy>());
 }
 
 int nearest_nic(const RankFacts& facts) {

@@ -14,7 +14,6 @@ namespace espalier::leaders {
 
 using Policy = plan::Leaders;
 
-std::span<const std::string_view> policy_names();
 /// Throws Error naming the text and the policies there are.
 Policy parse_policy(std::string_view text);
 

@@ -23,9 +23,10 @@ void MessageNetwork::begin(std::optional<Statement> statement) {
   if (!statement_) return;
   ++run_;
   peers_.resize(addresses_.size());
-  unheard_.reserve(slots_.size());
-  held_.reserve(slots_.size());
-  for (Slot& slot : slots_) slot.frame.resize(word_bytes + longest_framed);
+  for (; framed_slots_ < slots_.size(); ++framed_slots_)
+    slots_[framed_slots_].frame.resize(word_bytes + longest_framed);
+  unheard_.reserve(framed_slots_);
+  held_.reserve(framed_slots_);
 }
 
 // ---- starting ----

@@ -101,6 +101,7 @@ class MessageNetwork : public execute::Network {
   std::optional<execute::Statement> statement_;
   std::uint32_t run_ = 0;                                    ///< of those with statements
   std::uint32_t agreed_in_ = 0;                              ///< the last in which a frame was taken
+  std::size_t framed_slots_ = 0;                             ///< the first slots, which have memory for a frame
   std::vector<Peer> peers_;                                  ///< empty before the first of those
   std::vector<std::uint32_t> unheard_;                       ///< slots of frames that are expected
   std::vector<std::uint32_t> held_;                          ///< slots that wait for those
