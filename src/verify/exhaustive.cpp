@@ -1,5 +1,6 @@
 #include "verify/exhaustive.hpp"
 
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -49,16 +50,19 @@ std::vector<Machine> machines(int ranks) {
 /// middle and the last are roots where a knob is turned.
 constexpr int few_ranks = 7;
 
+constexpr int any_ranks = std::numeric_limits<int>::max();
+
 /// Knobs with the values that are tried beside the usual one, each by itself. What an algorithm does not have, or not
 /// with that value, is left out.
 struct Variation {
   const char* knob;
   std::vector<const char*> values;
+  int most_ranks = 9;  ///< of larger machines, which take longer to prove than all smaller ones, it is left out
 };
 
 const std::vector<Variation>& variations() {
   static const std::vector<Variation> all = {
-      {"radix", {"3", "5"}},
+      {"radix", {"3", "5"}, any_ranks},
       {"groups", {"1", "3"}},
       {"exchange", {"ring", "bruck", "recursive_doubling"}},
       {"connections", {"1"}},
@@ -66,7 +70,7 @@ const std::vector<Variation>& variations() {
       {"leaders", {"spread"}},
       {"order", {"natural", "depth", "bine"}},
       {"stores", {"streaming"}},
-      {"levels", {"2"}},
+      {"levels", {"2"}, any_ranks},
   };
   return all;
 }
@@ -75,8 +79,9 @@ Choice usual_choice(const plan::Between& between, Within within) { return {betwe
 
 /// The usual choice, and those with one knob turned. Exchanges meet every number of groups and every radix, since both
 /// say who exchanges with whom.
-/// Of more than `few_ranks`, which take longer to prove than all smaller machines together, one value of each knob.
-std::vector<Choice> choices(const algorithms::Algorithm& algorithm, bool has_few_ranks) {
+/// Of more than `few_ranks` one value of each knob.
+std::vector<Choice> choices(const algorithms::Algorithm& algorithm, int ranks) {
+  const bool has_few_ranks = ranks <= few_ranks;
   std::vector<Choice> all;
   const auto turn = [&](Choice choice, const char* knob, const char* value) {
     if (!algorithm.has_knob(knob)) return;
@@ -87,7 +92,7 @@ std::vector<Choice> choices(const algorithms::Algorithm& algorithm, bool has_few
     const Choice usual = usual_choice(algorithm.between, within);
     all.push_back(usual);
     for (const Variation& variation : variations())
-      for (std::size_t i = 0; i < (has_few_ranks ? variation.values.size() : 1); ++i)
+      for (std::size_t i = 0; ranks <= variation.most_ranks && i < (has_few_ranks ? variation.values.size() : 1); ++i)
         turn(usual, variation.knob, variation.values[i]);
     if (!has_few_ranks) continue;
     for (const char* exchange : {"ring", "bruck", "recursive_doubling"}) {
@@ -152,7 +157,7 @@ Outcome verify_exhaustive(int first, int last, const std::function<bool(int)>& p
   for (int ranks = first; ranks <= last; ++ranks) {
     for (const Machine& machine : machines(ranks))
       for (const algorithms::Algorithm& algorithm : algorithms::algorithms())
-        for (const Choice& choice : choices(algorithm, ranks <= few_ranks))
+        for (const Choice& choice : choices(algorithm, ranks))
           prove_from_roots(machine, algorithm.operation, choice, outcome);
     if (outcome.is_hopeless() || (progress && !progress(ranks))) break;
   }

@@ -11,8 +11,8 @@ namespace espalier::verify {
 /// every knob that it has turned by itself, and exchanges with groups and radixes; on one node, one rank per node,
 /// blocks, cyclic and unequal placements, some with others than first ranks as leaders; from every root; with a size
 /// that takes several segments and several rounds of the cells, and does not divide. Of more than 7 ranks one value of
-/// each knob, from three roots, and from every root as usual. `progress(ranks)` is called after each count; false
-/// stops. Ends early when the outcome is hopeless.
+/// each knob, from three roots, and from every root as usual; of more than 9 radix and levels only. `progress(ranks)`
+/// is called after each count; false stops. Ends early when the outcome is hopeless.
 Outcome verify_exhaustive(int first, int last, const std::function<bool(int)>& progress = {});
 
 }  // namespace espalier::verify
