@@ -25,8 +25,8 @@
 #include "base/error.hpp"
 #include "choice/choose.hpp"
 #include "choice/parse.hpp"
-#include "execute/interpreter.hpp"
 #include "execute/kernels.hpp"
+#include "execute/run.hpp"
 #include "execute/tiny.hpp"
 #include "execute/waiting.hpp"
 #include "transports/arena.hpp"
@@ -112,7 +112,7 @@ class RankRun {
   void run_call(std::byte* input, std::byte* output) {
     if (job_.choice != "tiny") {
       seat_.begin_call();
-      execute::run_program(program_, {input, output, scratch_.data()}, {&seat_, nullptr, &memory_, &reducer_}, waiter_);
+      execute::Run(program_, {input, output, scratch_.data()}, {&seat_, nullptr, &memory_, &reducer_}).finish(waiter_);
     } else {
       execute::run_tiny(seat_, job_.problem, input, output, &reducer_, waiter_);
     }

@@ -191,27 +191,4 @@ std::optional<LocalRank> Interpreter::other() const noexcept {
   return differing_ ? differing_ : std::optional(environment_.seat->missed());
 }
 
-Ending run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment, Waiter& waiter,
-                   Arbiter* arbiter) noexcept {
-  constexpr std::uint32_t looks_between = 256;
-  const bool has_window = program.window_bytes > 0;
-  for (std::uint32_t attempt = 0; has_window && !environment.seat->open_window(); ++attempt)
-    if (!waiter.wait(attempt, nullptr)) return {Ending::broken};
-  Interpreter interpreter(program, buffers, environment);
-  std::uint32_t attempt = 0;
-  std::size_t stood_at = 0;
-  for (;;) {
-    const Status status = interpreter.advance();
-    if (status == Status::failed) return {Ending::broken};
-    if (status == Status::done && has_window) environment.seat->close_window();
-    if (status == Status::done) return {};
-    if (interpreter.position() != stood_at) attempt = 0;
-    stood_at = interpreter.position();
-    const bool is_due = status == Status::differs || attempt % looks_between == looks_between - 1;
-    if (is_due && arbiter != nullptr)
-      if (const std::optional<Ending> ending = arbiter->judge(interpreter.other())) return *ending;
-    if (!waiter.wait(attempt++, interpreter.bell())) return {Ending::broken};
-  }
-}
-
 }  // namespace espalier::execute

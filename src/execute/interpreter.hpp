@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <optional>
 
-#include "execute/ending.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
 #include "plan/program.hpp"
@@ -28,6 +27,8 @@ struct Environment {
   Meter* meter = nullptr;
   /// What the program's blocks are, for neighbours to compare (execute/statement.hpp); none: nobody does.
   std::optional<Bytes> stated = {};
+  /// They are not the rank's own, but what it was told.
+  bool vouches = false;
 };
 
 enum class Status {
@@ -80,18 +81,5 @@ class Interpreter {
   const plan::Step* next_;
   std::optional<LocalRank> differing_;  ///< of all that an await_all is for
 };
-
-/// Asked now and then by who waits long, or at once where somebody says that it does something else: how the call ends;
-/// nothing where it may go on.
-class Arbiter {
- public:
-  virtual ~Arbiter() = default;
-  /// `other`: the neighbour that is waited for; none: a message is.
-  virtual std::optional<Ending> judge(std::optional<LocalRank> other) noexcept = 0;
-};
-
-/// Runs a program to its end, pausing with `waiter` at unmet waits. Without an arbiter ranks are sure to do the same.
-Ending run_program(const plan::Program& program, const Buffers& buffers, const Environment& environment, Waiter& waiter,
-                   Arbiter* arbiter = nullptr) noexcept;
 
 }  // namespace espalier::execute

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "execute/run.hpp"
 #include "execute/waiting.hpp"
 
 namespace espalier::transports {
@@ -169,8 +170,8 @@ bool ThreadWorld::run(Rank rank, const plan::Program& program, std::byte* input,
   execute::PatientWaiter waiter(state_->waiting, 0);
   std::vector<std::byte> scratch(program.scratch_bytes);
   seat(rank).begin_call();
-  return static_cast<bool>(execute::run_program(program, {input, output, scratch.data()},
-                                                {&seat(rank), &network, &single_copy, reducer}, waiter));
+  execute::Run run(program, {input, output, scratch.data()}, {&seat(rank), &network, &single_copy, reducer});
+  return static_cast<bool>(run.finish(waiter));
 }
 
 void for_each_rank(int ranks, const std::function<void(Rank)>& body) {

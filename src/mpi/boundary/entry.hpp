@@ -25,7 +25,7 @@ template <class MakeCall, class PassOn>
     Communicator* const communicator = Communicator::find(comm);
     if (communicator != nullptr && !communicator->passes_on(make_call())) {
       const auto call = make_call();
-      code = try_call(*communicator, call);
+      code = try_call(*communicator, call, nullptr);
       if (!code) communicator->remember(call);
     }
   } catch (const std::exception&) {  // out of memory: other ranks may be under way, so native is no way out

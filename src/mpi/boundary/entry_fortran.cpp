@@ -4,6 +4,8 @@
 //   straight to PMPI_Barrier.
 
 #include "mpi/boundary/entry.hpp"
+#include "mpi/boundary/entry_nonblocking.hpp"
+#include "mpi/boundary/fortran.hpp"
 
 #if defined(OPEN_MPI)
 
@@ -38,6 +40,16 @@ void* data(void* buffer) {
   return buffer;
 }
 
+/// Begins a nonblocking call. `begin(request)`: MPI's code.
+template <class Begin>
+MPI_Fint begin(MPI_Fint* handle, const Begin& begin) {
+  if (find_native() == nullptr) return MPI_ERR_INTERN;
+  MPI_Request request = native().request_null;
+  const int code = begin(&request);
+  if (code == MPI_SUCCESS) *handle = native().Request_c2f(request);
+  return code;
+}
+
 // A handle that is no handle, where MPI ignores the argument, gives the null handle.
 MPI_Comm comm_of(const MPI_Fint* handle) { return native().Comm_f2c(*handle); }
 MPI_Datatype type_of(const MPI_Fint* handle) { return native().Type_f2c(*handle); }
@@ -46,68 +58,64 @@ MPI_Op op_of(const MPI_Fint* handle) { return native().Op_f2c(*handle); }
 }  // namespace
 }  // namespace espalier::mpi
 
-#define ESPALIER_ALIAS(name, target, parameters) ESPALIER_EXPORT void name parameters __attribute__((alias(#target)));
+#define ESPALIER_LIST(...) __VA_ARGS__ __VA_OPT__(, )
+// Both forms of a collective: what they take in front of the communicator, and the same for C.
+#define ESPALIER_FORTRAN(name, UPPER, blocking, nonblocking, parameters, arguments)                                   \
+  ESPALIER_SPELLINGS(name, UPPER, (ESPALIER_LIST parameters MPI_Fint * comm, MPI_Fint * error),                       \
+                     *error = find_native() == nullptr ? static_cast<MPI_Fint>(MPI_ERR_INTERN)                        \
+                                                       : Espalier_##blocking(ESPALIER_LIST arguments comm_of(comm));) \
+  ESPALIER_SPELLINGS(i##name, I##UPPER,                                                                               \
+                     (ESPALIER_LIST parameters MPI_Fint * comm, MPI_Fint * request, MPI_Fint * error),                \
+                     *error = begin(request, [&](MPI_Request* made) {                                                 \
+                       return begin_##nonblocking(ESPALIER_LIST arguments comm_of(comm), made);                       \
+                     });)
 
-// ompi_<name>_f, which is what mpi_f08 calls, and its aliases in all spellings of compilers: the C call `...`.
-#define ESPALIER_FORTRAN(name, UPPER, parameters, ...)                                       \
-  ESPALIER_EXPORT void ompi_##name##_f parameters {                                          \
-    using namespace espalier::mpi;                                                           \
-    *error = find_native() == nullptr ? static_cast<MPI_Fint>(MPI_ERR_INTERN) : __VA_ARGS__; \
-  }                                                                                          \
-  ESPALIER_ALIAS(mpi_##name, ompi_##name##_f, parameters)                                    \
-  ESPALIER_ALIAS(mpi_##name##_, ompi_##name##_f, parameters)                                 \
-  ESPALIER_ALIAS(mpi_##name##__, ompi_##name##_f, parameters)                                \
-  ESPALIER_ALIAS(MPI_##UPPER, ompi_##name##_f, parameters)
-
-#define SEND_RUN void *send, MPI_Fint *send_count, MPI_Fint *send_type
-#define RECEIVE_RUN void *receive, MPI_Fint *receive_count, MPI_Fint *receive_type
-#define SEND_PARTS void *send, MPI_Fint *send_counts, MPI_Fint *send_displacements, MPI_Fint *send_type
-#define RECEIVE_PARTS void *receive, MPI_Fint *receive_counts, MPI_Fint *receive_displacements, MPI_Fint *receive_type
+#define FORTRAN_SEND_RUN void *send, MPI_Fint *send_count, MPI_Fint *send_type
+#define FORTRAN_RECEIVE_RUN void *receive, MPI_Fint *receive_count, MPI_Fint *receive_type
+#define FORTRAN_SEND_PARTS void *send, MPI_Fint *send_counts, MPI_Fint *send_displacements, MPI_Fint *send_type
+#define FORTRAN_RECEIVE_PARTS \
+  void *receive, MPI_Fint *receive_counts, MPI_Fint *receive_displacements, MPI_Fint *receive_type
 #define REDUCTION void *send, void *receive, MPI_Fint *count, MPI_Fint *type, MPI_Fint *op
 #define ROOT MPI_Fint* root
-#define END MPI_Fint *comm, MPI_Fint *error
 
+// Of reduce_scatter `count` is an array.
 // clang-format off
-ESPALIER_FORTRAN(bcast, BCAST, (void* buffer, MPI_Fint* count, MPI_Fint* type, ROOT, END),
-  Espalier_Bcast(data(buffer), *count, type_of(type), *root, comm_of(comm)))
-ESPALIER_FORTRAN(barrier, BARRIER, (END),
-  Espalier_Barrier(comm_of(comm)))
-ESPALIER_FORTRAN(scatter, SCATTER, (SEND_RUN, RECEIVE_RUN, ROOT, END),
-  Espalier_Scatter(data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type),
-                   *root, comm_of(comm)))
-ESPALIER_FORTRAN(scatterv, SCATTERV, (SEND_PARTS, RECEIVE_RUN, ROOT, END),
-  Espalier_Scatterv(data(send), send_counts, send_displacements, type_of(send_type), data(receive), *receive_count,
-                    type_of(receive_type), *root, comm_of(comm)))
-ESPALIER_FORTRAN(gather, GATHER, (SEND_RUN, RECEIVE_RUN, ROOT, END),
-  Espalier_Gather(data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type),
-                  *root, comm_of(comm)))
-ESPALIER_FORTRAN(gatherv, GATHERV, (SEND_RUN, RECEIVE_PARTS, ROOT, END),
-  Espalier_Gatherv(data(send), *send_count, type_of(send_type), data(receive), receive_counts, receive_displacements,
-                   type_of(receive_type), *root, comm_of(comm)))
-ESPALIER_FORTRAN(allgather, ALLGATHER, (SEND_RUN, RECEIVE_RUN, END),
-  Espalier_Allgather(data(send), *send_count, type_of(send_type), data(receive), *receive_count,
-                     type_of(receive_type), comm_of(comm)))
-ESPALIER_FORTRAN(allgatherv, ALLGATHERV, (SEND_RUN, RECEIVE_PARTS, END),
-  Espalier_Allgatherv(data(send), *send_count, type_of(send_type), data(receive), receive_counts,
-                      receive_displacements, type_of(receive_type), comm_of(comm)))
-ESPALIER_FORTRAN(alltoall, ALLTOALL, (SEND_RUN, RECEIVE_RUN, END),
-  Espalier_Alltoall(data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type),
-                    comm_of(comm)))
-ESPALIER_FORTRAN(alltoallv, ALLTOALLV, (SEND_PARTS, RECEIVE_PARTS, END),
-  Espalier_Alltoallv(data(send), send_counts, send_displacements, type_of(send_type), data(receive), receive_counts,
-                     receive_displacements, type_of(receive_type), comm_of(comm)))
-ESPALIER_FORTRAN(reduce, REDUCE, (REDUCTION, ROOT, END),
-  Espalier_Reduce(data(send), data(receive), *count, type_of(type), op_of(op), *root, comm_of(comm)))
-ESPALIER_FORTRAN(allreduce, ALLREDUCE, (REDUCTION, END),
-  Espalier_Allreduce(data(send), data(receive), *count, type_of(type), op_of(op), comm_of(comm)))
-ESPALIER_FORTRAN(scan, SCAN, (REDUCTION, END),
-  Espalier_Scan(data(send), data(receive), *count, type_of(type), op_of(op), comm_of(comm)))
-ESPALIER_FORTRAN(exscan, EXSCAN, (REDUCTION, END),
-  Espalier_Exscan(data(send), data(receive), *count, type_of(type), op_of(op), comm_of(comm)))
-ESPALIER_FORTRAN(reduce_scatter_block, REDUCE_SCATTER_BLOCK, (REDUCTION, END),
-  Espalier_Reduce_scatter_block(data(send), data(receive), *count, type_of(type), op_of(op), comm_of(comm)))
-ESPALIER_FORTRAN(reduce_scatter, REDUCE_SCATTER, (REDUCTION, END),  // `count` is an array here
-  Espalier_Reduce_scatter(data(send), data(receive), count, type_of(type), op_of(op), comm_of(comm)))
+ESPALIER_FORTRAN(bcast, BCAST, Bcast, Ibcast, (void* buffer, MPI_Fint* count, MPI_Fint* type, ROOT),
+  (data(buffer), *count, type_of(type), *root))
+ESPALIER_FORTRAN(barrier, BARRIER, Barrier, Ibarrier, (),
+  ())
+ESPALIER_FORTRAN(scatter, SCATTER, Scatter, Iscatter, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN, ROOT),
+  (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type), *root))
+ESPALIER_FORTRAN(scatterv, SCATTERV, Scatterv, Iscatterv, (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_RUN, ROOT),
+  (data(send), send_counts, send_displacements, type_of(send_type), data(receive), *receive_count,
+   type_of(receive_type), *root))
+ESPALIER_FORTRAN(gather, GATHER, Gather, Igather, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN, ROOT),
+  (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type), *root))
+ESPALIER_FORTRAN(gatherv, GATHERV, Gatherv, Igatherv, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_PARTS, ROOT),
+  (data(send), *send_count, type_of(send_type), data(receive), receive_counts, receive_displacements,
+   type_of(receive_type), *root))
+ESPALIER_FORTRAN(allgather, ALLGATHER, Allgather, Iallgather, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN),
+  (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type)))
+ESPALIER_FORTRAN(allgatherv, ALLGATHERV, Allgatherv, Iallgatherv, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_PARTS),
+  (data(send), *send_count, type_of(send_type), data(receive), receive_counts, receive_displacements,
+   type_of(receive_type)))
+ESPALIER_FORTRAN(alltoall, ALLTOALL, Alltoall, Ialltoall, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN),
+  (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type)))
+ESPALIER_FORTRAN(alltoallv, ALLTOALLV, Alltoallv, Ialltoallv, (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_PARTS),
+  (data(send), send_counts, send_displacements, type_of(send_type), data(receive), receive_counts,
+   receive_displacements, type_of(receive_type)))
+ESPALIER_FORTRAN(reduce, REDUCE, Reduce, Ireduce, (REDUCTION, ROOT),
+  (data(send), data(receive), *count, type_of(type), op_of(op), *root))
+ESPALIER_FORTRAN(allreduce, ALLREDUCE, Allreduce, Iallreduce, (REDUCTION),
+  (data(send), data(receive), *count, type_of(type), op_of(op)))
+ESPALIER_FORTRAN(scan, SCAN, Scan, Iscan, (REDUCTION),
+  (data(send), data(receive), *count, type_of(type), op_of(op)))
+ESPALIER_FORTRAN(exscan, EXSCAN, Exscan, Iexscan, (REDUCTION),
+  (data(send), data(receive), *count, type_of(type), op_of(op)))
+ESPALIER_FORTRAN(reduce_scatter_block, REDUCE_SCATTER_BLOCK, Reduce_scatter_block, Ireduce_scatter_block, (REDUCTION),
+  (data(send), data(receive), *count, type_of(type), op_of(op)))
+ESPALIER_FORTRAN(reduce_scatter, REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter, (REDUCTION),
+  (data(send), data(receive), count, type_of(type), op_of(op)))
 // clang-format on
 
 #elif !defined(MPI_ABI)

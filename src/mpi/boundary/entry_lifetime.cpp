@@ -2,7 +2,8 @@
 
 #include <new>
 
-#include "mpi/boundary/entry.hpp"
+#include "mpi/boundary/fortran.hpp"
+#include "mpi/nonblocking/agenda.hpp"
 #include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
@@ -26,6 +27,7 @@ int begin(const Init& init) noexcept {
 int finish() noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
+  Agenda::get().finish_all();
   Library::get().prepare_to_finish();
   const int code = mpi->Finalize();
   Library::get().finish();
@@ -38,6 +40,7 @@ int leave(const MPI_Comm* comm, const Free& free) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (comm == nullptr || *comm == mpi->comm_null || !Library::get().is_running()) return free(*mpi);
+  Agenda::get().finish(*comm);
   const Communicator::Leaving leaving(*comm);
   return free(*mpi);
 }
@@ -68,20 +71,7 @@ ESPALIER_EXPORT int MPI_Comm_disconnect(MPI_Comm* comm) {
 #if defined(OPEN_MPI)
 
 // Open MPI's Fortran calls PMPI functions: what is written here is what its own wrappers do.
-#define ESPALIER_FORTRAN(name, UPPER, parameters)                                            \
-  ESPALIER_EXPORT void ompi_##name##_f parameters;                                           \
-  ESPALIER_EXPORT void mpi_##name parameters __attribute__((alias("ompi_" #name "_f")));     \
-  ESPALIER_EXPORT void mpi_##name##_ parameters __attribute__((alias("ompi_" #name "_f")));  \
-  ESPALIER_EXPORT void mpi_##name##__ parameters __attribute__((alias("ompi_" #name "_f"))); \
-  ESPALIER_EXPORT void MPI_##UPPER parameters __attribute__((alias("ompi_" #name "_f")));    \
-  ESPALIER_EXPORT void ompi_##name##_f parameters
-
-ESPALIER_FORTRAN(init, INIT, (MPI_Fint * error)) { *error = MPI_Init(nullptr, nullptr); }
-ESPALIER_FORTRAN(init_thread, INIT_THREAD, (MPI_Fint * required, MPI_Fint* provided, MPI_Fint* error)) {
-  *error = MPI_Init_thread(nullptr, nullptr, *required, provided);
-}
-ESPALIER_FORTRAN(finalize, FINALIZE, (MPI_Fint * error)) { *error = MPI_Finalize(); }
-
+namespace espalier::mpi {
 namespace {
 
 void leave_from_fortran(MPI_Fint* handle, MPI_Fint* error, int (*leave)(MPI_Comm*)) {
@@ -95,12 +85,15 @@ void leave_from_fortran(MPI_Fint* handle, MPI_Fint* error, int (*leave)(MPI_Comm
 }
 
 }  // namespace
+}  // namespace espalier::mpi
 
-ESPALIER_FORTRAN(comm_free, COMM_FREE, (MPI_Fint * comm, MPI_Fint* error)) {
-  leave_from_fortran(comm, error, MPI_Comm_free);
-}
-ESPALIER_FORTRAN(comm_disconnect, COMM_DISCONNECT, (MPI_Fint * comm, MPI_Fint* error)) {
-  leave_from_fortran(comm, error, MPI_Comm_disconnect);
-}
+ESPALIER_SPELLINGS(init, INIT, (MPI_Fint * error), *error = MPI_Init(nullptr, nullptr);)
+ESPALIER_SPELLINGS(init_thread, INIT_THREAD, (MPI_Fint * required, MPI_Fint* provided, MPI_Fint* error),
+                   *error = MPI_Init_thread(nullptr, nullptr, *required, provided);)
+ESPALIER_SPELLINGS(finalize, FINALIZE, (MPI_Fint * error), *error = MPI_Finalize();)
+ESPALIER_SPELLINGS(comm_free, COMM_FREE, (MPI_Fint * comm, MPI_Fint* error),
+                   leave_from_fortran(comm, error, MPI_Comm_free);)
+ESPALIER_SPELLINGS(comm_disconnect, COMM_DISCONNECT, (MPI_Fint * comm, MPI_Fint* error),
+                   leave_from_fortran(comm, error, MPI_Comm_disconnect);)
 
 #endif

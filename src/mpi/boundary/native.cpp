@@ -48,6 +48,7 @@ void find_handles(Native& table) {
   table.byte = MPI_BYTE;
   table.datatype_null = MPI_DATATYPE_NULL;
   table.integer = MPI_INT;
+  table.packed = MPI_PACKED;
   table.errors_return = MPI_ERRORS_RETURN;
   table.min = MPI_MIN;
   table.op_null = MPI_OP_NULL;
@@ -59,6 +60,7 @@ const char* fill(Native& table) {
 #define ESPALIER_FIND(name) \
   if (!find(table.name, "PMPI_" #name)) return "PMPI_" #name;
   ESPALIER_NATIVE_FUNCTIONS(ESPALIER_FIND)
+  ESPALIER_NATIVE_NONBLOCKING_FUNCTIONS(ESPALIER_FIND)
   ESPALIER_NATIVE_FORTRAN_FUNCTIONS(ESPALIER_FIND)
 #undef ESPALIER_FIND
 #define ESPALIER_FIND(name) find(table.name, "PMPI_" #name);

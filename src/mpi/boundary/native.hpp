@@ -19,18 +19,30 @@
   X(Iallreduce) X(Ibarrier) X(Ibcast) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Op_commutative) X(Pack) X(Reduce_local) \
   X(Request_get_status) X(Test) X(Test_cancelled) X(Type_commit) X(Type_create_hindexed) X(Type_free) X(Type_get_contents) \
   X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_size_x) X(Unpack) X(Wait)
+// What nonblocking calls take, and what completes them or waits for something else meanwhile.
+#if defined(ESPALIER_SIMULATED)
+#define ESPALIER_NATIVE_NONBLOCKING_FUNCTIONS(X)
+#else
+#define ESPALIER_NATIVE_NONBLOCKING_FUNCTIONS(X) \
+  X(Bsend) X(Comm_remote_size) X(Grequest_complete) X(Grequest_start) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) X(Iexscan) X(Igather) \
+  X(Igatherv) X(Improbe) X(Ireduce) X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscan) X(Iscatter) X(Iscatterv) \
+  X(Issend) X(Mprobe) X(Op_free) X(Pack_size) X(Probe) X(Recv) X(Send) X(Sendrecv) X(Sendrecv_replace) X(Ssend) \
+  X(Status_set_cancelled) X(Status_set_elements) X(Testall) X(Testany) X(Testsome) X(Waitall) X(Waitany) X(Waitsome)
+#endif
 #if ESPALIER_HAS_LARGE_COUNTS
 #define ESPALIER_NATIVE_LARGE_FUNCTIONS(X) \
   X(Allgather_c) X(Allgatherv_c) X(Allreduce_c) X(Alltoall_c) X(Alltoallv_c) X(Bcast_c) X(Exscan_c) X(Gather_c) \
   X(Gatherv_c) X(Reduce_c) X(Reduce_scatter_block_c) X(Reduce_scatter_c) X(Scan_c) X(Scatter_c) X(Scatterv_c) \
-  X(Type_get_envelope_c)
+  X(Type_get_envelope_c) X(Iallgather_c) X(Iallgatherv_c) X(Iallreduce_c) X(Ialltoall_c) X(Ialltoallv_c) X(Ibcast_c) \
+  X(Iexscan_c) X(Igather_c) X(Igatherv_c) X(Ireduce_c) X(Ireduce_scatter_block_c) X(Ireduce_scatter_c) X(Iscan_c) \
+  X(Iscatter_c) X(Iscatterv_c)
 #else
 #define ESPALIER_NATIVE_LARGE_FUNCTIONS(X)
 #endif
 // clang-format on
 // Open MPI's Fortran handles are indices, translated by functions; elsewhere Fortran reaches the C symbols by itself.
 #if defined(OPEN_MPI)
-#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X) X(Comm_c2f) X(Comm_f2c) X(Op_f2c) X(Type_f2c)
+#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X) X(Comm_c2f) X(Comm_f2c) X(Op_f2c) X(Request_c2f) X(Request_f2c) X(Type_f2c)
 #else
 #define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X)
 #endif
@@ -41,12 +53,13 @@ namespace espalier::mpi {
 struct Native {
 #define ESPALIER_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
   ESPALIER_NATIVE_FUNCTIONS(ESPALIER_MEMBER)
+  ESPALIER_NATIVE_NONBLOCKING_FUNCTIONS(ESPALIER_MEMBER)
   ESPALIER_NATIVE_LARGE_FUNCTIONS(ESPALIER_MEMBER)
   ESPALIER_NATIVE_FORTRAN_FUNCTIONS(ESPALIER_MEMBER)
 #undef ESPALIER_MEMBER
 
   MPI_Comm comm_null, comm_self, comm_world;
-  MPI_Datatype byte, datatype_null, integer;
+  MPI_Datatype byte, datatype_null, integer, packed;
   MPI_Errhandler errors_return;
   MPI_Op min, op_null;
   MPI_Request request_null;

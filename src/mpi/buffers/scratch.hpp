@@ -9,6 +9,9 @@
 
 namespace espalier::mpi {
 
+/// Where the second of two pieces of it may begin behind a first one of so many bytes.
+constexpr Bytes align_to_line(Bytes bytes) { return (bytes + 63) / 64 * 64; }
+
 class Scratch {
  public:
   /// At least `bytes`, with undefined contents, until the next take() or trim(). Throws std::bad_alloc.

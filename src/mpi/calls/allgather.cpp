@@ -17,13 +17,13 @@ bool passes_on(Communicator& communicator, const Parts& receive) {
 
 }  // namespace
 
-std::optional<int> try_call(Communicator& communicator, const Allgather& call) {
+std::optional<int> try_call(Communicator& communicator, const Allgather& call, Start* start) {
   if (!is_valid(call.receive)) return refuse_arguments(Operation::allgather);
   const Side all(call.receive, communicator.ranks());
-  return serve_blocks(communicator, call.comm, Operation::allgather, 0, call.send, &all);
+  return serve_blocks(communicator, call.comm, Operation::allgather, 0, call.send, &all, start);
 }
 
-std::optional<int> try_call(Communicator& communicator, const Allgatherv& call) {
+std::optional<int> try_call(Communicator& communicator, const Allgatherv& call, Start* start) {
   const int ranks = communicator.ranks();
   if (passes_on(communicator, call.receive)) return std::nullopt;
   if (!is_valid(call.receive, ranks) || !is_own_valid(call.send, true)) return refuse_arguments(Operation::allgather);
@@ -32,7 +32,7 @@ std::optional<int> try_call(Communicator& communicator, const Allgatherv& call) 
   if (own.is_missing() || all.is_missing()) return refuse_arguments(Operation::allgather);
   if (call.send.buffer != MPI_IN_PLACE && is_forbidden_alias(own, all, communicator.rank()))
     return refuse_arguments(Operation::allgather);
-  return serve_uneven(communicator, call.comm, Operation::allgather, 0, own, &all, sizes_of(&all, ranks));
+  return serve_uneven(communicator, call.comm, Operation::allgather, 0, own, &all, sizes_of(&all, ranks), start);
 }
 
 }  // namespace espalier::mpi

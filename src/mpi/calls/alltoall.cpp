@@ -64,9 +64,19 @@ std::optional<UnevenAttempt> try_ready(Communicator& communicator, const Alltoal
   return run_ready_blocks(communicator, call.comm, Operation::alltoall, 0, &input, &output);
 }
 
+/// With sizes that all know.
+std::optional<int> serve(Communicator& communicator, const Alltoallv& call, const UnevenSides& sides,
+                         std::vector<Bytes> matrix, Start* start) {
+  const int ranks = communicator.ranks(), me = communicator.rank();
+  if (!are_known(matrix)) return refuse_unknown(call.comm, Operation::alltoall, sides.are_missing());
+  Sides both = sides.both();
+  both.differ = !fits(*sides.receive(), matrix, ranks, me);
+  return serve(communicator, call.comm, make_uneven(Operation::alltoall, 0, std::move(matrix)), both, start);
+}
+
 }  // namespace
 
-std::optional<int> try_call(Communicator& communicator, const Alltoall& call) {
+std::optional<int> try_call(Communicator& communicator, const Alltoall& call, Start* start) {
   const bool in_place = call.send.buffer == MPI_IN_PLACE;
   if (!is_valid(call.receive) || !(in_place || is_valid(call.send))) return refuse_arguments(Operation::alltoall);
   const Side receive(call.receive, communicator.ranks());
@@ -75,17 +85,24 @@ std::optional<int> try_call(Communicator& communicator, const Alltoall& call) {
     return refuse_arguments(Operation::alltoall);
   const Bytes sent = send.block_bytes(0), bytes = sent == 0 ? receive.block_bytes(0) : sent;  // as serve_blocks()
   return serve(communicator, call.comm, {Operation::alltoall, bytes},
-               {.input = &send, .output = &receive, .must_copy = in_place, .differ = send.bytes() != receive.bytes()});
+               {.input = &send, .output = &receive, .must_copy = in_place, .differ = send.bytes() != receive.bytes()},
+               start);
 }
 
-std::optional<int> try_call(Communicator& communicator, const Alltoallv& call) {
-  const int ranks = communicator.ranks(), me = communicator.rank();
+std::optional<int> try_call(Communicator& communicator, const Alltoallv& call, Start* start) {
+  const int ranks = communicator.ranks();
   if (ranks > most_exchanging_ranks) return leave(Operation::alltoall, too_many_ranks);
-  std::optional<UnevenAttempt> attempt = try_ready(communicator, call);
+  std::optional<UnevenAttempt> attempt;
+  if (start == nullptr) attempt = try_ready(communicator, call);
   if (attempt && attempt->is_over) return attempt->code;
   if (!are_allowed(call, ranks) || is_forbidden_alias(call)) return refuse_arguments(Operation::alltoall);
   const UnevenSides sides(call, ranks);
   if (refuses_missing && sides.are_missing()) return refuse_arguments(Operation::alltoall);
+  if (start != nullptr)
+    return share_sizes_first(communicator, Operation::alltoall, 0, sizes_of(sides.send(), ranks), *start,
+                             [=, &communicator](std::vector<Bytes> matrix) {
+                               return serve(communicator, call, UnevenSides(call, ranks), std::move(matrix), start);
+                             });
   if (!attempt) attempt = try_uneven_blocks(communicator, call.comm, Operation::alltoall, 0, sides.both());
   if (attempt->is_over) return attempt->code;
   std::vector<Bytes> matrix = std::move(attempt->sizes);
@@ -94,10 +111,7 @@ std::optional<int> try_call(Communicator& communicator, const Alltoallv& call) {
   if (const int failed = share_rows(communicator, call.comm, sizes_of(sides.send(), ranks), matrix);
       failed != MPI_SUCCESS)
     return failed;
-  if (!are_known(matrix)) return refuse_unknown(call.comm, Operation::alltoall, sides.are_missing());
-  Sides both = sides.both();
-  both.differ = !fits(*sides.receive(), matrix, ranks, me);
-  return serve(communicator, call.comm, make_uneven(Operation::alltoall, 0, std::move(matrix)), both);
+  return serve(communicator, call, sides, std::move(matrix), nullptr);
 }
 
 }  // namespace espalier::mpi

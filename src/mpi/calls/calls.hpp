@@ -97,23 +97,24 @@ struct Barrier {
 };
 
 class Communicator;
+class Start;
 
 /// `communicator` is the call's, and one that Espalier serves. Returns the MPI return code when the call was handled
 /// (or failed for good: then the communicator's error handler was called); empty when it must go to the native library,
 /// no data having moved. The branch is taken by agreed facts only; but for arguments that MPI forbids, which native is
 /// to refuse. Throws std::bad_alloc.
-std::optional<int> try_call(Communicator& communicator, const Broadcast& call);
-std::optional<int> try_call(Communicator& communicator, const Scatter& call);
-std::optional<int> try_call(Communicator& communicator, const Scatterv& call);
-std::optional<int> try_call(Communicator& communicator, const Gather& call);
-std::optional<int> try_call(Communicator& communicator, const Gatherv& call);
-std::optional<int> try_call(Communicator& communicator, const Allgather& call);
-std::optional<int> try_call(Communicator& communicator, const Allgatherv& call);
-std::optional<int> try_call(Communicator& communicator, const Alltoall& call);
-std::optional<int> try_call(Communicator& communicator, const Alltoallv& call);
-std::optional<int> try_call(Communicator& communicator, const Reduction& call);
-std::optional<int> try_call(Communicator& communicator, const ReduceScatter& call);
-std::optional<int> try_call(Communicator& communicator, const Barrier& call);
+std::optional<int> try_call(Communicator& communicator, const Broadcast& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Scatter& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Scatterv& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Gather& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Gatherv& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Allgather& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Allgatherv& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Alltoall& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Alltoallv& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Reduction& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const ReduceScatter& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Barrier& call, Start* start);
 
 /// What a call would be on this communicator, for a person: "tiny", a choice, "native: reason"; behind it, which row of
 /// the tuned table said so. `is_uneven`: its form with blocks of half the size and one and a half. Local. The

@@ -64,6 +64,17 @@ int share_rows(Communicator& communicator, MPI_Comm comm, const std::vector<Byte
   });
 }
 
+std::optional<int> share_sizes_first(Communicator& communicator, Operation operation, int root, std::vector<Bytes> own,
+                                     Start& start, std::function<std::optional<int>(std::vector<Bytes>)> next) {
+  const Decider& decider = communicator.engine()->decider();
+  if (decider.leaves_uneven(operation)) return leave_uneven(communicator, operation);
+  const bool is_alltoall = operation == Operation::alltoall;
+  const Problem problem{is_alltoall ? Operation::allgather : Operation::broadcast, own.size() * sizeof(Bytes),
+                        Rank(root)};
+  const std::optional<int> code = start.exchange(communicator, problem, std::move(own), std::move(next));
+  return code ? code : leave_uneven(communicator, operation);
+}
+
 std::vector<Bytes> deal_unevenly(const Problem& problem, int ranks) {
   const Bytes all = problem.bytes / problem.element, half = all / 2;
   const auto share = [&](int block) {

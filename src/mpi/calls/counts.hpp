@@ -1,10 +1,12 @@
 #pragma once
 // What the v-forms need first: every rank must know the sizes that decide who sends how much to whom.
 
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "mpi/buffers/side.hpp"
+#include "mpi/calls/start.hpp"
 #include "mpi/process/communicator.hpp"
 
 namespace espalier::mpi {
@@ -46,6 +48,12 @@ int share_sizes(Communicator& communicator, MPI_Comm comm, int root, std::vector
 
 /// Every rank's row of sizes, [from * ranks + to]. Returns MPI's code. Collective.
 int share_rows(Communicator& communicator, MPI_Comm comm, const std::vector<Bytes>& row, std::vector<Bytes>& matrix);
+
+/// The same of a call that must not wait: the root's sizes of a scatter or gather, or each rank's row of an alltoall.
+/// Then `next(sizes)` goes on. What try_call() returns.
+std::optional<int> share_sizes_first(Communicator& communicator, plan::Operation operation, int root,
+                                     std::vector<Bytes> own, Start& start,
+                                     std::function<std::optional<int>(std::vector<Bytes>)> next);
 
 /// Sizes whose mean is the problem's: half of that and one and a half in turn, the last of an odd number the mean. Of
 /// whole elements.

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <numeric>
+#include <utility>
+
+#include "mpi/calls/serve.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -51,84 +54,80 @@ int unpack_front(const Side& block, Bytes bytes, const std::byte* from, MPI_Comm
   return MPI_SUCCESS;
 }
 
-/// One side's blocks as the problem wants them, one behind the other.
-class Staged {
- public:
-  template <class SizeOf>
-  Staged(const Side* side, SizeOf size_of) : side_(side) {
-    for (int b = 0; side != nullptr && b < side->blocks(); ++b) {
-      sizes_.push_back(size_of(b));
-      bytes_ += sizes_.back();
-    }
-    memory_.resize(bytes_);
-  }
+template <class SizeOf>
+std::vector<Bytes> sizes_of(const Side* side, SizeOf size_of) {
+  std::vector<Bytes> sizes;
+  for (int b = 0; side != nullptr && b < side->blocks(); ++b) sizes.push_back(size_of(b));
+  return sizes;
+}
 
-  std::byte* memory() { return side_ == nullptr ? nullptr : memory_.data(); }
-  /// Whether all that the caller has finds room in what the problem wants, or the reverse.
-  bool holds_callers() const {
-    return all([&](int b, Bytes size) { return side_->block_bytes(b) <= size; });
-  }
-  bool fits_callers() const {
-    return all([&](int b, Bytes size) { return side_->block_bytes(b) >= size; });
-  }
-
-  int fetch(MPI_Comm comm) {
-    return each([&](int b, Bytes size, std::byte* at) { return pack_front(side_->block(b), size, at, comm); });
-  }
-  int deliver(MPI_Comm comm) {
-    return each([&](int b, Bytes size, std::byte* at) { return unpack_front(side_->block(b), size, at, comm); });
-  }
-
- private:
-  template <class Holds>
-  bool all(Holds holds) const {
-    for (std::size_t b = 0; b < sizes_.size(); ++b)
-      if (!holds(static_cast<int>(b), sizes_[b])) return false;
-    return true;
-  }
-  template <class Act>
-  int each(Act act) {
-    std::byte* at = memory_.data();
-    int code = MPI_SUCCESS;
-    for (std::size_t b = 0; b < sizes_.size() && code == MPI_SUCCESS; at += sizes_[b++])
-      code = act(static_cast<int>(b), sizes_[b], at);
-    return code;
-  }
-
-  const Side* side_;
-  std::vector<Bytes> sizes_;
-  Bytes bytes_ = 0;
-  std::vector<std::byte> memory_;
-};
-
-/// Ranks' own sizes may well differ from each other, and lines say each: with room for all that the caller has room
-/// for, nothing is lost. None: the data have to be staged.
-Bytes room_of(const Entry& entry, const Sides& sides) {
-  const bool goes_in_lines = entry.kind == Entry::Kind::tiny && entry.problem.counts.empty();
-  const bool is_ready = goes_in_lines && sides.input != nullptr && sides.output != nullptr && sides.input->is_plain() &&
-                        sides.output->is_plain() && sides.output->blocks() > 1;
-  return is_ready && sides.output->block_bytes(0) >= entry.problem.bytes ? sides.output->block_bytes(0) : 0;
+FittedSide fit_input(const Stage& stage, const Side* side) {
+  const Wanted wanted(stage.problem, stage.communicator.ranks(), stage.communicator.rank());
+  return FittedSide(side, sizes_of(side, [&](int block) { return wanted.input(block); }));
+}
+FittedSide fit_output(const Stage& stage, const Side* side) {
+  const Wanted wanted(stage.problem, stage.communicator.ranks(), stage.communicator.rank());
+  return FittedSide(side, sizes_of(side, [&](int block) { return wanted.output(block); }));
 }
 
 }  // namespace
 
-int run_fitted(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides) {
+FittedSide::FittedSide(const Side* side, std::vector<Bytes> sizes)
+    : sizes_(std::move(sizes)), memory_(std::accumulate(sizes_.begin(), sizes_.end(), Bytes{0})) {
+  if (side != nullptr) side_ = *side;
+}
+
+bool FittedSide::holds_callers() const {
+  for (std::size_t b = 0; b < sizes_.size(); ++b)
+    if (side_->block_bytes(static_cast<int>(b)) > sizes_[b]) return false;
+  return true;
+}
+
+bool FittedSide::fits_callers() const {
+  for (std::size_t b = 0; b < sizes_.size(); ++b)
+    if (side_->block_bytes(static_cast<int>(b)) < sizes_[b]) return false;
+  return true;
+}
+
+int FittedSide::fetch(MPI_Comm comm) {
+  std::byte* at = memory_.data();
+  int code = MPI_SUCCESS;
+  for (std::size_t b = 0; b < sizes_.size() && code == MPI_SUCCESS; at += sizes_[b++])
+    code = pack_front(side_->block(static_cast<int>(b)), sizes_[b], at, comm);
+  return code;
+}
+
+int FittedSide::deliver(MPI_Comm comm) {
+  const std::byte* at = memory_.data();
+  int code = MPI_SUCCESS;
+  for (std::size_t b = 0; b < sizes_.size() && code == MPI_SUCCESS; at += sizes_[b++])
+    code = unpack_front(side_->block(static_cast<int>(b)), sizes_[b], at, comm);
+  return code;
+}
+
+Fitted::Fitted(const Stage& stage, const Sides& sides)
+    : input_(fit_input(stage, sides.input)), output_(fit_output(stage, sides.output)) {
+  buffers_ = {input_.memory(), output_.memory()};
+}
+
+int Fitted::deliver(MPI_Comm comm, Ending& ending) {
+  const int code = output_.deliver(comm);
+  if (!input_.holds_callers() || !output_.fits_callers()) ending = {Ending::truncated};
+  return code;
+}
+
+bool fits_lines(const Entry& entry, const Sides& sides) {
+  const bool goes_in_lines = entry.kind == Entry::Kind::tiny && entry.problem.counts.empty();
+  const bool is_ready = goes_in_lines && sides.input != nullptr && sides.output != nullptr && sides.input->is_plain() &&
+                        sides.output->is_plain() && sides.output->blocks() > 1;
+  return is_ready && sides.output->block_bytes(0) >= std::max<Bytes>(entry.problem.bytes, 1);
+}
+
+int run_in_lines(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides) {
   if (communicator.is_broken) return fail(communicator, comm);
-  if (const Bytes room = room_of(entry, sides); room > 0) {
-    const Ending ending =
-        communicator.engine()->run_with_room(entry, sides.input->plain(), sides.output->plain(), room);
-    return conclude(communicator, comm, ending);
-  }
-  const Wanted wanted(entry.problem, communicator.ranks(), communicator.rank());
-  Staged input(sides.input, [&](int b) { return wanted.input(b); });
-  Staged output(sides.output, [&](int b) { return wanted.output(b); });
-  int code = input.fetch(comm);
-  if (code != MPI_SUCCESS) return code;
-  Ending ending = communicator.engine()->run(entry, input.memory(), output.memory());
-  if (ending.kind == Ending::broken) return fail(communicator, comm);
-  code = output.deliver(comm);
-  if (!input.holds_callers() || !output.fits_callers()) ending = {Ending::truncated};
-  return code == MPI_SUCCESS ? conclude(communicator, comm, ending) : code;
+  const Ending ending = communicator.engine()->run_with_room(entry, sides.input->plain(), sides.output->plain(),
+                                                             sides.output->block_bytes(0));
+  return conclude(communicator, comm, ending);
 }
 
 }  // namespace espalier::mpi

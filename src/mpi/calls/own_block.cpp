@@ -5,7 +5,7 @@
 namespace espalier::mpi {
 
 std::optional<int> serve_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
-                                const Run& own, const Side* all) {
+                                const Run& own, const Side* all, Start* start) {
   if (!is_own_valid(own, all != nullptr)) return refuse_arguments(operation);
   const int me = communicator.rank();
   const Side mine = find_own(own, all, me);
@@ -18,14 +18,14 @@ std::optional<int> serve_blocks(Communicator& communicator, MPI_Comm comm, plan:
   const Bytes bytes = names_all ? all->block_bytes(me) : mine.bytes();
   Sides sides = sides_of(operation, all, &mine);
   sides.differ = has_both && mine.bytes() != all->block_bytes(me);
-  return serve(communicator, comm, {operation, bytes, Rank(root)}, sides);
+  return serve(communicator, comm, {operation, bytes, Rank(root)}, sides, start);
 }
 
 std::optional<int> serve_uneven(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
-                                const Side& own, const Side* all, std::vector<Bytes> sizes) {
+                                const Side& own, const Side* all, std::vector<Bytes> sizes, Start* start) {
   Sides sides = sides_of(operation, all, &own);
   sides.differ = own.bytes() != sizes[static_cast<std::size_t>(communicator.rank())];
-  return serve(communicator, comm, make_uneven(operation, root, std::move(sizes)), sides);
+  return serve(communicator, comm, make_uneven(operation, root, std::move(sizes)), sides, start);
 }
 
 }  // namespace espalier::mpi

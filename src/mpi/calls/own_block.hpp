@@ -24,10 +24,10 @@ inline Sides sides_of(plan::Operation operation, const Side* all, const Side* ow
 
 /// A call with equal blocks. `all` is null where MPI ignores it. Returns what try_call() does.
 std::optional<int> serve_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
-                                const Run& own, const Side* all);
+                                const Run& own, const Side* all, Start* start);
 
 /// A call with blocks of the given sizes, which all ranks know; both sides are such as MPI wants them.
 std::optional<int> serve_uneven(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
-                                const Side& own, const Side* all, std::vector<Bytes> sizes);
+                                const Side& own, const Side* all, std::vector<Bytes> sizes, Start* start);
 
 }  // namespace espalier::mpi

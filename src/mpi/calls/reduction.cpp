@@ -24,8 +24,6 @@ struct Operands {
   bool in_place;
 };
 
-Bytes align(Bytes bytes) { return (bytes + 63) / 64 * 64; }
-
 /// A copy of elements with gaps, side by side as their extent says: MPI's operations find them as in the caller's
 /// memory, and gaps in the caller's memory stay as they are.
 class Replica {
@@ -50,38 +48,63 @@ class Replica {
   MPI_Comm comm_;
 };
 
-int run_replicated(Communicator& communicator, MPI_Comm comm, Entry& entry, const Operands& operands,
-                   const Arithmetic& arithmetic) {
-  const auto room = [&](const Run& run) {
-    return align(multiply(run.count, static_cast<MPI_Count>(arithmetic.element)));
-  };
-  const Bytes in = room(operands.input), out = operands.output ? room(*operands.output) : 0;
-  std::byte* const memory = communicator.packed().take(in + out + std::max(in, out));
-  const Replica input(operands.input, arithmetic, memory, memory + in + out, comm);
-  std::optional<Replica> output;
-  if (operands.output) output.emplace(*operands.output, arithmetic, memory + in, memory + in + out, comm);
-  const Combiner combiner(arithmetic);
-  int code = input.fetch();
-  if (code == MPI_SUCCESS) code = run(communicator, comm, entry, memory, memory + in, &combiner);
-  if (code == MPI_SUCCESS && output) code = output->deliver();
-  communicator.packed().trim();
-  return code;
+Bytes room_for(const Run& run, const Arithmetic& arithmetic) {
+  return align_to_line(multiply(run.count, static_cast<MPI_Count>(arithmetic.element)));
 }
 
+/// Elements with gaps: replicas of both vectors.
+class Replicated final : public Staging {
+ public:
+  Replicated(const Stage& stage, MPI_Comm comm, const Operands& operands, const Arithmetic& arithmetic)
+      : arithmetic_(arithmetic) {
+    const Bytes in = room_for(operands.input, arithmetic);
+    const Bytes out = operands.output ? room_for(*operands.output, arithmetic) : 0;
+    std::byte* const memory = stage.memory.take(in + out + std::max(in, out));
+    input_.emplace(operands.input, arithmetic, memory, memory + in + out, comm);
+    if (operands.output) output_.emplace(*operands.output, arithmetic, memory + in, memory + in + out, comm);
+    buffers_ = {memory, memory + in};
+  }
+  const execute::Reducer* reducer() const override { return &combiner_; }
+  int fetch(MPI_Comm) override { return input_->fetch(); }
+  int deliver(MPI_Comm, execute::Ending& ending) override {
+    return output_ && ending.kind == execute::Ending::done ? output_->deliver() : MPI_SUCCESS;
+  }
+
+ private:
+  Arithmetic arithmetic_;
+  Combiner combiner_{arithmetic_};
+  std::optional<Replica> input_, output_;
+};
+
+std::byte* memory_of(const Run& run) { return const_cast<std::byte*>(static_cast<const std::byte*>(run.buffer)); }
+
+/// Elements without gaps, where they lie; but for an input that must survive while the output is written over it.
+class Dense final : public Staging {
+ public:
+  Dense(const Stage& stage, const Operands& operands, const Arithmetic& arithmetic, bool must_copy)
+      : arithmetic_(arithmetic) {
+    buffers_ = {memory_of(operands.input), operands.output ? memory_of(*operands.output) : nullptr};
+    if (!must_copy) return;
+    const Bytes bytes = multiply(operands.input.count, static_cast<MPI_Count>(arithmetic.element));
+    std::byte* const copied = stage.memory.take(bytes);
+    if (bytes > 0) std::memcpy(copied, buffers_.input, bytes);
+    buffers_.input = copied;
+  }
+  const execute::Reducer* reducer() const override { return &combiner_; }
+
+ private:
+  Arithmetic arithmetic_;
+  Combiner combiner_{arithmetic_};
+};
+
 int run_dense(Communicator& communicator, MPI_Comm comm, Entry& entry, const Operands& operands,
-              const Arithmetic& arithmetic) {
-  const Combiner combiner(arithmetic);
-  auto* input = const_cast<std::byte*>(static_cast<const std::byte*>(operands.input.buffer));
-  std::byte* output = nullptr;
-  if (operands.output) output = const_cast<std::byte*>(static_cast<const std::byte*>(operands.output->buffer));
+              const Arithmetic& arithmetic, Start* start) {
   const bool must_copy = operands.in_place && entry.problem.operation == Operation::reduce_scatter;
-  if (!must_copy) return run(communicator, comm, entry, input, output, &combiner);
-  const Bytes bytes = multiply(operands.input.count, static_cast<MPI_Count>(arithmetic.element));
-  std::byte* copied = communicator.packed().take(bytes);
-  if (bytes > 0) std::memcpy(copied, input, bytes);
-  const int code = run(communicator, comm, entry, copied, output, &combiner);
-  communicator.packed().trim();
-  return code;
+  if (must_copy || start != nullptr)
+    return carry_out<Dense>(communicator, comm, entry, start, operands, arithmetic, must_copy);
+  const Combiner combiner(arithmetic);
+  std::byte* const output = operands.output ? memory_of(*operands.output) : nullptr;
+  return run(communicator, comm, entry, memory_of(operands.input), output, &combiner);
 }
 
 // Data without gaps are at an address; others may be described by absolute addresses, from MPI_BOTTOM.
@@ -98,16 +121,16 @@ bool are_forbidden(const Operands& operands, const Arithmetic& arithmetic) {
 }
 
 std::optional<int> reduce(Communicator& communicator, MPI_Comm comm, const Problem& problem, const Operands& operands,
-                          const Arithmetic& arithmetic) {
+                          const Arithmetic& arithmetic, Start* start) {
   if (are_forbidden(operands, arithmetic)) return refuse_arguments(problem.operation);
   if (arithmetic.depends_on_order && communicator.ranks() > 2 && Library::get().policy().strict)
     return leave(problem.operation, strict);
   if (!arithmetic.is_named)
     if (const int code = Side(operands.input).check_committed(comm); code != MPI_SUCCESS) return code;
-  Entry* entry = prepare(communicator, problem);
+  Entry* entry = prepare(communicator, problem, start);
   if (entry == nullptr) return std::nullopt;
-  if (arithmetic.is_dense) return run_dense(communicator, comm, *entry, operands, arithmetic);
-  return run_replicated(communicator, comm, *entry, operands, arithmetic);
+  if (arithmetic.is_dense) return run_dense(communicator, comm, *entry, operands, arithmetic, start);
+  return carry_out<Replicated>(communicator, comm, *entry, start, comm, operands, arithmetic);
 }
 
 bool has_output(const Reduction& call, int rank) {
@@ -124,7 +147,7 @@ bool is_refused_for_nothing(const Reduction& call, int rank) {
 
 }  // namespace
 
-std::optional<int> try_call(Communicator& communicator, const Reduction& call) {
+std::optional<int> try_call(Communicator& communicator, const Reduction& call, Start* start) {
   const int ranks = communicator.ranks(), me = communicator.rank();
   const bool in_place = call.send == MPI_IN_PLACE;
   const bool receives = call.operation != Operation::reduce || me == call.root;
@@ -140,10 +163,10 @@ std::optional<int> try_call(Communicator& communicator, const Reduction& call) {
   const Bytes bytes = multiply(call.count, static_cast<MPI_Count>(arithmetic->element));
   Problem problem{call.operation, bytes, Rank(call.root), arithmetic->element, arithmetic->is_commutative};
   problem.is_symmetric = arithmetic->is_symmetric;
-  return reduce(communicator, call.comm, problem, operands, *arithmetic);
+  return reduce(communicator, call.comm, problem, operands, *arithmetic, start);
 }
 
-std::optional<int> try_call(Communicator& communicator, const ReduceScatter& call) {
+std::optional<int> try_call(Communicator& communicator, const ReduceScatter& call, Start* start) {
   const int ranks = communicator.ranks(), me = communicator.rank();
   const bool in_place = call.send == MPI_IN_PLACE;
   if (call.counts.is_missing() || call.type == native().datatype_null || call.receive == MPI_IN_PLACE)
@@ -167,7 +190,7 @@ std::optional<int> try_call(Communicator& communicator, const ReduceScatter& cal
   problem.bytes = (problem.bytes + problem.element - 1) / problem.element * problem.element;
   problem.is_commutative = arithmetic->is_commutative;
   problem.is_symmetric = arithmetic->is_symmetric;
-  return reduce(communicator, call.comm, problem, operands, *arithmetic);
+  return reduce(communicator, call.comm, problem, operands, *arithmetic, start);
 }
 
 }  // namespace espalier::mpi

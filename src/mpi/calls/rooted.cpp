@@ -14,13 +14,13 @@ using plan::Operation;
 
 /// With equal blocks.
 std::optional<int> try_rooted(Operation operation, Communicator& communicator, MPI_Comm comm, int root, const Run& all,
-                              const Run& own) {
+                              const Run& own, Start* start) {
   const int ranks = communicator.ranks();
   if (root < 0 || root >= ranks) return refuse_arguments(operation);
-  if (communicator.rank() != root) return serve_blocks(communicator, comm, operation, root, own, nullptr);
+  if (communicator.rank() != root) return serve_blocks(communicator, comm, operation, root, own, nullptr, start);
   if (!is_valid(all)) return refuse_arguments(operation);
   const Side blocks(all, ranks);
-  return serve_blocks(communicator, comm, operation, root, own, &blocks);
+  return serve_blocks(communicator, comm, operation, root, own, &blocks, start);
 }
 
 /// Whether MPI allows this rank's arguments of a v-form.
@@ -65,6 +65,13 @@ class UnevenSides {
   bool are_missing_ = false;
 };
 
+/// With sizes that all know.
+std::optional<int> serve_known(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
+                               const UnevenSides& sides, std::vector<Bytes> sizes, Start* start) {
+  if (!are_known(sizes) || sides.own() == nullptr) return refuse_unknown(comm, operation, sides.are_missing());
+  return serve_uneven(communicator, comm, operation, root, *sides.own(), sides.all(), std::move(sizes), start);
+}
+
 /// With blocks that were too long for the short way. `sizes`: of all blocks, if the root has told them already.
 std::optional<int> share_and_serve(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
                                    const UnevenSides& sides, std::vector<Bytes> sizes) {
@@ -73,8 +80,7 @@ std::optional<int> share_and_serve(Operation operation, Communicator& communicat
     sizes = sizes_of(sides.all(), communicator.ranks());
     if (const int failed = share_sizes(communicator, comm, root, sizes); failed != MPI_SUCCESS) return failed;
   }
-  if (!are_known(sizes) || sides.own() == nullptr) return refuse_unknown(comm, operation, sides.are_missing());
-  return serve_uneven(communicator, comm, operation, root, *sides.own(), sides.all(), std::move(sizes));
+  return serve_known(operation, communicator, comm, root, sides, std::move(sizes), nullptr);
 }
 
 /// Nothing where a look at the sides is due.
@@ -92,14 +98,21 @@ std::optional<UnevenAttempt> try_ready(Operation operation, Communicator& commun
 }
 
 std::optional<int> try_rooted(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
-                              const Parts& all, const Run& own) {
+                              const Parts& all, const Run& own, Start* start) {
   if (root < 0 || root >= communicator.ranks()) return refuse_arguments(operation);
   if (communicator.ranks() > most_exchanging_ranks) return leave(operation, too_many_ranks);
-  std::optional<UnevenAttempt> attempt = try_ready(operation, communicator, comm, root, all, own);
+  std::optional<UnevenAttempt> attempt;
+  if (start == nullptr) attempt = try_ready(operation, communicator, comm, root, all, own);
   if (attempt && attempt->is_over) return attempt->code;
   if (!are_allowed(communicator, root, all, own)) return refuse_arguments(operation);
   const UnevenSides sides(communicator, root, all, own);
   if (sides.are_forbidden()) return refuse_arguments(operation);
+  if (start != nullptr)
+    return share_sizes_first(communicator, operation, root, sizes_of(sides.all(), communicator.ranks()), *start,
+                             [=, &communicator](std::vector<Bytes> sizes) {
+                               return serve_known(operation, communicator, comm, root,
+                                                  UnevenSides(communicator, root, all, own), std::move(sizes), start);
+                             });
   if (!attempt) attempt = try_uneven_blocks(communicator, comm, operation, root, sides.both(operation));
   if (attempt->is_over) return attempt->code;
   return share_and_serve(operation, communicator, comm, root, sides, std::move(attempt->sizes));
@@ -107,20 +120,20 @@ std::optional<int> try_rooted(Operation operation, Communicator& communicator, M
 
 }  // namespace
 
-std::optional<int> try_call(Communicator& communicator, const Scatter& call) {
-  return try_rooted(Operation::scatter, communicator, call.comm, call.root, call.send, call.receive);
+std::optional<int> try_call(Communicator& communicator, const Scatter& call, Start* start) {
+  return try_rooted(Operation::scatter, communicator, call.comm, call.root, call.send, call.receive, start);
 }
 
-std::optional<int> try_call(Communicator& communicator, const Scatterv& call) {
-  return try_rooted(Operation::scatter, communicator, call.comm, call.root, call.send, call.receive);
+std::optional<int> try_call(Communicator& communicator, const Scatterv& call, Start* start) {
+  return try_rooted(Operation::scatter, communicator, call.comm, call.root, call.send, call.receive, start);
 }
 
-std::optional<int> try_call(Communicator& communicator, const Gather& call) {
-  return try_rooted(Operation::gather, communicator, call.comm, call.root, call.receive, call.send);
+std::optional<int> try_call(Communicator& communicator, const Gather& call, Start* start) {
+  return try_rooted(Operation::gather, communicator, call.comm, call.root, call.receive, call.send, start);
 }
 
-std::optional<int> try_call(Communicator& communicator, const Gatherv& call) {
-  return try_rooted(Operation::gather, communicator, call.comm, call.root, call.receive, call.send);
+std::optional<int> try_call(Communicator& communicator, const Gatherv& call, Start* start) {
+  return try_rooted(Operation::gather, communicator, call.comm, call.root, call.receive, call.send, start);
 }
 
 }  // namespace espalier::mpi

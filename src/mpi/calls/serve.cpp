@@ -6,6 +6,7 @@
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/fitted.hpp"
 #include "mpi/decide/selection.hpp"
+#include "mpi/nonblocking/agenda.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/run/health.hpp"
 
@@ -14,39 +15,6 @@ namespace {
 
 using plan::Operation;
 using plan::Problem;
-
-Bytes align(Bytes bytes) { return (bytes + 63) / 64 * 64; }
-
-/// Runs, and gives the caller what came, which may be less than there is room for.
-int run_and_take(Communicator& communicator, MPI_Comm comm, Entry& entry, const execute::Buffers& buffers,
-                 bool is_staged, const Sides& sides) {
-  if (communicator.is_broken) return fail(communicator, comm);
-  const execute::Ending ending = communicator.engine()->run(entry, buffers.input, buffers.output);
-  const bool is_short = ending.kind == execute::Ending::shorter && sides.output->blocks() == 1;
-  int code = MPI_SUCCESS;
-  if (is_staged && is_short) code = sides.output->front(ending.bytes).unpack(buffers.output, comm);
-  if (is_staged && !is_short && ending.kind != execute::Ending::broken)
-    code = sides.output->unpack(buffers.output, comm);
-  return code == MPI_SUCCESS && ending.kind != execute::Ending::done ? conclude(communicator, comm, ending) : code;
-}
-
-/// A call whose data must be staged: copied to plain bytes, and from there.
-int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides) {
-  const auto is_staged = [&](const Side* side) { return side != nullptr && !side->is_plain(); };
-  const Rank me(communicator.rank());
-  const bool stages_input = is_staged(sides.input) || sides.must_copy;
-  const bool stages_output = is_staged(sides.output);
-  const Bytes in = stages_input ? align(plan::input_bytes(entry.problem, communicator.ranks(), me)) : 0;
-  const Bytes out = stages_output ? plan::output_bytes(entry.problem, communicator.ranks(), me) : 0;
-  std::byte* const staged = communicator.packed().take(in + out);
-  std::byte* input = sides.input == nullptr ? nullptr : stages_input ? staged : sides.input->plain();
-  std::byte* output = sides.output == nullptr ? nullptr : stages_output ? staged + in : sides.output->plain();
-  int code = MPI_SUCCESS;
-  if (stages_input) code = sides.input->pack(input, comm);
-  if (code == MPI_SUCCESS) code = run_and_take(communicator, comm, entry, {input, output}, stages_output, sides);
-  communicator.packed().trim();
-  return code;
-}
 
 }  // namespace
 
@@ -67,16 +35,46 @@ bool is_forbidden_alias(const Side& part, const Side& whole, int block) {
   return (whole.has_parts() || part.block_bytes(0) == whole.block_bytes(block)) && part.is_at(whole, block);
 }
 
-std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Problem& problem, const Sides& sides) {
+void pass_on(Communicator& communicator, Entry& entry) {
+  communicator.engine()->pass_on(entry);
+  if (entry.is_passed_on) communicator.note_selected();
+}
+
+Entry* prepare_run(Communicator& communicator, const Problem& problem) {
+  Entry& entry = communicator.engine()->prepare_run(problem);
+  if (entry.kind != Entry::Kind::native && communicator.engine()->may_run(entry)) return &entry;
+  pass_on(communicator, entry);
+  return nullptr;
+}
+
+std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Problem& problem, const Sides& sides,
+                         Start* start) {
   if (const int code = check_committed(sides, comm); code != MPI_SUCCESS) return code;
-  Entry* entry = prepare(communicator, problem);
+  Entry* entry = prepare(communicator, problem, start);
   if (entry == nullptr) return std::nullopt;
-  if (sides.differ) return run_fitted(communicator, comm, *entry, sides);
+  if (sides.differ && start == nullptr && fits_lines(*entry, sides))
+    return run_in_lines(communicator, comm, *entry, sides);
+  if (sides.differ) return carry_out<Fitted>(communicator, comm, *entry, start, sides);
   const auto is_plain = [](const Side* side) { return side == nullptr || side->is_plain(); };
   const auto plain = [](const Side* side) { return side == nullptr ? nullptr : side->plain(); };
-  if (is_plain(sides.input) && is_plain(sides.output) && !sides.must_copy)
-    return run(communicator, comm, *entry, plain(sides.input), plain(sides.output));
-  return run_staged(communicator, comm, *entry, sides);
+  if (!is_plain(sides.input) || !is_plain(sides.output) || sides.must_copy)
+    return carry_out<Packed>(communicator, comm, *entry, start, sides);
+  if (start != nullptr)
+    return carry_out<Unstaged>(communicator, comm, *entry, start, plain(sides.input), plain(sides.output));
+  return run(communicator, comm, *entry, plain(sides.input), plain(sides.output));
+}
+
+int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, Staging& staging) {
+  if (communicator.is_broken) return fail(communicator, comm);
+  int code = staging.fetch(comm);
+  if (code == MPI_SUCCESS) {
+    const execute::Buffers& buffers = staging.buffers();
+    execute::Ending ending = communicator.engine()->run(entry, buffers.input, buffers.output, staging.reducer());
+    if (ending.kind != execute::Ending::broken) code = staging.deliver(comm, ending);
+    if (code == MPI_SUCCESS) code = conclude(communicator, comm, ending);
+  }
+  communicator.packed().trim();
+  return code;
 }
 
 int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending) {
@@ -118,6 +116,7 @@ std::string describe_transport(MPI_Comm comm) {
 }
 
 void choose(Operation operation, const std::string& text, MPI_Comm comm) {
+  Agenda::get().finish(comm);
   std::optional<Selection> selection;
   if (!text.empty()) selection = parse_selection(operation, text);
   Communicator* communicator = Communicator::find_set_up(comm);

@@ -1,10 +1,13 @@
 #pragma once
-// What all collectives share: finding the communicator, staging what is not plain bytes, running, failing.
+// What all collectives share: deciding, staging what is not plain bytes, running or beginning to, failing.
 
 #include <optional>
 
 #include "execute/seams.hpp"
 #include "mpi/calls/calls.hpp"
+#include "mpi/calls/sides.hpp"
+#include "mpi/calls/staging.hpp"
+#include "mpi/calls/start.hpp"
 #include "mpi/process/communicator.hpp"
 #include "plan/problem.hpp"
 
@@ -27,44 +30,30 @@ inline constexpr bool refuses_missing = refuses_aliases;
 /// Whether the buffers are such that this MPI refuses them: `part` is `block` of `whole`.
 bool is_forbidden_alias(const Side& part, const Side& whole, int block);
 
-/// What a rank brings to a call and where it wants the result. Null: nothing. In place, the input is where MPI says it
-/// lies in the receive buffer (for a scatter's root, the output in the send buffer).
-struct Sides {
-  const Side* input = nullptr;
-  const Side* output = nullptr;
-  /// The input is the whole of the output buffer and must survive while that is written (alltoall, reduce_scatter).
-  bool must_copy = false;
-  /// Blocks are not all as long as the problem says: what is missing is made up for, what there is no room for is left
-  /// out, and an error says so.
-  bool differ = false;
-  /// There must be data, and the caller says nowhere. Not every MPI looks, so that native may not be left alone with
-  /// it.
-  bool are_missing = false;
-};
-
-/// MPI's code for types that were not committed: native refuses them, on every rank, before anybody moves data. Asked
-/// before prepare(), where ranks may have to wait for each other: who is refused waits for nobody.
-inline int check_committed(const Sides& sides, MPI_Comm comm) {
-  int code = MPI_SUCCESS;
-  if (sides.input != nullptr) code = sides.input->check_committed(comm);
-  if (sides.output != nullptr && code == MPI_SUCCESS) code = sides.output->check_committed(comm);
-  return code;
-}
-
 /// Calls the communicator's error handler and returns the code.
 int report(MPI_Comm comm, int code);
+
+/// Counts a call that was decided to be native.
+void pass_on(Communicator& communicator, Entry& entry);
 
 /// What was decided for a problem, or null: then the call is native and has been counted.
 inline Entry* prepare(Communicator& communicator, const plan::Problem& problem) {
   Entry& entry = communicator.engine()->prepare(problem);
   if (entry.kind != Entry::Kind::native && communicator.engine()->supply(entry)) return &entry;
-  communicator.engine()->pass_on(entry);
-  if (entry.is_passed_on) communicator.note_selected();
+  pass_on(communicator, entry);
   return nullptr;
 }
+/// The same of a call that must not wait.
+[[gnu::cold]] Entry* prepare_run(Communicator& communicator, const plan::Problem& problem);
+/// Of either.
+[[gnu::always_inline]] inline Entry* prepare(Communicator& communicator, const plan::Problem& problem,
+                                             const Start* start) {
+  return start == nullptr ? prepare(communicator, problem) : prepare_run(communicator, problem);
+}
 
-/// prepare(), and if the call is ours, does it.
-std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::Problem& problem, const Sides& sides);
+/// prepare(), and if the call is ours, does it, or begins it.
+std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::Problem& problem, const Sides& sides,
+                         Start* start);
 
 /// A transport broke, or a wait was given up: the communicator is unusable from now on. Calls its error handler and
 /// returns the code: the class that MPI has for it where a rank died or somebody revoked the communicator.
@@ -81,6 +70,23 @@ inline int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byt
   if (ending.kind == execute::Ending::done) [[likely]]
     return MPI_SUCCESS;
   return conclude(communicator, comm, communicator.engine()->settle(entry, input, output, entry.problem.bytes, ending));
+}
+
+/// The same on what `staging` makes of the caller's data.
+int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, Staging& staging);
+
+/// The same, or what `start` begins, by a staging of that kind. Out of line: the shortest calls are not staged, and pay
+/// for every register that those who are save.
+template <class Kind, class... Arguments>
+[[gnu::noinline]] int carry_out(Communicator& communicator, MPI_Comm comm, Entry& entry, Start* start,
+                                const Arguments&... arguments) {
+  if (start != nullptr) {
+    const Stage stage{communicator, entry.problem, start->memory()};
+    start->take(communicator, entry, std::make_unique<Kind>(stage, arguments...));
+    return MPI_SUCCESS;
+  }
+  Kind staging({communicator, entry.problem, communicator.packed()}, arguments...);
+  return run_staged(communicator, comm, entry, staging);
 }
 
 }  // namespace espalier::mpi

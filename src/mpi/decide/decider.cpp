@@ -178,18 +178,18 @@ void Decider::tell(const std::string& line) const {
   if (facts_.me == Rank(0) && policy_.tell) policy_.tell(line);
 }
 
-void Decider::choose(Entry& entry) const {
+void Decider::choose(Entry& entry, bool may_wait) const {
   if (is_nothing(entry.problem)) {
     entry.label = "no bytes";
     return;
   }
   const std::optional<Selection> selection = find_selection(entry);
-  if (!selection) return take_built_in(entry);
+  if (!selection || (!may_wait && selection->kind == Selection::Kind::tiny)) return take_built_in(entry, may_wait);
   if (const std::string why = why_not(entry.problem, *selection); !why.empty() && !is_selected(entry.problem)) {
     tell(std::string(plan::name(entry.problem.operation)) + ": the built-in choice instead of what " + entry.origin +
          " says: " + why);
     entry.origin.clear();
-    return take_built_in(entry);
+    return take_built_in(entry, may_wait);
   }
   switch (selection->kind) {
     case Selection::Kind::native:
@@ -244,8 +244,8 @@ std::string Decider::why_not(const plan::Problem& problem, const Selection& sele
   return is_refused ? "the dedicated path takes short messages on one node only" : "";
 }
 
-void Decider::take_built_in(Entry& entry) const {
-  if (is_tiny(facts_.topology, entry.problem)) return take_tiny(entry);
+void Decider::take_built_in(Entry& entry, bool may_wait) const {
+  if (may_wait && is_tiny(facts_.topology, entry.problem)) return take_tiny(entry);
   const cost::Parameters parameters = facts_.table == nullptr ? cost::Parameters{} : facts_.table->parameters();
   take_plan(entry, with_leaders(entry.problem, choice::choose(facts_.topology, entry.problem, parameters)));
 }
@@ -264,7 +264,8 @@ void Decider::take_plan(Entry& entry, const plan::Choice& choice) const {
   check_size(problem);
   if (const std::string why = algorithms::why_invalid(facts_.topology, problem, choice); !why.empty()) throw Error(why);
   if (policy_.verify) prove(problem, choice);
-  entry.program = algorithms::build_program(facts_.topology, problem, choice, facts_.me);
+  entry.program =
+      std::make_shared<const plan::Program>(algorithms::build_program(facts_.topology, problem, choice, facts_.me));
   entry.kind = Entry::Kind::program;
   entry.label = plan::to_string(choice);
   entry.needs = windows;  // of this rank's or of a neighbour's program: all have to agree

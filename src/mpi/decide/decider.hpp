@@ -52,8 +52,9 @@ class Decider {
 
   /// Fills in what the entry's problem will be. The first that has an opinion decides: the program (select()), the
   /// settings, the table, the built-in choice. Throws Error, on all ranks alike, where that cannot be: then the call is
-  /// native for that reason.
-  void choose(Entry& entry) const;
+  /// native for that reason. A call that `may_wait` may take the dedicated path of short messages; others have
+  /// programs.
+  void choose(Entry& entry, bool may_wait = true) const;
 
   /// From now on `operation` follows this selection; empty: settings, table and built-in choice again.
   void select(plan::Operation operation, std::optional<Selection> selection);
@@ -108,7 +109,7 @@ class Decider {
   bool is_selected(const plan::Problem& problem) const;
   const std::optional<Selection>& selected(plan::Operation operation) const;
   std::string why_not(const plan::Problem& problem, const Selection& selection) const;
-  void take_built_in(Entry& entry) const;
+  void take_built_in(Entry& entry, bool may_wait) const;
   plan::Choice with_leaders(const plan::Problem& problem, plan::Choice choice) const;
   void take_tiny(Entry& entry) const;
   void take_plan(Entry& entry, const plan::Choice& choice) const;

@@ -20,7 +20,8 @@ std::size_t ProgramCache::Hash::operator()(const plan::Problem& problem) const {
 }
 
 Bytes ProgramCache::footprint(const Entry& entry) {
-  return sizeof(Entry) + entry.program.footprint() + entry.label.capacity() + entry.origin.capacity() +
+  const Bytes program = entry.program == nullptr ? 0 : entry.program->footprint();
+  return sizeof(Entry) + program + entry.label.capacity() + entry.origin.capacity() +
          2 * entry.problem.counts.capacity() * sizeof(Bytes);  // twice: the index has a key of its own
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <list>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -25,7 +26,8 @@ struct Entry {
 
   Kind kind = Kind::nothing;
   plan::Problem problem;
-  plan::Program program;
+  /// Of kind `program`; whoever runs it may hold it beyond the entry.
+  std::shared_ptr<const plan::Program> program = nullptr;
   /// The choice, as statistics show it; for `native` the reason.
   std::string label;
   /// Who asked for it, where that is not the built-in choice: "Espalier_Choose", "row 3 of the tuned table: …".

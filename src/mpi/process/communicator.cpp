@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "mpi/nonblocking/agenda.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/setup/setup.hpp"
 
@@ -77,7 +78,10 @@ Communicator* Communicator::find_existing(MPI_Comm comm) { return look_up(comm).
 Communicator* Communicator::find_set_up(MPI_Comm comm) { return find_slowly(comm, SetUp::now); }
 
 Communicator* Communicator::find_slowly(MPI_Comm comm, SetUp when) {
-  const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+  // While calls are pending nothing is remembered, so that every call comes by here: it waits until those before it on
+  // its communicator are over.
+  if (Agenda::is_busy()) Agenda::get().finish(comm);
+  const std::uint64_t generation = Agenda::is_busy() ? 0 : generation_.load(std::memory_order_acquire);
   const Known known = look_up(comm);
   if (!known.is_valid || known.is_leaving) return known.communicator;
   Communicator* communicator = known.communicator;
@@ -90,6 +94,37 @@ Communicator* Communicator::find_slowly(MPI_Comm comm, SetUp when) {
     communicator = set_up_and_keep(comm);
   }
   if (communicator != nullptr) last_used_ = {comm, communicator, generation};
+  return communicator;
+}
+
+Communicator::Readiness::Readiness(MPI_Comm comm) : comm_(comm) {}
+Communicator::Readiness::~Readiness() = default;
+
+// As find_slowly(). Where set-up has to wait, a blocking call has to come first.
+void Communicator::Readiness::begin() {
+  const Known known = look_up(comm_);
+  if (!known.is_valid || known.is_leaving) return;
+  Communicator* communicator = known.communicator;
+  if (communicator == nullptr) communicator = keep(comm_, make_new(calls_before_set_up(comm_)));
+  if (communicator == nullptr || communicator->native_calls_ == 0) return;
+  if (communicator->native_calls_ > 1)
+    --communicator->native_calls_;
+  else if (GradualSetUp::is_possible())
+    set_up_ = std::make_unique<GradualSetUp>(comm_);
+}
+
+std::optional<Communicator*> Communicator::Readiness::find() {
+  if (!std::exchange(has_begun_, true)) begin();
+  if (set_up_ != nullptr) {
+    std::unique_ptr<Communicator> state = set_up_->advance();
+    if (state == nullptr) return std::nullopt;
+    keep(comm_, std::move(state));
+    set_up_.reset();
+  }
+  const Known known = look_up(comm_);
+  Communicator* const communicator = known.is_leaving ? nullptr : known.communicator;
+  const bool needs_supplies = communicator != nullptr && communicator->may_start();
+  if (needs_supplies && !communicator->engine_->supply_runs()) return std::nullopt;
   return communicator;
 }
 

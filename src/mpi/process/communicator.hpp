@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,8 @@
 #include "mpi/run/engine.hpp"
 
 namespace espalier::mpi {
+
+class GradualSetUp;
 
 class Communicator {
  public:
@@ -55,6 +58,24 @@ class Communicator {
     ESPALIER_FAST_THREAD_LOCAL static thread_local constinit const Leaving* innermost_;
   };
 
+  /// A communicator on its way to calls that must not wait, set up and with what those need.
+  class Readiness {
+   public:
+    /// Of one call: that counts among those that come before set-up.
+    explicit Readiness(MPI_Comm comm);
+    ~Readiness();
+    /// Nothing: not yet, ask again. Else its state, if it has any; calls are native where that has no may_start(). All
+    /// ranks ask in the same of the communicator's calls. Waits for nobody.
+    std::optional<Communicator*> find();
+
+   private:
+    void begin();
+
+    MPI_Comm comm_;
+    bool has_begun_ = false;
+    std::unique_ptr<GradualSetUp> set_up_;
+  };
+
   /// A communicator that stays native for good, for a reason that all its ranks know.
   explicit Communicator(std::string refusal);
   /// One that stays native for so many calls, and is set up then.
@@ -64,6 +85,11 @@ class Communicator {
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
+
+  /// Whether it is among the first of its calls, which are native.
+  bool awaits_set_up() const { return native_calls_ > 0; }
+  /// Whether calls that must not wait may be ours: they are completed by functions of ours, on all ranks.
+  bool may_start() const { return engine_ != nullptr && engine_->may_start(); }
 
   /// Null when it stays native: then it passes on every call.
   Engine* engine() const { return engine_.get(); }

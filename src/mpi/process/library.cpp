@@ -145,6 +145,7 @@ Facts Library::make_facts() {
   facts.virtual_node = virtual_node();
   facts.table = table_ ? table_->hash() : 0;
   facts.place = place_.facts;
+  facts.sees_completion = sees_completion();
   facts.window = window_bytes();
   try {
     facts.arena = home_arena()->name();

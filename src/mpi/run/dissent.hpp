@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "execute/interpreter.hpp"
+#include "execute/run.hpp"
 #include "execute/seat.hpp"
 #include "topology/topology.hpp"
 

@@ -19,7 +19,8 @@ constexpr std::uint64_t calls_in_use = 64;
 }  // namespace
 
 Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistics& statistics)
-    : means_(std::move(means)),
+    : budget_(budget),
+      means_(std::move(means)),
       decider_({means_.topology, means_.table, means_.transport, means_.me}, policy),
       statistics_(statistics),
       supplied_(means_.supplies == nullptr ? all_needs : no_needs),
@@ -99,18 +100,35 @@ std::string Engine::describe(const plan::Problem& problem) {
   return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + origin;
 }
 
-Entry& Engine::decide(const plan::Problem& problem) {
+Entry& Engine::prepare_run(const plan::Problem& problem) {
+  if (runs_ == nullptr) runs_ = std::make_unique<ProgramCache>(budget_, statistics_);
+  Entry* const known = runs_->find(problem);
+  return known != nullptr ? *known : decide(problem, *runs_, false);
+}
+
+std::optional<bool> Engine::supply_runs() {
+  if ((supplied_ & windows) != 0) return true;
+  if ((denied_ & windows) != 0) return false;
+  if (!asks_for_windows_) means_.supplies->ask_for_windows();
+  const std::optional<bool> answer = means_.supplies->find_windows();
+  asks_for_windows_ = !answer;
+  if (answer) (*answer ? supplied_ : denied_) |= windows;
+  if (answer == false) decider_.tell("nonblocking calls stay native: " + std::string(memory_is_short));
+  return answer;
+}
+
+Entry& Engine::decide(const plan::Problem& problem, ProgramCache& cache, bool may_wait) {
   Entry entry;
   entry.problem = problem;
   try {
-    decider_.choose(entry);
+    decider_.choose(entry, may_wait);
   } catch (const Error& error) {  // building is pure, so this happens to all ranks alike
     entry.kind = Entry::Kind::native;
     entry.label = error.what();
     decider_.tell(std::string(plan::name(problem.operation)) + " of " + format_bytes(problem.bytes) +
                   " stays native: " + entry.label);
   }
-  return cache_.add(std::move(entry));
+  return cache.add(std::move(entry));
 }
 
 // Rows are about a mean, so that calls with equal sums are alike; a sum that does not fit is none.
@@ -127,9 +145,11 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
   decider_.select(operation, std::move(selection));
   passed_[static_cast<std::size_t>(operation)].deal.reset();
   cache_.forget(operation);
+  if (runs_) runs_->forget(operation);
 }
 void Engine::report() {
   cache_.report();
+  if (runs_) runs_->report();
   for (int i = 0; i < plan::operation_count; ++i) {
     const auto operation = static_cast<plan::Operation>(i);
     const auto at = static_cast<std::size_t>(i);

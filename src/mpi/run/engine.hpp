@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "execute/interpreter.hpp"
+#include "execute/run.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
 #include "execute/uneven_blocks.hpp"
@@ -43,6 +43,8 @@ struct Means {
   std::unique_ptr<execute::Meter> meter;  ///< null where time is real
   /// The waiter may sleep, here or at a neighbour (execute/seat.hpp).
   bool rings = false;
+  /// Calls that must not wait may be the engine's.
+  bool may_start = false;
   /// What was measured on this machine, if all ranks have the same; outlives the engine.
   const tune::Table* table = nullptr;
 };
@@ -61,6 +63,8 @@ class Engine {
     return means_.network == nullptr ? std::nullopt : std::optional(means_.transport);
   }
 
+  bool may_start() const { return means_.may_start; }
+
   /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
   /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.
   Entry& prepare(const plan::Problem& problem) {
@@ -74,6 +78,13 @@ class Engine {
   /// The same before a call whose sizes no rank knows: there is a Decider::uneven_kind() for it, and without supplies
   /// none any more. Asked when all of a rank's arguments have been looked at: who is refused never asks.
   bool supply_uneven() { return supplied_ == all_needs || supply_uneven_slowly(); }
+
+  /// As prepare(), of a call that must not wait: nothing, a program, or native.
+  Entry& prepare_run(const plan::Problem& problem);
+  /// Whether such calls have what they need; nothing while that is being asked for: ask again. All ranks ask between
+  /// the same two calls, and wait for no-one.
+  std::optional<bool> supply_runs();
+  bool may_run(const Entry& entry) const { return (entry.needs & ~supplied_) == 0; }
 
   /// Whether the call is like the last one of `operation` that native was selected for: then it is native's, too, and
   /// has been counted. Nothing has to be computed or kept for what native does again and again. `deal` says what the
@@ -131,15 +142,17 @@ class Engine {
   void report();
 
  private:
+  friend class Flight;
+
   bool supply_slowly(Entry& entry);
   bool differs_from_senders(const plan::Problem& problem);
   Bytes await_bytes(LocalRank neighbour);
   bool supply_uneven_slowly();
   bool get(Needs needs, bool is_needed);
-  Entry& decide(const plan::Problem& problem);
+  Entry& decide(const plan::Problem& problem) { return decide(problem, cache_, true); }
+  Entry& decide(const plan::Problem& problem, ProgramCache& cache, bool may_wait);
   execute::Ending perform(const Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
   [[gnu::noinline, gnu::cold]] execute::Ending begin_other();
-  void begin_messages(const Entry& entry);
   execute::Ending run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
                               bool may_follow);
   execute::Ending follow(const plan::Problem& problem, Bytes bytes, const execute::Buffers& buffers, Bytes room);
@@ -148,6 +161,7 @@ class Engine {
   /// After a call that was broken off: nobody touches the caller's memory any more.
   [[gnu::cold]] void leave() noexcept;
 
+  CacheBudget& budget_;
   Means means_;
   Decider decider_;
   std::array<std::uint64_t, plan::operation_count> uneven_calls_{};  ///< that went without an exchange of sizes
@@ -163,6 +177,8 @@ class Engine {
   bool is_broken_ = false;            ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
   ProgramCache cache_;
+  std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first
+  bool asks_for_windows_ = false;       ///< and has no answer yet
   Scratch scratch_;
 };
 

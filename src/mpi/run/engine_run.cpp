@@ -9,6 +9,7 @@
 #include "execute/tiny.hpp"
 #include "mpi/run/dissent.hpp"
 #include "mpi/run/engine.hpp"
+#include "mpi/run/flight.hpp"
 
 namespace espalier::mpi {
 
@@ -63,31 +64,10 @@ execute::UnevenOutcome Engine::run_uneven_blocks(const execute::UnevenKind& kind
   if (outcome != execute::UnevenOutcome::too_long) ++uneven_calls_[static_cast<std::size_t>(kind.operation)];
   return outcome;
 }
-// Of the call that begins next. Allocates, so it comes before anybody hears of the call.
-void Engine::begin_messages(const Entry& entry) {
-  std::optional<execute::Statement> statement;
-  if (is_one_sided(entry.problem)) statement.emplace(seat_.call() + 1, entry.problem.bytes);
-  means_.network->reserve(entry.program.slots);
-  means_.network->begin(statement);
-}
-
 execute::Ending Engine::run_program(const Entry& entry, const execute::Buffers& buffers,
                                     const execute::Reducer* reducer, bool may_follow) {
-  const plan::Program& program = entry.program;
-  const execute::Buffers all{buffers.input, buffers.output, scratch_.take(program.scratch_bytes)};
-  if (means_.network) begin_messages(entry);
-  seat_.begin_call();
-  for (std::uint32_t attempt = 0; !seat_.may_state(); ++attempt)
-    if (seat_.has_leaver() || !means_.waiter->wait(attempt, seat_.missed_bell())) return {execute::Ending::broken};
-  execute::Environment environment{&seat_, means_.network.get(), means_.single_copy.get(), reducer, means_.meter.get()};
-  environment.stated = entry.problem.bytes;
-  if (!may_follow) seat_.vouch(entry.problem.bytes);
-  if (means_.meter) means_.meter->begin(entry.problem);
-  Dissent dissent(seat_, means_.network.get(), means_.topology, means_.me, entry.problem, may_follow);
-  execute::Ending ending = execute::run_program(program, all, environment, *means_.waiter, &dissent);
-  scratch_.trim();
-  if (ending.kind == execute::Ending::truncated) ending = leave_call();
-  return ending;
+  Flight flight(*this, entry.problem, *entry.program, buffers, reducer, may_follow);
+  return flight.finish();
 }
 
 void Engine::leave() noexcept {

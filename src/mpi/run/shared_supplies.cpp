@@ -1,6 +1,5 @@
 #include "mpi/run/shared_supplies.hpp"
 
-#include "mpi/boundary/quiet.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/run/health.hpp"
 #include "mpi/setup/surroundings.hpp"
@@ -48,20 +47,29 @@ bool SharedSupplies::populate_own(Bytes rings) const {
   return !transports::Arena::is_long(all) || arena_->populate(rings + static_cast<Bytes>(me_.value) * own, own);
 }
 
-bool SharedSupplies::get_windows() { return agree(windows_.reserve(plan::window_banks)); }
-
-bool SharedSupplies::agree(bool mine) const {
-  const int own = mine ? 1 : 0;
-  int all = 0;
+// A native collective, which all ranks begin in the same order among those of this communicator.
+void SharedSupplies::ask(bool mine) {
   const Discretion discretion(comm_);
-  try {
-    MPI_Request request;
-    check(start_minimum(&own, &all, 1, comm_, &request));
-    wait_quietly(request);
-  } catch (const NativeFailure&) {  // native will fail at the call, too, and say so
-    return false;
+  own_ = mine ? 1 : 0;
+  all_ = 0;
+  if (start_minimum(&own_, &all_, 1, comm_, &request_) != MPI_SUCCESS) request_ = native().request_null;
+}
+
+// Where native fails, it will at the call, too, and say so.
+std::optional<bool> SharedSupplies::find_answer() {
+  if (request_ == native().request_null) return all_ != 0;  // SMPI's MPI_Test does not say so
+  const Discretion discretion(comm_);
+  int is_complete = 0;
+  if (native().Test(&request_, &is_complete, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+  return is_complete ? std::optional(all_ != 0) : std::nullopt;
+}
+
+bool SharedSupplies::agree(bool mine) {
+  ask(mine);
+  for (;;) {
+    if (const std::optional<bool> answer = find_answer()) return *answer;
+    let_others_run();
   }
-  return all != 0;
 }
 
 }  // namespace espalier::mpi

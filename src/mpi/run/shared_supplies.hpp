@@ -19,13 +19,17 @@ class SharedSupplies final : public Supplies {
       : comm_(comm), arena_(std::move(arena)), board_(board), me_(me), windows_(windows) {}
 
   std::byte* get_long_rings(bool is_needed) override;
-  bool get_windows() override;
+  void ask_for_windows() override { ask(windows_.reserve(plan::window_banks)); }
+  std::optional<bool> find_windows() override { return find_answer(); }
+  bool get_windows() override { return agree(windows_.reserve(plan::window_banks)); }
 
  private:
   Bytes offer_rings(bool is_needed) const;
   Bytes wait_for_offer() const;
   bool populate_own(Bytes rings) const;
-  bool agree(bool mine) const;
+  bool agree(bool mine);
+  void ask(bool mine);
+  std::optional<bool> find_answer();
 
   MPI_Comm comm_;
   std::shared_ptr<transports::Arena> arena_;
@@ -33,6 +37,8 @@ class SharedSupplies final : public Supplies {
   LocalRank me_;
   execute::WindowPool& windows_;
   BoardMemory rings_;
+  int own_ = 0, all_ = 0;  ///< of the question under way
+  MPI_Request request_{};
 };
 
 }  // namespace espalier::mpi

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace espalier::mpi {
 
@@ -19,7 +20,11 @@ class Supplies {
   /// This node's long rings (execute::Board::use_long_rings), or null. Once. Without `is_needed` only where there is
   /// plenty of memory.
   virtual std::byte* get_long_rings(bool is_needed) = 0;
-  /// Sees to it that every rank has windows to lend.
+  /// Sees to it that every rank has windows to lend: asks, and waits for no-one.
+  virtual void ask_for_windows() = 0;
+  /// What was answered; nothing yet. Not asked again after an answer.
+  virtual std::optional<bool> find_windows() = 0;
+  /// The same at once.
   virtual bool get_windows() = 0;
 };
 

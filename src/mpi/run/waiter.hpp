@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "execute/waiting.hpp"
+#include "mpi/nonblocking/agenda.hpp"
 #include "mpi/run/health.hpp"
 #include "mpi/run/progress.hpp"
 
@@ -19,6 +20,8 @@ class MpiWaiter final : public execute::PatientWaiter {
  private:
   void poke() noexcept override {
     progress_.poke();
+    if (Agenda::is_busy()) [[unlikely]]
+      Agenda::get().advance();
     if (network_ != nullptr) network_->progress();
   }
 

@@ -73,6 +73,7 @@ Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffer
   for (const Facts& rank : facts)
     if (rank.table != facts[0].table) agreement.has_different_tables = true;
   agreement.has_table = facts[0].table != 0 && !agreement.has_different_tables;
+  agreement.may_start = std::all_of(facts.begin(), facts.end(), [](const Facts& f) { return f.sees_completion; });
   agreement.oversubscribed = is_oversubscribed(facts);
   for (const Facts& rank : facts) {
     agreement.places.push_back(rank.place);

@@ -24,6 +24,8 @@ struct Agreement {
   bool has_different_tables = false;
   /// Where each rank sits on its node, for Topology::from_nodes; empty when nobody knows.
   std::vector<machine::RankFacts> places;
+  /// All see what completes requests.
+  bool may_start = false;
   /// The longest window that all of them have.
   Bytes window = 0;
 };

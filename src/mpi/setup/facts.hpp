@@ -12,7 +12,7 @@ namespace espalier::mpi {
 
 /// Sent as bytes between processes of one job, which run the same build: `format` catches those that do not.
 struct Facts {
-  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0005;  // "ESPAL", version 5
+  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0006;  // "ESPAL", version 6
 
   std::uint64_t format = current_format;
   /// Equal exactly for processes that may share memory: same boot of the same host, same process, network and host-name
@@ -34,6 +34,9 @@ struct Facts {
   std::int32_t virtual_node = 0;
   /// Buffers may lie in a device's memory (device.hpp).
   std::int32_t may_use_devices = 0;
+  /// What completes requests passes through Espalier (setup/surroundings.hpp), so that it may have some of its own.
+  std::int32_t sees_completion = 0;
+  std::int32_t unused = 0;
   /// A word of this process for neighbours to try the system's single copy on: where it is and what it holds.
   std::uint64_t word_address = 0;
   std::uint64_t word = 0;
@@ -46,8 +49,8 @@ struct Facts {
   std::int64_t segment = 0;
 };
 
-/// Everything but `virtual_node`, `table`, `arena`, `window` and `place`, which the caller knows. Never fails: what
-/// cannot be read counts as absent. The word lives as long as the process.
+/// Everything but `virtual_node`, `table`, `arena`, `window`, `place` and `sees_completion`, which the caller knows.
+/// Never fails: what cannot be read counts as absent. The word lives as long as the process.
 Facts probe_facts(const Settings& settings);
 
 /// The job's processes on this host, in whatever communicators, as the launcher tells it; 0 when it does not.

@@ -56,7 +56,8 @@ class SetUp {
     check(mpi_.Comm_size(comm, &size_));
   }
 
-  std::unique_ptr<Communicator> run() {
+  /// What a rank knows or finds out by itself, but for a world that has not met. Not null: a refusal.
+  std::unique_ptr<Communicator> prepare() {
     int is_inter = 0;
     check(mpi_.Comm_test_inter(comm_, &is_inter));
     if (is_inter) return refuse("intercommunicator");
@@ -67,7 +68,24 @@ class SetUp {
     if (library_.settings().disable) return refuse("ESPALIER_DISABLE is set");  // everywhere: the settings are equal
     find_neighbours();
     if (!find_memory()) return refuse("a node's shared memory cannot be mapped by all its ranks (different users?)");
-    exchange_offers();
+    return nullptr;
+  }
+
+  // On one node only the first rank has something to say, which takes fewer messages.
+  void start_offers() {
+    if (neighbours_.front() == Rank(rank_)) mine_.desks = allocate_desks();
+    if (needs_tag()) mine_.tag = library_.tags().take();
+    mine_.communicators = static_cast<std::int32_t>(library_.communicators());
+    constexpr int bytes = sizeof(Offer);
+    offers_.assign(is_one_node() ? 1 : static_cast<std::size_t>(size_), mine_);
+    check(is_one_node() ? mpi_.Ibcast(offers_.data(), bytes, mpi_.byte, 0, comm_, &exchange_)
+                        : start_gather(&mine_, offers_.data(), bytes, comm_, &exchange_));
+  }
+  MPI_Request& exchange() { return exchange_; }
+
+  /// After the exchange.
+  std::unique_ptr<Communicator> conclude() {
+    offers_.resize(static_cast<std::size_t>(size_), offers_.front());
     for (const Offer& offer : offers_) {
       if (offer.desks < 0) return withdraw(why_none(offer.desks));
       if (members_ && Tags::of_frames(offer.tag) > library_.world().largest_tag())
@@ -116,23 +134,10 @@ class SetUp {
     return acquaintance.has_mapped;
   }
 
-  // On one node only the first rank has something to say, which takes fewer messages.
-  void exchange_offers() {
-    Offer mine;
-    if (neighbours_.front() == Rank(rank_)) mine.desks = allocate_desks();
-    if (needs_tag()) mine.tag = library_.tags().take();
-    mine.communicators = static_cast<std::int32_t>(library_.communicators());
-    if (topology_->nodes() > 1) {
-      offers_ = gather(mine);
-    } else {
-      offers_.assign(1, mine);
-      broadcast_quietly(comm_, offers_);
-      offers_.resize(static_cast<std::size_t>(size_), offers_.front());
-    }
-  }
-
   // Where MPI outlives failures, messages go on a communicator that can be revoked without others.
   bool needs_tag() const { return members_ && topology_->nodes() > 1 && !outlives_failures(); }
+
+  bool is_one_node() const { return topology_->nodes() == 1; }
 
   std::int64_t allocate_desks() {
     if (arena_ == nullptr) return Offer::no_arena;
@@ -171,6 +176,7 @@ class SetUp {
     means.waiter = make_waiter(library_, comm_, waiting, oversubscribed, means.network.get());
     means.meter = make_meter(means.topology, means.me);
     means.rings = means.meter != nullptr || execute::may_sleep(waiting);
+    means.may_start = agreement_.may_start;
     if (agreement_.has_table) means.table = library_.table();
     report(means.topology);
     return std::make_unique<Communicator>(std::move(memory), std::move(means));
@@ -289,21 +295,68 @@ class SetUp {
   execute::BoardShape shape_;
   std::shared_ptr<Arena> arena_;
   SingleCopyMeans works_;
+  Offer mine_;
   std::vector<Offer> offers_;
+  MPI_Request exchange_{};
   SingleCopyMeans means_;
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> set_up(MPI_Comm comm) {
+struct GradualSetUp::State {
+  MPI_Comm comm;
+  std::optional<SetUp> work = {};  ///< once its offer is under way
+};
+
+namespace {
+
+/// What work() gives, or a communicator that says what failed.
+template <class Work>
+std::unique_ptr<Communicator> attempt(MPI_Comm comm, const Work& work) {
   const Discretion discretion(comm);
   try {
-    return SetUp(comm).run();
+    return work();
   } catch (const NativeFailure&) {
     return std::make_unique<Communicator>("the native library failed during set-up");
   } catch (const Error& error) {
     return std::make_unique<Communicator>(std::string("set-up failed: ") + error.what());
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> set_up(MPI_Comm comm) {
+  return attempt(comm, [comm] {
+    SetUp set_up(comm);
+    if (std::unique_ptr<Communicator> refusal = set_up.prepare()) return refusal;
+    set_up.start_offers();
+    wait_quietly(set_up.exchange());
+    return set_up.conclude();
+  });
+}
+
+// A fabric's distances and UCX's addresses are exchanged, too, and a communicator that can be revoked is created.
+bool GradualSetUp::is_possible() {
+  const Library& library = Library::get();
+  const bool is_ucx = library.settings().transport == Transport::ucx ||
+                      (library.table() != nullptr && library.table()->transport() == Transport::ucx);
+  return library.world().has_met() && !outlives_failures() && library.settings().fabric.empty() && !is_ucx;
+}
+
+GradualSetUp::GradualSetUp(MPI_Comm comm) : state_(new State{comm}) {}
+GradualSetUp::~GradualSetUp() = default;
+
+std::unique_ptr<Communicator> GradualSetUp::advance() {
+  return attempt(state_->comm, [&work = state_->work, comm = state_->comm]() -> std::unique_ptr<Communicator> {
+    if (!work) {
+      work.emplace(comm);
+      if (std::unique_ptr<Communicator> refusal = work->prepare()) return refusal;
+      work->start_offers();
+    }
+    int is_complete = 0;
+    check(native().Test(&work->exchange(), &is_complete, MPI_STATUS_IGNORE));
+    return is_complete ? work->conclude() : nullptr;
+  });
 }
 
 }  // namespace espalier::mpi

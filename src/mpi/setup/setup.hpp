@@ -23,4 +23,22 @@ namespace espalier::mpi {
 /// per rank; two more rounds, of some 200 bytes, where the world has not met.
 std::unique_ptr<Communicator> set_up(MPI_Comm comm);
 
+/// The same in steps that wait for nobody, for calls that must not wait.
+class GradualSetUp {
+ public:
+  /// Whether that can be: the world has met, and members have nothing to tell each other but offers. Equal on all
+  /// ranks, local.
+  static bool is_possible();
+
+  explicit GradualSetUp(MPI_Comm comm);
+  ~GradualSetUp();
+
+  /// Null: not yet, ask again.
+  std::unique_ptr<Communicator> advance();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 }  // namespace espalier::mpi

@@ -1,5 +1,6 @@
 #include "mpi/setup/surroundings.hpp"
 
+#include <dlfcn.h>
 #include <sched.h>
 
 #include <chrono>
@@ -18,6 +19,17 @@ int start_gather(const void* mine, void* all, int bytes, MPI_Comm comm, MPI_Requ
 
 int start_minimum(const int* mine, int* least, int count, MPI_Comm comm, MPI_Request* request) noexcept {
   return native().Iallreduce(mine, least, count, native().integer, native().min, comm, request);
+}
+
+bool sees_completion() noexcept {
+  Dl_info ours{}, theirs{};
+  if (dladdr(reinterpret_cast<const void*>(&sees_completion), &ours) == 0) return false;
+  for (const char* name : {"MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Test", "MPI_Testall",
+                           "MPI_Testany", "MPI_Testsome", "MPI_Request_get_status", "MPI_Type_free", "MPI_Op_free"}) {
+    const void* const found = dlsym(RTLD_DEFAULT, name);
+    if (found == nullptr || dladdr(found, &theirs) == 0 || theirs.dli_fbase != ours.dli_fbase) return false;
+  }
+  return true;
 }
 
 void disguise(Facts&) {}

@@ -132,6 +132,8 @@ int start_minimum(const int* mine, int* least, int count, MPI_Comm comm, MPI_Req
   return PMPI_Allreduce(mine, least, count, MPI_INT, MPI_MIN, comm);
 }
 
+bool sees_completion() noexcept { return false; }
+
 // All ranks are one process; what tells nodes apart is the simulated host. Each rank has a core of its own.
 void disguise(Facts& facts) {
   const std::string_view name = simgrid::s4u::this_actor::get_host()->get_cname();

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "form.h"
+
 /* Rank and size in MPI_COMM_WORLD; set by main before the first theme runs. */
 extern int world_rank;
 extern int world_size;

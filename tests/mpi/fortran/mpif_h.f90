@@ -4,5 +4,6 @@ program mpif_h
   include 'mpif.h'
   integer :: row, absolute, other
   integer(kind=MPI_ADDRESS_KIND) :: address
+  integer :: requests(4), status(MPI_STATUS_SIZE)
   include 'body.inc'
 end program

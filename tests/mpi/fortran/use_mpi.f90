@@ -4,5 +4,6 @@ program use_mpi
   implicit none
   integer :: row, absolute, other
   integer(kind=MPI_ADDRESS_KIND) :: address
+  integer :: requests(4), status(MPI_STATUS_SIZE)
   include 'body.inc'
 end program

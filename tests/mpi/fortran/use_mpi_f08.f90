@@ -5,5 +5,7 @@ program use_mpi_f08
   type(MPI_Datatype) :: row, absolute
   type(MPI_Comm) :: other
   integer(kind=MPI_ADDRESS_KIND) :: address
+  type(MPI_Request) :: requests(4)
+  type(MPI_Status) :: status
   include 'body.inc'
 end program

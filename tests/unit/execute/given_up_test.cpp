@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "execute/interpreter.hpp"
+#include "execute/run.hpp"
 #include "execute/tiny.hpp"
 #include "execute/uneven_blocks.hpp"
 #include "plan/program.hpp"
@@ -74,7 +74,7 @@ TEST(GivenUp, AProgramIsBrokenOffAtItsWait) {
   program.steps = {plan::Step::await(LocalRank(2), plan::Flag::ready, 1, 0), plan::Step::post(plan::Flag::done, 1)};
   Desperate waiter;
   world.seat(Rank(0)).begin_call();
-  EXPECT_FALSE(run_program(program, {}, {&world.seat(Rank(0))}, waiter));
+  EXPECT_FALSE(execute::Run(program, {}, {&world.seat(Rank(0))}).finish(waiter));
   EXPECT_EQ(done_flag(world, 0), 0u);
 }
 

@@ -9,6 +9,7 @@
 
 #include "algorithms/build.hpp"
 #include "choice/choose.hpp"
+#include "execute/run.hpp"
 #include "execute/tiny.hpp"
 #include "reference.hpp"
 #include "transports/threads.hpp"
@@ -201,8 +202,9 @@ TEST(Sleeping, EveryOperationEndsWithoutOversleeping) {
             algorithms::build_program(topology, problem, choice::choose(topology, problem), me);
         std::vector<std::byte> scratch(program.scratch_bytes);
         world.seat(me).begin_call();
-        ASSERT_TRUE(run_program(program, {buffers.input(), buffers.output(), scratch.data()},
-                                {&world.seat(me), nullptr, nullptr, &reducer}, waiter));
+        execute::Run run(program, {buffers.input(), buffers.output(), scratch.data()},
+                         {&world.seat(me), nullptr, nullptr, &reducer});
+        ASSERT_TRUE(run.finish(waiter));
       }
       ASSERT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, call)) << name(problem.operation);
       ASSERT_FALSE(waiter.has_overslept()) << name(problem.operation) << ", call " << call;

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "execute/interpreter.hpp"
+#include "execute/run.hpp"
 #include "execute/waiting.hpp"
 #include "transports/threads.hpp"
 
@@ -161,7 +161,8 @@ TEST(WindowPool, CommunicatorsShareWindowsWithoutMixingTheirData) {
       Seat& seat = *seats[static_cast<std::size_t>(which)];
       if (me == Rank(0)) std::memset(data.data(), call % 251, data.size());
       seat.begin_call();
-      ASSERT_TRUE(run_program(me == Rank(0) ? puts : gets, {data.data(), data.data(), nullptr}, {&seat}, waiter));
+      execute::Run run(me == Rank(0) ? puts : gets, {data.data(), data.data(), nullptr}, {&seat});
+      ASSERT_TRUE(run.finish(waiter));
       for (const std::byte byte : data) ASSERT_EQ(byte, std::byte(call % 251)) << "call " << call;
     }
     for (const auto& seat : seats)

@@ -15,7 +15,8 @@ class ProgramCacheTest : public testing::Test {
     Entry made;
     made.kind = Entry::Kind::program;
     made.problem = broadcast(bytes);
-    made.program.steps.assign(steps, plan::Step::finish(0));
+    made.program = std::make_shared<const plan::Program>(
+        plan::Program{.steps = std::vector<plan::Step>(steps, plan::Step::finish(0))});
     made.label = "test";
     return made;
   }
@@ -87,7 +88,7 @@ TEST_F(ProgramCacheTest, DropsTheLeastRecentlyUsedFirst) {
 TEST_F(ProgramCacheTest, KeepsAProgramBeyondTheBudgetOnlyUntilTheNext) {
   budget.limit = 5000;
   ProgramCache cache(budget, statistics);
-  EXPECT_EQ(cache.add(entry(1, 10'000)).program.steps.size(), 10'000u);
+  EXPECT_EQ(cache.add(entry(1, 10'000)).program->steps.size(), 10'000u);
   cache.add(entry(2, 1));
   EXPECT_EQ(cache.find(broadcast(1)), nullptr);
   EXPECT_LE(budget.used, budget.limit);

@@ -1,0 +1,93 @@
+#include "mpi/nonblocking/agenda.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "mpi/nonblocking/patience.hpp"
+#include "mpi/process/communicator.hpp"
+#include "mpi/process/library.hpp"
+
+namespace espalier::mpi {
+
+Agenda& Agenda::get() {
+  static Agenda* const agenda = new Agenda;  // MPI may call back as late as MPI_Finalize
+  return *agenda;
+}
+
+Agenda::Queue* Agenda::find(MPI_Comm comm) noexcept {
+  const auto queue = std::find_if(queues_.begin(), queues_.end(), [&](const Queue& it) { return it.comm == comm; });
+  return queue == queues_.end() ? nullptr : &*queue;
+}
+
+bool Agenda::decide(MPI_Comm comm, Pending& call) noexcept {
+  const Queue* const queue = find(comm);
+  const bool are_decided = queue == nullptr || queue->decided == queue->calls.size();
+  return are_decided && call.decide(queue == nullptr);
+}
+
+void Agenda::add(MPI_Comm comm, std::unique_ptr<Pending> call) {
+  Queue* queue = find(comm);
+  if (queue == nullptr) queue = &queues_.emplace_back(Queue{comm});
+  queue->calls.push_back(std::move(call));
+  busy_.store(true, std::memory_order_relaxed);
+  Communicator::forget_last_used();  // blocking calls look for pending ones only where they look for their state
+  advance();
+}
+
+void Agenda::advance() noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || std::exchange(is_advancing_, true)) return;
+  for (std::size_t q = 0; q < queues_.size(); ++q) advance(queues_[q]);
+  std::erase_if(queues_, [](const Queue& queue) { return queue.calls.empty(); });
+  is_advancing_ = false;
+  if (!queues_.empty()) return;
+  busy_.store(false, std::memory_order_relaxed);
+  for (const auto& work : std::exchange(works_, {})) work();
+}
+
+// What native does may be over before those in front of it.
+void Agenda::advance(Queue& queue) noexcept {
+  auto& calls = queue.calls;
+  std::size_t left = 0;
+  for (std::size_t at = 0; at < calls.size(); ++at) {
+    const bool is_next = left == 0;
+    if (at == queue.decided && !calls[at]->decide(is_next)) break;
+    queue.decided = std::max(queue.decided, at + 1);
+    if (calls[at]->advance(is_next))
+      calls[at] = nullptr;
+    else
+      ++left;
+  }
+  if (left == queue.decided) return;
+  std::erase(calls, nullptr);
+  queue.decided = left;
+}
+
+void Agenda::when_idle(std::function<void()> work) {
+  const std::unique_lock lock(mutex_);
+  if (queues_.empty()) return work();
+  works_.push_back(std::move(work));
+}
+
+bool Agenda::has(MPI_Comm comm) noexcept {
+  const std::unique_lock lock(mutex_);
+  return find(comm) != nullptr;
+}
+
+void Agenda::finish(MPI_Comm comm) noexcept {
+  wait_while_busy([&] { return !has(comm); });
+}
+
+void Agenda::finish_all() noexcept {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point last = Clock::now() + std::chrono::seconds(10);
+  bool is_late = false;
+  wait_while_busy([&] { return is_late = Clock::now() > last; });
+  if (is_late)
+    Library::get().say_once(
+        "nonblocking collectives were pending when MPI_Finalize was called: some rank never began, "
+        "or never completed, the same ones");
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,37 @@
+#include "mpi/nonblocking/carrier.hpp"
+
+namespace espalier::mpi {
+
+// As of an empty status, which is what natives' own collectives have.
+int Carrier::query(void* outcome, MPI_Status* status) {
+  native().Status_set_elements(status, native().byte, 0);
+  native().Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  return static_cast<Outcome*>(outcome)->code;
+}
+
+int Carrier::free(void* outcome) {
+  delete static_cast<Outcome*>(outcome);
+  return MPI_SUCCESS;
+}
+
+// MPI 4.0, section 6.12: collectives cannot be cancelled.
+int Carrier::cancel(void*, int is_complete) { return is_complete ? MPI_SUCCESS : MPI_ERR_REQUEST; }
+
+int Carrier::start(MPI_Request* request) {
+  outcome_ = new Outcome;
+  const int code = native().Grequest_start(query, free, cancel, outcome_, &request_);
+  if (code == MPI_SUCCESS)
+    *request = request_;
+  else
+    delete outcome_;
+  return code;
+}
+
+void Carrier::complete(int code) noexcept {
+  outcome_->code = code;
+  native().Grequest_complete(request_);
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,37 @@
+#pragma once
+// One run of a nonblocking call: most have one, those that exchange sizes first have two.
+
+#include <memory>
+#include <optional>
+
+#include "mpi/calls/staging.hpp"
+#include "mpi/run/flight.hpp"
+
+namespace espalier::mpi {
+
+class Leg {
+ public:
+  /// Of what the entry says, on what `staging` makes of the caller's data, which it fetches. Both outlive the leg.
+  Leg(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging);
+
+  /// As far as it gets without waiting: nothing, or MPI's code once it is over; errors have been reported then. Begins
+  /// when `is_next`: all calls of the communicator before this one are over.
+  std::optional<int> advance(bool is_next) noexcept;
+
+ private:
+  void begin();
+  int end(execute::Ending ending);
+  std::optional<int> go_on(bool is_next);
+  bool is_hopeless() noexcept;
+
+  Communicator& communicator_;
+  MPI_Comm comm_;
+  plan::Problem problem_;
+  std::shared_ptr<const plan::Program> program_;  ///< null: there is nothing to do
+  std::unique_ptr<Staging> staging_;
+  std::optional<int> code_;  ///< it failed before it began
+  std::optional<Flight> flight_;
+  std::uint32_t looks_ = 0;
+};
+
+}  // namespace espalier::mpi

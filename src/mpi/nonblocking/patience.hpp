@@ -1,0 +1,40 @@
+#pragma once
+// How a rank waits for something of native's while calls of ours are pending.
+
+#include "execute/waiting.hpp"
+#include "mpi/nonblocking/agenda.hpp"
+
+namespace espalier::mpi {
+
+/// Whether this process has a core to itself, as far as is known. Where it has not, whoever polls gives its core to
+/// those it polls for: with 4 ranks on 2 cores a loop of MPI_Test takes a tenth of the time then.
+bool has_core() noexcept;
+void let_others_advance() noexcept;
+
+/// Spins, where there is a core for each, and then yields: who sleeps advances nothing.
+class Patience {
+ public:
+  Patience();
+  /// Between two looks.
+  void pause() noexcept { waiter_.pause(attempt_++, nullptr); }
+
+ private:
+  execute::PatientWaiter waiter_;
+  std::uint32_t attempt_ = 0;
+};
+
+/// Waits until `is_done()`, and advances what is pending between two looks. False: nothing is pending any more, and
+/// native may wait in its own way.
+template <class IsDone>
+bool wait_while_busy(const IsDone& is_done) {
+  Agenda& agenda = Agenda::get();
+  Patience patience;
+  while (Agenda::is_busy()) {
+    agenda.advance();
+    if (is_done()) return true;
+    patience.pause();
+  }
+  return false;
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,71 @@
+#pragma once
+// One nonblocking call, from when it begins to when it is over.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mpi/calls/start.hpp"
+#include "mpi/nonblocking/agenda.hpp"
+#include "mpi/nonblocking/carrier.hpp"
+#include "mpi/nonblocking/leg.hpp"
+#include "mpi/process/communicator.hpp"
+
+namespace espalier::mpi {
+
+class StartedCall : public Pending, public Start {
+ public:
+  explicit StartedCall(MPI_Comm comm) : comm_(comm), readiness_(std::in_place, comm) {}
+
+  /// Whether native does it, and its request then, with the code of native's call. Once decided.
+  bool is_natives() const { return is_natives_; }
+  int take_natives(MPI_Request* request) const;
+  /// Whether it ended before it ran, with that code of MPI's, which has been reported.
+  bool has_failed() const { return code_.has_value(); }
+  int code() const { return *code_; }
+
+  /// Makes its own handle. MPI's code.
+  int make_request(MPI_Request* request) { return carrier_.start(request); }
+
+  // ---- Start ----
+  Scratch& memory() override { return memory_; }
+  void take(Communicator& communicator, Entry& entry, std::unique_ptr<Staging> staging) override;
+  std::optional<int> exchange(Communicator& communicator, const plan::Problem& problem, Sizes own,
+                              std::function<std::optional<int>(Sizes)> next) override;
+
+  // ---- Pending ----
+  bool decide(bool is_next) noexcept override;
+  bool advance(bool is_next) noexcept override;
+
+ protected:
+  /// try_call(), and native's own. What they need outlives the call, as MPI has it of a pending call's arguments.
+  virtual std::optional<int> attempt(Communicator& communicator) = 0;
+  virtual int pass_on(MPI_Request* request) = 0;
+
+ private:
+  /// Sizes that are exchanged before anything can be decided.
+  struct Exchange {
+    Sizes own, all;
+    std::function<std::optional<int>(Sizes)> next;
+    std::optional<Leg> leg;
+  };
+  bool find_out(bool is_next);
+  bool await_sizes(bool is_next);
+  void settle(std::optional<int> code);
+  bool test_native() noexcept;
+  bool end(int code) noexcept;
+
+  MPI_Comm comm_;
+  Carrier carrier_;
+  std::optional<Communicator::Readiness> readiness_;  ///< until it is known whose call it is
+  std::unique_ptr<Exchange> exchange_;
+  std::optional<int> code_;  ///< it failed before it ran
+  bool is_natives_ = false;
+  MPI_Request native_request_{};
+  Scratch memory_;
+  std::optional<Leg> leg_;
+};
+
+}  // namespace espalier::mpi

@@ -1,0 +1,50 @@
+#include "mpi/run/flight.hpp"
+
+namespace espalier::mpi {
+
+Flight::Flight(Engine& engine, const plan::Problem& problem, const plan::Program& program,
+               const execute::Buffers& buffers, const execute::Reducer* reducer, bool may_follow)
+    : engine_(engine),
+      problem_(problem),
+      dissent_(engine.seat_, engine.means_.network.get(), engine.means_.topology, engine.means_.me, problem,
+               may_follow),
+      run_(program, {buffers.input, buffers.output, engine.scratch_.take(program.scratch_bytes)},
+           begin(program, reducer, may_follow), &dissent_) {}
+
+// What allocates comes first.
+execute::Environment Flight::begin(const plan::Program& program, const execute::Reducer* reducer, bool may_follow) {
+  Means& means = engine_.means_;
+  execute::Seat& seat = engine_.seat_;
+  if (means.network) {
+    std::optional<execute::Statement> statement;
+    if (is_one_sided(problem_)) statement.emplace(seat.call() + 1, problem_.bytes);
+    means.network->reserve(program.slots);
+    means.network->begin(statement);
+  }
+  seat.begin_call();
+  if (means.meter) means.meter->begin(problem_);
+  return {.seat = &seat,
+          .network = means.network.get(),
+          .single_copy = means.single_copy.get(),
+          .reducer = reducer,
+          .meter = means.meter.get(),
+          .stated = problem_.bytes,
+          .vouches = !may_follow};
+}
+
+std::optional<execute::Ending> Flight::advance() noexcept {
+  const std::optional<execute::Ending> ending = run_.advance();
+  if (ending) return end(*ending);
+  if (engine_.means_.network) engine_.means_.network->progress();
+  return std::nullopt;
+}
+
+execute::Ending Flight::finish() noexcept { return end(run_.finish(*engine_.means_.waiter)); }
+
+execute::Ending Flight::end(execute::Ending ending) noexcept {
+  engine_.scratch_.trim();
+  if (ending.kind == execute::Ending::broken) engine_.leave();
+  return ending.kind == execute::Ending::truncated ? engine_.leave_call() : ending;
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,73 @@
+/* Built with -DFORM_NONBLOCKING, the program's blocking collectives are nonblocking ones, each completed in one of the
+ * ways that MPI has: everything that is proved of the ones is proved of the others. */
+#ifndef ESPALIER_TESTS_FORM_H
+#define ESPALIER_TESTS_FORM_H
+
+#include <mpi.h>
+
+#if defined(FORM_NONBLOCKING)
+
+/* Completes a request that a call gave with this code. */
+int complete(int code, MPI_Request* request);
+
+/* form_Bcast(...) is MPI_Ibcast and its completion. */
+#define FORM(name, nonblocking, parameters, arguments)      \
+  static inline int form_##name parameters {                \
+    MPI_Request request = MPI_REQUEST_NULL;                 \
+    return complete(MPI_##nonblocking arguments, &request); \
+  }
+
+#define SENT const void *send, int send_count, MPI_Datatype send_type
+#define RECEIVED void *receive, int receive_count, MPI_Datatype receive_type
+#define SENT_PARTS const void *send, const int *send_counts, const int *send_at, MPI_Datatype send_type
+#define RECEIVED_PARTS void *receive, const int *receive_counts, const int *receive_at, MPI_Datatype receive_type
+#define VECTORS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
+
+FORM(Barrier, Ibarrier, (MPI_Comm comm), (comm, &request))
+FORM(Bcast, Ibcast, (void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
+     (buffer, count, type, root, comm, &request))
+FORM(Scatter, Iscatter, (SENT, RECEIVED, int root, MPI_Comm comm),
+     (send, send_count, send_type, receive, receive_count, receive_type, root, comm, &request))
+FORM(Scatterv, Iscatterv, (SENT_PARTS, RECEIVED, int root, MPI_Comm comm),
+     (send, send_counts, send_at, send_type, receive, receive_count, receive_type, root, comm, &request))
+FORM(Gather, Igather, (SENT, RECEIVED, int root, MPI_Comm comm),
+     (send, send_count, send_type, receive, receive_count, receive_type, root, comm, &request))
+FORM(Gatherv, Igatherv, (SENT, RECEIVED_PARTS, int root, MPI_Comm comm),
+     (send, send_count, send_type, receive, receive_counts, receive_at, receive_type, root, comm, &request))
+FORM(Allgather, Iallgather, (SENT, RECEIVED, MPI_Comm comm),
+     (send, send_count, send_type, receive, receive_count, receive_type, comm, &request))
+FORM(Allgatherv, Iallgatherv, (SENT, RECEIVED_PARTS, MPI_Comm comm),
+     (send, send_count, send_type, receive, receive_counts, receive_at, receive_type, comm, &request))
+FORM(Alltoall, Ialltoall, (SENT, RECEIVED, MPI_Comm comm),
+     (send, send_count, send_type, receive, receive_count, receive_type, comm, &request))
+FORM(Alltoallv, Ialltoallv, (SENT_PARTS, RECEIVED_PARTS, MPI_Comm comm),
+     (send, send_counts, send_at, send_type, receive, receive_counts, receive_at, receive_type, comm, &request))
+FORM(Reduce, Ireduce, (VECTORS, int root, MPI_Comm comm), (send, receive, count, type, op, root, comm, &request))
+FORM(Allreduce, Iallreduce, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm, &request))
+FORM(Scan, Iscan, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm, &request))
+FORM(Exscan, Iexscan, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm, &request))
+FORM(Reduce_scatter_block, Ireduce_scatter_block, (VECTORS, MPI_Comm comm),
+     (send, receive, count, type, op, comm, &request))
+FORM(Reduce_scatter, Ireduce_scatter,
+     (const void* send, void* receive, const int* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     (send, receive, counts, type, op, comm, &request))
+
+#define MPI_Barrier form_Barrier
+#define MPI_Bcast form_Bcast
+#define MPI_Scatter form_Scatter
+#define MPI_Scatterv form_Scatterv
+#define MPI_Gather form_Gather
+#define MPI_Gatherv form_Gatherv
+#define MPI_Allgather form_Allgather
+#define MPI_Allgatherv form_Allgatherv
+#define MPI_Alltoall form_Alltoall
+#define MPI_Alltoallv form_Alltoallv
+#define MPI_Reduce form_Reduce
+#define MPI_Allreduce form_Allreduce
+#define MPI_Scan form_Scan
+#define MPI_Exscan form_Exscan
+#define MPI_Reduce_scatter_block form_Reduce_scatter_block
+#define MPI_Reduce_scatter form_Reduce_scatter
+
+#endif
+#endif

@@ -1,0 +1,85 @@
+"""Nonblocking collectives: all that conformance proves of the blocking ones, and what only they can get wrong."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cases import Case
+from launch import TestMpi
+from stats import assert_handled, read_stats
+from test_conformance import INCURABLE, assert_passed
+
+GetMpi = Callable[[str], TestMpi]
+
+THEMES = (
+    *("sizes", "datatypes", "bottom", "communicators", "barriers", "mixing", "nonblocking", "skew", "movements"),
+    *("reductions", "operators", "errors"),
+)
+
+CASES = (
+    *(Case("mpich-5", ranks, nodes) for ranks, nodes in ((3, None), (8, None), (4, "3,1"), (5, "cyclic:2"))),
+    *(Case("openmpi-5", ranks, nodes) for ranks, nodes in ((5, None), (4, "2"))),
+    *(Case("intel", ranks, nodes) for ranks, nodes in ((3, None), (4, "cyclic:2"))),
+    *(Case("mpich-4", 2, None), Case("openmpi-4", 4, "2"), Case("mpich-5-abi", 3, None)),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_nonblocking_calls_move_the_right_bytes(case: Case, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi(case.mpi), tmp_path / "stats.json"
+    settings = {**case.settings, "ESPALIER_STATS": str(file)}
+    themes = [theme for theme in THEMES if theme not in INCURABLE.get(mpi.name, set())]
+    outcome = mpi.run([mpi.program("conformance_nonblocking"), *themes], case.ranks, settings=settings, timeout=120)
+    assert_passed(outcome)
+    if themes == list(THEMES):
+        assert_handled(read_stats(file), 0.8)
+
+
+@pytest.mark.parametrize("case", [Case("mpich-5", 3, None), Case("openmpi-5", 4, "2")], ids=str)
+def test_threads_may_begin_calls_on_different_communicators_at_once(case: Case, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(case.mpi)
+    assert_passed(mpi.run([mpi.program("conformance_nonblocking"), "threads"], case.ranks, settings=case.settings))
+
+
+PENDING = (
+    *(Case("mpich-5", ranks, nodes) for ranks, nodes in ((2, None), (4, None), (3, "2"), (4, "cyclic:2"))),
+    *(Case("openmpi-5", ranks, nodes) for ranks, nodes in ((2, None), (4, "2,1,1"))),
+    *(Case("intel", 3, "2"), Case("openmpi-4", 3, None), Case("mpich-4", 2, "2"), Case("mpich-5-abi", 3, "2")),
+)
+
+
+@pytest.mark.parametrize("case", PENDING, ids=str)
+def test_pending_calls_hold_nobody_up(case: Case, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(case.mpi)
+    outcome = mpi.run([mpi.program("pending")], case.ranks, settings=case.settings, timeout=60)
+    assert (outcome.code, outcome.out.strip()) == (0, "pending: right"), str(outcome)
+
+
+@pytest.mark.parametrize("case", [Case("mpich-5", 3, None), Case("intel", 4, "2")], ids=str)
+def test_the_first_calls_of_a_communicator_are_native_and_then_it_is_set_up_by_calls_that_do_not_wait(
+    case: Case, get_mpi: GetMpi
+) -> None:
+    mpi = get_mpi(case.mpi)
+    settings = {**case.settings, "ESPALIER_SETUP_CALLS": "10"}
+    outcome = mpi.run([mpi.program("pending")], case.ranks, settings=settings, timeout=60)
+    assert (outcome.code, outcome.out.strip()) == (0, "pending: right"), str(outcome)
+
+
+def test_nonblocking_calls_are_native_where_another_library_stands_in_front_of_what_completes_them(
+    get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
+    source, tool = tmp_path / "tool.c", tmp_path / "tool.so"
+    source.write_text("int PMPI_Wait(void*, void*);\nint MPI_Wait(void* a, void* b) { return PMPI_Wait(a, b); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(tool), str(source)], check=True)
+    preload = f"LD_PRELOAD={tool}:{mpi.espalier}:{mpi.mpi.library}"
+    command = ["env", preload, mpi.program("pending"), "many"]
+    outcome = mpi.run(command, 2, native=True, bare=True, settings={"ESPALIER_STATS": str(file)}, timeout=60)
+    assert (outcome.code, outcome.out.strip()) == (0, "pending: right"), str(outcome)
+    counts = read_stats(file)["MPI_Scan"]
+    assert counts.handled == 0
+    assert "MPI_Wait" in next(iter(counts.reasons))
