@@ -13,7 +13,7 @@ GetMpi = Callable[[str], TestMpi]
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5])
-@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", pytest.param("intel", marks=pytest.mark.long)])
 def test_what_was_sent_arrives_where_there_is_more_room(name: str, ranks: int, get_mpi: GetMpi) -> None:
     mpi = get_mpi(name)
     assert_passed(mpi.run([mpi.program("conformance"), "lengths"], ranks, timeout=100))
@@ -29,7 +29,7 @@ def test_so_it_is_between_nodes(name: str, ranks: int, nodes: str, theme: str, g
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", pytest.param("intel", marks=pytest.mark.long)])
 def test_less_room_than_was_sent_is_an_error_and_nobody_hangs(name: str, ranks: int, get_mpi: GetMpi) -> None:
     mpi = get_mpi(name)
     assert_passed(mpi.run([mpi.program("conformance"), "truncations"], ranks, timeout=100))
