@@ -35,8 +35,6 @@ class Run {
 
   /// After an advance() that gave nothing: what is rung when it may go on; null where nobody rings.
   Bell* bell() const noexcept;
-  /// How often in a row it has found the same thing missing, counted from 0: for Waiter::wait().
-  std::uint32_t looks() const noexcept { return looks_; }
 
   /// Advances it to its end, pausing with `waiter`.
   Ending finish(Waiter& waiter) noexcept;
@@ -52,7 +50,7 @@ class Run {
   Arbiter* arbiter_;
   std::optional<Interpreter> interpreter_;  ///< once it may touch what neighbours see
   std::size_t stood_at_ = 0;
-  std::uint32_t looks_ = 0;
+  std::uint32_t looks_ = 0;  ///< in a row that found the same thing missing
   bool lacks_window_ = false;
 };
 

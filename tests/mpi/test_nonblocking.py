@@ -60,13 +60,16 @@ def test_pending_calls_hold_nobody_up(case: Case, get_mpi: GetMpi) -> None:
 
 
 @pytest.mark.parametrize("case", [Case("mpich-5", 3, None), Case("intel", 4, "2")], ids=str)
-def test_the_first_calls_of_a_communicator_are_native_and_then_it_is_set_up_by_calls_that_do_not_wait(
-    case: Case, get_mpi: GetMpi
+def test_the_first_calls_of_a_communicator_are_native_and_then_calls_that_do_not_wait_set_it_up(
+    case: Case, get_mpi: GetMpi, tmp_path: Path
 ) -> None:
-    mpi = get_mpi(case.mpi)
-    settings = {**case.settings, "ESPALIER_SETUP_CALLS": "10"}
-    outcome = mpi.run([mpi.program("pending")], case.ranks, settings=settings, timeout=60)
-    assert (outcome.code, outcome.out.strip()) == (0, "pending: right"), str(outcome)
+    mpi, file = get_mpi(case.mpi), tmp_path / "stats.json"
+    settings = {**case.settings, "ESPALIER_SETUP_CALLS": "3", "ESPALIER_STATS": str(file)}
+    program = mpi.program("conformance_nonblocking")
+    assert_passed(mpi.run([program, "communicators"], case.ranks, settings=settings, timeout=60))
+    counts = read_stats(file)["MPI_Bcast"]
+    assert counts.handled > 0
+    assert any("first calls" in reason for reason in counts.reasons), str(counts)
 
 
 def test_nonblocking_calls_are_native_where_another_library_stands_in_front_of_what_completes_them(

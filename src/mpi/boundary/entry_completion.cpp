@@ -7,7 +7,6 @@
 #include "mpi/boundary/entry.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/patience.hpp"
-#include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -17,7 +16,7 @@ template <class Natively, class Test>
 [[gnu::always_inline]] inline int wait(const Natively& natively, const Test& test) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!Agenda::is_busy()) [[likely]]
+  if (!ProgressQueue::is_busy()) [[likely]]
     return natively(*mpi);
   int code = MPI_SUCCESS, is_done = 0;
   const auto look = [&] {
@@ -32,9 +31,9 @@ template <class Natively>
 [[gnu::always_inline]] inline int look(const Natively& natively) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!Agenda::is_busy()) [[likely]]
+  if (!ProgressQueue::is_busy()) [[likely]]
     return natively(*mpi);
-  Agenda::get().advance();
+  ProgressQueue::get().advance();
   const int code = natively(*mpi);
   let_others_advance();
   return code;
@@ -50,7 +49,7 @@ template <class Natively, class Start>
 [[gnu::always_inline]] inline int exchange(MPI_Status* status, const Natively& natively, const Start& start) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!Agenda::is_busy()) [[likely]]
+  if (!ProgressQueue::is_busy()) [[likely]]
     return natively(*mpi);
   MPI_Request request;
   if (const int code = start(*mpi, &request); code != MPI_SUCCESS) return code;
@@ -72,7 +71,11 @@ int exchange(const End<const void>& out, const End<void>& in, MPI_Comm comm, MPI
   int code = native().Irecv(in.buffer, in.count, in.type, in.peer, in.tag, comm, &requests[0]);
   if (code != MPI_SUCCESS) return code;
   code = native().Isend(out.buffer, out.count, out.type, out.peer, out.tag, comm, &requests[1]);
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS) {
+    native().Cancel(&requests[0]);
+    native().Wait(&requests[0], MPI_STATUS_IGNORE);
+    return code;
+  }
   const int sent = wait_for(&requests[1], MPI_STATUS_IGNORE), received = wait_for(&requests[0], status);
   return sent != MPI_SUCCESS ? sent : received;
 }
@@ -80,9 +83,9 @@ int exchange(const End<const void>& out, const End<void>& in, MPI_Comm comm, MPI
 /// Ends the use of a handle that pending calls may still use: later, if there are any.
 template <class Handle>
 int free(Handle* handle, Handle null, int (*natively)(Handle*)) noexcept {
-  if (!Agenda::is_busy() || handle == nullptr || *handle == null) [[likely]]
+  if (!ProgressQueue::is_busy() || handle == nullptr || *handle == null) [[likely]]
     return natively(handle);
-  Agenda::get().when_idle([kept = *handle, natively]() mutable { natively(&kept); });
+  ProgressQueue::get().when_idle([kept = *handle, natively]() mutable { natively(&kept); });
   *handle = null;
   return MPI_SUCCESS;
 }
@@ -163,7 +166,7 @@ ESPALIER_EXPORT int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Da
                                  int receive_tag, MPI_Comm comm, MPI_Status* status) {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!Agenda::is_busy()) [[likely]]
+  if (!ProgressQueue::is_busy()) [[likely]]
     return mpi->Sendrecv(send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count, receive_type,
                          from, receive_tag, comm, status);
   return exchange({send_buffer, send_count, send_type, to, send_tag},
@@ -174,7 +177,7 @@ ESPALIER_EXPORT int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype t
                                          int receive_tag, MPI_Comm comm, MPI_Status* status) {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!Agenda::is_busy()) [[likely]]
+  if (!ProgressQueue::is_busy()) [[likely]]
     return mpi->Sendrecv_replace(buffer, count, type, to, send_tag, from, receive_tag, comm, status);
   int room = 0, packed = 0;
   int code = mpi->Pack_size(count, type, comm, &room);

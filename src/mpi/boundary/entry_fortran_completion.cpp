@@ -19,7 +19,7 @@ void call_next(const char* name, Arguments... arguments) {
   reinterpret_cast<Function>(dlsym(RTLD_NEXT, name))(arguments...);
 }
 
-bool is_pending() { return find_native() != nullptr && Agenda::is_busy(); }
+bool is_pending() { return find_native() != nullptr && ProgressQueue::is_busy(); }
 
 #if defined(OPEN_MPI)
 MPI_Request request_of(const MPI_Fint& handle) { return native().Request_f2c(handle); }
@@ -57,14 +57,14 @@ void settle_message(int from, int tag, const MPI_Fint* comm) {
 
 void advance_pending() {
   if (!is_pending()) return;
-  Agenda::get().advance();
+  ProgressQueue::get().advance();
   let_others_advance();
 }
 
 /// Frees a handle that pending calls may still use: later, if there are any.
 void free_handle(const char* name, MPI_Fint* handle, MPI_Fint null, MPI_Fint* error) {
   if (!is_pending() || *handle == null) return call_next(name, handle, error);
-  Agenda::get().when_idle([name, kept = *handle]() mutable {
+  ProgressQueue::get().when_idle([name, kept = *handle]() mutable {
     MPI_Fint ignored = 0;
     call_next(name, &kept, &ignored);
   });

@@ -3,7 +3,7 @@
 #include <new>
 
 #include "mpi/boundary/fortran.hpp"
-#include "mpi/nonblocking/agenda.hpp"
+#include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
@@ -27,7 +27,7 @@ int begin(const Init& init) noexcept {
 int finish() noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
-  Agenda::get().finish_all();
+  ProgressQueue::get().finish_all();
   Library::get().prepare_to_finish();
   const int code = mpi->Finalize();
   Library::get().finish();
@@ -40,7 +40,7 @@ int leave(const MPI_Comm* comm, const Free& free) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (comm == nullptr || *comm == mpi->comm_null || !Library::get().is_running()) return free(*mpi);
-  Agenda::get().finish(*comm);
+  ProgressQueue::get().finish(*comm);
   const Communicator::Leaving leaving(*comm);
   return free(*mpi);
 }

@@ -1,6 +1,7 @@
 // The entry points of nonblocking collectives.
 
 #include "mpi/boundary/entry_nonblocking.hpp"
+
 #include <memory>
 #include <new>
 #include <vector>
@@ -8,12 +9,19 @@
 #include "mpi/boundary/entry.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/started_call.hpp"
-#include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
 namespace {
 
 constexpr const char* completed_elsewhere = "a nonblocking call, and another library stands in front of MPI_Wait";
+
+/// Counts a call that native does since the communicator begins none of ours.
+void count_native(Communicator& communicator, const Form& form) {
+  if (communicator.engine() == nullptr)
+    communicator.count_native(form);
+  else
+    leave(form.operation, completed_elsewhere);
+}
 
 /// A call of one kind. `Natively(mpi, request)` begins it on the native library.
 template <class Call, class Natively>
@@ -25,23 +33,34 @@ class CallOf final : public StartedCall {
  private:
   std::optional<int> attempt(Communicator& communicator) override { return try_call(communicator, call_, this); }
   int pass_on(MPI_Request* request) override { return natively_(native(), request); }
+  void count(Communicator& communicator) override { count_native(communicator, form_of(call_)); }
 
   Call call_;
   Natively natively_;
 };
 
+/// Whether it has one group, and all about it is known: calls on others are native's from the start.
+bool is_intra(MPI_Comm comm) noexcept {
+  const Native* mpi = find_native();
+  int is_inter = 0;
+  return mpi != nullptr && comm != mpi->comm_null && mpi->Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && !is_inter;
+}
+
+bool is_rank(MPI_Comm comm, int root) noexcept {
+  int rank = 0;
+  return is_intra(comm) && native().Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+}
+
 /// Copies of arrays with a number for each rank. MPI wants the caller's to stay until the call is over; mpi4py's, where
 /// it narrows large counts, do not, and no library minds.
 class Arrays {
  public:
-  /// Of a communicator's; the pointers are to the copies from now on. Those that are null, or of no communicator, stay.
+  /// The pointers are to the copies from now on, but for those that are null.
   template <class... Numbers>
   static Arrays keep(MPI_Comm comm, const Numbers*&... arrays) noexcept {
     Arrays kept;
-    int size = 0, is_inter = 0;
-    const Native* mpi = find_native();
-    if (mpi == nullptr || comm == mpi->comm_null || mpi->Comm_test_inter(comm, &is_inter) != MPI_SUCCESS) return kept;
-    if ((is_inter ? mpi->Comm_remote_size : mpi->Comm_size)(comm, &size) != MPI_SUCCESS) return kept;
+    int size = 0;
+    if (!is_intra(comm) || native().Comm_size(comm, &size) != MPI_SUCCESS) return kept;
     try {
       (kept.copy(arrays, static_cast<std::size_t>(size)), ...);
     } catch (const std::bad_alloc&) {
@@ -61,35 +80,24 @@ class Arrays {
   std::vector<std::shared_ptr<const void>> copies_;
 };
 
-bool is_rank(MPI_Comm comm, int root) noexcept {
-  const Native* mpi = find_native();
-  int rank = 0, is_inter = 0;
-  if (mpi == nullptr || comm == mpi->comm_null || mpi->Comm_test_inter(comm, &is_inter) != MPI_SUCCESS) return false;
-  if (is_inter) return root == MPI_ROOT;
-  return mpi->Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
-}
-
 /// Whether native does all such calls of the communicator; then this one has been counted.
 template <class Call>
 bool passes_on(MPI_Comm comm, const Call& call) {
   Communicator* const communicator = Communicator::find_existing(comm);
   if (communicator == nullptr || communicator->awaits_set_up() || communicator->may_start()) return false;
-  if (communicator->engine() == nullptr)
-    communicator->count_native(form_of(call));
-  else
-    leave(form_of(call).operation, completed_elsewhere);
+  count_native(*communicator, form_of(call));
   return true;
 }
 
 /// MPI's code. What native does from the start has native's own request.
 int begin(std::unique_ptr<StartedCall> call, MPI_Comm comm, MPI_Request* request) {
-  Agenda& agenda = Agenda::get();
-  if (agenda.decide(comm, *call)) {
+  ProgressQueue& queue = ProgressQueue::get();
+  if (queue.decide(comm, *call)) {
     if (call->is_natives()) return call->take_natives(request);
     if (call->has_failed()) return call->code();
   }
   if (const int code = call->make_request(request); code != MPI_SUCCESS) return code;
-  agenda.add(comm, std::move(call));
+  queue.add(comm, std::move(call));
   return MPI_SUCCESS;
 }
 
@@ -100,7 +108,7 @@ int enter(MPI_Comm comm, MPI_Request* request, const Call& call, const Natively&
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (request == nullptr) return natively(*mpi, request);
   try {
-    const auto lock = Agenda::get().lock();
+    const auto lock = ProgressQueue::get().lock();
     if (!passes_on(comm, call))
       return begin(std::make_unique<CallOf<Call, Natively>>(comm, call, natively), comm, request);
   } catch (const std::bad_alloc&) {

@@ -6,7 +6,7 @@
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/fitted.hpp"
 #include "mpi/decide/selection.hpp"
-#include "mpi/nonblocking/agenda.hpp"
+#include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/run/health.hpp"
 
@@ -116,7 +116,7 @@ std::string describe_transport(MPI_Comm comm) {
 }
 
 void choose(Operation operation, const std::string& text, MPI_Comm comm) {
-  Agenda::get().finish(comm);
+  ProgressQueue::get().finish(comm);
   std::optional<Selection> selection;
   if (!text.empty()) selection = parse_selection(operation, text);
   Communicator* communicator = Communicator::find_set_up(comm);

@@ -1,17 +1,13 @@
 #include "mpi/nonblocking/patience.hpp"
 
-#include <algorithm>
-
 #include "mpi/process/library.hpp"
+#include "mpi/setup/facts.hpp"
 #include "mpi/setup/surroundings.hpp"
 
 namespace espalier::mpi {
 
 bool has_core() noexcept {
-  static const bool has = [] {
-    const Facts facts = Library::get().make_facts();
-    return std::max(facts.processes_on_host, 1) <= std::min(facts.cores, facts.host_cores);
-  }();
+  static const bool has = probe_cores_for_all();
   return has;
 }
 

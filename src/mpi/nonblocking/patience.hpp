@@ -2,13 +2,14 @@
 // How a rank waits for something of native's while calls of ours are pending.
 
 #include "execute/waiting.hpp"
-#include "mpi/nonblocking/agenda.hpp"
+#include "mpi/nonblocking/progress_queue.hpp"
 
 namespace espalier::mpi {
 
-/// Whether this process has a core to itself, as far as is known. Where it has not, whoever polls gives its core to
-/// those it polls for: with 4 ranks on 2 cores a loop of MPI_Test takes a tenth of the time then.
+/// Whether this process has a core to itself, as far as is known.
 bool has_core() noexcept;
+/// After a look of the program's own, MPI_Test and its like: where it has no core to itself, it gives that to those
+/// that it looks for.
 void let_others_advance() noexcept;
 
 /// Spins, where there is a core for each, and then yields: who sleeps advances nothing.
@@ -27,10 +28,10 @@ class Patience {
 /// native may wait in its own way.
 template <class IsDone>
 bool wait_while_busy(const IsDone& is_done) {
-  Agenda& agenda = Agenda::get();
+  ProgressQueue& queue = ProgressQueue::get();
   Patience patience;
-  while (Agenda::is_busy()) {
-    agenda.advance();
+  while (ProgressQueue::is_busy()) {
+    queue.advance();
     if (is_done()) return true;
     patience.pause();
   }

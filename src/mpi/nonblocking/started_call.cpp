@@ -7,7 +7,7 @@
 namespace espalier::mpi {
 
 void StartedCall::take(Communicator& communicator, Entry& entry, std::unique_ptr<Staging> staging) {
-  leg_.emplace(communicator, comm_, entry, std::move(staging));
+  run_.emplace(communicator, comm_, entry, std::move(staging));
 }
 
 std::optional<int> StartedCall::exchange(Communicator& communicator, const plan::Problem& problem, Sizes own,
@@ -21,7 +21,7 @@ std::optional<int> StartedCall::exchange(Communicator& communicator, const plan:
   all.resize(is_broadcast ? 0 : mine.size() * static_cast<std::size_t>(communicator.ranks()));
   const auto bytes_of = [](Sizes& sizes) { return reinterpret_cast<std::byte*>(sizes.data()); };
   const Stage stage{communicator, entry.problem, memory_};
-  exchange_->leg.emplace(
+  exchange_->run.emplace(
       communicator, comm_, entry,
       std::make_unique<Unstaged>(stage, bytes_of(mine), is_broadcast ? bytes_of(mine) : bytes_of(all)));
   return MPI_SUCCESS;
@@ -46,13 +46,14 @@ bool StartedCall::find_out(bool is_next) {
     if (!found) return false;
     readiness_.reset();
     const bool may_start = *found != nullptr && (*found)->may_start();
+    if (*found != nullptr && !may_start) count(**found);
     settle(may_start ? attempt(**found) : std::nullopt);
   }
   return exchange_ == nullptr || await_sizes(is_next);
 }
 
 bool StartedCall::await_sizes(bool is_next) {
-  const std::optional<int> code = exchange_->leg->advance(is_next);
+  const std::optional<int> code = exchange_->run->advance(is_next);
   if (!code) return false;
   const std::unique_ptr<Exchange> done = std::move(exchange_);
   settle(*code == MPI_SUCCESS ? done->next(std::move(done->all.empty() ? done->own : done->all)) : code);
@@ -76,7 +77,7 @@ int StartedCall::take_natives(MPI_Request* request) const {
 bool StartedCall::advance(bool is_next) noexcept {
   if (code_) return end(*code_);
   if (is_natives_) return test_native();
-  const std::optional<int> code = leg_->advance(is_next);
+  const std::optional<int> code = run_->advance(is_next);
   return code && end(*code);
 }
 
@@ -87,7 +88,7 @@ bool StartedCall::test_native() noexcept {
 }
 
 bool StartedCall::end(int code) noexcept {
-  carrier_.complete(code);
+  request_.complete(code);
   return true;
 }
 

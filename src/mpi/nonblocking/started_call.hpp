@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "mpi/calls/start.hpp"
-#include "mpi/nonblocking/agenda.hpp"
-#include "mpi/nonblocking/carrier.hpp"
-#include "mpi/nonblocking/leg.hpp"
+#include "mpi/nonblocking/generalized_request.hpp"
+#include "mpi/nonblocking/progress_queue.hpp"
+#include "mpi/nonblocking/started_run.hpp"
 #include "mpi/process/communicator.hpp"
 
 namespace espalier::mpi {
@@ -27,7 +27,7 @@ class StartedCall : public Pending, public Start {
   int code() const { return *code_; }
 
   /// Makes its own handle. MPI's code.
-  int make_request(MPI_Request* request) { return carrier_.start(request); }
+  int make_request(MPI_Request* request) { return request_.start(request); }
 
   // ---- Start ----
   Scratch& memory() override { return memory_; }
@@ -43,13 +43,15 @@ class StartedCall : public Pending, public Start {
   /// try_call(), and native's own. What they need outlives the call, as MPI has it of a pending call's arguments.
   virtual std::optional<int> attempt(Communicator& communicator) = 0;
   virtual int pass_on(MPI_Request* request) = 0;
+  /// Counts it where native does all calls of the communicator.
+  virtual void count(Communicator& communicator) = 0;
 
  private:
   /// Sizes that are exchanged before anything can be decided.
   struct Exchange {
     Sizes own, all;
     std::function<std::optional<int>(Sizes)> next;
-    std::optional<Leg> leg;
+    std::optional<StartedRun> run;
   };
   bool find_out(bool is_next);
   bool await_sizes(bool is_next);
@@ -58,14 +60,14 @@ class StartedCall : public Pending, public Start {
   bool end(int code) noexcept;
 
   MPI_Comm comm_;
-  Carrier carrier_;
+  GeneralizedRequest request_;
   std::optional<Communicator::Readiness> readiness_;  ///< until it is known whose call it is
   std::unique_ptr<Exchange> exchange_;
   std::optional<int> code_;  ///< it failed before it ran
   bool is_natives_ = false;
   MPI_Request native_request_{};
   Scratch memory_;
-  std::optional<Leg> leg_;
+  std::optional<StartedRun> run_;
 };
 
 }  // namespace espalier::mpi

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "mpi/nonblocking/agenda.hpp"
+#include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/setup/setup.hpp"
 
@@ -80,8 +80,8 @@ Communicator* Communicator::find_set_up(MPI_Comm comm) { return find_slowly(comm
 Communicator* Communicator::find_slowly(MPI_Comm comm, SetUp when) {
   // While calls are pending nothing is remembered, so that every call comes by here: it waits until those before it on
   // its communicator are over.
-  if (Agenda::is_busy()) Agenda::get().finish(comm);
-  const std::uint64_t generation = Agenda::is_busy() ? 0 : generation_.load(std::memory_order_acquire);
+  if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
+  const std::uint64_t generation = ProgressQueue::is_busy() ? 0 : generation_.load(std::memory_order_acquire);
   const Known known = look_up(comm);
   if (!known.is_valid || known.is_leaving) return known.communicator;
   Communicator* communicator = known.communicator;
@@ -109,8 +109,8 @@ void Communicator::Readiness::begin() {
   if (communicator == nullptr || communicator->native_calls_ == 0) return;
   if (communicator->native_calls_ > 1)
     --communicator->native_calls_;
-  else if (GradualSetUp::is_possible())
-    set_up_ = std::make_unique<GradualSetUp>(comm_);
+  else
+    set_up_ = GradualSetUp::begin(comm_);
 }
 
 std::optional<Communicator*> Communicator::Readiness::find() {

@@ -142,7 +142,7 @@ class Engine {
   void report();
 
  private:
-  friend class Flight;
+  friend class EngineRun;
 
   bool supply_slowly(Entry& entry);
   bool differs_from_senders(const plan::Problem& problem);

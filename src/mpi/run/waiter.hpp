@@ -5,7 +5,7 @@
 #include <ctime>
 
 #include "execute/waiting.hpp"
-#include "mpi/nonblocking/agenda.hpp"
+#include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/run/health.hpp"
 #include "mpi/run/progress.hpp"
 
@@ -20,8 +20,8 @@ class MpiWaiter final : public execute::PatientWaiter {
  private:
   void poke() noexcept override {
     progress_.poke();
-    if (Agenda::is_busy()) [[unlikely]]
-      Agenda::get().advance();
+    if (ProgressQueue::is_busy()) [[unlikely]]
+      ProgressQueue::get().advance();
     if (network_ != nullptr) network_->progress();
   }
 

@@ -94,6 +94,12 @@ int probe_processes_on_host() {
   return 0;
 }
 
+bool probe_cores_for_all() {
+  Facts facts;
+  probe_cores(facts);
+  return probe_processes_on_host() <= std::min(facts.cores, facts.host_cores);
+}
+
 int probe_index_on_host(int otherwise) {
   for (const char* name :
        {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {

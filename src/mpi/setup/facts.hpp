@@ -36,7 +36,7 @@ struct Facts {
   std::int32_t may_use_devices = 0;
   /// What completes requests passes through Espalier (setup/surroundings.hpp), so that it may have some of its own.
   std::int32_t sees_completion = 0;
-  std::int32_t unused = 0;
+  std::int32_t unused = 0;  ///< in the place of bytes that nobody sets
   /// A word of this process for neighbours to try the system's single copy on: where it is and what it holds.
   std::uint64_t word_address = 0;
   std::uint64_t word = 0;
@@ -55,6 +55,9 @@ Facts probe_facts(const Settings& settings);
 
 /// The job's processes on this host, in whatever communicators, as the launcher tells it; 0 when it does not.
 int probe_processes_on_host();
+
+/// Whether the job has no more processes on this host than they may use cores, as far as the launcher told.
+bool probe_cores_for_all();
 
 /// This process's number among those of the job on its host, as the launcher tells it; `otherwise` when it does not.
 int probe_index_on_host(int otherwise);

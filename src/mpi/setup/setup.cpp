@@ -83,6 +83,9 @@ class SetUp {
   }
   MPI_Request& exchange() { return exchange_; }
 
+  /// Whether messages are to go by UCX, whose addresses are exchanged in conclude(). After prepare().
+  bool uses_ucx() const { return !is_one_node() && wanted_transport() == Transport::ucx; }
+
   /// After the exchange.
   std::unique_ptr<Communicator> conclude() {
     offers_.resize(static_cast<std::size_t>(size_), offers_.front());
@@ -303,11 +306,6 @@ class SetUp {
 
 }  // namespace
 
-struct GradualSetUp::State {
-  MPI_Comm comm;
-  std::optional<SetUp> work = {};  ///< once its offer is under way
-};
-
 namespace {
 
 /// What work() gives, or a communicator that says what failed.
@@ -335,27 +333,37 @@ std::unique_ptr<Communicator> set_up(MPI_Comm comm) {
   });
 }
 
-// A fabric's distances and UCX's addresses are exchanged, too, and a communicator that can be revoked is created.
-bool GradualSetUp::is_possible() {
-  const Library& library = Library::get();
-  const bool is_ucx = library.settings().transport == Transport::ucx ||
-                      (library.table() != nullptr && library.table()->transport() == Transport::ucx);
-  return library.world().has_met() && !outlives_failures() && library.settings().fabric.empty() && !is_ucx;
-}
+struct GradualSetUp::State {
+  MPI_Comm comm;
+  std::optional<SetUp> work = {};
+  std::unique_ptr<Communicator> refusal = {};  ///< known without a message
+  bool is_exchanging = false;
+};
 
-GradualSetUp::GradualSetUp(MPI_Comm comm) : state_(new State{comm}) {}
+GradualSetUp::GradualSetUp(std::unique_ptr<State> state) : state_(std::move(state)) {}
 GradualSetUp::~GradualSetUp() = default;
 
+std::unique_ptr<GradualSetUp> GradualSetUp::begin(MPI_Comm comm) {
+  const Library& library = Library::get();
+  // A communicator that can be revoked has to be created.
+  if (!library.world().has_met() || outlives_failures() || !library.settings().fabric.empty()) return nullptr;
+  auto state = std::make_unique<State>(State{comm});
+  state->refusal = attempt(comm, [&state] {
+    state->work.emplace(state->comm);
+    return state->work->prepare();
+  });
+  if (state->refusal == nullptr && state->work->uses_ucx()) return nullptr;
+  return std::unique_ptr<GradualSetUp>(new GradualSetUp(std::move(state)));
+}
+
 std::unique_ptr<Communicator> GradualSetUp::advance() {
-  return attempt(state_->comm, [&work = state_->work, comm = state_->comm]() -> std::unique_ptr<Communicator> {
-    if (!work) {
-      work.emplace(comm);
-      if (std::unique_ptr<Communicator> refusal = work->prepare()) return refusal;
-      work->start_offers();
-    }
+  if (state_->refusal != nullptr) return std::move(state_->refusal);
+  return attempt(state_->comm, [this]() -> std::unique_ptr<Communicator> {
+    SetUp& work = *state_->work;
+    if (!std::exchange(state_->is_exchanging, true)) work.start_offers();
     int is_complete = 0;
-    check(native().Test(&work->exchange(), &is_complete, MPI_STATUS_IGNORE));
-    return is_complete ? work->conclude() : nullptr;
+    check(native().Test(&work.exchange(), &is_complete, MPI_STATUS_IGNORE));
+    return is_complete ? work.conclude() : nullptr;
   });
 }
 

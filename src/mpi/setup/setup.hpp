@@ -26,11 +26,9 @@ std::unique_ptr<Communicator> set_up(MPI_Comm comm);
 /// The same in steps that wait for nobody, for calls that must not wait.
 class GradualSetUp {
  public:
-  /// Whether that can be: the world has met, and members have nothing to tell each other but offers. Equal on all
-  /// ranks, local.
-  static bool is_possible();
-
-  explicit GradualSetUp(MPI_Comm comm);
+  /// Null where members have more to tell each other than offers, so that only a call that waits can set up: the world
+  /// has not met, a fabric's distances or UCX's addresses are to be exchanged. Null on all ranks alike. Local.
+  static std::unique_ptr<GradualSetUp> begin(MPI_Comm comm);
   ~GradualSetUp();
 
   /// Null: not yet, ask again.
@@ -38,6 +36,7 @@ class GradualSetUp {
 
  private:
   struct State;
+  explicit GradualSetUp(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

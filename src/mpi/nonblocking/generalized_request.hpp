@@ -7,7 +7,7 @@ namespace espalier::mpi {
 
 /// A generalized request of the native library (MPI 4.0, section 13.2): a handle that every function of MPI takes, in
 /// arrays with native's own, and that is complete when we say so.
-class Carrier {
+class GeneralizedRequest {
  public:
   /// Makes the handle. MPI's code.
   int start(MPI_Request* request);

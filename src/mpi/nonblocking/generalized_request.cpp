@@ -1,9 +1,9 @@
-#include "mpi/nonblocking/carrier.hpp"
+#include "mpi/nonblocking/generalized_request.hpp"
 
 namespace espalier::mpi {
 
 // As of an empty status, which is what natives' own collectives have.
-int Carrier::query(void* outcome, MPI_Status* status) {
+int GeneralizedRequest::query(void* outcome, MPI_Status* status) {
   native().Status_set_elements(status, native().byte, 0);
   native().Status_set_cancelled(status, 0);
   status->MPI_SOURCE = MPI_ANY_SOURCE;
@@ -11,15 +11,15 @@ int Carrier::query(void* outcome, MPI_Status* status) {
   return static_cast<Outcome*>(outcome)->code;
 }
 
-int Carrier::free(void* outcome) {
+int GeneralizedRequest::free(void* outcome) {
   delete static_cast<Outcome*>(outcome);
   return MPI_SUCCESS;
 }
 
 // MPI 4.0, section 6.12: collectives cannot be cancelled.
-int Carrier::cancel(void*, int is_complete) { return is_complete ? MPI_SUCCESS : MPI_ERR_REQUEST; }
+int GeneralizedRequest::cancel(void*, int is_complete) { return is_complete ? MPI_SUCCESS : MPI_ERR_REQUEST; }
 
-int Carrier::start(MPI_Request* request) {
+int GeneralizedRequest::start(MPI_Request* request) {
   outcome_ = new Outcome;
   const int code = native().Grequest_start(query, free, cancel, outcome_, &request_);
   if (code == MPI_SUCCESS)
@@ -29,7 +29,7 @@ int Carrier::start(MPI_Request* request) {
   return code;
 }
 
-void Carrier::complete(int code) noexcept {
+void GeneralizedRequest::complete(int code) noexcept {
   outcome_->code = code;
   native().Grequest_complete(request_);
 }

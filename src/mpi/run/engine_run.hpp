@@ -9,15 +9,15 @@
 
 namespace espalier::mpi {
 
-class Flight {
+class EngineRun {
  public:
   /// Begins the engine's next call; the one before is over. All arguments outlive it. `buffers` as in Engine::run();
   /// scratch is the engine's. `may_follow`: a rank that has only room may take another size than its own
   /// (Engine::settle). Throws std::bad_alloc before anybody hears of the call.
-  Flight(Engine& engine, const plan::Problem& problem, const plan::Program& program, const execute::Buffers& buffers,
-         const execute::Reducer* reducer, bool may_follow);
-  Flight(const Flight&) = delete;
-  Flight& operator=(const Flight&) = delete;
+  EngineRun(Engine& engine, const plan::Problem& problem, const plan::Program& program, const execute::Buffers& buffers,
+            const execute::Reducer* reducer, bool may_follow);
+  EngineRun(const EngineRun&) = delete;
+  EngineRun& operator=(const EngineRun&) = delete;
 
   /// As far as it gets without waiting: nothing, or how it ended.
   std::optional<execute::Ending> advance() noexcept;

@@ -27,9 +27,9 @@ class Pending {
 /// Thread safe. Ranks begin the calls of a communicator in one order, so they run in that order, one at a time: a call
 /// begins to run when the one before is over on this rank. Decisions are made in that order, too: what native gets, it
 /// gets in the same order on all ranks.
-class Agenda {
+class ProgressQueue {
  public:
-  static Agenda& get();
+  static ProgressQueue& get();
 
   /// Whether there is anything to advance. All that a program without nonblocking calls ever asks.
   static bool is_busy() noexcept { return busy_.load(std::memory_order_relaxed); }
@@ -44,8 +44,9 @@ class Agenda {
   /// Advances all, as far as they get without waiting; not where another thread is at it.
   void advance() noexcept;
 
-  /// Does something when nothing is pending any more, or now if nothing is.
-  void when_idle(std::function<void()> work);
+  /// Does something when nothing is pending any more, or now if nothing is; never, where there is no memory to remember
+  /// it.
+  void when_idle(std::function<void()> work) noexcept;
 
   /// Waits until all calls on `comm` are over, before one that blocks, or before it is freed.
   void finish(MPI_Comm comm) noexcept;
@@ -66,7 +67,7 @@ class Agenda {
   std::recursive_mutex mutex_;  ///< an error handler may come back in
   std::deque<Queue> queues_;    ///< of communicators with calls
   bool is_advancing_ = false;
-  std::vector<std::function<void()>> works_;
+  std::vector<std::function<void()>> works_;  ///< for when nothing is pending
 };
 
 }  // namespace espalier::mpi

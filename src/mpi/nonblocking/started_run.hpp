@@ -5,14 +5,14 @@
 #include <optional>
 
 #include "mpi/calls/staging.hpp"
-#include "mpi/run/flight.hpp"
+#include "mpi/run/engine_run.hpp"
 
 namespace espalier::mpi {
 
-class Leg {
+class StartedRun {
  public:
   /// Of what the entry says, on what `staging` makes of the caller's data, which it fetches. Both outlive the leg.
-  Leg(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging);
+  StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging);
 
   /// As far as it gets without waiting: nothing, or MPI's code once it is over; errors have been reported then. Begins
   /// when `is_next`: all calls of the communicator before this one are over.
@@ -30,7 +30,7 @@ class Leg {
   std::shared_ptr<const plan::Program> program_;  ///< null: there is nothing to do
   std::unique_ptr<Staging> staging_;
   std::optional<int> code_;  ///< it failed before it began
-  std::optional<Flight> flight_;
+  std::optional<EngineRun> run_;
   std::uint32_t looks_ = 0;
 };
 

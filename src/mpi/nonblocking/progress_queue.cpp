@@ -1,7 +1,8 @@
-#include "mpi/nonblocking/agenda.hpp"
+#include "mpi/nonblocking/progress_queue.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "mpi/nonblocking/patience.hpp"
@@ -10,23 +11,23 @@
 
 namespace espalier::mpi {
 
-Agenda& Agenda::get() {
-  static Agenda* const agenda = new Agenda;  // MPI may call back as late as MPI_Finalize
-  return *agenda;
+ProgressQueue& ProgressQueue::get() {
+  static ProgressQueue* const queue = new ProgressQueue;  // MPI may call back as late as MPI_Finalize
+  return *queue;
 }
 
-Agenda::Queue* Agenda::find(MPI_Comm comm) noexcept {
+ProgressQueue::Queue* ProgressQueue::find(MPI_Comm comm) noexcept {
   const auto queue = std::find_if(queues_.begin(), queues_.end(), [&](const Queue& it) { return it.comm == comm; });
   return queue == queues_.end() ? nullptr : &*queue;
 }
 
-bool Agenda::decide(MPI_Comm comm, Pending& call) noexcept {
+bool ProgressQueue::decide(MPI_Comm comm, Pending& call) noexcept {
   const Queue* const queue = find(comm);
   const bool are_decided = queue == nullptr || queue->decided == queue->calls.size();
   return are_decided && call.decide(queue == nullptr);
 }
 
-void Agenda::add(MPI_Comm comm, std::unique_ptr<Pending> call) {
+void ProgressQueue::add(MPI_Comm comm, std::unique_ptr<Pending> call) {
   Queue* queue = find(comm);
   if (queue == nullptr) queue = &queues_.emplace_back(Queue{comm});
   queue->calls.push_back(std::move(call));
@@ -35,7 +36,7 @@ void Agenda::add(MPI_Comm comm, std::unique_ptr<Pending> call) {
   advance();
 }
 
-void Agenda::advance() noexcept {
+void ProgressQueue::advance() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || std::exchange(is_advancing_, true)) return;
   for (std::size_t q = 0; q < queues_.size(); ++q) advance(queues_[q]);
@@ -47,7 +48,7 @@ void Agenda::advance() noexcept {
 }
 
 // What native does may be over before those in front of it.
-void Agenda::advance(Queue& queue) noexcept {
+void ProgressQueue::advance(Queue& queue) noexcept {
   auto& calls = queue.calls;
   std::size_t left = 0;
   for (std::size_t at = 0; at < calls.size(); ++at) {
@@ -64,22 +65,26 @@ void Agenda::advance(Queue& queue) noexcept {
   queue.decided = left;
 }
 
-void Agenda::when_idle(std::function<void()> work) {
+void ProgressQueue::when_idle(std::function<void()> work) noexcept {
   const std::unique_lock lock(mutex_);
   if (queues_.empty()) return work();
-  works_.push_back(std::move(work));
+  try {
+    works_.push_back(std::move(work));
+  } catch (const std::bad_alloc&) {
+    // what it would have freed stays
+  }
 }
 
-bool Agenda::has(MPI_Comm comm) noexcept {
+bool ProgressQueue::has(MPI_Comm comm) noexcept {
   const std::unique_lock lock(mutex_);
   return find(comm) != nullptr;
 }
 
-void Agenda::finish(MPI_Comm comm) noexcept {
+void ProgressQueue::finish(MPI_Comm comm) noexcept {
   wait_while_busy([&] { return !has(comm); });
 }
 
-void Agenda::finish_all() noexcept {
+void ProgressQueue::finish_all() noexcept {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point last = Clock::now() + std::chrono::seconds(10);
   bool is_late = false;
