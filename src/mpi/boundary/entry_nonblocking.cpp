@@ -27,8 +27,8 @@ void count_native(Communicator& communicator, const Form& form) {
 template <class Call, class Natively>
 class CallOf final : public StartedCall {
  public:
-  CallOf(MPI_Comm comm, const Call& call, const Natively& natively)
-      : StartedCall(comm), call_(call), natively_(natively) {}
+  CallOf(MPI_Comm comm, Communicator* ready, const Call& call, const Natively& natively)
+      : StartedCall(comm, ready), call_(call), natively_(natively) {}
 
  private:
   std::optional<int> attempt(Communicator& communicator) override { return try_call(communicator, call_, this); }
@@ -80,15 +80,6 @@ class Arrays {
   std::vector<std::shared_ptr<const void>> copies_;
 };
 
-/// Whether native does all such calls of the communicator; then this one has been counted.
-template <class Call>
-bool passes_on(MPI_Comm comm, const Call& call) {
-  Communicator* const communicator = Communicator::find_existing(comm);
-  if (communicator == nullptr || communicator->awaits_set_up() || communicator->may_start()) return false;
-  count_native(*communicator, form_of(call));
-  return true;
-}
-
 /// MPI's code. What native does from the start has native's own request.
 int begin(std::unique_ptr<StartedCall> call, MPI_Comm comm, MPI_Request* request) {
   ProgressQueue& queue = ProgressQueue::get();
@@ -109,8 +100,11 @@ int enter(MPI_Comm comm, MPI_Request* request, const Call& call, const Natively&
   if (request == nullptr) return natively(*mpi, request);
   try {
     const auto lock = ProgressQueue::get().lock();
-    if (!passes_on(comm, call))
-      return begin(std::make_unique<CallOf<Call, Natively>>(comm, call, natively), comm, request);
+    Communicator* const known = Communicator::find_existing(comm);
+    const bool is_natives = known != nullptr && !known->awaits_set_up() && !known->may_start();
+    Communicator* const ready = known != nullptr && known->is_ready() ? known : nullptr;
+    if (!is_natives) return begin(std::make_unique<CallOf<Call, Natively>>(comm, ready, call, natively), comm, request);
+    count_native(*known, form_of(call));
   } catch (const std::bad_alloc&) {
     mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
     return MPI_ERR_NO_MEM;

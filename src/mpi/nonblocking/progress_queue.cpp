@@ -16,9 +16,17 @@ ProgressQueue& ProgressQueue::get() {
   return *queue;
 }
 
+/// Null: it has no calls.
 ProgressQueue::Queue* ProgressQueue::find(MPI_Comm comm) noexcept {
-  const auto queue = std::find_if(queues_.begin(), queues_.end(), [&](const Queue& it) { return it.comm == comm; });
-  return queue == queues_.end() ? nullptr : &*queue;
+  for (Queue& queue : queues_)
+    if (queue.comm == comm) return queue.calls.empty() ? nullptr : &queue;
+  return nullptr;
+}
+
+ProgressQueue::Queue& ProgressQueue::find_or_make(MPI_Comm comm) {
+  for (Queue& queue : queues_)
+    if (queue.comm == comm) return queue;
+  return queues_.emplace_back(Queue{comm});
 }
 
 bool ProgressQueue::decide(MPI_Comm comm, Pending& call) noexcept {
@@ -28,23 +36,26 @@ bool ProgressQueue::decide(MPI_Comm comm, Pending& call) noexcept {
 }
 
 void ProgressQueue::add(MPI_Comm comm, std::unique_ptr<Pending> call) {
-  Queue* queue = find(comm);
-  if (queue == nullptr) queue = &queues_.emplace_back(Queue{comm});
-  queue->calls.push_back(std::move(call));
-  busy_.store(true, std::memory_order_relaxed);
-  Communicator::forget_last_used();  // blocking calls look for pending ones only where they look for their state
+  find_or_make(comm).calls.push_back(std::move(call));
+  // Blocking calls look for pending ones only where they look for their state.
+  if (!busy_.exchange(true, std::memory_order_relaxed)) Communicator::forget_last_used();
   advance();
 }
 
 void ProgressQueue::advance() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || std::exchange(is_advancing_, true)) return;
-  for (std::size_t q = 0; q < queues_.size(); ++q) advance(queues_[q]);
-  std::erase_if(queues_, [](const Queue& queue) { return queue.calls.empty(); });
+  for (std::size_t q = 0; q < queues_.size(); ++q)
+    if (!queues_[q].calls.empty()) advance(queues_[q]);
   is_advancing_ = false;
-  if (!queues_.empty()) return;
+  if (!is_idle()) return;
+  if (queues_.size() > most_idle) queues_.clear();
   busy_.store(false, std::memory_order_relaxed);
   for (const auto& work : std::exchange(works_, {})) work();
+}
+
+bool ProgressQueue::is_idle() const noexcept {
+  return std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.calls.empty(); });
 }
 
 // What native does may be over before those in front of it.
@@ -67,7 +78,7 @@ void ProgressQueue::advance(Queue& queue) noexcept {
 
 void ProgressQueue::when_idle(std::function<void()> work) noexcept {
   const std::unique_lock lock(mutex_);
-  if (queues_.empty()) return work();
+  if (is_idle()) return work();
   try {
     works_.push_back(std::move(work));
   } catch (const std::bad_alloc&) {

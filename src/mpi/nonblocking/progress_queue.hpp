@@ -56,16 +56,19 @@ class ProgressQueue {
  private:
   struct Queue {
     MPI_Comm comm;
-    std::deque<std::unique_ptr<Pending>> calls = {};
+    std::vector<std::unique_ptr<Pending>> calls = {};
     std::size_t decided = 0;  ///< the first ones
   };
   static void advance(Queue& queue) noexcept;
+  static constexpr std::size_t most_idle = 8;
   Queue* find(MPI_Comm comm) noexcept;
+  Queue& find_or_make(MPI_Comm comm);
+  bool is_idle() const noexcept;
   bool has(MPI_Comm comm) noexcept;
 
   static inline std::atomic<bool> busy_ = false;
   std::recursive_mutex mutex_;  ///< an error handler may come back in
-  std::deque<Queue> queues_;    ///< of communicators with calls
+  std::deque<Queue> queues_;    ///< of communicators with calls, and a few that had some: with their memory
   bool is_advancing_ = false;
   std::vector<std::function<void()>> works_;  ///< for when nothing is pending
 };

@@ -1,6 +1,7 @@
 #include "mpi/nonblocking/started_call.hpp"
 
 #include <new>
+#include <utility>
 
 #include "mpi/calls/serve.hpp"
 
@@ -41,15 +42,20 @@ bool StartedCall::decide(bool is_next) noexcept {
 }
 
 bool StartedCall::find_out(bool is_next) {
-  if (readiness_) {
-    const std::optional<Communicator*> found = readiness_->find();
-    if (!found) return false;
-    readiness_.reset();
-    const bool may_start = *found != nullptr && (*found)->may_start();
-    if (*found != nullptr && !may_start) count(**found);
-    settle(may_start ? attempt(**found) : std::nullopt);
-  }
+  if (readiness_ && !find_communicator()) return false;
+  if (!std::exchange(is_tried_, true)) settle(communicator_ != nullptr ? attempt(*communicator_) : std::nullopt);
   return exchange_ == nullptr || await_sizes(is_next);
+}
+
+bool StartedCall::find_communicator() {
+  const std::optional<Communicator*> found = readiness_->find();
+  if (!found) return false;
+  readiness_.reset();
+  if (*found != nullptr && (*found)->may_start())
+    communicator_ = *found;
+  else if (*found != nullptr)
+    count(**found);
+  return true;
 }
 
 bool StartedCall::await_sizes(bool is_next) {

@@ -17,7 +17,10 @@ namespace espalier::mpi {
 
 class StartedCall : public Pending, public Start {
  public:
-  explicit StartedCall(MPI_Comm comm) : comm_(comm), readiness_(std::in_place, comm) {}
+  /// `ready`: whose call it is, if that is known to be ready for it; null: that is to be found out.
+  StartedCall(MPI_Comm comm, Communicator* ready) : comm_(comm), communicator_(ready) {
+    if (ready == nullptr) readiness_.emplace(comm);
+  }
 
   /// Whether native does it, and its request then, with the code of native's call. Once decided.
   bool is_natives() const { return is_natives_; }
@@ -54,12 +57,15 @@ class StartedCall : public Pending, public Start {
     std::optional<StartedRun> run;
   };
   bool find_out(bool is_next);
+  bool find_communicator();
   bool await_sizes(bool is_next);
   void settle(std::optional<int> code);
   bool test_native() noexcept;
   bool end(int code) noexcept;
 
   MPI_Comm comm_;
+  Communicator* communicator_;  ///< as long as it is to be decided what the call is; null: none of ours
+  bool is_tried_ = false;
   GeneralizedRequest request_;
   std::optional<Communicator::Readiness> readiness_;  ///< until it is known whose call it is
   std::unique_ptr<Exchange> exchange_;

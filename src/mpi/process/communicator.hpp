@@ -90,6 +90,8 @@ class Communicator {
   bool awaits_set_up() const { return native_calls_ > 0; }
   /// Whether calls that must not wait may be ours: they are completed by functions of ours, on all ranks.
   bool may_start() const { return engine_ != nullptr && engine_->may_start(); }
+  /// And whether there is nothing to wait for (Readiness).
+  bool is_ready() const { return may_start() && engine_->has_supplied_runs(); }
 
   /// Null when it stays native: then it passes on every call.
   Engine* engine() const { return engine_.get(); }

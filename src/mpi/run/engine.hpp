@@ -84,6 +84,7 @@ class Engine {
   /// Whether such calls have what they need; nothing while that is being asked for: ask again. All ranks ask between
   /// the same two calls, and wait for no-one.
   std::optional<bool> supply_runs();
+  bool has_supplied_runs() const { return ((supplied_ | denied_) & windows) != 0; }
   bool may_run(const Entry& entry) const { return (entry.needs & ~supplied_) == 0; }
 
   /// Whether the call is like the last one of `operation` that native was selected for: then it is native's, too, and
