@@ -89,10 +89,21 @@ def test_nonblocking_collectives_of_mpi4py_are_served(name: str, get_mpi: GetMpi
         assert stats[operation].handled > 0, f"{operation}: {stats[operation]}"
 
 
+@pytest.mark.parametrize("name", MPIS)
+def test_persistent_collectives_of_mpi4py_are_served(name: str, get_mpi: GetMpi, suite: Path, tmp_path: Path) -> None:
+    file = tmp_path / "stats.json"
+    outcome = run_suite(get_mpi(name), suite, ["test_cco_pr_buf"], 4, file)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.err.count("OK") == 4, str(outcome)
+    stats = read_stats(file)
+    for operation in ("MPI_Bcast", "MPI_Allgather", "MPI_Allreduce", "MPI_Alltoall"):
+        assert stats[operation].handled > 0, f"{operation}: {stats[operation]}"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", MPIS)
 def test_the_rest_of_mpi4py_works_as_ever(name: str, get_mpi: GetMpi, suite: Path, tmp_path: Path) -> None:
-    modules = ["test_cco_buf_inter", "test_cco_obj_inter", "test_comm_inter", "test_cco_pr_buf"]
+    modules = ["test_cco_buf_inter", "test_cco_obj_inter", "test_comm_inter"]
     modules += ["test_p2p_buf", "test_attributes", "test_errhandler", "test_threads", "test_session", "test_environ"]
     outcome = run_suite(get_mpi(name), suite, modules, 4, tmp_path / "stats.json")
     assert outcome.code == 0, str(outcome)

@@ -1,4 +1,5 @@
-"""Nonblocking collectives: all that conformance proves of the blocking ones, and what only they can get wrong."""
+"""Nonblocking and persistent collectives: all that conformance proves of the blocking ones, and what only they can get
+wrong."""
 
 from __future__ import annotations
 
@@ -45,6 +46,26 @@ def test_threads_may_begin_calls_on_different_communicators_at_once(case: Case, 
     assert_passed(mpi.run([mpi.program("conformance_nonblocking"), "threads"], case.ranks, settings=case.settings))
 
 
+# MPICH's own persistent reductions, which those that we leave to it are, corrupt memory.
+PERSISTENT_INCURABLE = {name: {"operators"} for name in ("mpich-5", "mpich-5-abi", "intel")}
+
+PERSISTENT = (
+    *(Case("mpich-5", ranks, nodes) for ranks, nodes in ((3, None), (4, "3,1"))),
+    *(Case("openmpi-5", ranks, nodes) for ranks, nodes in ((5, None), (4, "2"))),
+    *(Case("intel", 3, None), Case("mpich-5-abi", 3, "2")),
+)
+
+
+@pytest.mark.parametrize("case", PERSISTENT, ids=str)
+def test_persistent_calls_move_the_right_bytes(case: Case, get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi, file = get_mpi(case.mpi), tmp_path / "stats.json"
+    settings = {**case.settings, "ESPALIER_STATS": str(file)}
+    themes = [theme for theme in THEMES if theme not in PERSISTENT_INCURABLE.get(mpi.name, set())]
+    outcome = mpi.run([mpi.program("conformance_persistent"), *themes], case.ranks, settings=settings, timeout=120)
+    assert_passed(outcome)
+    assert_handled(read_stats(file), 0.8)
+
+
 PENDING = (
     *(Case("mpich-5", ranks, nodes) for ranks, nodes in ((2, None), (4, None), (3, "2"), (4, "cyclic:2"))),
     *(Case("openmpi-5", ranks, nodes) for ranks, nodes in ((2, None), (4, "2,1,1"))),
@@ -57,6 +78,16 @@ def test_pending_calls_hold_nobody_up(case: Case, get_mpi: GetMpi) -> None:
     mpi = get_mpi(case.mpi)
     outcome = mpi.run([mpi.program("pending")], case.ranks, settings=case.settings, timeout=60)
     assert (outcome.code, outcome.out.strip()) == (0, "pending: right"), str(outcome)
+
+
+STARTED = (*(Case("mpich-5", ranks, nodes) for ranks, nodes in ((2, None), (4, "3,1"))), Case("intel", 4, "2"))
+
+
+@pytest.mark.parametrize("case", (*STARTED, Case("openmpi-5", 5, "2"), Case("mpich-5-abi", 3, None)), ids=str)
+def test_persistent_calls_are_started_in_any_order_again_and_again(case: Case, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(case.mpi)
+    outcome = mpi.run([mpi.program("persistent")], case.ranks, settings=case.settings, timeout=60)
+    assert (outcome.code, outcome.out.strip()) == (0, "persistent: right"), str(outcome)
 
 
 @pytest.mark.parametrize("case", [Case("mpich-5", 3, None), Case("intel", 4, "2")], ids=str)

@@ -1,11 +1,15 @@
-// What completes requests, and what else waits: while nonblocking calls of ours are pending, all of it advances them.
-// With none pending it is native's, for one look at a flag.
+// What completes requests, and what else waits: while calls of ours are pending, all of it advances them, and requests
+// of ours are completed here. Without any it is native's, for a look at two flags.
 
+#include <algorithm>
 #include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "mpi/boundary/entry.hpp"
 #include "mpi/calls/serve.hpp"
+#include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
 
 namespace espalier::mpi {
@@ -39,9 +43,121 @@ template <class Natively>
   return code;
 }
 
+/// Of native's.
 int wait_for(MPI_Request* request, MPI_Status* status) noexcept {
   return wait([=](const Native& mpi) { return mpi.Wait(request, status); },
               [=](const Native& mpi, int* is_done) { return mpi.Test(request, is_done, status); });
+}
+
+// ---- requests of ours ----
+
+/// Null: it is not ours.
+OwnRequest* find_own(const MPI_Request* request) noexcept {
+  if (!Requests::are_used() || request == nullptr) return nullptr;
+  const auto lock = ProgressQueue::get().lock();
+  return Requests::get().find(*request);
+}
+
+/// Native's own of a request that is null, which all of ours give.
+void make_empty(MPI_Status* status) noexcept {
+  MPI_Request null = native().request_null;
+  if (status != MPI_STATUS_IGNORE) native().Wait(&null, status);
+}
+
+/// The program completes one that is complete; one that is not active is as if it were null. MPI's code.
+int end(OwnRequest& own, MPI_Request* request) noexcept {
+  const auto lock = ProgressQueue::get().lock();
+  if (!own.is_active()) return MPI_SUCCESS;
+  const int code = own.code();
+  if (own.persistent() == nullptr) *request = native().request_null;
+  own.end();
+  return code;
+}
+
+int wait_for(OwnRequest& own, MPI_Request* request, MPI_Status* status) noexcept {
+  if (!own.is_complete()) wait_while_busy([&] { return own.is_complete(); });
+  make_empty(status);
+  return end(own, request);
+}
+
+int test(OwnRequest& own, MPI_Request* request, int* flag, MPI_Status* status) noexcept {
+  if (!own.is_complete()) ProgressQueue::get().advance();
+  *flag = own.is_complete();
+  if (*flag) {
+    make_empty(status);
+    return end(own, request);
+  }
+  poke_native();
+  let_others_advance();
+  return MPI_SUCCESS;
+}
+
+/// An array of requests that are completed together: native's, with null in the place of active ones of ours, and
+/// those.
+class Together {
+ public:
+  /// `statuses` may be ignored.
+  Together(int count, MPI_Request* callers, MPI_Status* statuses)
+      : count_(count), callers_(callers), statuses_(statuses), natives_(callers, callers + count) {
+    for (int i = 0; i < count; ++i) {
+      OwnRequest* const own = find_own(&callers[i]);
+      if (own == nullptr) continue;
+      natives_[static_cast<std::size_t>(i)] = native().request_null;
+      own_.emplace_back(i, own);
+    }
+  }
+  bool has_own() const { return !own_.empty(); }
+
+  /// Whether all are complete. Natives that are have been completed.
+  bool test() noexcept {
+    if (!are_natives_done_) take(native().Testall(count_, natives_.data(), &are_natives_done_, statuses_));
+    return are_natives_done_ && are_own_complete();
+  }
+  bool are_own_complete() const {
+    return std::all_of(own_.begin(), own_.end(), [](const auto& own) { return own.second->is_complete(); });
+  }
+  /// When ours are complete.
+  void wait() noexcept {
+    if (!are_natives_done_) take(native().Waitall(count_, natives_.data(), statuses_));
+  }
+  /// The program has completed all. MPI's code.
+  int end() noexcept {
+    std::size_t next = 0;
+    for (int i = 0; i < count_; ++i) {
+      const bool is_own = next < own_.size() && own_[next].first == i;
+      if (!is_own) callers_[i] = natives_[static_cast<std::size_t>(i)];
+      if (is_own)
+        if (const int code = mpi::end(*own_[next++].second, &callers_[i]); code != MPI_SUCCESS) fail(i, code);
+    }
+    return code_;
+  }
+
+ private:
+  void take(int code) noexcept {
+    if (code == MPI_SUCCESS) return;
+    code_ = code;
+    are_natives_done_ = true;
+  }
+  void fail(int at, int code) noexcept {
+    if (statuses_ != MPI_STATUSES_IGNORE) {
+      for (int i = 0; i < count_ && code_ == MPI_SUCCESS; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
+      statuses_[at].MPI_ERROR = code;
+    }
+    code_ = MPI_ERR_IN_STATUS;
+  }
+
+  int count_;
+  MPI_Request* callers_;
+  MPI_Status* statuses_;
+  std::vector<MPI_Request> natives_;
+  std::vector<std::pair<int, OwnRequest*>> own_;
+  int are_natives_done_ = 0;
+  int code_ = MPI_SUCCESS;
+};
+
+/// Those that are used may be in the array.
+bool may_have_own(int count, const MPI_Request* requests) noexcept {
+  return Requests::are_used() && count > 0 && requests != nullptr;
 }
 
 /// A blocking message: `natively(mpi)` is all of it, `start(mpi, request)` begins it.
@@ -80,10 +196,22 @@ int exchange(const End<const void>& out, const End<void>& in, MPI_Comm comm, MPI
   return sent != MPI_SUCCESS ? sent : received;
 }
 
-/// Ends the use of a handle that pending calls may still use: later, if there are any.
+/// `complete(all)` on the array as native can look at it.
+template <class Complete>
+[[gnu::always_inline]] inline int with_own(int count, MPI_Request* requests, const Complete& complete) noexcept {
+  if (!may_have_own(count, requests)) [[likely]]
+    return complete(requests);
+  Generalized generalized(count, requests);
+  const int code = complete(generalized.requests());
+  generalized.hand_back();
+  return code;
+}
+
+/// Ends the use of a handle that our calls may still use: later, if there are any.
 template <class Handle>
 int free(Handle* handle, Handle null, int (*natively)(Handle*)) noexcept {
-  if (!ProgressQueue::is_busy() || handle == nullptr || *handle == null) [[likely]]
+  const bool is_used = ProgressQueue::is_busy() || Requests::has_persistent();
+  if (!is_used || handle == nullptr || *handle == null) [[likely]]
     return natively(handle);
   ProgressQueue::get().when_idle([kept = *handle, natively]() mutable { natively(&kept); });
   *handle = null;
@@ -97,44 +225,83 @@ using namespace espalier::mpi;
 
 // ---- requests ----
 
-ESPALIER_EXPORT int MPI_Wait(MPI_Request* request, MPI_Status* status) { return wait_for(request, status); }
+ESPALIER_EXPORT int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+  if (OwnRequest* const own = find_own(request)) return wait_for(*own, request, status);
+  return wait_for(request, status);
+}
+
+ESPALIER_EXPORT int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (OwnRequest* const own = find_own(request)) return test(*own, request, flag, status);
+  return look([=](const Native& mpi) { return mpi.Test(request, flag, status); });
+}
 
 ESPALIER_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  if (may_have_own(count, requests)) {
+    Together together(count, requests, statuses);
+    if (!wait_while_busy([&] { return together.test(); })) together.wait();
+    return together.end();
+  }
   return wait([=](const Native& mpi) { return mpi.Waitall(count, requests, statuses); },
               [=](const Native& mpi, int* is_done) { return mpi.Testall(count, requests, is_done, statuses); });
 }
 
-ESPALIER_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  return wait([=](const Native& mpi) { return mpi.Waitany(count, requests, index, status); },
-              [=](const Native& mpi, int* is_done) { return mpi.Testany(count, requests, index, is_done, status); });
-}
-
-ESPALIER_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
-  return wait([=](const Native& mpi) { return mpi.Waitsome(count, requests, done, indices, statuses); },
-              [=](const Native& mpi, int* is_done) {
-                const int code = mpi.Testsome(count, requests, done, indices, statuses);
-                *is_done = *done != 0;  // MPI_UNDEFINED: there was none to wait for
-                return code;
-              });
-}
-
-ESPALIER_EXPORT int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  return look([=](const Native& mpi) { return mpi.Test(request, flag, status); });
-}
-
 ESPALIER_EXPORT int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  if (may_have_own(count, requests)) {
+    Together together(count, requests, statuses);
+    if (together.has_own()) {
+      ProgressQueue::get().advance();
+      *flag = together.are_own_complete() && together.test();
+      if (*flag) return together.end();
+      poke_native();
+      let_others_advance();
+      return MPI_SUCCESS;
+    }
+  }
   return look([=](const Native& mpi) { return mpi.Testall(count, requests, flag, statuses); });
 }
 
+ESPALIER_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+  return with_own(count, requests, [=](MPI_Request* all) {
+    return wait([=](const Native& mpi) { return mpi.Waitany(count, all, index, status); },
+                [=](const Native& mpi, int* is_done) { return mpi.Testany(count, all, index, is_done, status); });
+  });
+}
+
+ESPALIER_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
+  return with_own(count, requests, [=](MPI_Request* all) {
+    return wait([=](const Native& mpi) { return mpi.Waitsome(count, all, done, indices, statuses); },
+                [=](const Native& mpi, int* is_done) {
+                  const int code = mpi.Testsome(count, all, done, indices, statuses);
+                  *is_done = *done != 0;  // MPI_UNDEFINED: there was none to wait for
+                  return code;
+                });
+  });
+}
+
 ESPALIER_EXPORT int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  return look([=](const Native& mpi) { return mpi.Testany(count, requests, index, flag, status); });
+  return with_own(count, requests, [=](MPI_Request* all) {
+    return look([=](const Native& mpi) { return mpi.Testany(count, all, index, flag, status); });
+  });
 }
 
 ESPALIER_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
-  return look([=](const Native& mpi) { return mpi.Testsome(count, requests, done, indices, statuses); });
+  return with_own(count, requests, [=](MPI_Request* all) {
+    return look([=](const Native& mpi) { return mpi.Testsome(count, all, done, indices, statuses); });
+  });
 }
 
 ESPALIER_EXPORT int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  if (const OwnRequest* const own = find_own(&request)) {
+    ProgressQueue::get().advance();
+    *flag = own->is_complete();
+    if (*flag) {
+      make_empty(status);
+    } else {
+      poke_native();
+      let_others_advance();
+    }
+    return MPI_SUCCESS;
+  }
   return look([=](const Native& mpi) { return mpi.Request_get_status(request, flag, status); });
 }
 

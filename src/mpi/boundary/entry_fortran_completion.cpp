@@ -1,10 +1,16 @@
 // What completes requests, in Fortran's bindings that do not pass through the C symbols (entry_fortran.cpp). Nothing is
-// translated but handles: while calls are pending, each waits until native's own function would not have to, and calls
-// that.
+// translated but handles: while calls of ours are pending, each waits until native's own function would not have to,
+// and calls that, with generalized requests in the place of ours.
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "mpi/boundary/entry_persistent.hpp"
 #include "mpi/boundary/fortran.hpp"
+#include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
 
 #if !defined(MPI_ABI)
@@ -22,31 +28,60 @@ void call_next(const char* name, Arguments... arguments) {
 bool is_pending() { return find_native() != nullptr && ProgressQueue::is_busy(); }
 
 #if defined(OPEN_MPI)
-MPI_Request request_of(const MPI_Fint& handle) { return native().Request_f2c(handle); }
+MPI_Request request_of(MPI_Fint handle) { return native().Request_f2c(handle); }
+MPI_Fint handle_of(MPI_Request request) { return native().Request_c2f(request); }
 MPI_Comm comm_of(const MPI_Fint& handle) { return native().Comm_f2c(handle); }
 #else
-MPI_Request request_of(const MPI_Fint& handle) { return static_cast<MPI_Request>(handle); }
+MPI_Request request_of(MPI_Fint handle) { return static_cast<MPI_Request>(handle); }
+MPI_Fint handle_of(MPI_Request request) { return static_cast<MPI_Fint>(request); }
 MPI_Comm comm_of(const MPI_Fint& handle) { return static_cast<MPI_Comm>(handle); }
 #endif
 
-/// Also of one that is null or inactive, or in error: then native says so.
-bool is_complete(const MPI_Fint& handle) {
-  int flag = 0;
-  const int code = native().Request_get_status(request_of(handle), &flag, MPI_STATUS_IGNORE);
-  return flag || code != MPI_SUCCESS;
-}
+/// Handles of requests as native's function can take them, where any may be ours (Generalized).
+class Handles {
+ public:
+  Handles(int count, MPI_Fint* callers) : callers_(callers) {
+    if (!is_involved() || count <= 0) return;
+    for (int i = 0; i < count; ++i) requests_.push_back(request_of(callers[i]));
+    generalized_.emplace(count, requests_.data());
+    for (int i = 0; i < count; ++i) handles_.push_back(handle_of(generalized_->requests()[i]));
+  }
+  MPI_Fint* all() { return generalized_ ? handles_.data() : callers_; }
 
-int count_complete(int count, const MPI_Fint* handles) {
-  int complete = 0;
-  for (int i = 0; i < count; ++i) complete += is_complete(handles[i]);
-  return complete;
-}
+  /// Waits until all are complete, or one is. Also of those that are null or inactive, or in error: then native says
+  /// so.
+  void settle(bool wants_all) {
+    const auto is_complete = [](MPI_Request request) {
+      int flag = 0;
+      const int code = native().Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+      return flag || code != MPI_SUCCESS;
+    };
+    const MPI_Request* const begin = generalized_ ? generalized_->requests() : nullptr;
+    const MPI_Request* const end = begin + requests_.size();
+    if (generalized_ && is_pending())
+      wait_while_busy(
+          [&] { return wants_all ? std::all_of(begin, end, is_complete) : std::any_of(begin, end, is_complete); });
+  }
 
-/// An array of inactive requests is one that all of are complete.
-void settle(int count, const MPI_Fint* handles, bool wants_all) {
-  if (!is_pending()) return;
-  wait_while_busy([=] { return count_complete(count, handles) >= (wants_all || count == 0 ? count : 1); });
-}
+  void hand_back() {
+    if (!generalized_) return;
+    for (std::size_t i = 0; i < handles_.size(); ++i) generalized_->requests()[i] = request_of(handles_[i]);
+    generalized_->hand_back();
+    for (std::size_t i = 0; i < handles_.size(); ++i)
+      if (requests_[i] == native().request_null) callers_[i] = handle_of(requests_[i]);
+  }
+
+ private:
+  static bool is_involved() { return find_native() != nullptr && (is_pending() || Requests::are_used()); }
+
+  MPI_Fint* callers_;
+  std::vector<MPI_Request> requests_;
+  std::optional<Generalized> generalized_;
+  std::vector<MPI_Fint> handles_;
+};
+
+/// `wants`: all, one, or to advance what is pending only.
+enum class Wants { all, any, look };
 
 void settle_message(int from, int tag, const MPI_Fint* comm) {
   if (!is_pending()) return;
@@ -61,9 +96,21 @@ void advance_pending() {
   let_others_advance();
 }
 
-/// Frees a handle that pending calls may still use: later, if there are any.
+template <class Next>
+void complete(int count, MPI_Fint* callers, Wants wants, const Next& next) {
+  Handles handles(count, callers);
+  if (wants == Wants::look)
+    advance_pending();
+  else
+    handles.settle(wants == Wants::all);
+  next(handles.all());
+  handles.hand_back();
+}
+
+/// Frees a handle that our calls may still use: later, if there are any.
 void free_handle(const char* name, MPI_Fint* handle, MPI_Fint null, MPI_Fint* error) {
-  if (!is_pending() || *handle == null) return call_next(name, handle, error);
+  const bool is_used = is_pending() || Requests::has_persistent();
+  if (!is_used || *handle == null) return call_next(name, handle, error);
   ProgressQueue::get().when_idle([name, kept = *handle]() mutable {
     MPI_Fint ignored = 0;
     call_next(name, &kept, &ignored);
@@ -92,33 +139,98 @@ void free_handle(const char* name, MPI_Fint* handle, MPI_Fint null, MPI_Fint* er
 #endif
 #define ESPALIER_WORDS(...) __VA_ARGS__
 
+// What completes requests: the same, with what `arguments` is of the handles it is given.
+#define ESPALIER_COMPLETION(name, UPPER, parameters, arguments, count, callers, wants) \
+  ESPALIER_COMPLETION_F08(name, parameters, arguments, count, callers, wants)          \
+  ESPALIER_COMPLETION_F(name, UPPER, parameters, arguments, count, callers, wants)
+#define ESPALIER_COMPLETION_F08(name, parameters, arguments, count, callers, wants)              \
+  ESPALIER_EXPORT void mpi_##name##_f08_ parameters {                                            \
+    using namespace espalier::mpi;                                                               \
+    complete(count, callers, wants,                                                              \
+             [&](MPI_Fint* all) { call_next("mpi_" #name "_f08_", ESPALIER_WORDS arguments); }); \
+  }
+#if defined(OPEN_MPI)
+#define ESPALIER_COMPLETION_F(name, UPPER, parameters, arguments, count, callers, wants)           \
+  ESPALIER_SPELLINGS(name, UPPER, parameters, complete(count, callers, wants, [&](MPI_Fint* all) { \
+                       call_next("ompi_" #name "_f", ESPALIER_WORDS arguments);                    \
+                     });)
+#else
+#define ESPALIER_COMPLETION_F(name, UPPER, parameters, arguments, count, callers, wants)
+#endif
+
 // clang-format off
-ESPALIER_BEHIND(wait, WAIT, (MPI_Fint* request, void* status, MPI_Fint* error),
-  (request, status, error), settle(1, request, true))
-ESPALIER_BEHIND(waitall, WAITALL, (MPI_Fint* count, MPI_Fint* requests, void* statuses, MPI_Fint* error),
-  (count, requests, statuses, error), settle(*count, requests, true))
-ESPALIER_BEHIND(waitany, WAITANY, (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, void* status, MPI_Fint* error),
-  (count, requests, index, status, error), settle(*count, requests, false))
-ESPALIER_BEHIND(waitsome, WAITSOME,
+ESPALIER_COMPLETION(wait, WAIT, (MPI_Fint* request, void* status, MPI_Fint* error),
+  (all, status, error), 1, request, Wants::all)
+ESPALIER_COMPLETION(waitall, WAITALL, (MPI_Fint* count, MPI_Fint* requests, void* statuses, MPI_Fint* error),
+  (count, all, statuses, error), *count, requests, Wants::all)
+ESPALIER_COMPLETION(waitany, WAITANY,
+  (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, void* status, MPI_Fint* error),
+  (count, all, index, status, error), *count, requests, Wants::any)
+ESPALIER_COMPLETION(waitsome, WAITSOME,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices, void* statuses, MPI_Fint* error),
-  (count, requests, done, indices, statuses, error), settle(*count, requests, false))
-ESPALIER_BEHIND(test, TEST, (MPI_Fint* request, MPI_Fint* flag, void* status, MPI_Fint* error),
-  (request, flag, status, error), advance_pending())
-ESPALIER_BEHIND(testall, TESTALL,
+  (count, all, done, indices, statuses, error), *count, requests, Wants::any)
+ESPALIER_COMPLETION(test, TEST, (MPI_Fint* request, MPI_Fint* flag, void* status, MPI_Fint* error),
+  (all, flag, status, error), 1, request, Wants::look)
+ESPALIER_COMPLETION(testall, TESTALL,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, void* statuses, MPI_Fint* error),
-  (count, requests, flag, statuses, error), advance_pending())
-ESPALIER_BEHIND(testany, TESTANY,
+  (count, all, flag, statuses, error), *count, requests, Wants::look)
+ESPALIER_COMPLETION(testany, TESTANY,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag, void* status, MPI_Fint* error),
-  (count, requests, index, flag, status, error), advance_pending())
-ESPALIER_BEHIND(testsome, TESTSOME,
+  (count, all, index, flag, status, error), *count, requests, Wants::look)
+ESPALIER_COMPLETION(testsome, TESTSOME,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices, void* statuses, MPI_Fint* error),
-  (count, requests, done, indices, statuses, error), advance_pending())
-ESPALIER_BEHIND(request_get_status, REQUEST_GET_STATUS,
+  (count, all, done, indices, statuses, error), *count, requests, Wants::look)
+ESPALIER_COMPLETION(request_get_status, REQUEST_GET_STATUS,
   (MPI_Fint* request, MPI_Fint* flag, void* status, MPI_Fint* error),
-  (request, flag, status, error), advance_pending())
+  (all, flag, status, error), 1, request, Wants::look)
 ESPALIER_BEHIND(probe, PROBE, (MPI_Fint* from, MPI_Fint* tag, MPI_Fint* comm, void* status, MPI_Fint* error),
   (from, tag, comm, status, error), settle_message(*from, *tag, comm))
 // clang-format on
+
+// ---- starting and freeing ----
+
+namespace espalier::mpi {
+namespace {
+
+void set(MPI_Fint* error, int code) {
+  if (error != nullptr) *error = code;
+}
+
+/// MPI_Start of one or several; natives in their place.
+void start(int count, MPI_Fint* handles, MPI_Fint* error) {
+  int code = find_native() == nullptr ? MPI_ERR_INTERN : MPI_SUCCESS;
+  for (int i = 0; i < count && code == MPI_SUCCESS; ++i) {
+    MPI_Request request = request_of(handles[i]);
+    code = start_requests(1, &request, native().Start);
+    handles[i] = handle_of(request);
+  }
+  set(error, code);
+}
+
+void free_request(const char* name, MPI_Fint* handle, MPI_Fint* error) {
+  MPI_Request request = find_native() == nullptr ? MPI_REQUEST_NULL : request_of(*handle);
+  if (find_native() == nullptr || !free_own(&request)) return call_next(name, handle, error);
+  *handle = handle_of(request);
+  set(error, MPI_SUCCESS);
+}
+
+}  // namespace
+}  // namespace espalier::mpi
+
+ESPALIER_EXPORT void mpi_start_f08_(MPI_Fint* request, MPI_Fint* error) { espalier::mpi::start(1, request, error); }
+ESPALIER_EXPORT void mpi_startall_f08_(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* error) {
+  espalier::mpi::start(*count, requests, error);
+}
+ESPALIER_EXPORT void mpi_request_free_f08_(MPI_Fint* request, MPI_Fint* error) {
+  espalier::mpi::free_request("mpi_request_free_f08_", request, error);
+}
+#if defined(OPEN_MPI)
+ESPALIER_SPELLINGS(start, START, (MPI_Fint * request, MPI_Fint* error), start(1, request, error);)
+ESPALIER_SPELLINGS(startall, STARTALL, (MPI_Fint * count, MPI_Fint* requests, MPI_Fint* error),
+                   start(*count, requests, error);)
+ESPALIER_SPELLINGS(request_free, REQUEST_FREE, (MPI_Fint * request, MPI_Fint* error),
+                   free_request("ompi_request_free_f", request, error);)
+#endif
 
 #if !defined(OPEN_MPI)
 
@@ -153,7 +265,7 @@ MPI_Fint send_while_pending(const char* start, MESSAGE) {
   MPI_Fint request = 0, error = MPI_SUCCESS;
   call_next(start, buffer, count, type, to, tag, comm, &request, &error);
   if (error != MPI_SUCCESS) return error;
-  settle(1, &request, true);
+  complete(1, &request, Wants::all, [](MPI_Fint*) {});
   MPI_Request started = native().Request_f2c(request);
   return native().Wait(&started, MPI_STATUS_IGNORE);
 }

@@ -3,7 +3,7 @@
 #include <new>
 
 #include "mpi/boundary/fortran.hpp"
-#include "mpi/nonblocking/progress_queue.hpp"
+#include "mpi/nonblocking/own_request.hpp"
 #include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
@@ -28,6 +28,7 @@ int finish() noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   ProgressQueue::get().finish_all();
+  Requests::get().clear();
   Library::get().prepare_to_finish();
   const int code = mpi->Finalize();
   Library::get().finish();
@@ -40,7 +41,7 @@ int leave(const MPI_Comm* comm, const Free& free) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (comm == nullptr || *comm == mpi->comm_null || !Library::get().is_running()) return free(*mpi);
-  ProgressQueue::get().finish(*comm);
+  ProgressQueue::get().finish_channels(*comm);
   const Communicator::Leaving leaving(*comm);
   return free(*mpi);
 }

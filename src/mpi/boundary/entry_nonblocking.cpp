@@ -4,9 +4,9 @@
 
 #include <memory>
 #include <new>
-#include <vector>
 
 #include "mpi/boundary/entry.hpp"
+#include "mpi/boundary/kept_arrays.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/started_call.hpp"
 
@@ -39,47 +39,6 @@ class CallOf final : public StartedCall {
   Natively natively_;
 };
 
-/// Whether it has one group, and all about it is known: calls on others are native's from the start.
-bool is_intra(MPI_Comm comm) noexcept {
-  const Native* mpi = find_native();
-  int is_inter = 0;
-  return mpi != nullptr && comm != mpi->comm_null && mpi->Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && !is_inter;
-}
-
-bool is_rank(MPI_Comm comm, int root) noexcept {
-  int rank = 0;
-  return is_intra(comm) && native().Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
-}
-
-/// Copies of arrays with a number for each rank. MPI wants the caller's to stay until the call is over; mpi4py's, where
-/// it narrows large counts, do not, and no library minds.
-class Arrays {
- public:
-  /// The pointers are to the copies from now on, but for those that are null.
-  template <class... Numbers>
-  static Arrays keep(MPI_Comm comm, const Numbers*&... arrays) noexcept {
-    Arrays kept;
-    int size = 0;
-    if (!is_intra(comm) || native().Comm_size(comm, &size) != MPI_SUCCESS) return kept;
-    try {
-      (kept.copy(arrays, static_cast<std::size_t>(size)), ...);
-    } catch (const std::bad_alloc&) {
-      // then they are the caller's
-    }
-    return kept;
-  }
-
- private:
-  template <class Number>
-  void copy(const Number*& array, std::size_t size) {
-    if (array == nullptr) return;
-    const auto copied = std::make_shared<std::vector<Number>>(array, array + size);
-    copies_.push_back(copied);
-    array = copied->data();
-  }
-  std::vector<std::shared_ptr<const void>> copies_;
-};
-
 /// MPI's code. What native does from the start has native's own request.
 int begin(std::unique_ptr<StartedCall> call, MPI_Comm comm, MPI_Request* request) {
   ProgressQueue& queue = ProgressQueue::get();
@@ -87,8 +46,14 @@ int begin(std::unique_ptr<StartedCall> call, MPI_Comm comm, MPI_Request* request
     if (call->is_natives()) return call->take_natives(request);
     if (call->has_failed()) return call->code();
   }
-  if (const int code = call->make_request(request); code != MPI_SUCCESS) return code;
-  queue.add(comm, std::move(call));
+  int code = MPI_SUCCESS;
+  OwnRequest* const own = Requests::get().take(&code);
+  if (own == nullptr) return report(comm, code);
+  StartedCall& started = *call;
+  started.stand_behind(*own);
+  *request = own->handle();
+  Requests::get().begin(*own, std::move(call));
+  queue.add({comm}, started);
   return MPI_SUCCESS;
 }
 
@@ -119,25 +84,6 @@ using namespace espalier::mpi;
 using espalier::plan::Operation;
 
 #define WITH_REQUEST(...) (__VA_ARGS__, request)
-
-// ---- arrays of counts that outlive the call, by what the entry point takes; kept by whoever has `kept` ----
-
-#define KEEP_BCAST const Arrays kept
-#define KEEP_BARRIER const Arrays kept
-#define KEEP_EXCHANGE const Arrays kept
-#define KEEP_ROOTED const Arrays kept
-#define KEEP_REDUCE const Arrays kept
-#define KEEP_REDUCE_TO_ALL const Arrays kept
-#define KEEP_REDUCE_SCATTER const Arrays kept = Arrays::keep(comm, counts)
-#define KEEP_ALLGATHERV const Arrays kept = Arrays::keep(comm, receive_counts, receive_displacements)
-#define KEEP_SCATTERV \
-  const Arrays kept = is_rank(comm, root) ? Arrays::keep(comm, send_counts, send_displacements) : Arrays()
-#define KEEP_GATHERV \
-  const Arrays kept = is_rank(comm, root) ? Arrays::keep(comm, receive_counts, receive_displacements) : Arrays()
-#define KEEP_ALLTOALLV                                                                \
-  const Arrays kept = send_buffer == MPI_IN_PLACE                                     \
-                          ? Arrays::keep(comm, receive_counts, receive_displacements) \
-                          : Arrays::keep(comm, receive_counts, receive_displacements, send_counts, send_displacements)
 
 #define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)                          \
   int espalier::mpi::begin_##function parameters {                                          \

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi/boundary/native.hpp"
+#include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/setup/surroundings.hpp"
 
 namespace espalier::mpi {
@@ -21,7 +22,9 @@ inline void check(int code) {
 inline void wait_quietly(MPI_Request request) {
   for (int is_complete = request == native().request_null; !is_complete;) {
     check(native().Test(&request, &is_complete, MPI_STATUS_IGNORE));
-    if (!is_complete) let_others_run();
+    if (is_complete) break;
+    ProgressQueue::advance_pending();
+    let_others_run();
   }
 }
 

@@ -19,13 +19,10 @@ int GeneralizedRequest::free(void* outcome) {
 // MPI 4.0, section 6.12: collectives cannot be cancelled.
 int GeneralizedRequest::cancel(void*, int is_complete) { return is_complete ? MPI_SUCCESS : MPI_ERR_REQUEST; }
 
-int GeneralizedRequest::start(MPI_Request* request) {
+int GeneralizedRequest::start() {
   outcome_ = new Outcome;
   const int code = native().Grequest_start(query, free, cancel, outcome_, &request_);
-  if (code == MPI_SUCCESS)
-    *request = request_;
-  else
-    delete outcome_;
+  if (code != MPI_SUCCESS) delete outcome_;
   return code;
 }
 
@@ -33,5 +30,7 @@ void GeneralizedRequest::complete(int code) noexcept {
   outcome_->code = code;
   native().Grequest_complete(request_);
 }
+
+void GeneralizedRequest::free() noexcept { native().Request_free(&request_); }
 
 }  // namespace espalier::mpi

@@ -1,18 +1,20 @@
 #pragma once
-// The MPI_Request of a nonblocking call of ours.
+// A request of native's that is complete when we say so.
 
 #include "mpi/boundary/native.hpp"
 
 namespace espalier::mpi {
 
-/// A generalized request of the native library (MPI 4.0, section 13.2): a handle that every function of MPI takes, in
-/// arrays with native's own, and that is complete when we say so.
+/// A generalized request (MPI 4.0, section 13.2), which native looks at together with its own.
 class GeneralizedRequest {
  public:
-  /// Makes the handle. MPI's code.
-  int start(MPI_Request* request);
-  /// The call is over, with that code of MPI's, which whoever completes the request gets. Once, after start().
+  /// Makes it. MPI's code.
+  int start();
+  MPI_Request handle() const { return request_; }
+  /// It is complete, with that code of MPI's, which whoever completes the request gets. Once, after start().
   void complete(int code) noexcept;
+  /// Gives the handle up, if nobody has completed it.
+  void free() noexcept;
 
  private:
   struct Outcome {

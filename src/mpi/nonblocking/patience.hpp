@@ -12,6 +12,9 @@ bool has_core() noexcept;
 /// that it looks for.
 void let_others_advance() noexcept;
 
+/// Makes native progress: messages of the program's own may wait for this rank.
+void poke_native() noexcept;
+
 /// Spins, where there is a core for each, and then yields: who sleeps advances nothing.
 class Patience {
  public:
@@ -20,7 +23,11 @@ class Patience {
   void pause() noexcept { waiter_.pause(attempt_++, nullptr); }
 
  private:
-  execute::PatientWaiter waiter_;
+  class Waiter final : public execute::PatientWaiter {
+    using PatientWaiter::PatientWaiter;
+    void poke() noexcept override { poke_native(); }
+  };
+  Waiter waiter_;
   std::uint32_t attempt_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
 #include "mpi/process/communicator.hpp"
 #include "mpi/process/library.hpp"
@@ -17,26 +18,31 @@ ProgressQueue& ProgressQueue::get() {
 }
 
 /// Null: it has no calls.
-ProgressQueue::Queue* ProgressQueue::find(MPI_Comm comm) noexcept {
+ProgressQueue::Queue* ProgressQueue::find(const Channel& channel) noexcept {
   for (Queue& queue : queues_)
-    if (queue.comm == comm) return queue.calls.empty() ? nullptr : &queue;
+    if (queue.channel == channel) return queue.calls.empty() ? nullptr : &queue;
   return nullptr;
 }
 
-ProgressQueue::Queue& ProgressQueue::find_or_make(MPI_Comm comm) {
+ProgressQueue::Queue& ProgressQueue::find_or_make(const Channel& channel) {
   for (Queue& queue : queues_)
-    if (queue.comm == comm) return queue;
-  return queues_.emplace_back(Queue{comm});
+    if (queue.channel == channel) return queue;
+  for (Queue& queue : queues_)
+    if (queue.calls.empty() && !is_advancing_ && queues_.size() > most_idle) {
+      queue.channel = channel;
+      return queue;
+    }
+  return queues_.emplace_back(Queue{channel});
 }
 
 bool ProgressQueue::decide(MPI_Comm comm, Pending& call) noexcept {
-  const Queue* const queue = find(comm);
+  const Queue* const queue = find({comm});
   const bool are_decided = queue == nullptr || queue->decided == queue->calls.size();
   return are_decided && call.decide(queue == nullptr);
 }
 
-void ProgressQueue::add(MPI_Comm comm, std::unique_ptr<Pending> call) {
-  find_or_make(comm).calls.push_back(std::move(call));
+void ProgressQueue::add(const Channel& channel, Pending& call) {
+  find_or_make(channel).calls.push_back(&call);
   // Blocking calls look for pending ones only where they look for their state.
   if (!busy_.exchange(true, std::memory_order_relaxed)) Communicator::forget_last_used();
   advance();
@@ -48,14 +54,15 @@ void ProgressQueue::advance() noexcept {
   for (std::size_t q = 0; q < queues_.size(); ++q)
     if (!queues_[q].calls.empty()) advance(queues_[q]);
   is_advancing_ = false;
-  if (!is_idle()) return;
+  while (left_ != nullptr) std::exchange(left_, left_->next_)->leave();
+  if (has_calls()) return;
   if (queues_.size() > most_idle) queues_.clear();
   busy_.store(false, std::memory_order_relaxed);
-  for (const auto& work : std::exchange(works_, {})) work();
+  look_whether_idle();
 }
 
-bool ProgressQueue::is_idle() const noexcept {
-  return std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.calls.empty(); });
+bool ProgressQueue::has_calls() const noexcept {
+  return std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return !queue.calls.empty(); });
 }
 
 // What native does may be over before those in front of it.
@@ -66,10 +73,12 @@ void ProgressQueue::advance(Queue& queue) noexcept {
     const bool is_next = left == 0;
     if (at == queue.decided && !calls[at]->decide(is_next)) break;
     queue.decided = std::max(queue.decided, at + 1);
-    if (calls[at]->advance(is_next))
-      calls[at] = nullptr;
-    else
+    if (!calls[at]->advance(is_next)) {
       ++left;
+      continue;
+    }
+    calls[at]->next_ = left_;
+    left_ = std::exchange(calls[at], nullptr);
   }
   if (left == queue.decided) return;
   std::erase(calls, nullptr);
@@ -78,21 +87,32 @@ void ProgressQueue::advance(Queue& queue) noexcept {
 
 void ProgressQueue::when_idle(std::function<void()> work) noexcept {
   const std::unique_lock lock(mutex_);
-  if (is_idle()) return work();
   try {
     works_.push_back(std::move(work));
   } catch (const std::bad_alloc&) {
-    // what it would have freed stays
+    return;  // what it would have freed stays
   }
+  look_whether_idle();
 }
 
-bool ProgressQueue::has(MPI_Comm comm) noexcept {
+void ProgressQueue::look_whether_idle() noexcept {
+  if (works_.empty() || has_calls() || Requests::has_persistent()) return;
+  for (const auto& work : std::exchange(works_, {})) work();
+}
+
+bool ProgressQueue::has(MPI_Comm comm, bool of_all_channels) noexcept {
   const std::unique_lock lock(mutex_);
-  return find(comm) != nullptr;
+  if (!of_all_channels) return find({comm}) != nullptr;
+  return std::any_of(queues_.begin(), queues_.end(),
+                     [&](const Queue& queue) { return queue.channel.comm == comm && !queue.calls.empty(); });
 }
 
 void ProgressQueue::finish(MPI_Comm comm) noexcept {
-  wait_while_busy([&] { return !has(comm); });
+  wait_while_busy([&] { return !has(comm, false); });
+}
+
+void ProgressQueue::finish_channels(MPI_Comm comm) noexcept {
+  wait_while_busy([&] { return !has(comm, true); });
 }
 
 void ProgressQueue::finish_all() noexcept {

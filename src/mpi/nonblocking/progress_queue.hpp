@@ -1,11 +1,10 @@
 #pragma once
-// The nonblocking calls of this process that have begun and are not over: a queue for each communicator, advanced by
-// whoever waits for something.
+// The nonblocking and persistent calls of this process that have begun and are not over, in queues that whoever waits
+// for something advances.
 
 #include <atomic>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -22,9 +21,24 @@ class Pending {
   virtual bool decide(bool is_next) noexcept = 0;
   /// After that. True: it is over. Neither waits.
   virtual bool advance(bool is_next) noexcept = 0;
+  /// Last of all: it is over, and out of the queue. Whoever has it may destroy it, and wait for other ranks: others go
+  /// on meanwhile.
+  virtual void leave() noexcept = 0;
+
+ private:
+  friend class ProgressQueue;
+  Pending* next_ = nullptr;  ///< of those that are to leave
 };
 
-/// Thread safe. Ranks begin the calls of a communicator in one order, so they run in that order, one at a time: a call
+/// Calls that run in one order, which is the same on all ranks: those of a communicator, or of a persistent request.
+struct Channel {
+  MPI_Comm comm;
+  const void* persistent = nullptr;  ///< null: the communicator's own calls
+
+  friend bool operator==(const Channel&, const Channel&) = default;
+};
+
+/// Thread safe. Ranks begin the calls of a channel in one order, so they run in that order, one at a time: a call
 /// begins to run when the one before is over on this rank. Decisions are made in that order, too: what native gets, it
 /// gets in the same order on all ranks.
 class ProgressQueue {
@@ -34,43 +48,54 @@ class ProgressQueue {
   /// Whether there is anything to advance. All that a program without nonblocking calls ever asks.
   static bool is_busy() noexcept { return busy_.load(std::memory_order_relaxed); }
 
+  /// Advances what is pending, if anything is: for loops that wait for something else.
+  static void advance_pending() noexcept {
+    if (is_busy()) [[unlikely]]
+      get().advance();
+  }
+
   /// To be held from decide() to add().
   [[nodiscard]] std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(mutex_); }
-  /// Decides a call on `comm` that begins now, if that can be done before its turn comes.
+  /// Decides one of the communicator's own calls that begins now, if that can be done before its turn comes.
   bool decide(MPI_Comm comm, Pending& call) noexcept;
-  /// Puts the call last, and advances it as far as it gets.
-  void add(MPI_Comm comm, std::unique_ptr<Pending> call);
+  /// Puts the call, which stays until it leaves, last, and advances it as far as it gets.
+  void add(const Channel& channel, Pending& call);
 
   /// Advances all, as far as they get without waiting; not where another thread is at it.
   void advance() noexcept;
 
-  /// Does something when nothing is pending any more, or now if nothing is; never, where there is no memory to remember
-  /// it.
+  /// Does something when nothing is pending any more and nothing can be started, or now if that is so; never, where
+  /// there is no memory to remember it.
   void when_idle(std::function<void()> work) noexcept;
+  /// Does what waits for that, if it is so.
+  void look_whether_idle() noexcept;
 
-  /// Waits until all calls on `comm` are over, before one that blocks, or before it is freed.
+  /// Waits until the communicator's own calls are over, before one that blocks.
   void finish(MPI_Comm comm) noexcept;
+  /// Until all on it are, before it is freed.
+  void finish_channels(MPI_Comm comm) noexcept;
   /// The same of all, before MPI_Finalize. Gives up after a while: what others never began does not end.
   void finish_all() noexcept;
 
  private:
   struct Queue {
-    MPI_Comm comm;
-    std::vector<std::unique_ptr<Pending>> calls = {};
+    Channel channel;
+    std::vector<Pending*> calls = {};
     std::size_t decided = 0;  ///< the first ones
   };
-  static void advance(Queue& queue) noexcept;
+  void advance(Queue& queue) noexcept;
   static constexpr std::size_t most_idle = 8;
-  Queue* find(MPI_Comm comm) noexcept;
-  Queue& find_or_make(MPI_Comm comm);
-  bool is_idle() const noexcept;
-  bool has(MPI_Comm comm) noexcept;
+  Queue* find(const Channel& channel) noexcept;
+  Queue& find_or_make(const Channel& channel);
+  bool has_calls() const noexcept;
+  bool has(MPI_Comm comm, bool of_all_channels) noexcept;
 
   static inline std::atomic<bool> busy_ = false;
   std::recursive_mutex mutex_;  ///< an error handler may come back in
-  std::deque<Queue> queues_;    ///< of communicators with calls, and a few that had some: with their memory
+  std::deque<Queue> queues_;    ///< with calls, and a few that had some: with their memory
   bool is_advancing_ = false;
-  std::vector<std::function<void()>> works_;  ///< for when nothing is pending
+  Pending* left_ = nullptr;                   ///< that are over
+  std::vector<std::function<void()>> works_;  ///< for when_idle()
 };
 
 }  // namespace espalier::mpi

@@ -15,16 +15,7 @@ std::optional<int> StartedCall::exchange(Communicator& communicator, const plan:
                                          std::function<std::optional<int>(Sizes)> next) {
   Entry& entry = communicator.engine()->prepare_run(problem);
   if (entry.kind == Entry::Kind::native || !communicator.engine()->may_run(entry)) return std::nullopt;
-  exchange_.reset(new Exchange{std::move(own), {}, std::move(next), {}});
-  Sizes& mine = exchange_->own;
-  Sizes& all = exchange_->all;
-  const bool is_broadcast = problem.operation == plan::Operation::broadcast;
-  all.resize(is_broadcast ? 0 : mine.size() * static_cast<std::size_t>(communicator.ranks()));
-  const auto bytes_of = [](Sizes& sizes) { return reinterpret_cast<std::byte*>(sizes.data()); };
-  const Stage stage{communicator, entry.problem, memory_};
-  exchange_->run.emplace(
-      communicator, comm_, entry,
-      std::make_unique<Unstaged>(stage, bytes_of(mine), is_broadcast ? bytes_of(mine) : bytes_of(all)));
+  exchange_.reset(new Exchange{{communicator, comm_, entry, memory_, std::move(own)}, std::move(next)});
   return MPI_SUCCESS;
 }
 
@@ -59,10 +50,10 @@ bool StartedCall::find_communicator() {
 }
 
 bool StartedCall::await_sizes(bool is_next) {
-  const std::optional<int> code = exchange_->run->advance(is_next);
+  const std::optional<int> code = exchange_->sizes.advance(is_next);
   if (!code) return false;
   const std::unique_ptr<Exchange> done = std::move(exchange_);
-  settle(*code == MPI_SUCCESS ? done->next(std::move(done->all.empty() ? done->own : done->all)) : code);
+  settle(*code == MPI_SUCCESS ? done->next(done->sizes.take()) : code);
   return true;
 }
 
@@ -94,7 +85,7 @@ bool StartedCall::test_native() noexcept {
 }
 
 bool StartedCall::end(int code) noexcept {
-  request_.complete(code);
+  request_->complete(code);
   return true;
 }
 

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "mpi/calls/start.hpp"
-#include "mpi/nonblocking/generalized_request.hpp"
+#include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
+#include "mpi/nonblocking/sizes_exchange.hpp"
 #include "mpi/nonblocking/started_run.hpp"
 #include "mpi/process/communicator.hpp"
 
@@ -29,8 +30,8 @@ class StartedCall : public Pending, public Start {
   bool has_failed() const { return code_.has_value(); }
   int code() const { return *code_; }
 
-  /// Makes its own handle. MPI's code.
-  int make_request(MPI_Request* request) { return request_.start(request); }
+  /// What it is completed by; once, before it is queued.
+  void stand_behind(OwnRequest& request) { request_ = &request; }
 
   // ---- Start ----
   Scratch& memory() override { return memory_; }
@@ -41,6 +42,7 @@ class StartedCall : public Pending, public Start {
   // ---- Pending ----
   bool decide(bool is_next) noexcept override;
   bool advance(bool is_next) noexcept override;
+  void leave() noexcept override { request_->leave(); }
 
  protected:
   /// try_call(), and native's own. What they need outlives the call, as MPI has it of a pending call's arguments.
@@ -52,9 +54,8 @@ class StartedCall : public Pending, public Start {
  private:
   /// Sizes that are exchanged before anything can be decided.
   struct Exchange {
-    Sizes own, all;
+    SizesExchange sizes;
     std::function<std::optional<int>(Sizes)> next;
-    std::optional<StartedRun> run;
   };
   bool find_out(bool is_next);
   bool find_communicator();
@@ -66,7 +67,7 @@ class StartedCall : public Pending, public Start {
   MPI_Comm comm_;
   Communicator* communicator_;  ///< as long as it is to be decided what the call is; null: none of ours
   bool is_tried_ = false;
-  GeneralizedRequest request_;
+  OwnRequest* request_ = nullptr;
   std::optional<Communicator::Readiness> readiness_;  ///< until it is known whose call it is
   std::unique_ptr<Exchange> exchange_;
   std::optional<int> code_;  ///< it failed before it ran

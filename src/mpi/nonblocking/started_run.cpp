@@ -16,8 +16,13 @@ StartedRun::StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, 
       problem_(entry.problem),
       program_(entry.program),
       staging_(std::move(staging)) {
+  start_again(entry);
+}
+
+void StartedRun::start_again(Entry& entry) {
   ++entry.calls;
-  if (const int code = staging_->fetch(comm); code != MPI_SUCCESS) code_ = code;
+  code_.reset();
+  if (const int code = staging_->fetch(comm_); code != MPI_SUCCESS) code_ = code;
 }
 
 std::optional<int> StartedRun::advance(bool is_next) noexcept {

@@ -11,15 +11,17 @@ namespace espalier::mpi {
 
 class StartedRun {
  public:
-  /// Of what the entry says, on what `staging` makes of the caller's data, which it fetches. Both outlive the leg.
+  /// Of what the entry says, on what `staging` makes of the caller's data, which it fetches. Both outlive it.
   StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging);
+
+  /// The same run again, once it is over.
+  void start_again(Entry& entry);
 
   /// As far as it gets without waiting: nothing, or MPI's code once it is over; errors have been reported then. Begins
   /// when `is_next`: all calls of the communicator before this one are over.
   std::optional<int> advance(bool is_next) noexcept;
 
  private:
-  void begin();
   int end(execute::Ending ending);
   std::optional<int> go_on(bool is_next);
   bool is_hopeless() noexcept;

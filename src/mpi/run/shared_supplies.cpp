@@ -1,5 +1,6 @@
 #include "mpi/run/shared_supplies.hpp"
 
+#include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/run/health.hpp"
 #include "mpi/setup/surroundings.hpp"
@@ -35,6 +36,7 @@ Bytes SharedSupplies::wait_for_offer() const {
   for (std::uint32_t attempt = 1;; ++attempt) {
     if (const Bytes place = offer.load(std::memory_order_acquire)) return place;
     let_others_run();
+    ProgressQueue::advance_pending();
     Library::get().progress().poke();
     if (attempt % 64 == 0 && find_failure(comm_) != MPI_SUCCESS) return none;
   }
@@ -68,6 +70,7 @@ bool SharedSupplies::agree(bool mine) {
   ask(mine);
   for (;;) {
     if (const std::optional<bool> answer = find_answer()) return *answer;
+    ProgressQueue::advance_pending();
     let_others_run();
   }
 }

@@ -20,8 +20,7 @@ class MpiWaiter final : public execute::PatientWaiter {
  private:
   void poke() noexcept override {
     progress_.poke();
-    if (ProgressQueue::is_busy()) [[unlikely]]
-      ProgressQueue::get().advance();
+    ProgressQueue::advance_pending();
     if (network_ != nullptr) network_->progress();
   }
 

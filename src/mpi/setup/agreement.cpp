@@ -44,6 +44,8 @@ struct Host {
   }
 };
 
+}  // namespace
+
 bool is_oversubscribed(std::span<const Facts> facts) {
   std::map<std::uint64_t, Host> hosts;
   for (const Facts& rank : facts) {
@@ -58,8 +60,6 @@ bool is_oversubscribed(std::span<const Facts> facts) {
   }
   return std::any_of(hosts.begin(), hosts.end(), [](const auto& entry) { return entry.second.is_oversubscribed(); });
 }
-
-}  // namespace
 
 Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffers) {
   Agreement agreement;

@@ -9,6 +9,7 @@
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/setup/acquaintance.hpp"
+#include "mpi/setup/agreement.hpp"
 
 namespace espalier::mpi {
 
@@ -25,6 +26,7 @@ void World::meet(Library& library) {
     if (!acquaintance.has_mapped) return;
     library.move_to(facts_[static_cast<std::size_t>(find_host_leader())].arena);
     means_ = acquaintance.works;
+    has_too_few_cores_ = is_oversubscribed(facts_);
     has_met_ = true;
   } catch (const NativeFailure&) {
     // of all ranks alike, as far as MPI's own set-up goes

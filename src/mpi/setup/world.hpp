@@ -28,6 +28,8 @@ class World {
   std::optional<std::vector<int>> find_members(MPI_Comm comm, int size) const;
 
   const Facts& facts_of(int rank) const { return facts_[static_cast<std::size_t>(rank)]; }
+  /// As is_oversubscribed() of all.
+  bool has_too_few_cores() const { return has_too_few_cores_; }
   /// What works between all neighbours.
   const SingleCopyMeans& single_copy() const { return means_; }
   /// A communicator of the world's ranks for messages of ours, told apart by tags.
@@ -42,6 +44,7 @@ class World {
   int find_host_leader() const;
 
   bool has_met_ = false;
+  bool has_too_few_cores_ = false;
   int me_ = 0;
   int size_ = 0;
   MPI_Group group_{};

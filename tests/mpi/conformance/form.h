@@ -5,17 +5,27 @@
 
 #include <mpi.h>
 
-#if defined(FORM_NONBLOCKING)
+#if defined(FORM_NONBLOCKING) || defined(FORM_PERSISTENT)
 
-/* Completes a request that a call gave with this code. */
+/* Completes the request of a call that began with this code; a persistent one is freed, too. */
 int complete(int code, MPI_Request* request);
 
-/* form_Bcast(...) is MPI_Ibcast and its completion. */
-#define FORM(name, nonblocking, parameters, arguments)      \
-  static inline int form_##name parameters {                \
-    MPI_Request request = MPI_REQUEST_NULL;                 \
-    return complete(MPI_##nonblocking arguments, &request); \
+/* form_Bcast(...) is MPI_Ibcast, or MPI_Bcast_init and MPI_Start, and its completion. */
+#define LIST(...) __VA_ARGS__
+#if defined(FORM_NONBLOCKING)
+#define FORM(name, nonblocking, parameters, arguments)                      \
+  static inline int form_##name parameters {                                \
+    MPI_Request request = MPI_REQUEST_NULL;                                 \
+    return complete(MPI_##nonblocking(LIST arguments, &request), &request); \
   }
+#else
+#define FORM(name, nonblocking, parameters, arguments)                           \
+  static inline int form_##name parameters {                                     \
+    MPI_Request request = MPI_REQUEST_NULL;                                      \
+    int code = MPI_##name##_init(LIST arguments, MPI_INFO_NULL, &request);       \
+    return complete(code == MPI_SUCCESS ? MPI_Start(&request) : code, &request); \
+  }
+#endif
 
 #define SENT const void *send, int send_count, MPI_Datatype send_type
 #define RECEIVED void *receive, int receive_count, MPI_Datatype receive_type
@@ -23,34 +33,33 @@ int complete(int code, MPI_Request* request);
 #define RECEIVED_PARTS void *receive, const int *receive_counts, const int *receive_at, MPI_Datatype receive_type
 #define VECTORS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
 
-FORM(Barrier, Ibarrier, (MPI_Comm comm), (comm, &request))
+FORM(Barrier, Ibarrier, (MPI_Comm comm), (comm))
 FORM(Bcast, Ibcast, (void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
-     (buffer, count, type, root, comm, &request))
+     (buffer, count, type, root, comm))
 FORM(Scatter, Iscatter, (SENT, RECEIVED, int root, MPI_Comm comm),
-     (send, send_count, send_type, receive, receive_count, receive_type, root, comm, &request))
+     (send, send_count, send_type, receive, receive_count, receive_type, root, comm))
 FORM(Scatterv, Iscatterv, (SENT_PARTS, RECEIVED, int root, MPI_Comm comm),
-     (send, send_counts, send_at, send_type, receive, receive_count, receive_type, root, comm, &request))
+     (send, send_counts, send_at, send_type, receive, receive_count, receive_type, root, comm))
 FORM(Gather, Igather, (SENT, RECEIVED, int root, MPI_Comm comm),
-     (send, send_count, send_type, receive, receive_count, receive_type, root, comm, &request))
+     (send, send_count, send_type, receive, receive_count, receive_type, root, comm))
 FORM(Gatherv, Igatherv, (SENT, RECEIVED_PARTS, int root, MPI_Comm comm),
-     (send, send_count, send_type, receive, receive_counts, receive_at, receive_type, root, comm, &request))
+     (send, send_count, send_type, receive, receive_counts, receive_at, receive_type, root, comm))
 FORM(Allgather, Iallgather, (SENT, RECEIVED, MPI_Comm comm),
-     (send, send_count, send_type, receive, receive_count, receive_type, comm, &request))
+     (send, send_count, send_type, receive, receive_count, receive_type, comm))
 FORM(Allgatherv, Iallgatherv, (SENT, RECEIVED_PARTS, MPI_Comm comm),
-     (send, send_count, send_type, receive, receive_counts, receive_at, receive_type, comm, &request))
+     (send, send_count, send_type, receive, receive_counts, receive_at, receive_type, comm))
 FORM(Alltoall, Ialltoall, (SENT, RECEIVED, MPI_Comm comm),
-     (send, send_count, send_type, receive, receive_count, receive_type, comm, &request))
+     (send, send_count, send_type, receive, receive_count, receive_type, comm))
 FORM(Alltoallv, Ialltoallv, (SENT_PARTS, RECEIVED_PARTS, MPI_Comm comm),
-     (send, send_counts, send_at, send_type, receive, receive_counts, receive_at, receive_type, comm, &request))
-FORM(Reduce, Ireduce, (VECTORS, int root, MPI_Comm comm), (send, receive, count, type, op, root, comm, &request))
-FORM(Allreduce, Iallreduce, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm, &request))
-FORM(Scan, Iscan, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm, &request))
-FORM(Exscan, Iexscan, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm, &request))
-FORM(Reduce_scatter_block, Ireduce_scatter_block, (VECTORS, MPI_Comm comm),
-     (send, receive, count, type, op, comm, &request))
+     (send, send_counts, send_at, send_type, receive, receive_counts, receive_at, receive_type, comm))
+FORM(Reduce, Ireduce, (VECTORS, int root, MPI_Comm comm), (send, receive, count, type, op, root, comm))
+FORM(Allreduce, Iallreduce, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm))
+FORM(Scan, Iscan, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm))
+FORM(Exscan, Iexscan, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm))
+FORM(Reduce_scatter_block, Ireduce_scatter_block, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm))
 FORM(Reduce_scatter, Ireduce_scatter,
      (const void* send, void* receive, const int* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-     (send, receive, counts, type, op, comm, &request))
+     (send, receive, counts, type, op, comm))
 
 #define MPI_Barrier form_Barrier
 #define MPI_Bcast form_Bcast

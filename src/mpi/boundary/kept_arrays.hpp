@@ -1,0 +1,72 @@
+#pragma once
+// Copies of what a call refers to, for calls that are not over when their entry point returns.
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "mpi/boundary/native.hpp"
+
+namespace espalier::mpi {
+
+/// Whether it has one group, and all about it is known: calls on others are native's from the start.
+inline bool is_intra(MPI_Comm comm) noexcept {
+  const Native* mpi = find_native();
+  int is_inter = 0;
+  return mpi != nullptr && comm != mpi->comm_null && mpi->Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && !is_inter;
+}
+
+inline bool is_rank(MPI_Comm comm, int root) noexcept {
+  int rank = 0;
+  return is_intra(comm) && native().Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+}
+
+/// Copies of arrays with a number for each rank. MPI wants the caller's to stay until the call is over; mpi4py's, where
+/// it narrows large counts, do not, and no library minds.
+class Arrays {
+ public:
+  /// The pointers are to the copies from now on, but for those that are null.
+  template <class... Numbers>
+  static Arrays keep(MPI_Comm comm, const Numbers*&... arrays) noexcept {
+    Arrays kept;
+    int size = 0;
+    if (!is_intra(comm) || native().Comm_size(comm, &size) != MPI_SUCCESS) return kept;
+    try {
+      (kept.copy(arrays, static_cast<std::size_t>(size)), ...);
+    } catch (const std::bad_alloc&) {
+      // then they are the caller's
+    }
+    return kept;
+  }
+
+ private:
+  template <class Number>
+  void copy(const Number*& array, std::size_t size) {
+    if (array == nullptr) return;
+    const auto copied = std::make_shared<std::vector<Number>>(array, array + size);
+    copies_.push_back(copied);
+    array = copied->data();
+  }
+  std::vector<std::shared_ptr<const void>> copies_;
+};
+
+}  // namespace espalier::mpi
+
+// ---- arrays of counts that outlive the call, by what the entry point takes; kept by whoever has `kept` ----
+
+#define KEEP_BCAST const Arrays kept
+#define KEEP_BARRIER const Arrays kept
+#define KEEP_EXCHANGE const Arrays kept
+#define KEEP_ROOTED const Arrays kept
+#define KEEP_REDUCE const Arrays kept
+#define KEEP_REDUCE_TO_ALL const Arrays kept
+#define KEEP_REDUCE_SCATTER const Arrays kept = Arrays::keep(comm, counts)
+#define KEEP_ALLGATHERV const Arrays kept = Arrays::keep(comm, receive_counts, receive_displacements)
+#define KEEP_SCATTERV \
+  const Arrays kept = is_rank(comm, root) ? Arrays::keep(comm, send_counts, send_displacements) : Arrays()
+#define KEEP_GATHERV \
+  const Arrays kept = is_rank(comm, root) ? Arrays::keep(comm, receive_counts, receive_displacements) : Arrays()
+#define KEEP_ALLTOALLV                                                                \
+  const Arrays kept = send_buffer == MPI_IN_PLACE                                     \
+                          ? Arrays::keep(comm, receive_counts, receive_displacements) \
+                          : Arrays::keep(comm, receive_counts, receive_displacements, send_counts, send_displacements)

@@ -1,0 +1,72 @@
+#include "mpi/nonblocking/persistent_call.hpp"
+
+#include <utility>
+
+#include "mpi/calls/serve.hpp"
+#include "mpi/nonblocking/patience.hpp"
+#include "mpi/nonblocking/sizes_exchange.hpp"
+#include "mpi/setup/setup.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+/// Asks until there is an answer; whoever else is pending goes on meanwhile.
+template <class Ask>
+auto wait_for(const Ask& ask) {
+  Patience patience;
+  auto answer = ask();
+  for (; !answer; answer = ask()) {
+    ProgressQueue::get().advance();
+    patience.pause();
+  }
+  return *answer;
+}
+
+}  // namespace
+
+std::unique_ptr<PersistentCall> PersistentCall::make(MPI_Comm comm) {
+  const Communicator* const known = Communicator::find_set_up(comm);
+  if (known == nullptr || !known->may_start()) return nullptr;
+  std::unique_ptr<Communicator> own = set_up(comm);
+  if (!own->may_start()) return nullptr;
+  wait_for([&] { return own->engine()->supply_runs(); });
+  return std::unique_ptr<PersistentCall>(new PersistentCall(comm, std::move(own)));
+}
+
+PersistentCall::PersistentCall(MPI_Comm comm, std::unique_ptr<Communicator> communicator)
+    : comm_(comm), communicator_(std::move(communicator)) {}
+
+PersistentCall::~PersistentCall() = default;
+
+void PersistentCall::take(Communicator&, Entry& entry, std::unique_ptr<Staging> staging) {
+  entry_ = &entry;
+  staging_ = std::move(staging);
+}
+
+std::optional<int> PersistentCall::exchange(Communicator& communicator, const plan::Problem& problem, Sizes own,
+                                            std::function<std::optional<int>(Sizes)> next) {
+  Entry& entry = communicator.engine()->prepare_run(problem);
+  if (entry.kind == Entry::Kind::native || !communicator.engine()->may_run(entry)) return std::nullopt;
+  SizesExchange exchange(communicator, comm_, entry, memory_, std::move(own));
+  const int code = wait_for([&] { return exchange.advance(true); });
+  return code == MPI_SUCCESS ? next(exchange.take()) : code;
+}
+
+int PersistentCall::start(OwnRequest& request) {
+  if (run_)
+    run_->start_again(*entry_);
+  else
+    run_.emplace(*communicator_, comm_, *entry_, std::move(staging_));
+  request_ = &request;
+  request.activate();
+  ProgressQueue::get().add({comm_, this}, *this);
+  return MPI_SUCCESS;
+}
+
+bool PersistentCall::advance(bool is_next) noexcept {
+  const std::optional<int> code = run_->advance(is_next);
+  if (code) request_->complete(*code);
+  return code.has_value();
+}
+
+}  // namespace espalier::mpi
