@@ -54,6 +54,9 @@ int Espalier_Allgatherv(const void* send_buffer, int send_count, MPI_Datatype se
 int Espalier_Alltoallv(const void* send_buffer, const int send_counts[], const int send_displacements[],
                        MPI_Datatype send_type, void* receive_buffer, const int receive_counts[],
                        const int receive_displacements[], MPI_Datatype receive_type, MPI_Comm comm);
+int Espalier_Alltoallw(const void* send_buffer, const int send_counts[], const int send_displacements[],
+                       const MPI_Datatype send_types[], void* receive_buffer, const int receive_counts[],
+                       const int receive_displacements[], const MPI_Datatype receive_types[], MPI_Comm comm);
 
 /* Reductions keep the order of operands unless the operation commutes. Where the brackets stand is fixed by the
  * communicator's placement on nodes, the size and the selection (see Espalier_Choose): results are the same from run to

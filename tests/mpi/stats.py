@@ -22,6 +22,7 @@ class Counts:
 
     handled: int
     native: int
+    forms: dict[str, int]
     reasons: dict[str, int]
     choices: dict[str, int]
 
@@ -33,6 +34,7 @@ def read_stats(path: Path) -> dict[str, Counts]:
     stats = {name: Counts(**entry) for name, entry in raw.items()}
     for name, counts in stats.items():
         assert sum(counts.reasons.values()) == counts.native, f"{name}: a call went native without a reason"
+        assert sum(counts.forms.values()) == counts.handled, f"{name}: a call was handled in no form"
         assert sum(counts.choices.values()) == counts.handled, f"{name}: a call was handled without a choice"
     return stats
 

@@ -14,7 +14,7 @@ from launch import ALL_MPIS, TestMpi
 
 THEMES = (
     *("sizes", "datatypes", "typemaps", "bottom", "communicators", "barriers", "mixing", "nonblocking", "skew"),
-    *("movements", "reductions", "operators", "intercommunicators", "large_counts", "errors"),
+    *("movements", "pieces", "reductions", "operators", "intercommunicators", "large_counts", "errors"),
 )
 
 # An MPI's own faults, found with this program.

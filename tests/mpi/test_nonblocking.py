@@ -18,7 +18,7 @@ GetMpi = Callable[[str], TestMpi]
 
 THEMES = (
     *("sizes", "datatypes", "bottom", "communicators", "barriers", "mixing", "nonblocking", "skew", "movements"),
-    *("reductions", "operators", "errors"),
+    *("pieces", "reductions", "operators", "errors"),
 )
 
 CASES = (

@@ -26,6 +26,10 @@
   (const void* send_buffer, const C send_counts[], const D send_displacements[], MPI_Datatype send_type,       \
    void* receive_buffer, const C receive_counts[], const D receive_displacements[], MPI_Datatype receive_type, \
    MPI_Comm comm __VA_OPT__(, ) __VA_ARGS__)
+#define ALLTOALLW(C, D, ...)                                                                                      \
+  (const void* send_buffer, const C send_counts[], const D send_displacements[], const MPI_Datatype send_types[], \
+   void* receive_buffer, const C receive_counts[], const D receive_displacements[],                               \
+   const MPI_Datatype receive_types[], MPI_Comm comm __VA_OPT__(, ) __VA_ARGS__)
 #define REDUCE(C, D, ...)                                                                          \
   (const void* send_buffer, void* receive_buffer, C count, MPI_Datatype type, MPI_Op op, int root, \
    MPI_Comm comm __VA_OPT__(, ) __VA_ARGS__)
@@ -45,6 +49,11 @@
   Parts { send_buffer, Numbers(send_counts), Numbers(send_displacements), send_type }
 #define RECEIVE_PARTS \
   Parts { receive_buffer, Numbers(receive_counts), Numbers(receive_displacements), receive_type }
+
+#define SEND_PIECES \
+  Pieces { send_buffer, Numbers(send_counts), Numbers(send_displacements), send_types }
+#define RECEIVE_PIECES \
+  Pieces { receive_buffer, Numbers(receive_counts), Numbers(receive_displacements), receive_types }
 
 // X(name, name of the nonblocking form, parameters, arguments to hand on, call). `Barrier`, which has no counts, is by
 // itself.
@@ -76,6 +85,10 @@
     (send_buffer, send_counts, send_displacements, send_type, receive_buffer, receive_counts, receive_displacements, \
      receive_type, comm), \
     Alltoallv{SEND_PARTS, RECEIVE_PARTS, comm}) \
+  X(Alltoallw, Ialltoallw, ALLTOALLW, \
+    (send_buffer, send_counts, send_displacements, send_types, receive_buffer, receive_counts, receive_displacements, \
+     receive_types, comm), \
+    Alltoallw{SEND_PIECES, RECEIVE_PIECES, comm}) \
   X(Reduce, Ireduce, REDUCE, (send_buffer, receive_buffer, count, type, op, root, comm), \
     Reduction{Operation::reduce, send_buffer, receive_buffer, count, type, op, root, comm}) \
   X(Allreduce, Iallreduce, REDUCE_TO_ALL, (send_buffer, receive_buffer, count, type, op, comm), \

@@ -1,16 +1,18 @@
 // Fortran entry points, where the library's own do not pass through the C symbols.
 //   Open MPI: mpif.h and `use mpi` call mpi_bcast_ (in one of four spellings), mpi_f08 calls ompi_bcast_f.
-//   MPICH, Intel MPI: all reach the C symbols, except mpi_f08's barrier, which has no buffer to describe and goes
-//   straight to PMPI_Barrier.
+//   MPICH, Intel MPI: all reach the C symbols, except mpi_f08's barriers, which have no buffer to describe and
+//   go straight to PMPI_Barrier.
 
 #include "mpi/boundary/entry.hpp"
 #include "mpi/boundary/entry_nonblocking.hpp"
+#include "mpi/boundary/entry_persistent.hpp"
 #include "mpi/boundary/fortran.hpp"
 
 #if defined(OPEN_MPI)
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace espalier::mpi {
 namespace {
@@ -54,12 +56,20 @@ MPI_Fint begin(MPI_Fint* handle, const Begin& begin) {
 MPI_Comm comm_of(const MPI_Fint* handle) { return native().Comm_f2c(*handle); }
 MPI_Datatype type_of(const MPI_Fint* handle) { return native().Type_f2c(*handle); }
 MPI_Op op_of(const MPI_Fint* handle) { return native().Op_f2c(*handle); }
+/// One for each rank; none where MPI ignores them.
+std::vector<MPI_Datatype> types_of(const MPI_Fint* handles, const MPI_Fint* comm, bool are_ignored = false) {
+  int size = 0;
+  if (!are_ignored) native().Comm_size(comm_of(comm), &size);
+  std::vector<MPI_Datatype> types;
+  for (int r = 0; r < size; ++r) types.push_back(type_of(&handles[r]));
+  return types;
+}
 
 }  // namespace
 }  // namespace espalier::mpi
 
 #define ESPALIER_LIST(...) __VA_ARGS__ __VA_OPT__(, )
-// Both forms of a collective: what they take in front of the communicator, and the same for C.
+// All forms of a collective: what they take in front of the communicator, and the same for C.
 #define ESPALIER_FORTRAN(name, UPPER, blocking, nonblocking, parameters, arguments)                                   \
   ESPALIER_SPELLINGS(name, UPPER, (ESPALIER_LIST parameters MPI_Fint * comm, MPI_Fint * error),                       \
                      *error = find_native() == nullptr ? static_cast<MPI_Fint>(MPI_ERR_INTERN)                        \
@@ -68,7 +78,13 @@ MPI_Op op_of(const MPI_Fint* handle) { return native().Op_f2c(*handle); }
                      (ESPALIER_LIST parameters MPI_Fint * comm, MPI_Fint * request, MPI_Fint * error),                \
                      *error = begin(request, [&](MPI_Request* made) {                                                 \
                        return begin_##nonblocking(ESPALIER_LIST arguments comm_of(comm), made);                       \
-                     });)
+                     });)                                                                                             \
+  ESPALIER_SPELLINGS(                                                                                                 \
+      name##_init, UPPER##_INIT,                                                                                      \
+      (ESPALIER_LIST parameters MPI_Fint * comm, MPI_Fint * info, MPI_Fint * request, MPI_Fint * error),              \
+      *error = begin(request, [&](MPI_Request* made) {                                                                \
+        return make_##blocking##_init(ESPALIER_LIST arguments comm_of(comm), native().Info_f2c(*info), made);         \
+      });)
 
 #define FORTRAN_SEND_RUN void *send, MPI_Fint *send_count, MPI_Fint *send_type
 #define FORTRAN_RECEIVE_RUN void *receive, MPI_Fint *receive_count, MPI_Fint *receive_type
@@ -104,6 +120,9 @@ ESPALIER_FORTRAN(alltoall, ALLTOALL, Alltoall, Ialltoall, (FORTRAN_SEND_RUN, FOR
 ESPALIER_FORTRAN(alltoallv, ALLTOALLV, Alltoallv, Ialltoallv, (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_PARTS),
   (data(send), send_counts, send_displacements, type_of(send_type), data(receive), receive_counts,
    receive_displacements, type_of(receive_type)))
+ESPALIER_FORTRAN(alltoallw, ALLTOALLW, Alltoallw, Ialltoallw, (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_PARTS),
+  (data(send), send_counts, send_displacements, types_of(send_type, comm, data(send) == MPI_IN_PLACE).data(),
+   data(receive), receive_counts, receive_displacements, types_of(receive_type, comm).data()))
 ESPALIER_FORTRAN(reduce, REDUCE, Reduce, Ireduce, (REDUCTION, ROOT),
   (data(send), data(receive), *count, type_of(type), op_of(op), *root))
 ESPALIER_FORTRAN(allreduce, ALLREDUCE, Allreduce, Iallreduce, (REDUCTION),
@@ -123,6 +142,15 @@ ESPALIER_FORTRAN(reduce_scatter, REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter
 // In MPICH's ABI a Fortran handle is the C handle. `error` is an optional argument.
 ESPALIER_EXPORT void mpi_barrier_f08_(const MPI_Comm* comm, MPI_Fint* error) {
   const int code = Espalier_Barrier(*comm);
+  if (error != nullptr) *error = code;
+}
+ESPALIER_EXPORT void mpi_ibarrier_f08_(const MPI_Comm* comm, MPI_Request* request, MPI_Fint* error) {
+  const int code = espalier::mpi::begin_Ibarrier(*comm, request);
+  if (error != nullptr) *error = code;
+}
+ESPALIER_EXPORT void mpi_barrier_init_f08_(const MPI_Comm* comm, const MPI_Info* info, MPI_Request* request,
+                                           MPI_Fint* error) {
+  const int code = espalier::mpi::make_Barrier_init(*comm, *info, request);
   if (error != nullptr) *error = code;
 }
 

@@ -70,3 +70,8 @@ class Arrays {
   const Arrays kept = send_buffer == MPI_IN_PLACE                                     \
                           ? Arrays::keep(comm, receive_counts, receive_displacements) \
                           : Arrays::keep(comm, receive_counts, receive_displacements, send_counts, send_displacements)
+#define KEEP_ALLTOALLW                                                                                            \
+  const Arrays kept = send_buffer == MPI_IN_PLACE                                                                 \
+                          ? Arrays::keep(comm, receive_counts, receive_displacements, receive_types)              \
+                          : Arrays::keep(comm, receive_counts, receive_displacements, receive_types, send_counts, \
+                                         send_displacements, send_types)

@@ -9,7 +9,7 @@
 // libraries). A list, not code.
 // clang-format off
 #define ESPALIER_NATIVE_COLLECTIVES(X) \
-  X(Allgather) X(Allgatherv) X(Allreduce) X(Alltoall) X(Alltoallv) X(Barrier) X(Bcast) X(Exscan) X(Gather) X(Gatherv) \
+  X(Allgather) X(Allgatherv) X(Allreduce) X(Alltoall) X(Alltoallv) X(Alltoallw) X(Barrier) X(Bcast) X(Exscan) X(Gather) X(Gatherv) \
   X(Reduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Scatter) X(Scatterv)
 #define ESPALIER_NATIVE_FUNCTIONS(X) \
   ESPALIER_NATIVE_COLLECTIVES(X) \
@@ -24,7 +24,7 @@
 #define ESPALIER_NATIVE_NONBLOCKING_FUNCTIONS(X)
 #else
 #define ESPALIER_NATIVE_NONBLOCKING_FUNCTIONS(X) \
-  X(Grequest_complete) X(Grequest_start) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) X(Iexscan) X(Igather) \
+  X(Grequest_complete) X(Grequest_start) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Iexscan) X(Igather) \
   X(Igatherv) X(Improbe) X(Ireduce) X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscan) X(Iscatter) X(Iscatterv) \
   X(Issend) X(Mprobe) X(Op_free) X(Pack_size) X(Probe) X(Recv) X(Send) X(Sendrecv) X(Sendrecv_replace) X(Ssend) \
   X(Request_free) X(Send_init) X(Start) X(Startall) X(Status_set_cancelled) X(Status_set_elements) X(Testall) X(Testany) X(Testsome) X(Waitall) X(Waitany) X(Waitsome)
@@ -34,18 +34,18 @@
 #define ESPALIER_NATIVE_PERSISTENT_FUNCTIONS(X)
 #else
 #define ESPALIER_NATIVE_PERSISTENT_FUNCTIONS(X) \
-  X(Allgather_init) X(Allgatherv_init) X(Allreduce_init) X(Alltoall_init) X(Alltoallv_init) X(Barrier_init) \
+  X(Allgather_init) X(Allgatherv_init) X(Allreduce_init) X(Alltoall_init) X(Alltoallv_init) X(Alltoallw_init) X(Barrier_init) \
   X(Bcast_init) X(Exscan_init) X(Gather_init) X(Gatherv_init) X(Reduce_init) X(Reduce_scatter_block_init) \
   X(Reduce_scatter_init) X(Scan_init) X(Scatter_init) X(Scatterv_init)
 #endif
 #if ESPALIER_HAS_LARGE_COUNTS
 #define ESPALIER_NATIVE_LARGE_FUNCTIONS(X) \
-  X(Allgather_c) X(Allgatherv_c) X(Allreduce_c) X(Alltoall_c) X(Alltoallv_c) X(Bcast_c) X(Exscan_c) X(Gather_c) \
+  X(Allgather_c) X(Allgatherv_c) X(Allreduce_c) X(Alltoall_c) X(Alltoallv_c) X(Alltoallw_c) X(Bcast_c) X(Exscan_c) X(Gather_c) \
   X(Gatherv_c) X(Reduce_c) X(Reduce_scatter_block_c) X(Reduce_scatter_c) X(Scan_c) X(Scatter_c) X(Scatterv_c) \
-  X(Type_get_envelope_c) X(Iallgather_c) X(Iallgatherv_c) X(Iallreduce_c) X(Ialltoall_c) X(Ialltoallv_c) X(Ibcast_c) \
+  X(Type_get_envelope_c) X(Iallgather_c) X(Iallgatherv_c) X(Iallreduce_c) X(Ialltoall_c) X(Ialltoallv_c) X(Ialltoallw_c) X(Ibcast_c) \
   X(Iexscan_c) X(Igather_c) X(Igatherv_c) X(Ireduce_c) X(Ireduce_scatter_block_c) X(Ireduce_scatter_c) X(Iscan_c) \
   X(Iscatter_c) X(Iscatterv_c) X(Allgather_init_c) X(Allgatherv_init_c) X(Allreduce_init_c) X(Alltoall_init_c) \
-  X(Alltoallv_init_c) X(Bcast_init_c) X(Exscan_init_c) X(Gather_init_c) X(Gatherv_init_c) X(Reduce_init_c) \
+  X(Alltoallv_init_c) X(Alltoallw_init_c) X(Bcast_init_c) X(Exscan_init_c) X(Gather_init_c) X(Gatherv_init_c) X(Reduce_init_c) \
   X(Reduce_scatter_block_init_c) X(Reduce_scatter_init_c) X(Scan_init_c) X(Scatter_init_c) X(Scatterv_init_c)
 #else
 #define ESPALIER_NATIVE_LARGE_FUNCTIONS(X)
@@ -53,7 +53,8 @@
 // clang-format on
 // Open MPI's Fortran handles are indices, translated by functions; elsewhere Fortran reaches the C symbols by itself.
 #if defined(OPEN_MPI)
-#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X) X(Comm_c2f) X(Comm_f2c) X(Op_f2c) X(Request_c2f) X(Request_f2c) X(Type_f2c)
+#define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X) \
+  X(Comm_c2f) X(Comm_f2c) X(Info_f2c) X(Op_f2c) X(Request_c2f) X(Request_f2c) X(Type_f2c)
 #else
 #define ESPALIER_NATIVE_FORTRAN_FUNCTIONS(X)
 #endif

@@ -10,14 +10,19 @@ Bytes Side::bytes_of_parts() const {
 
 // Parts that follow each other without gaps, wherever the first begins. Empty ones may be anywhere.
 bool Side::are_parts_in_a_row() const {
-  bool is_first = true;
-  MPI_Count next = 0;
+  const std::byte* next = nullptr;
   for (int b = 0; b < blocks_; ++b) {
-    if (block_bytes(b) == 0) continue;
-    if (!is_first && displacements_[b] != next) return false;
-    next = displacements_[b] + counts_[b];
-    is_first = false;
+    const Bytes bytes = block_bytes(b);
+    if (bytes == 0) continue;
+    if (next != nullptr && address(b) != next) return false;
+    next = address(b) + bytes;
   }
+  return true;
+}
+
+bool Side::are_pieces_dense() const {
+  for (int b = 0; b < blocks_; ++b)
+    if (counts_[b] > 0 && !layout(b).is_dense) return false;
   return true;
 }
 
@@ -59,8 +64,12 @@ int Side::unpack(const std::byte* from, MPI_Comm comm) const {
 
 int Side::ask_committed(MPI_Comm comm) const {
   std::byte nothing[1] = {};
-  int position = 0;
-  return native().Pack(nothing, 0, type_, nothing, sizeof nothing, &position, comm);
+  int code = MPI_SUCCESS;
+  for (int b = 0; b < (types_ == nullptr ? 1 : blocks_) && code == MPI_SUCCESS; ++b) {
+    int position = 0;
+    if (!layout(b).is_named) code = native().Pack(nothing, 0, type(b), nothing, sizeof nothing, &position, comm);
+  }
+  return code;
 }
 
 }  // namespace espalier::mpi

@@ -53,6 +53,14 @@ struct Parts {
   MPI_Datatype type;
 };
 
+/// The same with a type for each rank, and displacements in bytes: what alltoallw takes.
+struct Pieces {
+  const void* buffer;
+  Numbers counts;
+  Numbers displacements;
+  const MPI_Datatype* types;
+};
+
 /// Neither MPI_IN_PLACE nor a negative count nor the null datatype; only such runs and parts make a side.
 inline bool is_valid(const Run& run) {
   return run.count >= 0 && run.buffer != MPI_IN_PLACE && run.type != native().datatype_null;
@@ -64,6 +72,13 @@ inline bool is_valid(const Parts& parts, int ranks) {
   return parts.buffer != MPI_IN_PLACE && parts.type != native().datatype_null;
 }
 
+inline bool is_valid(const Pieces& pieces, int ranks) {
+  if (pieces.counts.is_missing() || pieces.displacements.is_missing() || pieces.types == nullptr) return false;
+  for (int r = 0; r < ranks; ++r)
+    if (pieces.counts[r] < 0 || pieces.types[r] == native().datatype_null) return false;
+  return pieces.buffer != MPI_IN_PLACE;
+}
+
 /// Saturates: what does not fit is more than anyone handles.
 inline Bytes multiply(MPI_Count count, MPI_Count size) {
   Bytes product = 0;
@@ -71,8 +86,9 @@ inline Bytes multiply(MPI_Count count, MPI_Count size) {
   return overflows ? std::numeric_limits<Bytes>::max() : product;
 }
 
-/// A rank's data in one call: one run, a run of equal blocks, or parts. A view: buffers, counts and type outlive it.
-/// What is to be said of all parts together is found out when it is asked for: short calls ask for single blocks only.
+/// A rank's data in one call: one run, a run of equal blocks, parts, or pieces, which are parts that have types of
+/// their own. A view: buffers, counts and types outlive it. What is to be said of all parts together is found out when
+/// it is asked for: short calls ask for single blocks only.
 class Side {
  public:
   explicit Side(const Run& run) : Side(run, 1) {}
@@ -87,21 +103,30 @@ class Side {
         counts_(parts.counts),
         displacements_(parts.displacements),
         layout_(describe(parts.type)) {}
+  Side(const Pieces& pieces, int ranks)
+      : buffer_(pieces.buffer),
+        count_(0),
+        blocks_(ranks),
+        type_(pieces.types[0]),
+        types_(pieces.types),
+        counts_(pieces.counts),
+        displacements_(pieces.displacements),
+        layout_(describe(pieces.types[0])) {}
 
   /// All data, without gaps.
   Bytes bytes() const {
     if (has_parts()) return bytes_of_parts();
     return multiply(static_cast<MPI_Count>(multiply(count_, blocks_)), layout_.size);
   }
-  Bytes block_bytes(int block) const { return multiply(count(block), layout_.size); }
+  Bytes block_bytes(int block) const { return multiply(count(block), layout(block).size); }
   int blocks() const { return blocks_; }
   /// Blocks have counts and places of their own.
   bool has_parts() const { return !counts_.is_missing(); }
   /// Each block is usable as bytes where it lies; is_plain() wants them one behind the other, too.
-  bool has_plain_blocks() const { return layout_.is_dense || bytes() == 0; }
+  bool has_plain_blocks() const { return is_dense() || bytes() == 0; }
   std::byte* plain_block(int block) const { return address(block); }
   /// One block by itself.
-  Side block(int block) const { return Side({address(block), count(block), type_}); }
+  Side block(int block) const { return Side({address(block), count(block), type(block)}); }
 
   /// The whole elements among its first bytes; of one block.
   Side front(Bytes bytes) const {
@@ -120,7 +145,7 @@ class Side {
   }
 
   /// There must be data, but at address 0 only a datatype with absolute addresses finds any.
-  bool is_missing() const { return buffer_ == nullptr && layout_.is_dense && bytes() > 0; }
+  bool is_missing() const { return buffer_ == nullptr && is_dense() && bytes() > 0; }
 
   /// Copies all data, as bytes in the order of the type map, block behind block; unpack() does the reverse. `bytes()`
   /// fit an int. Return MPI's code.
@@ -128,15 +153,22 @@ class Side {
   int unpack(const std::byte* from, MPI_Comm comm) const;
 
   /// Native refuses types that are not committed, on every rank. Asked with no elements before anybody moves data.
-  int check_committed(MPI_Comm comm) const { return layout_.is_named ? MPI_SUCCESS : ask_committed(comm); }
+  int check_committed(MPI_Comm comm) const {
+    return layout_.is_named && types_ == nullptr ? MPI_SUCCESS : ask_committed(comm);
+  }
 
  private:
   static Numbers none() { return Numbers(static_cast<const int*>(nullptr)); }
   MPI_Count count(int block) const { return has_parts() ? counts_[block] : count_; }
+  MPI_Datatype type(int block) const { return types_ == nullptr ? type_ : types_[block]; }
+  Layout layout(int block) const { return types_ == nullptr ? layout_ : describe(types_[block]); }
+  bool is_dense() const { return types_ == nullptr ? layout_.is_dense : are_pieces_dense(); }
+  bool are_pieces_dense() const;
   std::byte* address(int block) const {
     auto* const begin = const_cast<std::byte*>(static_cast<const std::byte*>(buffer_));
     const MPI_Count index = has_parts() ? displacements_[block] : block * count_;
-    return index == 0 ? begin : begin + index * layout_.extent;
+    const MPI_Count unit = types_ == nullptr ? layout_.extent : 1;
+    return index == 0 ? begin : begin + index * unit;
   }
   Bytes bytes_of_parts() const;
   bool are_parts_in_a_row() const;
@@ -148,6 +180,7 @@ class Side {
   MPI_Count count_;
   int blocks_;
   MPI_Datatype type_;
+  const MPI_Datatype* types_ = nullptr;  ///< of pieces
   Numbers counts_ = none();
   Numbers displacements_ = none();
   Layout layout_;

@@ -9,10 +9,11 @@ namespace {
 
 using plan::Operation;
 
-/// Both sides of an alltoallv.
+/// Both sides of an alltoallv or alltoallw.
 class UnevenSides {
  public:
-  UnevenSides(const Alltoallv& call, int ranks)
+  template <class Call>
+  UnevenSides(const Call& call, int ranks)
       : receive_(std::in_place, call.receive, ranks), is_in_place_(call.send.buffer == MPI_IN_PLACE) {
     if (is_in_place_)
       send_ = receive_;
@@ -35,12 +36,17 @@ class UnevenSides {
   bool is_in_place_, are_missing_;
 };
 
-bool are_allowed(const Alltoallv& call, int ranks) {
+template <class Call>
+bool are_allowed(const Call& call, int ranks) {
   const bool in_place = call.send.buffer == MPI_IN_PLACE;
   return is_valid(call.receive, ranks) && (in_place || is_valid(call.send, ranks));
 }
 
 /// As MPICH tells it: the very same counts.
+bool is_forbidden_alias(const Alltoallw& call) {
+  return refuses_aliases && call.send.buffer == call.receive.buffer && call.send.types == call.receive.types &&
+         call.send.counts.is_array_of(call.receive.counts);
+}
 bool is_forbidden_alias(const Alltoallv& call) {
   return refuses_aliases && call.send.buffer == call.receive.buffer && call.send.type == call.receive.type &&
          call.send.counts.is_array_of(call.receive.counts);
@@ -64,14 +70,45 @@ std::optional<UnevenAttempt> try_ready(Communicator& communicator, const Alltoal
   return run_ready_blocks(communicator, call.comm, Operation::alltoall, 0, &input, &output);
 }
 
+/// A type for each block is a look at each.
+std::optional<UnevenAttempt> try_ready(Communicator&, const Alltoallw&) { return std::nullopt; }
+
 /// With sizes that all know.
-std::optional<int> serve(Communicator& communicator, const Alltoallv& call, const UnevenSides& sides,
-                         std::vector<Bytes> matrix, Start* start) {
+std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const UnevenSides& sides, std::vector<Bytes> matrix,
+                         Start* start) {
   const int ranks = communicator.ranks(), me = communicator.rank();
-  if (!are_known(matrix)) return refuse_unknown(call.comm, Operation::alltoall, sides.are_missing());
+  if (!are_known(matrix)) return refuse_unknown(comm, Operation::alltoall, sides.are_missing());
   Sides both = sides.both();
   both.differ = !fits(*sides.receive(), matrix, ranks, me);
-  return serve(communicator, call.comm, make_uneven(Operation::alltoall, 0, std::move(matrix)), both, start);
+  return serve(communicator, comm, make_uneven(Operation::alltoall, 0, std::move(matrix)), both, start);
+}
+
+/// With blocks of any sizes.
+template <class Call>
+std::optional<int> try_uneven(Communicator& communicator, const Call& call, Start* start) {
+  const int ranks = communicator.ranks();
+  if (ranks > most_exchanging_ranks) return leave(Operation::alltoall, too_many_ranks);
+  std::optional<UnevenAttempt> attempt;
+  if (start == nullptr) attempt = try_ready(communicator, call);
+  if (attempt && attempt->is_over) return attempt->code;
+  if (!are_allowed(call, ranks) || is_forbidden_alias(call)) return refuse_arguments(Operation::alltoall);
+  const UnevenSides sides(call, ranks);
+  if (refuses_missing && sides.are_missing()) return refuse_arguments(Operation::alltoall);
+  if (start != nullptr)
+    return share_sizes_first(communicator, Operation::alltoall, 0, sizes_of(sides.send(), ranks), *start,
+                             [=, &communicator](std::vector<Bytes> matrix) {
+                               return serve(communicator, call.comm, UnevenSides(call, ranks), std::move(matrix),
+                                            start);
+                             });
+  if (!attempt) attempt = try_uneven_blocks(communicator, call.comm, Operation::alltoall, 0, sides.both());
+  if (attempt->is_over) return attempt->code;
+  std::vector<Bytes> matrix = std::move(attempt->sizes);
+  if (communicator.engine()->decider().leaves_long_blocks(Operation::alltoall))
+    return leave_uneven(communicator, Operation::alltoall);
+  if (const int failed = share_rows(communicator, call.comm, sizes_of(sides.send(), ranks), matrix);
+      failed != MPI_SUCCESS)
+    return failed;
+  return serve(communicator, call.comm, sides, std::move(matrix), nullptr);
 }
 
 }  // namespace
@@ -90,28 +127,11 @@ std::optional<int> try_call(Communicator& communicator, const Alltoall& call, St
 }
 
 std::optional<int> try_call(Communicator& communicator, const Alltoallv& call, Start* start) {
-  const int ranks = communicator.ranks();
-  if (ranks > most_exchanging_ranks) return leave(Operation::alltoall, too_many_ranks);
-  std::optional<UnevenAttempt> attempt;
-  if (start == nullptr) attempt = try_ready(communicator, call);
-  if (attempt && attempt->is_over) return attempt->code;
-  if (!are_allowed(call, ranks) || is_forbidden_alias(call)) return refuse_arguments(Operation::alltoall);
-  const UnevenSides sides(call, ranks);
-  if (refuses_missing && sides.are_missing()) return refuse_arguments(Operation::alltoall);
-  if (start != nullptr)
-    return share_sizes_first(communicator, Operation::alltoall, 0, sizes_of(sides.send(), ranks), *start,
-                             [=, &communicator](std::vector<Bytes> matrix) {
-                               return serve(communicator, call, UnevenSides(call, ranks), std::move(matrix), start);
-                             });
-  if (!attempt) attempt = try_uneven_blocks(communicator, call.comm, Operation::alltoall, 0, sides.both());
-  if (attempt->is_over) return attempt->code;
-  std::vector<Bytes> matrix = std::move(attempt->sizes);
-  if (communicator.engine()->decider().leaves_long_blocks(Operation::alltoall))
-    return leave_uneven(communicator, Operation::alltoall);
-  if (const int failed = share_rows(communicator, call.comm, sizes_of(sides.send(), ranks), matrix);
-      failed != MPI_SUCCESS)
-    return failed;
-  return serve(communicator, call, sides, std::move(matrix), nullptr);
+  return try_uneven(communicator, call, start);
+}
+
+std::optional<int> try_call(Communicator& communicator, const Alltoallw& call, Start* start) {
+  return try_uneven(communicator, call, start);
 }
 
 }  // namespace espalier::mpi

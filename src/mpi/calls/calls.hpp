@@ -71,6 +71,12 @@ struct Alltoallv {
   MPI_Comm comm;
 };
 
+struct Alltoallw {
+  Pieces send;
+  Pieces receive;
+  MPI_Comm comm;
+};
+
 /// Reduce, allreduce, scan, exscan: `count` elements of a vector. Reduce_scatter_block: of one rank's block.
 struct Reduction {
   plan::Operation operation;
@@ -112,6 +118,7 @@ std::optional<int> try_call(Communicator& communicator, const Allgather& call, S
 std::optional<int> try_call(Communicator& communicator, const Allgatherv& call, Start* start);
 std::optional<int> try_call(Communicator& communicator, const Alltoall& call, Start* start);
 std::optional<int> try_call(Communicator& communicator, const Alltoallv& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const Alltoallw& call, Start* start);
 std::optional<int> try_call(Communicator& communicator, const Reduction& call, Start* start);
 std::optional<int> try_call(Communicator& communicator, const ReduceScatter& call, Start* start);
 std::optional<int> try_call(Communicator& communicator, const Barrier& call, Start* start);

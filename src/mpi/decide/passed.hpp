@@ -27,6 +27,7 @@ inline Form form_of(const Allgather&) { return {plan::Operation::allgather}; }
 inline Form form_of(const Allgatherv&) { return {plan::Operation::allgather, true}; }
 inline Form form_of(const Alltoall&) { return {plan::Operation::alltoall}; }
 inline Form form_of(const Alltoallv&) { return {plan::Operation::alltoall, true}; }
+inline Form form_of(const Alltoallw&) { return {plan::Operation::alltoall, true}; }
 inline Form form_of(const Reduction& call) { return {call.operation}; }
 inline Form form_of(const ReduceScatter&) { return {plan::Operation::reduce_scatter, true}; }
 inline Form form_of(const Barrier&) { return {plan::Operation::barrier}; }

@@ -50,7 +50,7 @@ void ProgramCache::report(Entry& entry) {
   if (entry.kind == Entry::Kind::native)
     statistics_.add_native(entry.problem.operation, entry.label, calls);
   else
-    statistics_.add_handled(entry.problem.operation, entry.label, calls);
+    statistics_.add_handled(entry.problem.operation, entry.label, calls, form_);
 }
 
 void ProgramCache::forget(plan::Operation operation) {

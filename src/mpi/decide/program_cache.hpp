@@ -52,7 +52,9 @@ struct CacheBudget {
 /// statistics, which outlive it.
 class ProgramCache {
  public:
-  ProgramCache(CacheBudget& budget, Statistics& statistics) : budget_(budget), statistics_(statistics) {}
+  /// Of calls of one form.
+  ProgramCache(CacheBudget& budget, Statistics& statistics, CallForm form = CallForm::blocking)
+      : budget_(budget), statistics_(statistics), form_(form) {}
   ~ProgramCache();
   ProgramCache(const ProgramCache&) = delete;
   ProgramCache& operator=(const ProgramCache&) = delete;
@@ -86,6 +88,7 @@ class ProgramCache {
 
   CacheBudget& budget_;
   Statistics& statistics_;
+  CallForm form_;
   Entries entries_;  ///< most recently used first
   std::unordered_map<plan::Problem, Entries::iterator, Hash> index_;
 };

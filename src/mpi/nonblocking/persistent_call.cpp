@@ -29,6 +29,7 @@ std::unique_ptr<PersistentCall> PersistentCall::make(MPI_Comm comm) {
   if (known == nullptr || !known->may_start()) return nullptr;
   std::unique_ptr<Communicator> own = set_up(comm);
   if (!own->may_start()) return nullptr;
+  own->engine()->serve_persistent();
   wait_for([&] { return own->engine()->supply_runs(); });
   return std::unique_ptr<PersistentCall>(new PersistentCall(comm, std::move(own)));
 }

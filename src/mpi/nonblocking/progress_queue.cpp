@@ -41,11 +41,13 @@ bool ProgressQueue::decide(MPI_Comm comm, Pending& call) noexcept {
   return are_decided && call.decide(queue == nullptr);
 }
 
+// Most short calls are over before they would be queued.
 void ProgressQueue::add(const Channel& channel, Pending& call) {
-  find_or_make(channel).calls.push_back(&call);
+  Queue* const queue = find(channel);
+  if (queue == nullptr && call.decide(true) && call.advance(true)) return call.leave();
+  (queue != nullptr ? *queue : find_or_make(channel)).calls.push_back(&call);
   // Blocking calls look for pending ones only where they look for their state.
   if (!busy_.exchange(true, std::memory_order_relaxed)) Communicator::forget_last_used();
-  advance();
 }
 
 void ProgressQueue::advance() noexcept {

@@ -58,7 +58,7 @@ class ProgressQueue {
   [[nodiscard]] std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(mutex_); }
   /// Decides one of the communicator's own calls that begins now, if that can be done before its turn comes.
   bool decide(MPI_Comm comm, Pending& call) noexcept;
-  /// Puts the call, which stays until it leaves, last, and advances it as far as it gets.
+  /// Puts the call, which stays until it leaves, last; advances it as far as it gets where it is the only one.
   void add(const Channel& channel, Pending& call);
 
   /// Advances all, as far as they get without waiting; not where another thread is at it.

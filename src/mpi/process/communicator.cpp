@@ -24,11 +24,12 @@ int calls_before_set_up(MPI_Comm comm) {
 }  // namespace
 
 thread_local constinit Communicator::LastUsed Communicator::last_used_{};
-std::atomic<std::uint64_t> Communicator::generation_ = 1;
+thread_local constinit Communicator::LastUsed Communicator::last_seen_{};
+std::atomic<std::uint64_t> Communicator::generation_ = 1, Communicator::members_ = 1;
 thread_local constinit const Communicator::Leaving* Communicator::Leaving::innermost_ = nullptr;
 
 int Communicator::on_free(MPI_Comm, int, void* state, void*) {
-  forget_last_used();
+  forget();
   auto* const communicator = static_cast<Communicator*>(state);
   communicator->is_freed_ = true;
   if (!communicator->is_leaving_) delete communicator;
@@ -48,11 +49,12 @@ int Communicator::keyval() {
 Communicator::Leaving::Leaving(MPI_Comm comm) : comm_(comm), communicator_(find_existing(comm)), outer_(innermost_) {
   if (communicator_ != nullptr) communicator_->is_leaving_ = true;
   innermost_ = this;
+  forget();
 }
 
 Communicator::Leaving::~Leaving() {
   innermost_ = outer_;
-  forget_last_used();
+  forget();
   if (communicator_ == nullptr) return;
   communicator_->is_leaving_ = false;
   if (communicator_->is_freed_) delete communicator_;
@@ -73,7 +75,12 @@ Communicator::Known Communicator::look_up(MPI_Comm comm) {
   return {true, false, is_known ? static_cast<Communicator*>(value) : nullptr};
 }
 
-Communicator* Communicator::find_existing(MPI_Comm comm) { return look_up(comm).communicator; }
+Communicator* Communicator::find_existing_slowly(MPI_Comm comm) {
+  const std::uint64_t generation = members_.load(std::memory_order_acquire);
+  const Known known = look_up(comm);
+  if (known.communicator != nullptr && !known.is_leaving) last_seen_ = {comm, known.communicator, generation};
+  return known.communicator;
+}
 
 Communicator* Communicator::find_set_up(MPI_Comm comm) { return find_slowly(comm, SetUp::now); }
 
@@ -133,6 +140,7 @@ Communicator* Communicator::set_up_and_keep(MPI_Comm comm) { return keep(comm, s
 // As the communicator's attribute, in the place of what was kept before. Null: native refuses attributes.
 Communicator* Communicator::keep(MPI_Comm comm, std::unique_ptr<Communicator> state) {
   Communicator* const kept = state.release();
+  forget();
   return native().Comm_set_attr(comm, keyval(), kept) == MPI_SUCCESS ? kept : nullptr;
 }
 

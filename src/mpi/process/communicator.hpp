@@ -32,10 +32,19 @@ class Communicator {
   /// calls save. A collective operation.
   static Communicator* find_set_up(MPI_Comm comm);
   /// The state of a communicator if there is one, else null. Local.
-  static Communicator* find_existing(MPI_Comm comm);
+  static Communicator* find_existing(MPI_Comm comm) {
+    const LastUsed last = last_seen_;
+    if (last.comm == comm && last.generation == members_.load(std::memory_order_acquire)) return last.communicator;
+    return find_existing_slowly(comm);
+  }
 
-  /// Every thread forgets the communicator it used last: one is gone, and its handle may come back for another.
+  /// Every thread looks its communicator up again: calls on it may be pending by now.
   static void forget_last_used() { generation_.fetch_add(1, std::memory_order_acq_rel); }
+  /// The same where one is gone or changed, and its handle may come back for another, or all are going.
+  static void forget() {
+    members_.fetch_add(1, std::memory_order_acq_rel);
+    forget_last_used();
+  }
 
   /// While native frees a communicator it calls the program's attribute functions, in an order that may differ between
   /// ranks, and those may use it: for this thread its state stays, under its handle, as long as this lives. Then it
@@ -145,9 +154,12 @@ class Communicator {
   static Communicator* set_up_and_keep(MPI_Comm comm);
   static Communicator* keep(MPI_Comm comm, std::unique_ptr<Communicator> state);
 
-  // Generation 0 never is: a zeroed entry matches nothing.
-  ESPALIER_FAST_THREAD_LOCAL static thread_local constinit LastUsed last_used_;
-  static std::atomic<std::uint64_t> generation_;
+  static Communicator* find_existing_slowly(MPI_Comm comm);
+
+  // Generation 0 never is: a zeroed entry matches nothing. What was looked up is good as long as no communicator goes;
+  // what was used, until calls are pending.
+  ESPALIER_FAST_THREAD_LOCAL static thread_local constinit LastUsed last_used_, last_seen_;
+  static std::atomic<std::uint64_t> generation_, members_;
 
   void learn_natives();
 

@@ -222,7 +222,7 @@ void Library::end() {
 
 void Library::finish() {
   if (is_ending_.exchange(true)) return;
-  Communicator::forget_last_used();
+  Communicator::forget();
   count_all();
   if (world_rank_ != 0 || !is_running_.load(std::memory_order_acquire)) return;
   if (settings_.verbose >= 1) std::fputs(statistics_.to_text().c_str(), stderr);

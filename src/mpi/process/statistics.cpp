@@ -43,6 +43,23 @@ std::string listed(const std::map<std::string, std::uint64_t>& counts) {
   return out.empty() ? out : out + ")";
 }
 
+constexpr const char* form_names[call_forms] = {"blocking", "nonblocking", "persistent"};
+
+std::string to_json_object(const std::array<std::uint64_t, call_forms>& forms) {
+  std::string out;
+  for (int f = 0; f < call_forms; ++f)
+    out += std::string(f == 0 ? "" : ", ") + quoted(form_names[f]) + ": " + std::to_string(forms[f]);
+  return "{" + out + "}";
+}
+
+/// " of which 3 nonblocking, 5 persistent", or nothing where all were blocking.
+std::string listed(const std::array<std::uint64_t, call_forms>& forms) {
+  std::string out;
+  for (int f = 1; f < call_forms; ++f)
+    if (forms[f] > 0) out += (out.empty() ? " of which " : ", ") + std::to_string(forms[f]) + " " + form_names[f];
+  return out;
+}
+
 plan::Operation operation_at(std::size_t index) { return static_cast<plan::Operation>(index); }
 
 }  // namespace
@@ -64,11 +81,12 @@ const char* mpi_name(plan::Operation operation) {
   return "";
 }
 
-void Statistics::add_handled(plan::Operation operation, const std::string& choice, std::uint64_t calls) {
+void Statistics::add_handled(plan::Operation operation, const std::string& choice, std::uint64_t calls, CallForm form) {
   if (calls == 0) return;
   const std::lock_guard lock(mutex_);
   Counts& counts = counts_[static_cast<std::size_t>(operation)];
   counts.handled += calls;
+  counts.forms[static_cast<std::size_t>(form)] += calls;
   counts.choices[choice] += calls;
 }
 
@@ -87,8 +105,8 @@ std::string Statistics::to_json() const {
     const Counts& counts = counts_[i];
     out += std::string(i == 0 ? "" : ",") + "\n  " + quoted(mpi_name(operation_at(i))) +
            ": {\"handled\": " + std::to_string(counts.handled) + ", \"native\": " + std::to_string(counts.native) +
-           ", \"reasons\": " + to_json_object(counts.reasons) + ", \"choices\": " + to_json_object(counts.choices) +
-           "}";
+           ", \"forms\": " + to_json_object(counts.forms) + ", \"reasons\": " + to_json_object(counts.reasons) +
+           ", \"choices\": " + to_json_object(counts.choices) + "}";
   }
   return out + "\n}\n";
 }
@@ -100,7 +118,8 @@ std::string Statistics::to_text() const {
     const Counts& counts = counts_[i];
     if (counts.handled + counts.native == 0) continue;
     out += std::string("espalier: ") + mpi_name(operation_at(i)) + ": handled " + std::to_string(counts.handled) +
-           listed(counts.choices) + ", native " + std::to_string(counts.native) + listed(counts.reasons) + "\n";
+           listed(counts.forms) + listed(counts.choices) + ", native " + std::to_string(counts.native) +
+           listed(counts.reasons) + "\n";
   }
   return out;
 }

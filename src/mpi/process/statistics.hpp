@@ -11,14 +11,20 @@
 
 namespace espalier::mpi {
 
+/// How a call is made.
+enum class CallForm : std::uint8_t { blocking, nonblocking, persistent };
+inline constexpr int call_forms = 3;
+
 /// The calls of this process. Thread safe and not fast: communicators count for themselves (one plain increment per
 /// call) and hand their sums in when they are freed, drop a program, or at the end.
 class Statistics {
  public:
-  void add_handled(plan::Operation operation, const std::string& choice, std::uint64_t calls);
+  void add_handled(plan::Operation operation, const std::string& choice, std::uint64_t calls,
+                   CallForm form = CallForm::blocking);
   void add_native(plan::Operation operation, const std::string& reason, std::uint64_t calls);
 
-  /// {"MPI_Bcast": {"handled": n, "native": n, "reasons": {text: n}, "choices": {text: n}}, …}, with a line end.
+  /// {"MPI_Bcast": {"handled": n, "native": n, "forms": {"blocking": n, …}, "reasons": {text: n},
+  /// "choices": {text: n}}, …}, with a line end; "forms" are of what was handled.
   std::string to_json() const;
   /// One line per operation that was called, for a person; empty when none was.
   std::string to_text() const;
@@ -27,6 +33,7 @@ class Statistics {
   struct Counts {
     std::uint64_t handled = 0;
     std::uint64_t native = 0;
+    std::array<std::uint64_t, call_forms> forms{};
     std::map<std::string, std::uint64_t> reasons;
     std::map<std::string, std::uint64_t> choices;
   };

@@ -101,7 +101,7 @@ std::string Engine::describe(const plan::Problem& problem) {
 }
 
 Entry& Engine::prepare_run(const plan::Problem& problem) {
-  if (runs_ == nullptr) runs_ = std::make_unique<ProgramCache>(budget_, statistics_);
+  if (runs_ == nullptr) runs_ = std::make_unique<ProgramCache>(budget_, statistics_, runs_form_);
   Entry* const known = runs_->find(problem);
   return known != nullptr ? *known : decide(problem, *runs_, false);
 }

@@ -81,6 +81,8 @@ class Engine {
 
   /// As prepare(), of a call that must not wait: nothing, a program, or native.
   Entry& prepare_run(const plan::Problem& problem);
+  /// They are a persistent request's. Before the first.
+  void serve_persistent() { runs_form_ = CallForm::persistent; }
   /// Whether such calls have what they need; nothing while that is being asked for: ask again. All ranks ask between
   /// the same two calls, and wait for no-one.
   std::optional<bool> supply_runs();
@@ -179,7 +181,8 @@ class Engine {
   execute::Seat seat_;
   ProgramCache cache_;
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first
-  bool asks_for_windows_ = false;       ///< and has no answer yet
+  CallForm runs_form_ = CallForm::nonblocking;
+  bool asks_for_windows_ = false;  ///< and has no answer yet
   Scratch scratch_;
 };
 

@@ -52,6 +52,10 @@ FORM(Alltoall, Ialltoall, (SENT, RECEIVED, MPI_Comm comm),
      (send, send_count, send_type, receive, receive_count, receive_type, comm))
 FORM(Alltoallv, Ialltoallv, (SENT_PARTS, RECEIVED_PARTS, MPI_Comm comm),
      (send, send_counts, send_at, send_type, receive, receive_counts, receive_at, receive_type, comm))
+FORM(Alltoallw, Ialltoallw,
+     (const void* send, const int* send_counts, const int* send_at, const MPI_Datatype* send_types, void* receive,
+      const int* receive_counts, const int* receive_at, const MPI_Datatype* receive_types, MPI_Comm comm),
+     (send, send_counts, send_at, send_types, receive, receive_counts, receive_at, receive_types, comm))
 FORM(Reduce, Ireduce, (VECTORS, int root, MPI_Comm comm), (send, receive, count, type, op, root, comm))
 FORM(Allreduce, Iallreduce, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm))
 FORM(Scan, Iscan, (VECTORS, MPI_Comm comm), (send, receive, count, type, op, comm))
@@ -71,6 +75,7 @@ FORM(Reduce_scatter, Ireduce_scatter,
 #define MPI_Allgatherv form_Allgatherv
 #define MPI_Alltoall form_Alltoall
 #define MPI_Alltoallv form_Alltoallv
+#define MPI_Alltoallw form_Alltoallw
 #define MPI_Reduce form_Reduce
 #define MPI_Allreduce form_Allreduce
 #define MPI_Scan form_Scan
