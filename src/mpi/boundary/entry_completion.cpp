@@ -106,7 +106,6 @@ class Together {
       own_.emplace_back(i, own);
     }
   }
-  bool has_own() const { return !own_.empty(); }
 
   /// Whether all are complete. Natives that are have been completed.
   bool test() noexcept {
@@ -155,6 +154,23 @@ class Together {
   int code_ = MPI_SUCCESS;
 };
 
+int wait_for_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+  Together together(count, requests, statuses);
+  if (!wait_while_busy([&] { return together.test(); })) together.wait();
+  return together.end();
+}
+
+/// Natives are not asked before ours are complete: those that are would be completed by that.
+int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  Together together(count, requests, statuses);
+  ProgressQueue::advance_pending();
+  *flag = together.are_own_complete() && together.test();
+  if (*flag) return together.end();
+  poke_native();
+  let_others_advance();
+  return MPI_SUCCESS;
+}
+
 /// Those that are used may be in the array.
 bool may_have_own(int count, const MPI_Request* requests) noexcept {
   return Requests::are_used() && count > 0 && requests != nullptr;
@@ -196,15 +212,27 @@ int exchange(const End<const void>& out, const End<void>& in, MPI_Comm comm, MPI
   return sent != MPI_SUCCESS ? sent : received;
 }
 
+/// MPI's code, also where there is no memory for the array: then nothing has been completed.
+template <class Work>
+int guarded(const Work& work) noexcept {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return report(native().comm_world, MPI_ERR_NO_MEM);
+  }
+}
+
 /// `complete(all)` on the array as native can look at it.
 template <class Complete>
 [[gnu::always_inline]] inline int with_own(int count, MPI_Request* requests, const Complete& complete) noexcept {
   if (!may_have_own(count, requests)) [[likely]]
     return complete(requests);
-  Generalized generalized(count, requests);
-  const int code = complete(generalized.requests());
-  generalized.hand_back();
-  return code;
+  return guarded([&] {
+    Generalized generalized(count, requests);
+    const int code = complete(generalized.requests());
+    generalized.hand_back();
+    return code;
+  });
 }
 
 /// Ends the use of a handle that our calls may still use: later, if there are any.
@@ -236,27 +264,13 @@ ESPALIER_EXPORT int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status
 }
 
 ESPALIER_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if (may_have_own(count, requests)) {
-    Together together(count, requests, statuses);
-    if (!wait_while_busy([&] { return together.test(); })) together.wait();
-    return together.end();
-  }
+  if (may_have_own(count, requests)) return guarded([=] { return wait_for_all(count, requests, statuses); });
   return wait([=](const Native& mpi) { return mpi.Waitall(count, requests, statuses); },
               [=](const Native& mpi, int* is_done) { return mpi.Testall(count, requests, is_done, statuses); });
 }
 
 ESPALIER_EXPORT int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  if (may_have_own(count, requests)) {
-    Together together(count, requests, statuses);
-    if (together.has_own()) {
-      ProgressQueue::get().advance();
-      *flag = together.are_own_complete() && together.test();
-      if (*flag) return together.end();
-      poke_native();
-      let_others_advance();
-      return MPI_SUCCESS;
-    }
-  }
+  if (may_have_own(count, requests)) return guarded([=] { return test_all(count, requests, flag, statuses); });
   return look([=](const Native& mpi) { return mpi.Testall(count, requests, flag, statuses); });
 }
 

@@ -25,7 +25,8 @@ bool sees_completion() noexcept {
   Dl_info ours{}, theirs{};
   if (dladdr(reinterpret_cast<const void*>(&sees_completion), &ours) == 0) return false;
   for (const char* name : {"MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Test", "MPI_Testall",
-                           "MPI_Testany", "MPI_Testsome", "MPI_Request_get_status", "MPI_Type_free", "MPI_Op_free"}) {
+                           "MPI_Testany", "MPI_Testsome", "MPI_Request_get_status", "MPI_Request_free", "MPI_Start",
+                           "MPI_Startall", "MPI_Cancel", "MPI_Type_free", "MPI_Op_free"}) {
     const void* const found = dlsym(RTLD_DEFAULT, name);
     if (found == nullptr || dladdr(found, &theirs) == 0 || theirs.dli_fbase != ours.dli_fbase) return false;
   }

@@ -24,8 +24,8 @@ void let_others_run() noexcept;
 int start_gather(const void* mine, void* all, int bytes, MPI_Comm comm, MPI_Request* request) noexcept;
 int start_minimum(const int* mine, int* least, int count, MPI_Comm comm, MPI_Request* request) noexcept;
 
-/// Whether what the program completes requests with, MPI_Wait and its like, passes through this library. Where another
-/// one stands in front of it, requests of ours would never be complete.
+/// Whether what the program starts, completes and frees requests with, MPI_Wait and its like, passes through this
+/// library. Where another one stands in front of it, requests of ours would never be complete.
 bool sees_completion() noexcept;
 
 /// Corrects what was probed of the machine where that is not the one that the job runs on.
