@@ -74,6 +74,13 @@ int end(OwnRequest& own, MPI_Request* request) noexcept {
   return code;
 }
 
+/// After a look at one that is not complete: whoever it waits for goes on. MPI's code.
+int not_yet() noexcept {
+  poke_native();
+  let_others_advance();
+  return MPI_SUCCESS;
+}
+
 int wait_for(OwnRequest& own, MPI_Request* request, MPI_Status* status) noexcept {
   if (!own.is_complete()) wait_while_busy([&] { return own.is_complete(); });
   make_empty(status);
@@ -83,13 +90,9 @@ int wait_for(OwnRequest& own, MPI_Request* request, MPI_Status* status) noexcept
 int test(OwnRequest& own, MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   if (!own.is_complete()) ProgressQueue::get().advance();
   *flag = own.is_complete();
-  if (*flag) {
-    make_empty(status);
-    return end(own, request);
-  }
-  poke_native();
-  let_others_advance();
-  return MPI_SUCCESS;
+  if (!*flag) return not_yet();
+  make_empty(status);
+  return end(own, request);
 }
 
 /// An array of requests that are completed together: native's, with null in the place of active ones of ours, and
@@ -165,10 +168,7 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
   Together together(count, requests, statuses);
   ProgressQueue::advance_pending();
   *flag = together.are_own_complete() && together.test();
-  if (*flag) return together.end();
-  poke_native();
-  let_others_advance();
-  return MPI_SUCCESS;
+  return *flag ? together.end() : not_yet();
 }
 
 /// Those that are used may be in the array.
@@ -308,12 +308,8 @@ ESPALIER_EXPORT int MPI_Request_get_status(MPI_Request request, int* flag, MPI_S
   if (const OwnRequest* const own = find_own(&request)) {
     ProgressQueue::get().advance();
     *flag = own->is_complete();
-    if (*flag) {
-      make_empty(status);
-    } else {
-      poke_native();
-      let_others_advance();
-    }
+    if (!*flag) return not_yet();
+    make_empty(status);
     return MPI_SUCCESS;
   }
   return look([=](const Native& mpi) { return mpi.Request_get_status(request, flag, status); });

@@ -4,8 +4,7 @@
 //   go straight to PMPI_Barrier.
 
 #include "mpi/boundary/entry.hpp"
-#include "mpi/boundary/entry_nonblocking.hpp"
-#include "mpi/boundary/entry_persistent.hpp"
+#include "mpi/boundary/entry_forms.hpp"
 #include "mpi/boundary/fortran.hpp"
 
 #if defined(OPEN_MPI)

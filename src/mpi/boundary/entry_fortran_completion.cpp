@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "mpi/boundary/entry_persistent.hpp"
+#include "mpi/boundary/entry_forms.hpp"
 #include "mpi/boundary/fortran.hpp"
 #include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"

@@ -1,6 +1,6 @@
 // The entry points of nonblocking collectives.
 
-#include "mpi/boundary/entry_nonblocking.hpp"
+#include "mpi/boundary/entry_forms.hpp"
 
 #include <memory>
 #include <new>

@@ -1,6 +1,6 @@
 // The entry points of persistent collectives, and what starts and frees requests.
 
-#include "mpi/boundary/entry_persistent.hpp"
+#include "mpi/boundary/entry_forms.hpp"
 
 #include <memory>
 #include <new>
@@ -65,6 +65,9 @@ std::optional<int> start(MPI_Request* request) noexcept {
   try {
     return own->persistent()->start(*own);
   } catch (const std::bad_alloc&) {
+    own->complete(MPI_ERR_NO_MEM);
+    own->leave();
+    own->end();
     return report(native().comm_world, MPI_ERR_NO_MEM);
   }
 }
@@ -82,21 +85,26 @@ int start_requests(int count, MPI_Request* requests, int (*natively)(MPI_Request
 
 bool free_own(MPI_Request* request) noexcept {
   if (!Requests::are_used() || request == nullptr) return false;
+  std::unique_ptr<Pending> left;  // outlives the lock
   const auto lock = ProgressQueue::get().lock();
   OwnRequest* const own = Requests::get().find(*request);
   if (own == nullptr) return false;
-  own->free();
+  left = own->free();
   *request = native().request_null;
   ProgressQueue::get().look_whether_idle();
   return true;
 }
 
+namespace {
+
+/// It is one of ours: collectives cannot be cancelled (MPI 4.0, section 6.12).
 bool refuses_cancel(const MPI_Request* request) noexcept {
   if (!Requests::are_used() || request == nullptr) return false;
   const auto lock = ProgressQueue::get().lock();
   return Requests::get().find(*request) != nullptr;
 }
 
+}  // namespace
 }  // namespace espalier::mpi
 
 using namespace espalier::mpi;

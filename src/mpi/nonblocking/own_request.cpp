@@ -11,6 +11,7 @@ namespace espalier::mpi {
 void OwnRequest::activate() noexcept {
   is_complete_.store(false, std::memory_order_relaxed);
   is_active_ = true;
+  has_left_ = false;
   Requests::get().latest_ = this;
 }
 
@@ -32,20 +33,29 @@ void OwnRequest::complete(int code) noexcept {
 }
 
 void OwnRequest::leave() noexcept {
+  has_left_ = true;
   if (is_freed_) end();
 }
 
-void OwnRequest::end() {
+void OwnRequest::deactivate() noexcept {
+  if (generalized_ != nullptr) generalized_->free();
   generalized_.reset();
   is_active_ = false;
-  if (persistent_ == nullptr || is_freed_) Requests::get().give_back(*this);
 }
 
-void OwnRequest::free() {
+// An error handler may complete requests while the queue is at their calls.
+void OwnRequest::end() noexcept {
+  deactivate();
+  if (persistent_ != nullptr && !is_freed_) return;
   is_freed_ = true;
-  if (!is_complete()) return;
-  if (generalized_ != nullptr) generalized_->free();
-  end();
+  if (has_left_) Requests::get().give_back(*this);
+}
+
+std::unique_ptr<Pending> OwnRequest::free() noexcept {
+  is_freed_ = true;
+  if (!has_left_) return nullptr;
+  deactivate();
+  return Requests::get().give_back(*this);
 }
 
 // ---- all ----
@@ -57,7 +67,7 @@ Requests& Requests::get() {
 
 OwnRequest* Requests::take(int* code) {
   if (free_.empty()) {
-    free_.reserve(all_.size() + 1);
+    if (free_.capacity() <= all_.size()) free_.reserve(2 * all_.size() + 8);  // giving back never allocates
     MPI_Request handle = native().request_null;
     *code = native().Send_init(nullptr, 0, native().byte, MPI_PROC_NULL, 0, native().comm_self, &handle);
     if (*code != MPI_SUCCESS) return nullptr;
@@ -87,14 +97,15 @@ OwnRequest* Requests::look_up(MPI_Request handle) noexcept {
   return found->second.get();
 }
 
-void Requests::give_back(OwnRequest& request) noexcept {
+std::unique_ptr<Pending> Requests::give_back(OwnRequest& request) noexcept {
   if (latest_ == &request) latest_ = nullptr;
-  const std::unique_ptr<Pending> call = std::move(request.call_);
+  std::unique_ptr<Pending> call = std::move(request.call_);
   const bool was_persistent = std::exchange(request.persistent_, nullptr) != nullptr;
   request.is_freed_ = false;
   free_.push_back(&request);
   used_.fetch_sub(1, std::memory_order_relaxed);
   if (was_persistent) persistent_.fetch_sub(1, std::memory_order_relaxed);
+  return call;
 }
 
 void Requests::clear() noexcept {
@@ -132,6 +143,7 @@ void Generalized::hand_back() noexcept {
       callers_[i] = copy_[at];
     } else if (copy_[at] == null && own_[at]->is_active()) {
       if (own_[at]->persistent() == nullptr) callers_[i] = null;
+      own_[at]->forget_generalized();
       own_[at]->end();
     }
   }

@@ -34,10 +34,13 @@ class OwnRequest {
   void activate() noexcept;
   /// For an array of requests that native is to look at: in the place of this active one.
   int generalize(MPI_Request* request);
+  /// Native has completed that one.
+  void forget_generalized() noexcept { generalized_.reset(); }
   /// The program has completed it, and has its code: a nonblocking one is gone, and so is its handle.
-  void end();
-  /// MPI_Request_free: it goes now, or when its call is over.
-  void free();
+  void end() noexcept;
+  /// MPI_Request_free: it goes now, or when its call is over. What is left of a persistent call may wait for other
+  /// ranks when it is destroyed, which is to happen without the lock.
+  std::unique_ptr<Pending> free() noexcept;
 
   // ---- of its call ----
   /// The call is over, which stays until it has left its queue and the request has ended.
@@ -46,12 +49,14 @@ class OwnRequest {
 
  private:
   friend class Requests;
+  void deactivate() noexcept;
 
   MPI_Request handle_;
   std::unique_ptr<Pending> call_;
   PersistentCall* persistent_ = nullptr;
   bool is_active_ = false;
-  bool is_freed_ = false;
+  bool has_left_ = true;   ///< the queue does not have its call
+  bool is_freed_ = false;  ///< it goes when its call leaves
   std::atomic<bool> is_complete_ = true;
   int code_ = MPI_SUCCESS;
   std::unique_ptr<GeneralizedRequest> generalized_;
@@ -78,8 +83,8 @@ class Requests {
     if (latest_ != nullptr && latest_->handle_ == handle) return latest_;
     return look_up(handle);
   }
-  /// It stands for nothing any more.
-  void give_back(OwnRequest& request) noexcept;
+  /// It stands for nothing any more. What it stood for.
+  std::unique_ptr<Pending> give_back(OwnRequest& request) noexcept;
 
   /// Before MPI_Finalize: handles go, but those of calls that are pending.
   void clear() noexcept;

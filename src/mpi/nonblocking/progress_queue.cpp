@@ -28,7 +28,7 @@ ProgressQueue::Queue& ProgressQueue::find_or_make(const Channel& channel) {
   for (Queue& queue : queues_)
     if (queue.channel == channel) return queue;
   for (Queue& queue : queues_)
-    if (queue.calls.empty() && !is_advancing_ && queues_.size() > most_idle) {
+    if (queue.calls.empty() && queues_.size() > most_idle) {
       queue.channel = channel;
       return queue;
     }

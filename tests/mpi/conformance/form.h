@@ -1,5 +1,6 @@
-/* Built with -DFORM_NONBLOCKING, the program's blocking collectives are nonblocking ones, each completed in one of the
- * ways that MPI has: everything that is proved of the ones is proved of the others. */
+/* Built with -DFORM_NONBLOCKING or -DFORM_PERSISTENT, the program's blocking collectives are nonblocking or persistent
+ * ones, each completed in one of the ways that MPI has: everything that is proved of the ones is proved of the others.
+ */
 #ifndef ESPALIER_TESTS_FORM_H
 #define ESPALIER_TESTS_FORM_H
 

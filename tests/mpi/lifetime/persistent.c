@@ -81,6 +81,10 @@ static void complete(int way, int count, MPI_Request* all) {
     case 5:
       for (; left > 0; left -= done) MPI_Testsome(count, all, &done, indices, statuses);
       break;
+    case 6: /* looked at among others, and then completed one by one */
+      MPI_Testany(count, all, &index, &flag, statuses);
+      for (int r = 0; r < count; ++r) MPI_Wait(&all[r], statuses);
+      break;
   }
   MPI_Waitany(count, all, &index, statuses);
   expect(index == MPI_UNDEFINED, "mixed: something to wait for is left");
@@ -97,11 +101,11 @@ static void mixed(void) {
   MPI_Recv_init(&in, 1, MPI_INT, from, 3, MPI_COMM_WORLD, &all[2]);
   MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &all[3]);
   MPI_Allgather_init(&out, 1, MPI_INT, blocks, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &all[4]);
-  for (int turn = 0; turn < 60; ++turn) {
+  for (int turn = 0; turn < 70; ++turn) {
     in = sum = -1;
     memset(blocks, -1, (size_t)size * sizeof *blocks);
     MPI_Startall(requests, all);
-    complete(turn % 6, requests, all);
+    complete(turn % 7, requests, all);
     expect(in == from && sum == size && blocks[size - 1] == size - 1, "mixed: wrong data");
   }
   for (int r = 0; r < requests; ++r) MPI_Request_free(&all[r]);
