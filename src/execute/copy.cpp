@@ -13,14 +13,21 @@ namespace {
 
 constexpr Bytes line_bytes = 64;
 
+/// Where C libraries begin to use the string move.
+constexpr Bytes least_by_string_move = 2 << 10;
+
+/// Blocks that the compiler copies in registers.
+void copy_downwards(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
+  constexpr Bytes block = 128;
+  for (; bytes >= block; bytes -= block) std::memcpy(into + bytes - block, from + bytes - block, block);
+  std::memcpy(into, from, bytes);
+}
+
 }  // namespace
 
 void copy_bytes(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
-  const Bytes most = is_just_behind(into, from) ? 1 << 10 : bytes;
-  for (Bytes at = 0, part = 0; at < bytes; at += part) {
-    part = std::min(most, bytes - at);
-    std::memcpy(into + at, from + at, part);
-  }
+  if (bytes >= least_by_string_move && is_just_behind(into, from)) return copy_downwards(into, from, bytes);
+  std::memcpy(into, from, bytes);
 }
 
 #if defined(__SSE2__)

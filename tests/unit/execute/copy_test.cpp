@@ -25,8 +25,8 @@ TEST(CopyStreaming, CopiesAnyStretchToAnyPlaceAndNothingElse) {
 TEST(CopyBytes, CopiesAnyStretchToAnyPlaceAndNothingElse) {
   std::vector<std::byte> source(9000);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i % 251);
-  for (Bytes to = 0; to < 33; ++to)
-    for (const Bytes bytes : {0, 1, 1023, 1024, 1025, 4096, 8200}) {
+  for (Bytes to = 0; to < 49; ++to)
+    for (const Bytes bytes : {0, 1, 1023, 2047, 2048, 2049, 4096, 8200}) {
       std::vector<std::byte> target(9000, std::byte{255}), expected = target;
       copy_bytes(target.data() + to, source.data() + 16, bytes);
       std::copy_n(source.begin() + 16, bytes, expected.begin() + static_cast<std::ptrdiff_t>(to));
@@ -38,8 +38,8 @@ TEST(CopyBytes, KnowsWhereATargetLiesJustBehindItsSourceWhateverPagesTheyAreIn) 
   std::vector<std::byte> memory(1);
   const std::byte* const from = memory.data();
   for (const Bytes pages : {0, 1, 77})
-    for (const Bytes behind : {1, 8, 15}) EXPECT_TRUE(is_just_behind(from + pages * 4096 + behind, from)) << behind;
-  for (const Bytes behind : {0, 16, 64, 2048, 4080, 4095}) EXPECT_FALSE(is_just_behind(from + behind, from)) << behind;
+    for (const Bytes behind : {1, 8, 16, 31}) EXPECT_TRUE(is_just_behind(from + pages * 4096 + behind, from)) << behind;
+  for (const Bytes behind : {0, 32, 64, 2048, 4080, 4095}) EXPECT_FALSE(is_just_behind(from + behind, from)) << behind;
   EXPECT_FALSE(is_just_behind(from, from + 8)) << "before it";
 }
 
