@@ -58,6 +58,23 @@ int Espalier_Alltoallw(const void* send_buffer, const int send_counts[], const i
                        const MPI_Datatype send_types[], void* receive_buffer, const int receive_counts[],
                        const int receive_displacements[], const MPI_Datatype receive_types[], MPI_Comm comm);
 
+/* Neighbourhood collectives, on communicators with a process topology. Several edges between two ranks are told apart as
+ * MPI 4.1, section 8.6 has it, whatever the MPI library underneath does. */
+int Espalier_Neighbor_allgather(const void* send_buffer, int send_count, MPI_Datatype send_type, void* receive_buffer,
+                                int receive_count, MPI_Datatype receive_type, MPI_Comm comm);
+int Espalier_Neighbor_allgatherv(const void* send_buffer, int send_count, MPI_Datatype send_type, void* receive_buffer,
+                                 const int receive_counts[], const int receive_displacements[],
+                                 MPI_Datatype receive_type, MPI_Comm comm);
+int Espalier_Neighbor_alltoall(const void* send_buffer, int send_count, MPI_Datatype send_type, void* receive_buffer,
+                               int receive_count, MPI_Datatype receive_type, MPI_Comm comm);
+int Espalier_Neighbor_alltoallv(const void* send_buffer, const int send_counts[], const int send_displacements[],
+                                MPI_Datatype send_type, void* receive_buffer, const int receive_counts[],
+                                const int receive_displacements[], MPI_Datatype receive_type, MPI_Comm comm);
+int Espalier_Neighbor_alltoallw(const void* send_buffer, const int send_counts[], const MPI_Aint send_displacements[],
+                                const MPI_Datatype send_types[], void* receive_buffer, const int receive_counts[],
+                                const MPI_Aint receive_displacements[], const MPI_Datatype receive_types[],
+                                MPI_Comm comm);
+
 /* Reductions keep the order of operands unless the operation commutes. Where the brackets stand is fixed by the
  * communicator's placement on nodes, the size and the selection (see Espalier_Choose): results are the same from run to
  * run, and allreduce gives all ranks the same bits, but they are not native's last digits. ESPALIER_STRICT=1 leaves to

@@ -22,7 +22,7 @@ bool has_one_reader(const topology::Topology& topology, plan::Operation operatio
   using enum plan::Operation;
   if (topology.size_of(topology.node_of(me)) == 2) return true;
   return operation == scatter || operation == gather || operation == alltoall || operation == reduce ||
-         operation == reduce_scatter;
+         operation == reduce_scatter || operation == neighbor_alltoall;
 }
 
 }  // namespace

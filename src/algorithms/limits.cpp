@@ -72,10 +72,12 @@ std::string why_invalid(const topology::Topology& topology, const plan::Problem&
            format_bytes(can.window_bytes) + " (ESPALIER_SHM_WINDOW)";
   if (choice.levels > 1 && !smp::has_two_levels(topology))
     return "no node has ranks on several NUMA nodes, or on several last-level caches of one (as far as is known)";
-  if (largest_message(topology, problem, choice, algorithm) > (Bytes{1} << 30))
-    return "a message between nodes would exceed 1G: set segment";
-  if (2 * count_pieces(topology, problem, choice) >= plan::max_tick)
-    return "too many pieces: use larger cells or segments";
+  if (!has_edges(problem.operation)) {  // else no rank knows what others have
+    if (largest_message(topology, problem, choice, algorithm) > (Bytes{1} << 30))
+      return "a message between nodes would exceed 1G: set segment";
+    if (2 * count_pieces(topology, problem, choice) >= plan::max_tick)
+      return "too many pieces: use larger cells or segments";
+  }
   return algorithm.limits == nullptr ? "" : algorithm.limits(topology, problem, choice);
 }
 

@@ -82,6 +82,8 @@ constexpr Setting table[] = {
     {{"ESPALIER_CHOICE_SCAN", "", "The same for scan.", collective}, set_choice<8>},
     {{"ESPALIER_CHOICE_EXSCAN", "", "The same for exscan.", collective}, set_choice<9>},
     {{"ESPALIER_CHOICE_BARRIER", "", "The same for barrier.", collective}, set_choice<10>},
+    {{"ESPALIER_CHOICE_NEIGHBOR_ALLGATHER", "", "The same for neighbor_allgather.", collective}, set_choice<11>},
+    {{"ESPALIER_CHOICE_NEIGHBOR_ALLTOALL", "", "The same for neighbor_alltoall.", collective}, set_choice<12>},
     {{"ESPALIER_TABLE", "", "File with the tuned table (default: the user's, then the system's); off uses none.",
       local},
      [](Settings& s, std::string_view v) { s.table = v; }},

@@ -34,7 +34,7 @@ struct Settings {
   int setup_calls = 10;
   std::string virtual_nodes;
   /// ESPALIER_CHOICE_<OPERATION>, in the order of plan::Operation.
-  std::array<std::string, 11> choices;
+  std::array<std::string, 13> choices;
   std::string table;
   std::string leaders;
   std::string nic;

@@ -1,9 +1,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -40,6 +42,19 @@ Problem make_problem(std::string_view operation, Bytes bytes, int root, Bytes el
   return problem;
 }
 
+/// (from, to, bytes, where in the input, where in the output, part, parts).
+using EdgeTuple = std::tuple<int, int, Bytes, Bytes, Bytes, int, int>;
+
+void add_edges(Problem& problem, const Topology& topology, const std::vector<EdgeTuple>& edges) {
+  for (const auto& [from, to, bytes, input, output, part, parts] : edges) {
+    for (const int rank : {from, to})
+      if (rank < 0 || rank >= topology.ranks()) throw Error("there is no rank " + std::to_string(rank));
+    if (part < 0 || part >= parts) throw Error("an edge's part is one of 0 to parts - 1");
+    problem.edges.push_back({Rank(from), Rank(to), bytes, input, output, part, parts});
+  }
+  problem.degree = plan::derive_degree(problem.edges);
+}
+
 Choice read_choice(Operation operation, const std::variant<Choice, std::string>& choice) {
   if (const auto* text = std::get_if<std::string>(&choice)) return choice::parse_choice(operation, *text);
   return std::get<Choice>(choice);
@@ -47,8 +62,9 @@ Choice read_choice(Operation operation, const std::variant<Choice, std::string>&
 
 plan::Plan build(const Topology& topology, std::string_view operation, Bytes bytes, int root,
                  const std::variant<Choice, std::string>& choice, Bytes element, bool is_commutative,
-                 const std::vector<Bytes>& counts, bool is_symmetric) {
-  const Problem problem = make_problem(operation, bytes, root, element, is_commutative, counts, is_symmetric);
+                 const std::vector<Bytes>& counts, bool is_symmetric, const std::vector<EdgeTuple>& edges) {
+  Problem problem = make_problem(operation, bytes, root, element, is_commutative, counts, is_symmetric);
+  add_edges(problem, topology, edges);
   return algorithms::build_plan(topology, problem, read_choice(problem.operation, choice));
 }
 
@@ -126,7 +142,7 @@ void bind_algorithms(nb::module_& module) {
              "Why the choice does not apply here; empty when it does. The last three as in build().");
   module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
-             nb::arg("counts") = std::vector<Bytes>{}, nb::arg("is_symmetric") = true,
+             nb::arg("counts") = std::vector<Bytes>{}, nb::arg("is_symmetric") = true, nb::arg("edges") = std::vector<EdgeTuple>{},
              "All ranks' programs. Only broadcast, scatter, gather and reduce look at `root`.\n\n`element` (bytes), "
              "`is_commutative` and `is_symmetric` (also in bits) belong to reductions; `counts` are the blocks' sizes "
              "of the v-forms, for alltoall row by row.");

@@ -42,6 +42,7 @@ bool are_two_alone(const topology::Topology& topology) {
 }
 
 double bytes_of_a_rank(const plan::Problem& problem, int ranks) {
+  if (has_edges(problem.operation)) return 2 * static_cast<double>(problem.bytes) * problem.degree;
   const plan::Problem even{problem.operation, problem.bytes, problem.root};
   return static_cast<double>(plan::input_bytes(even, ranks, even.root) + plan::output_bytes(even, ranks, even.root));
 }

@@ -235,6 +235,8 @@ Ending run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input
     case plan::Operation::reduce_scatter: reduce_scatter(call, input, output); break;
     case plan::Operation::scan: reduce_vectors(call, me, all, input, output); break;
     case plan::Operation::exscan: reduce_vectors(call, me - 1, all, input, output); break;
+    case plan::Operation::neighbor_allgather:
+    case plan::Operation::neighbor_alltoall: break;  // never tiny
   }
   return call.ending();
 } catch (const GivenUp&) {

@@ -1,6 +1,7 @@
 #include "plan/problem.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "plan/blocks.hpp"
 
@@ -33,9 +34,25 @@ bool is_tiny_uneven(const Problem& problem) {
   return problem.operation == Operation::reduce_scatter && all <= tiny_lines;
 }
 
+/// Behind the last byte that `end` finds for the edges of a rank.
+template <class EndOf>
+Bytes furthest(const Problem& problem, EndOf end_of) {
+  Bytes end = 0;
+  for (const Edge& edge : problem.edges) end = std::max(end, end_of(edge));
+  return end;
+}
+
 }  // namespace
 
+int derive_degree(const std::vector<Edge>& edges) {
+  std::map<Rank, int> from, to;
+  int most = 0;
+  for (const Edge& edge : edges) most = std::max({most, ++from[edge.from], ++to[edge.to]});
+  return most;
+}
+
 bool is_tiny(const Problem& problem, int ranks) {
+  if (has_edges(problem.operation)) return false;
   if (!problem.counts.empty()) return is_tiny_uneven(problem);
   if (!has_single_readers(problem.operation))
     return problem.bytes <= longest_tiny_lines(problem.operation) * line_payload;
@@ -56,6 +73,9 @@ Bytes input_bytes(const Problem& problem, int ranks, Rank rank) {
     case Operation::allreduce:
     case Operation::scan:
     case Operation::exscan: return problem.bytes;
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_alltoall:
+      return furthest(problem, [&](const Edge& it) { return it.from == rank ? it.input_begin + it.bytes : 0; });
   }
   return 0;
 }
@@ -73,6 +93,9 @@ Bytes output_bytes(const Problem& problem, int ranks, Rank rank) {
     case Operation::broadcast:
     case Operation::allreduce:
     case Operation::scan: return problem.bytes;
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_alltoall:
+      return furthest(problem, [&](const Edge& it) { return it.to == rank ? it.output_begin + it.bytes : 0; });
   }
   return 0;
 }
@@ -97,7 +120,9 @@ Alias alias_of(const Problem& problem, int ranks, Rank rank) {
     case Operation::broadcast:
     case Operation::alltoall:
     case Operation::reduce_scatter:
-    case Operation::barrier: return {};
+    case Operation::barrier:
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_alltoall: return {};
   }
   return {};
 }

@@ -21,15 +21,34 @@ enum class Operation : std::uint8_t {
   scan,
   exscan,
   barrier,
+  neighbor_allgather,
+  neighbor_alltoall,
 };
-inline constexpr int operation_count = 11;
+inline constexpr int operation_count = 13;
+
+/// One message of a neighbourhood collective (MPI 4.1, section 8.6): an edge of the graph that the communicator's
+/// process topology is. A rank may have several edges to another one, and some to itself.
+struct Edge {
+  Rank from;
+  Rank to;
+  Bytes bytes = 0;
+  Bytes input_begin = 0;   ///< in what `from` brings; stretches may overlap
+  Bytes output_begin = 0;  ///< in what `to` gets; stretches do not overlap
+  /// What `from` shows its node is in so many parts of its window, and this edge's in that one. Both ends know that, so
+  /// that a part is found without knowing how long others are. Edges of one stretch share a part.
+  int part = 0;
+  int parts = 1;
+
+  bool operator==(const Edge&) const = default;
+};
 
 /// One collective call, free of MPI: data are bytes, already packed. Equal on all ranks.
 struct Problem {
   Operation operation = Operation::barrier;
   /// What one rank brings to or takes from one other: the message (broadcast), the vector (reduce, allreduce, scan,
   /// exscan), or the block of one rank (scatter, gather, allgather, reduce_scatter) or of one pair of ranks (alltoall).
-  /// With `counts` their mean, rounded up: a size for tables. Barrier: 0.
+  /// With `counts` their mean, rounded up: a size for tables. Barrier: 0. Neighbourhood collectives: of every edge; 0
+  /// where edges differ, since nobody knows all.
   Bytes bytes = 0;
   /// Broadcast, scatter, gather, reduce. Otherwise rank 0.
   Rank root{0};
@@ -43,6 +62,11 @@ struct Problem {
   /// Reductions that commute: a o b has the bits of b o a (NaN, zeros of both signs). Where that is not certain, ranks
   /// that need the same result combine it in the same order, whichever that is.
   bool is_symmetric = true;
+  /// Neighbourhood collectives: all edges from and to the ranks whose programs are built. One after the other in the
+  /// order in which a rank sends to another, where it has several edges to it.
+  std::vector<Edge> edges = {};
+  /// The most edges from one rank, or to one, that there are.
+  int degree = 0;
 
   bool operator==(const Problem&) const = default;
 
@@ -58,9 +82,18 @@ constexpr bool is_reduction(Operation operation) {
   return operation >= Operation::reduce && operation <= Operation::exscan;
 }
 
+/// Whether a rank's data go along edges of a graph.
+constexpr bool has_edges(Operation operation) {
+  return operation == Operation::neighbor_allgather || operation == Operation::neighbor_alltoall;
+}
+
+/// The most edges from one rank, or to one.
+int derive_degree(const std::vector<Edge>& edges);
+
 /// Whether each of a rank's blocks is for one other rank: what it writes is a message for each.
 constexpr bool has_single_readers(Operation operation) {
-  return operation == Operation::scatter || operation == Operation::alltoall || operation == Operation::reduce_scatter;
+  return operation == Operation::scatter || operation == Operation::alltoall ||
+         operation == Operation::reduce_scatter || operation == Operation::neighbor_alltoall;
 }
 
 /// Payload of one short message at most (execute/tiny.hpp): 74 cache lines of 56 bytes.
@@ -89,7 +122,8 @@ struct Alias {
   Bytes offset = 0;
 };
 
-/// Programs must allow for this. Alltoall and reduce_scatter have none: whoever calls them in place copies first.
+/// Programs must allow for this. Alltoall and reduce_scatter have none: whoever calls them in place copies first. Nor
+/// have neighbourhood collectives, which MPI does not allow in place.
 Alias alias_of(const Problem& problem, int ranks, Rank rank);
 
 }  // namespace espalier::plan

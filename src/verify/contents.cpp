@@ -18,7 +18,8 @@ Bytes brought_before(const plan::Plan& plan, Rank rank) {
   if (operation == Operation::gather || operation == Operation::allgather)
     return Blocks(plan.problem, ranks).begin(rank);
   Bytes before = 0;  // elsewhere only the root brings anything
-  for (int r = 0; r < rank.value && operation == Operation::alltoall; ++r)
+  const bool all_bring = operation == Operation::alltoall || has_edges(operation);
+  for (int r = 0; r < rank.value && all_bring; ++r)
     before += plan::input_bytes(plan.problem, ranks, Rank(r));
   return before;
 }
@@ -49,6 +50,22 @@ Contents wanted_alltoall(const plan::Plan& plan, Rank me) {
     const Rank from(r);
     append(contents, {blocks.bytes(from, me), {Expressions::brought, before + blocks.input_begin(from, me)}});
     before += plan::input_bytes(plan.problem, plan.topology.ranks(), from);
+  }
+  return contents;
+}
+
+/// Each edge's bytes at their place; nothing between them, where nobody may write.
+Contents wanted_along_edges(const plan::Plan& plan, Rank me) {
+  std::vector<plan::Edge> edges;
+  for (const plan::Edge& edge : plan.problem.edges)
+    if (edge.to == me && edge.bytes > 0) edges.push_back(edge);
+  std::sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a.output_begin < b.output_begin; });
+  Contents contents;
+  Bytes end = 0;
+  for (const plan::Edge& edge : edges) {
+    append(contents, {edge.output_begin - end, {}});
+    append(contents, {edge.bytes, {Expressions::brought, brought_before(plan, edge.from) + edge.input_begin}});
+    end = edge.output_begin + edge.bytes;
   }
   return contents;
 }
@@ -92,6 +109,7 @@ Contents wanted_output(const plan::Plan& plan, Rank me) {
   const int ranks = plan.topology.ranks();
   const Bytes bytes = plan::output_bytes(plan.problem, ranks, me);
   if (plan.problem.operation == Operation::alltoall) return wanted_alltoall(plan, me);
+  if (has_edges(plan.problem.operation)) return wanted_along_edges(plan, me);
   const bool is_part = plan.problem.operation == Operation::scatter;
   Contents contents;
   append(contents, {bytes, {Expressions::brought, is_part ? Blocks(plan.problem, ranks).begin(me) : 0}});

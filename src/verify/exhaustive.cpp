@@ -118,6 +118,31 @@ std::vector<Bytes> uneven_counts(Operation operation, int ranks) {
   return counts;
 }
 
+/// Every rank to those one, two and five to the right, twice to the last of them, and some to itself.
+std::vector<plan::Edge> edges_of(Operation operation, int ranks, bool is_uneven) {
+  std::vector<plan::Edge> edges;
+  if (!has_edges(operation)) return edges;
+  const bool is_one_block = operation == Operation::neighbor_allgather;
+  std::vector<Bytes> output(static_cast<std::size_t>(ranks), 8);
+  for (int from = 0; from < ranks; ++from) {
+    const std::vector<int> distances = from % 3 == 0 ? std::vector{1, 2, 5, 5, 0} : std::vector{1, 2, 5, 5};
+    Bytes input = 0;
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+      const int to = (from + distances[i]) % ranks;
+      const std::size_t drawn = is_one_block ? 0 : i;
+      const Bytes bytes = is_uneven ? (static_cast<std::size_t>(from) + drawn) % 3 * 707 : uneven_bytes;
+      Bytes& end = output[static_cast<std::size_t>(to)];
+      edges.push_back({Rank(from), Rank(to), bytes, input, end, static_cast<int>(drawn),
+                       is_one_block ? 1 : static_cast<int>(distances.size())});
+      end += bytes;
+      if (!is_one_block) input += bytes;
+    }
+  }
+  return edges;
+}
+
+void prove_along_edges(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome);
+
 void prove_if_valid(const Specimen& specimen, Outcome& outcome) {
   if (!outcome.is_hopeless() && algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty())
     prove(specimen, outcome);
@@ -132,6 +157,7 @@ std::set<int> roots_of(Operation operation, int ranks, bool is_usual) {
 }
 
 void prove_from_roots(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
+  if (has_edges(operation)) return prove_along_edges(machine, operation, choice, outcome);
   const Topology& topology = machine.topology;
   const std::vector<Bytes> counts = uneven_counts(operation, topology.ranks());
   for (const int root : roots_of(operation, topology.ranks(), choice == usual_choice(choice.between, choice.within))) {
@@ -147,6 +173,15 @@ void prove_from_roots(const Machine& machine, Operation operation, const Choice&
       problem.is_commutative = false;
       prove_if_valid({topology, problem, choice, machine.places}, outcome);
     }
+  }
+}
+
+void prove_along_edges(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
+  for (const bool is_uneven : {false, true}) {
+    Problem problem{operation, is_uneven ? 0 : uneven_bytes};
+    problem.edges = edges_of(operation, machine.topology.ranks(), is_uneven);
+    problem.degree = plan::derive_degree(problem.edges);
+    prove_if_valid({machine.topology, problem, choice, machine.places}, outcome);
   }
 }
 

@@ -134,6 +134,30 @@ std::vector<Bytes> draw_counts(Random& random, const Problem& problem, int ranks
   return counts;
 }
 
+/// A graph: sparse or dense, with several edges between two ranks and some to itself. Of one length, or each of its own
+/// and then some without bytes; outputs with gaps between what comes.
+void draw_edges(Random& random, Problem& problem, int ranks) {
+  const bool is_one_block = problem.operation == Operation::neighbor_allgather;
+  const bool is_equal = random.one_in(2);
+  const int most = random.between(0, std::min(ranks + 2, random.one_in(3) ? 24 : 5));
+  std::vector<Bytes> output(static_cast<std::size_t>(ranks));
+  for (int from = 0; from < ranks; ++from) {
+    const int parts = is_one_block ? 1 : random.between(0, most);
+    Bytes input = 0, bytes = is_equal ? problem.bytes : random.below(2 * problem.bytes + 1);
+    for (int i = 0; i < (is_one_block ? random.between(0, most) : parts); ++i) {
+      const Rank to(random.between(0, ranks - 1));
+      if (!is_equal && !is_one_block) bytes = random.one_in(4) ? 0 : random.below(2 * problem.bytes + 1);
+      Bytes& end = output[static_cast<std::size_t>(to.value)];
+      if (random.one_in(3)) end += random.below(100);
+      problem.edges.push_back({Rank(from), to, bytes, input, end, is_one_block ? 0 : i, parts});
+      end += bytes;
+      if (!is_one_block) input += bytes;
+    }
+  }
+  if (!is_equal) problem.bytes = 0;
+  problem.degree = plan::derive_degree(problem.edges);
+}
+
 /// Everything about the problem but the operation, which the algorithm gives.
 Problem draw_problem(Random& random, Operation operation, const Choice& choice, const topology::Topology& topology) {
   Problem problem{operation};
@@ -149,6 +173,7 @@ Problem draw_problem(Random& random, Operation operation, const Choice& choice, 
   }
   if (has_root(operation)) problem.root = Rank(random.between(0, ranks - 1));
   problem.counts = draw_counts(random, problem, ranks);
+  if (has_edges(operation)) draw_edges(random, problem, ranks);
   return problem;
 }
 

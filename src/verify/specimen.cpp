@@ -26,6 +26,20 @@ std::string distances_text(const topology::Distances& distances) {
   return text + ways + "]" + trunks_text(distances.trunks());
 }
 
+// ", edges=[(0, 1, 64, 0, 128, 0, 2), …]".
+std::string edges_text(const plan::Problem& problem) {
+  std::string text;
+  for (const plan::Edge& edge : problem.edges) {
+    text += text.empty() ? ", edges=[(" : "), (";
+    const std::string numbers[] = {std::to_string(edge.from.value), std::to_string(edge.to.value),
+                                   std::to_string(edge.bytes),      std::to_string(edge.input_begin),
+                                   std::to_string(edge.output_begin), std::to_string(edge.part),
+                                   std::to_string(edge.parts)};
+    for (std::size_t i = 0; i < std::size(numbers); ++i) text += (i > 0 ? ", " : "") + numbers[i];
+  }
+  return text.empty() ? "" : text + ")]";
+}
+
 }  // namespace
 
 std::string reproducer(const Specimen& specimen) {
@@ -48,6 +62,7 @@ std::string reproducer(const Specimen& specimen) {
     text += (i == 0 ? ", counts=[" : ", ") + std::to_string(specimen.problem.counts[i]);
   if (!specimen.problem.counts.empty()) text += "]";
   if (!specimen.problem.is_symmetric) text += ", is_symmetric=False";
+  text += edges_text(specimen.problem);
   return text + ")";
 }
 

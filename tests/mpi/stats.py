@@ -12,6 +12,9 @@ OPERATIONS = (
     *("MPI_Reduce_scatter", "MPI_Scan", "MPI_Exscan", "MPI_Barrier"),
 )
 
+# Those of communicators with a process topology.
+NEIGHBORHOOD = ("MPI_Neighbor_allgather", "MPI_Neighbor_alltoall")
+
 # What the older themes call.
 BASIC = ("MPI_Bcast", "MPI_Allgather", "MPI_Barrier")
 
@@ -30,7 +33,7 @@ class Counts:
 def read_stats(path: Path) -> dict[str, Counts]:
     """Reads a statistics file and checks that it is consistent in itself."""
     raw = json.loads(path.read_text())
-    assert set(raw) == set(OPERATIONS), f"operations in {path}: {sorted(raw)}"
+    assert set(raw) == {*OPERATIONS, *NEIGHBORHOOD}, f"operations in {path}: {sorted(raw)}"
     stats = {name: Counts(**entry) for name, entry in raw.items()}
     for name, counts in stats.items():
         assert sum(counts.reasons.values()) == counts.native, f"{name}: a call went native without a reason"

@@ -10,7 +10,7 @@ import pytest
 
 from cases import CASES, Case, long_cases
 from launch import Outcome, TestMpi
-from stats import assert_handled, read_stats
+from stats import NEIGHBORHOOD, OPERATIONS, assert_handled, read_stats
 from test_native import THEMES
 
 GetMpi = Callable[[str], TestMpi]
@@ -51,7 +51,7 @@ def check_case(case: Case, mpi: TestMpi, folder: Path, timeout: float = 120) -> 
     if "errors" in themes:
         assert error_lines(outcome) == native_errors(mpi), "wrong arguments give other errors than the MPI itself"
     # Wrong calls, intercommunicators and communicators of one rank are left to the MPI.
-    assert_handled(read_stats(file), 0.8)
+    assert_handled(read_stats(file), 0.8, (*OPERATIONS, *NEIGHBORHOOD))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -100,6 +100,19 @@ def test_persistent_collectives_of_mpi4py_are_served(name: str, get_mpi: GetMpi,
         assert stats[operation].handled > 0, f"{operation}: {stats[operation]}"
 
 
+@pytest.mark.parametrize("name", MPIS)
+def test_neighbourhood_collectives_of_mpi4py_are_served(
+    name: str, get_mpi: GetMpi, suite: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "stats.json"
+    outcome = run_suite(get_mpi(name), suite, ["test_cco_ngh_buf", "test_cco_ngh_obj"], 4, file)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.err.count("OK") == 4, str(outcome)
+    stats = read_stats(file)
+    for operation in ("MPI_Neighbor_allgather", "MPI_Neighbor_alltoall"):
+        assert stats[operation].handled > 0, f"{operation}: {stats[operation]}"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", MPIS)
 def test_the_rest_of_mpi4py_works_as_ever(name: str, get_mpi: GetMpi, suite: Path, tmp_path: Path) -> None:

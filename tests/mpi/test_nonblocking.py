@@ -11,14 +11,14 @@ import pytest
 
 from cases import Case
 from launch import TestMpi
-from stats import assert_handled, read_stats
+from stats import NEIGHBORHOOD, OPERATIONS, assert_handled, read_stats
 from test_conformance import INCURABLE, assert_passed
 
 GetMpi = Callable[[str], TestMpi]
 
 THEMES = (
     *("sizes", "datatypes", "bottom", "communicators", "barriers", "mixing", "nonblocking", "skew", "movements"),
-    *("pieces", "reductions", "operators", "errors"),
+    *("pieces", "neighbors", "reductions", "operators", "errors"),
 )
 
 CASES = (
@@ -37,7 +37,7 @@ def test_nonblocking_calls_move_the_right_bytes(case: Case, get_mpi: GetMpi, tmp
     outcome = mpi.run([mpi.program("conformance_nonblocking"), *themes], case.ranks, settings=settings, timeout=120)
     assert_passed(outcome)
     if themes == list(THEMES):
-        assert_handled(read_stats(file), 0.8)
+        assert_handled(read_stats(file), 0.8, (*OPERATIONS, *NEIGHBORHOOD))
 
 
 @pytest.mark.parametrize("case", [Case("mpich-5", 3, None), Case("openmpi-5", 4, "2")], ids=str)
@@ -63,7 +63,7 @@ def test_persistent_calls_move_the_right_bytes(case: Case, get_mpi: GetMpi, tmp_
     themes = [theme for theme in THEMES if theme not in PERSISTENT_INCURABLE.get(mpi.name, set())]
     outcome = mpi.run([mpi.program("conformance_persistent"), *themes], case.ranks, settings=settings, timeout=120)
     assert_passed(outcome)
-    assert_handled(read_stats(file), 0.8)
+    assert_handled(read_stats(file), 0.8, (*OPERATIONS, *NEIGHBORHOOD))
 
 
 PENDING = (

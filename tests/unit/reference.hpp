@@ -107,7 +107,9 @@ inline std::vector<std::byte> expected_by(const plan::Problem& problem, int rank
     case Operation::gather:
     case Operation::allgather:
     case Operation::alltoall:
-    case Operation::barrier: break;
+    case Operation::barrier:
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_alltoall: break;
   }
   return reference::move(problem, ranks, me, call);
 }

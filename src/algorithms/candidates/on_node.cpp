@@ -23,6 +23,11 @@ Bytes short_piece(Operation operation) { return operation == Operation::reduce ?
 /// So many ranks on a core keep it busy whatever one of them waits for.
 constexpr int many_per_core = 4;
 
+Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Parts of a line and more begin on one (smp/edges.hpp).
+Bytes round_up_to_lines(Bytes bytes) { return bytes < 64 ? bytes : round_up_to(bytes, 64); }
+
 /// What the busiest writer of a node passes to its neighbours.
 Bytes passed_bytes(const Topology& topology, const Problem& problem) {
   const auto on_node = static_cast<Bytes>(topology.largest_node()), ranks = static_cast<Bytes>(topology.ranks());
@@ -31,18 +36,18 @@ Bytes passed_bytes(const Topology& topology, const Problem& problem) {
     case Operation::alltoall: return problem.bytes * on_node;
     case Operation::allgather: return topology.nodes() == 1 ? problem.bytes : problem.bytes * ranks;
     case Operation::reduce_scatter: return problem.bytes * ranks;
+    case Operation::neighbor_alltoall: return round_up_to_lines(problem.bytes) * static_cast<Bytes>(problem.degree);
     case Operation::broadcast:
     case Operation::gather:
     case Operation::reduce:
     case Operation::allreduce:
     case Operation::scan:
     case Operation::exscan:
-    case Operation::barrier: return problem.bytes;
+    case Operation::barrier:
+    case Operation::neighbor_allgather: return problem.bytes;
   }
   return problem.bytes;
 }
-
-Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
 
@@ -56,13 +61,17 @@ NodeCandidates::NodeCandidates(const Topology& topology, const Problem& problem,
 
 void NodeCandidates::add(Choice choice) {
   add_cells(choice);
-  if (!topology_.capabilities().single_copy || !is_single_copy_worth_it()) return;
+  if (!topology_.capabilities().single_copy || !is_single_copy_worth_it() || knows_no_sizes()) return;
   choice.within = Within::single_copy;
   all_.push_back(choice);
 }
 
+/// Edges of any length may come.
+bool NodeCandidates::knows_no_sizes() const { return has_edges(problem_.operation) && problem_.bytes == 0; }
+
 /// Whole, aligned elements for each reader in each cell.
 void NodeCandidates::add_cells(Choice choice) {
+  if (knows_no_sizes()) return add_long_cells(choice);
   choice.stores = stores_;
   const Bytes grain = is_reduction(problem_.operation) ? smp::Grain(problem_).bytes() : 1;
   const bool is_cut = problem_.operation == Operation::reduce_scatter && topology_.nodes() == 1;
@@ -96,7 +105,7 @@ void NodeCandidates::add_whole_window(Choice choice) {
 }
 
 void NodeCandidates::add_long_cells(Choice choice) {
-  for (const int cells : {1, 4}) {
+  for (const int cells : {knows_no_sizes() ? 2 : 1, 4}) {
     choice.cells = cells;
     choice.cell = window_ / static_cast<Bytes>(cells);
     all_.push_back(choice);

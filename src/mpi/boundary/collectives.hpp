@@ -30,6 +30,10 @@
   (const void* send_buffer, const C send_counts[], const D send_displacements[], const MPI_Datatype send_types[], \
    void* receive_buffer, const C receive_counts[], const D receive_displacements[],                               \
    const MPI_Datatype receive_types[], MPI_Comm comm __VA_OPT__(, ) __VA_ARGS__)
+// As those of the same name without NEIGHBOR, with a number for each neighbour.
+#define NEIGHBOR_ALLGATHERV(C, D, ...) ALLGATHERV(C, D, __VA_ARGS__)
+#define NEIGHBOR_ALLTOALLV(C, D, ...) ALLTOALLV(C, D, __VA_ARGS__)
+#define NEIGHBOR_ALLTOALLW(C, D, ...) ALLTOALLW(C, MPI_Aint, __VA_ARGS__)
 #define REDUCE(C, D, ...)                                                                          \
   (const void* send_buffer, void* receive_buffer, C count, MPI_Datatype type, MPI_Op op, int root, \
    MPI_Comm comm __VA_OPT__(, ) __VA_ARGS__)
@@ -57,8 +61,9 @@
 
 // X(name, name of the nonblocking form, parameters, arguments to hand on, call). `Barrier`, which has no counts, is by
 // itself.
+#define ESPALIER_COLLECTIVES(X) ESPALIER_GLOBAL_COLLECTIVES(X) ESPALIER_NEIGHBOR_COLLECTIVES(X)
 // clang-format off
-#define ESPALIER_COLLECTIVES(X) \
+#define ESPALIER_GLOBAL_COLLECTIVES(X) \
   X(Bcast, Ibcast, BCAST, (buffer, count, type, root, comm), Broadcast{{buffer, count, type}, root, comm}) \
   X(Scatter, Iscatter, ROOTED, \
     (send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type, root, comm), \
@@ -101,5 +106,27 @@
     Reduction{Operation::reduce_scatter, send_buffer, receive_buffer, count, type, op, 0, comm}) \
   X(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER, (send_buffer, receive_buffer, counts, type, op, comm), \
     ReduceScatter{send_buffer, receive_buffer, Numbers(counts), type, op, comm})
+#if defined(ESPALIER_SIMULATED)
+#define ESPALIER_NEIGHBOR_COLLECTIVES(X)
+#else
+#define ESPALIER_NEIGHBOR_COLLECTIVES(X) \
+  X(Neighbor_allgather, Ineighbor_allgather, EXCHANGE, \
+    (send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type, comm), \
+    NeighborAllgather{SEND_RUN, RECEIVE_RUN, comm}) \
+  X(Neighbor_allgatherv, Ineighbor_allgatherv, NEIGHBOR_ALLGATHERV, \
+    (send_buffer, send_count, send_type, receive_buffer, receive_counts, receive_displacements, receive_type, comm), \
+    NeighborAllgatherv{SEND_RUN, RECEIVE_PARTS, comm}) \
+  X(Neighbor_alltoall, Ineighbor_alltoall, EXCHANGE, \
+    (send_buffer, send_count, send_type, receive_buffer, receive_count, receive_type, comm), \
+    NeighborAlltoall{SEND_RUN, RECEIVE_RUN, comm}) \
+  X(Neighbor_alltoallv, Ineighbor_alltoallv, NEIGHBOR_ALLTOALLV, \
+    (send_buffer, send_counts, send_displacements, send_type, receive_buffer, receive_counts, receive_displacements, \
+     receive_type, comm), \
+    NeighborAlltoallv{SEND_PARTS, RECEIVE_PARTS, comm}) \
+  X(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALLW, \
+    (send_buffer, send_counts, send_displacements, send_types, receive_buffer, receive_counts, receive_displacements, \
+     receive_types, comm), \
+    NeighborAlltoallw{SEND_PIECES, RECEIVE_PIECES, comm})
+#endif
 // clang-format on
 #define ESPALIER_BARRIER(X) X(Barrier, Ibarrier, BARRIER, (comm), Barrier{comm})

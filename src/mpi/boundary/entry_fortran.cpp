@@ -6,6 +6,7 @@
 #include "mpi/boundary/entry.hpp"
 #include "mpi/boundary/entry_forms.hpp"
 #include "mpi/boundary/fortran.hpp"
+#include "mpi/setup/neighbors.hpp"
 
 #if defined(OPEN_MPI)
 
@@ -55,13 +56,16 @@ MPI_Fint begin(MPI_Fint* handle, const Begin& begin) {
 MPI_Comm comm_of(const MPI_Fint* handle) { return native().Comm_f2c(*handle); }
 MPI_Datatype type_of(const MPI_Fint* handle) { return native().Type_f2c(*handle); }
 MPI_Op op_of(const MPI_Fint* handle) { return native().Op_f2c(*handle); }
+std::vector<MPI_Datatype> types_of(const MPI_Fint* handles, int size) {
+  std::vector<MPI_Datatype> types;
+  for (int i = 0; i < size; ++i) types.push_back(type_of(&handles[i]));
+  return types;
+}
 /// One for each rank; none where MPI ignores them.
 std::vector<MPI_Datatype> types_of(const MPI_Fint* handles, const MPI_Fint* comm, bool are_ignored = false) {
   int size = 0;
   if (!are_ignored) native().Comm_size(comm_of(comm), &size);
-  std::vector<MPI_Datatype> types;
-  for (int r = 0; r < size; ++r) types.push_back(type_of(&handles[r]));
-  return types;
+  return types_of(handles, size);
 }
 
 }  // namespace
@@ -90,6 +94,9 @@ std::vector<MPI_Datatype> types_of(const MPI_Fint* handles, const MPI_Fint* comm
 #define FORTRAN_SEND_PARTS void *send, MPI_Fint *send_counts, MPI_Fint *send_displacements, MPI_Fint *send_type
 #define FORTRAN_RECEIVE_PARTS \
   void *receive, MPI_Fint *receive_counts, MPI_Fint *receive_displacements, MPI_Fint *receive_type
+#define FORTRAN_SEND_PIECES void *send, MPI_Fint *send_counts, MPI_Aint *send_displacements, MPI_Fint *send_type
+#define FORTRAN_RECEIVE_PIECES \
+  void *receive, MPI_Fint *receive_counts, MPI_Aint *receive_displacements, MPI_Fint *receive_type
 #define REDUCTION void *send, void *receive, MPI_Fint *count, MPI_Fint *type, MPI_Fint *op
 #define ROOT MPI_Fint* root
 
@@ -122,6 +129,24 @@ ESPALIER_FORTRAN(alltoallv, ALLTOALLV, Alltoallv, Ialltoallv, (FORTRAN_SEND_PART
 ESPALIER_FORTRAN(alltoallw, ALLTOALLW, Alltoallw, Ialltoallw, (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_PARTS),
   (data(send), send_counts, send_displacements, types_of(send_type, comm, data(send) == MPI_IN_PLACE).data(),
    data(receive), receive_counts, receive_displacements, types_of(receive_type, comm).data()))
+ESPALIER_FORTRAN(neighbor_allgather, NEIGHBOR_ALLGATHER, Neighbor_allgather, Ineighbor_allgather,
+  (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN),
+  (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type)))
+ESPALIER_FORTRAN(neighbor_allgatherv, NEIGHBOR_ALLGATHERV, Neighbor_allgatherv, Ineighbor_allgatherv,
+  (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_PARTS),
+  (data(send), *send_count, type_of(send_type), data(receive), receive_counts, receive_displacements,
+   type_of(receive_type)))
+ESPALIER_FORTRAN(neighbor_alltoall, NEIGHBOR_ALLTOALL, Neighbor_alltoall, Ineighbor_alltoall,
+  (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN),
+  (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type)))
+ESPALIER_FORTRAN(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, Neighbor_alltoallv, Ineighbor_alltoallv,
+  (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_PARTS),
+  (data(send), send_counts, send_displacements, type_of(send_type), data(receive), receive_counts,
+   receive_displacements, type_of(receive_type)))
+ESPALIER_FORTRAN(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, Neighbor_alltoallw, Ineighbor_alltoallw,
+  (FORTRAN_SEND_PIECES, FORTRAN_RECEIVE_PIECES),
+  (data(send), send_counts, send_displacements, types_of(send_type, degrees_of(comm_of(comm)).out).data(),
+   data(receive), receive_counts, receive_displacements, types_of(receive_type, degrees_of(comm_of(comm)).in).data()))
 ESPALIER_FORTRAN(reduce, REDUCE, Reduce, Ireduce, (REDUCTION, ROOT),
   (data(send), data(receive), *count, type_of(type), op_of(op), *root))
 ESPALIER_FORTRAN(allreduce, ALLREDUCE, Allreduce, Iallreduce, (REDUCTION),

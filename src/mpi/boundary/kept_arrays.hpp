@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <new>
+#include <tuple>
 #include <vector>
 
 #include "mpi/boundary/native.hpp"
+#include "mpi/setup/neighbors.hpp"
 
 namespace espalier::mpi {
 
@@ -30,16 +32,29 @@ class Arrays {
   static Arrays keep(MPI_Comm comm, const Numbers*&... arrays) noexcept {
     Arrays kept;
     int size = 0;
-    if (!is_intra(comm) || native().Comm_size(comm, &size) != MPI_SUCCESS) return kept;
-    try {
-      (kept.copy(arrays, static_cast<std::size_t>(size)), ...);
-    } catch (const std::bad_alloc&) {
-      // then they are the caller's
-    }
+    if (is_intra(comm) && native().Comm_size(comm, &size) == MPI_SUCCESS) kept.add(size, arrays...);
+    return kept;
+  }
+  /// The same with a number for each neighbour.
+  template <class Received, class Sent>
+  static Arrays keep_neighbors(MPI_Comm comm, const Received& received, const Sent& sent) noexcept {
+    Arrays kept;
+    if (!is_intra(comm)) return kept;
+    const Degrees degrees = degrees_of(comm);
+    std::apply([&](auto&... arrays) { kept.add(degrees.in, arrays...); }, received);
+    std::apply([&](auto&... arrays) { kept.add(degrees.out, arrays...); }, sent);
     return kept;
   }
 
  private:
+  template <class... Numbers>
+  void add([[maybe_unused]] int size, const Numbers*&... arrays) noexcept {
+    try {
+      (copy(arrays, static_cast<std::size_t>(size)), ...);
+    } catch (const std::bad_alloc&) {
+      // then they are the caller's
+    }
+  }
   template <class Number>
   void copy(const Number*& array, std::size_t size) {
     if (array == nullptr) return;
@@ -75,3 +90,12 @@ class Arrays {
                           ? Arrays::keep(comm, receive_counts, receive_displacements, receive_types)              \
                           : Arrays::keep(comm, receive_counts, receive_displacements, receive_types, send_counts, \
                                          send_displacements, send_types)
+#define KEEP_NEIGHBOR_ALLGATHERV \
+  const Arrays kept = Arrays::keep_neighbors(comm, std::tie(receive_counts, receive_displacements), std::tie())
+#define KEEP_NEIGHBOR_ALLTOALLV                                                                                   \
+  const Arrays kept = Arrays::keep_neighbors(comm, std::tie(receive_counts, receive_displacements), \
+                                             std::tie(send_counts, send_displacements))
+#define KEEP_NEIGHBOR_ALLTOALLW                                                                                    \
+  const Arrays kept =                                                                                              \
+      Arrays::keep_neighbors(comm, std::tie(receive_counts, receive_displacements, receive_types),                 \
+                             std::tie(send_counts, send_displacements, send_types))

@@ -29,13 +29,24 @@
   X(Issend) X(Mprobe) X(Op_free) X(Pack_size) X(Probe) X(Recv) X(Send) X(Sendrecv) X(Sendrecv_replace) X(Ssend) \
   X(Request_free) X(Send_init) X(Start) X(Startall) X(Status_set_cancelled) X(Status_set_elements) X(Testall) X(Testany) X(Testsome) X(Waitall) X(Waitany) X(Waitsome)
 #endif
+// Neighbourhood collectives, and what tells a rank's neighbours.
+#if defined(ESPALIER_SIMULATED)
+#define ESPALIER_NATIVE_NEIGHBOR_FUNCTIONS(X)
+#else
+#define ESPALIER_NATIVE_NEIGHBOR_FUNCTIONS(X) \
+  X(Cart_shift) X(Cartdim_get) X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Graph_neighbors) \
+  X(Graph_neighbors_count) X(Ineighbor_allgather) X(Ineighbor_allgatherv) X(Ineighbor_alltoall) X(Ineighbor_alltoallv) \
+  X(Ineighbor_alltoallw) X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) \
+  X(Neighbor_alltoallw) X(Topo_test)
+#endif
 // Of MPI 4.
 #if defined(ESPALIER_SIMULATED)
 #define ESPALIER_NATIVE_PERSISTENT_FUNCTIONS(X)
 #else
 #define ESPALIER_NATIVE_PERSISTENT_FUNCTIONS(X) \
   X(Allgather_init) X(Allgatherv_init) X(Allreduce_init) X(Alltoall_init) X(Alltoallv_init) X(Alltoallw_init) X(Barrier_init) \
-  X(Bcast_init) X(Exscan_init) X(Gather_init) X(Gatherv_init) X(Reduce_init) X(Reduce_scatter_block_init) \
+  X(Bcast_init) X(Exscan_init) X(Gather_init) X(Gatherv_init) X(Neighbor_allgather_init) X(Neighbor_allgatherv_init) \
+  X(Neighbor_alltoall_init) X(Neighbor_alltoallv_init) X(Neighbor_alltoallw_init) X(Reduce_init) X(Reduce_scatter_block_init) \
   X(Reduce_scatter_init) X(Scan_init) X(Scatter_init) X(Scatterv_init)
 #endif
 #if ESPALIER_HAS_LARGE_COUNTS
@@ -46,7 +57,11 @@
   X(Iexscan_c) X(Igather_c) X(Igatherv_c) X(Ireduce_c) X(Ireduce_scatter_block_c) X(Ireduce_scatter_c) X(Iscan_c) \
   X(Iscatter_c) X(Iscatterv_c) X(Allgather_init_c) X(Allgatherv_init_c) X(Allreduce_init_c) X(Alltoall_init_c) \
   X(Alltoallv_init_c) X(Alltoallw_init_c) X(Bcast_init_c) X(Exscan_init_c) X(Gather_init_c) X(Gatherv_init_c) X(Reduce_init_c) \
-  X(Reduce_scatter_block_init_c) X(Reduce_scatter_init_c) X(Scan_init_c) X(Scatter_init_c) X(Scatterv_init_c)
+  X(Reduce_scatter_block_init_c) X(Reduce_scatter_init_c) X(Scan_init_c) X(Scatter_init_c) X(Scatterv_init_c) \
+  X(Neighbor_allgather_c) X(Neighbor_allgatherv_c) X(Neighbor_alltoall_c) X(Neighbor_alltoallv_c) X(Neighbor_alltoallw_c) \
+  X(Ineighbor_allgather_c) X(Ineighbor_allgatherv_c) X(Ineighbor_alltoall_c) X(Ineighbor_alltoallv_c) \
+  X(Ineighbor_alltoallw_c) X(Neighbor_allgather_init_c) X(Neighbor_allgatherv_init_c) X(Neighbor_alltoall_init_c) \
+  X(Neighbor_alltoallv_init_c) X(Neighbor_alltoallw_init_c)
 #else
 #define ESPALIER_NATIVE_LARGE_FUNCTIONS(X)
 #endif
@@ -66,6 +81,7 @@ struct Native {
 #define ESPALIER_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
   ESPALIER_NATIVE_FUNCTIONS(ESPALIER_MEMBER)
   ESPALIER_NATIVE_NONBLOCKING_FUNCTIONS(ESPALIER_MEMBER)
+  ESPALIER_NATIVE_NEIGHBOR_FUNCTIONS(ESPALIER_MEMBER)
   ESPALIER_NATIVE_PERSISTENT_FUNCTIONS(ESPALIER_MEMBER)
   ESPALIER_NATIVE_LARGE_FUNCTIONS(ESPALIER_MEMBER)
   ESPALIER_NATIVE_FORTRAN_FUNCTIONS(ESPALIER_MEMBER)

@@ -61,11 +61,13 @@ struct Pieces {
   const MPI_Datatype* types;
 };
 
-/// Neither MPI_IN_PLACE nor a negative count nor the null datatype; only such runs and parts make a side.
+/// Neither MPI_IN_PLACE nor a negative count nor the null datatype; only such runs and parts make a side. Of no blocks
+/// nothing is looked at.
 inline bool is_valid(const Run& run) {
   return run.count >= 0 && run.buffer != MPI_IN_PLACE && run.type != native().datatype_null;
 }
 inline bool is_valid(const Parts& parts, int ranks) {
+  if (ranks == 0) return true;
   if (parts.counts.is_missing() || parts.displacements.is_missing()) return false;
   for (int r = 0; r < ranks; ++r)
     if (parts.counts[r] < 0) return false;
@@ -73,6 +75,7 @@ inline bool is_valid(const Parts& parts, int ranks) {
 }
 
 inline bool is_valid(const Pieces& pieces, int ranks) {
+  if (ranks == 0) return true;
   if (pieces.counts.is_missing() || pieces.displacements.is_missing() || pieces.types == nullptr) return false;
   for (int r = 0; r < ranks; ++r)
     if (pieces.counts[r] < 0 || pieces.types[r] == native().datatype_null) return false;
@@ -107,11 +110,11 @@ class Side {
       : buffer_(pieces.buffer),
         count_(0),
         blocks_(ranks),
-        type_(pieces.types[0]),
+        type_(ranks > 0 ? pieces.types[0] : native().byte),
         types_(pieces.types),
         counts_(pieces.counts),
         displacements_(pieces.displacements),
-        layout_(describe(pieces.types[0])) {}
+        layout_(describe(type_)) {}
 
   /// All data, without gaps.
   Bytes bytes() const {

@@ -77,6 +77,38 @@ struct Alltoallw {
   MPI_Comm comm;
 };
 
+/// Neighbourhood collectives: one block to all neighbours and one from each, or one to each. Here counts and blocks are
+/// those of neighbours, in the order in which MPI names them.
+struct NeighborAllgather {
+  Run send;
+  Run receive;
+  MPI_Comm comm;
+};
+
+struct NeighborAllgatherv {
+  Run send;
+  Parts receive;
+  MPI_Comm comm;
+};
+
+struct NeighborAlltoall {
+  Run send;
+  Run receive;
+  MPI_Comm comm;
+};
+
+struct NeighborAlltoallv {
+  Parts send;
+  Parts receive;
+  MPI_Comm comm;
+};
+
+struct NeighborAlltoallw {
+  Pieces send;
+  Pieces receive;
+  MPI_Comm comm;
+};
+
 /// Reduce, allreduce, scan, exscan: `count` elements of a vector. Reduce_scatter_block: of one rank's block.
 struct Reduction {
   plan::Operation operation;
@@ -122,6 +154,11 @@ std::optional<int> try_call(Communicator& communicator, const Alltoallw& call, S
 std::optional<int> try_call(Communicator& communicator, const Reduction& call, Start* start);
 std::optional<int> try_call(Communicator& communicator, const ReduceScatter& call, Start* start);
 std::optional<int> try_call(Communicator& communicator, const Barrier& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const NeighborAllgather& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const NeighborAllgatherv& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const NeighborAlltoall& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const NeighborAlltoallv& call, Start* start);
+std::optional<int> try_call(Communicator& communicator, const NeighborAlltoallw& call, Start* start);
 
 /// What a call would be on this communicator, for a person: "tiny", a choice, "native: reason"; behind it, which row of
 /// the tuned table said so. `is_uneven`: its form with blocks of half the size and one and a half. Local. The

@@ -11,6 +11,14 @@
 
 namespace espalier::mpi {
 
+/// Something that ranks have to do together before it can be decided what a call is; in steps that wait for nobody.
+class Preparation {
+ public:
+  virtual ~Preparation() = default;
+  /// MPI's code, once it is over. `is_next`: all calls before this one are over.
+  virtual std::optional<int> advance(bool is_next) noexcept = 0;
+};
+
 class Start {
  public:
   using Sizes = std::vector<Bytes>;
@@ -24,6 +32,9 @@ class Start {
   /// and then `next(sizes)` goes on as try_call(). MPI_SUCCESS; or none: native is to do the call.
   virtual std::optional<int> exchange(Communicator& communicator, const plan::Problem& problem, Sizes own,
                                       std::function<std::optional<int>(Sizes)> next) = 0;
+  /// The same of any preparation. What try_call() returns.
+  virtual std::optional<int> prepare(std::unique_ptr<Preparation> preparation,
+                                     std::function<std::optional<int>()> next) = 0;
 };
 
 }  // namespace espalier::mpi

@@ -38,7 +38,9 @@ std::string name_row(const tune::Row& row, std::ptrdiff_t index) {
 }
 
 bool is_nothing(const plan::Problem& problem) {
-  return problem.operation != plan::Operation::barrier && problem.bytes == 0;
+  // Of edges nobody knows all: each rank takes part.
+  const bool may_be_empty = problem.operation == plan::Operation::barrier || has_edges(problem.operation);
+  return !may_be_empty && problem.bytes == 0;
 }
 }  // namespace
 
@@ -272,6 +274,7 @@ void Decider::take_plan(Entry& entry, const plan::Choice& choice) const {
 }
 
 void Decider::check_size(const plan::Problem& problem) const {
+  if (has_edges(problem.operation)) return;  // others may have less
   const int ranks = facts_.topology.ranks();
   const int different = problem.counts.empty() ? 1 : ranks;  // of equal blocks the root has most
   for (int i = 0; i < different; ++i) {
@@ -282,8 +285,10 @@ void Decider::check_size(const plan::Problem& problem) const {
   }
 }
 
-// The whole plan, all ranks' programs, is proved by every rank: pure, so all come to the same end.
+// The whole plan, all ranks' programs, is proved by every rank: pure, so all come to the same end. Of edges no rank
+// knows all.
 void Decider::prove(const plan::Problem& problem, const plan::Choice& choice) const {
+  if (has_edges(problem.operation)) return;
   const auto violations = verify::verify(algorithms::build_plan(facts_.topology, problem, choice));
   if (violations.empty()) return;
   const std::string what = std::string("ESPALIER_VERIFY found a fault in ") + plan::name(problem.operation) + " by " +

@@ -31,6 +31,11 @@ inline Form form_of(const Alltoallw&) { return {plan::Operation::alltoall, true}
 inline Form form_of(const Reduction& call) { return {call.operation}; }
 inline Form form_of(const ReduceScatter&) { return {plan::Operation::reduce_scatter, true}; }
 inline Form form_of(const Barrier&) { return {plan::Operation::barrier}; }
+inline Form form_of(const NeighborAllgather&) { return {plan::Operation::neighbor_allgather}; }
+inline Form form_of(const NeighborAllgatherv&) { return {plan::Operation::neighbor_allgather, true}; }
+inline Form form_of(const NeighborAlltoall&) { return {plan::Operation::neighbor_alltoall}; }
+inline Form form_of(const NeighborAlltoallv&) { return {plan::Operation::neighbor_alltoall, true}; }
+inline Form form_of(const NeighborAlltoallw&) { return {plan::Operation::neighbor_alltoall, true}; }
 
 /// What of a call decides on its rank which problem it is, if MPI allows the call at all; if not, it is native's
 /// anyway.

@@ -16,13 +16,16 @@ std::size_t ProgramCache::Hash::operator()(const plan::Problem& problem) const {
                              static_cast<std::uint32_t>(problem.root.value);
   std::uint64_t hash = (problem.bytes + (rest << 20)) * spread;
   for (const Bytes count : problem.counts) hash = (hash ^ count) * spread;
+  for (const plan::Edge& edge : problem.edges)
+    hash = (hash ^ (edge.bytes + (edge.input_begin << 20) + (edge.output_begin << 40))) * spread;
   return std::hash<std::uint64_t>{}(hash);
 }
 
 Bytes ProgramCache::footprint(const Entry& entry) {
   const Bytes program = entry.program == nullptr ? 0 : entry.program->footprint();
   return sizeof(Entry) + program + entry.label.capacity() + entry.origin.capacity() +
-         2 * entry.problem.counts.capacity() * sizeof(Bytes);  // twice: the index has a key of its own
+         // twice: the index has a key of its own
+         2 * (entry.problem.counts.capacity() * sizeof(Bytes) + entry.problem.edges.capacity() * sizeof(plan::Edge));
 }
 
 Entry* ProgramCache::find_older(const plan::Problem& problem) {

@@ -31,6 +31,18 @@ class Patience {
   std::uint32_t attempt_ = 0;
 };
 
+/// Asks until there is an answer; whatever is pending goes on meanwhile.
+template <class Ask>
+auto wait_for(const Ask& ask) {
+  Patience patience;
+  auto answer = ask();
+  for (; !answer; answer = ask()) {
+    ProgressQueue::get().advance();
+    patience.pause();
+  }
+  return *answer;
+}
+
 /// Waits until `is_done()`, and advances what is pending between two looks. False: nothing is pending any more, and
 /// native may wait in its own way.
 template <class IsDone>

@@ -8,21 +8,6 @@
 #include "mpi/setup/setup.hpp"
 
 namespace espalier::mpi {
-namespace {
-
-/// Asks until there is an answer; whoever else is pending goes on meanwhile.
-template <class Ask>
-auto wait_for(const Ask& ask) {
-  Patience patience;
-  auto answer = ask();
-  for (; !answer; answer = ask()) {
-    ProgressQueue::get().advance();
-    patience.pause();
-  }
-  return *answer;
-}
-
-}  // namespace
 
 std::unique_ptr<PersistentCall> PersistentCall::make(MPI_Comm comm) {
   const Communicator* const known = Communicator::find_set_up(comm);
@@ -51,6 +36,12 @@ std::optional<int> PersistentCall::exchange(Communicator& communicator, const pl
   SizesExchange exchange(communicator, comm_, entry, memory_, std::move(own));
   const int code = wait_for([&] { return exchange.advance(true); });
   return code == MPI_SUCCESS ? next(exchange.take()) : code;
+}
+
+std::optional<int> PersistentCall::prepare(std::unique_ptr<Preparation> preparation,
+                                           std::function<std::optional<int>()> next) {
+  const int code = wait_for([&] { return preparation->advance(true); });
+  return code == MPI_SUCCESS ? next() : code;
 }
 
 int PersistentCall::start(OwnRequest& request) {

@@ -33,6 +33,8 @@ class PersistentCall final : public Pending, public Start {
   void take(Communicator& communicator, Entry& entry, std::unique_ptr<Staging> staging) override;
   std::optional<int> exchange(Communicator& communicator, const plan::Problem& problem, Sizes own,
                               std::function<std::optional<int>(Sizes)> next) override;
+  std::optional<int> prepare(std::unique_ptr<Preparation> preparation,
+                             std::function<std::optional<int>()> next) override;
 
   // ---- Pending ----
   bool decide(bool) noexcept override { return true; }

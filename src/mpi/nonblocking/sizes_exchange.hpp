@@ -9,7 +9,7 @@
 
 namespace espalier::mpi {
 
-class SizesExchange {
+class SizesExchange final : public Preparation {
  public:
   /// A broadcast or an allgather of `own`, as the entry has it; all arguments outlive it.
   SizesExchange(Communicator& communicator, MPI_Comm comm, Entry& entry, Scratch& memory, Start::Sizes own)
@@ -25,7 +25,7 @@ class SizesExchange {
   SizesExchange& operator=(const SizesExchange&) = delete;
 
   /// As StartedRun::advance().
-  std::optional<int> advance(bool is_next) noexcept { return run_->advance(is_next); }
+  std::optional<int> advance(bool is_next) noexcept override { return run_->advance(is_next); }
   /// Once it is over: what all have told.
   Start::Sizes take() { return std::move(all_.empty() ? own_ : all_); }
 

@@ -15,7 +15,14 @@ std::optional<int> StartedCall::exchange(Communicator& communicator, const plan:
                                          std::function<std::optional<int>(Sizes)> next) {
   Entry& entry = communicator.engine()->prepare_run(problem);
   if (entry.kind == Entry::Kind::native || !communicator.engine()->may_run(entry)) return std::nullopt;
-  exchange_.reset(new Exchange{{communicator, comm_, entry, memory_, std::move(own)}, std::move(next)});
+  auto sizes = std::make_unique<SizesExchange>(communicator, comm_, entry, memory_, std::move(own));
+  SizesExchange& told = *sizes;
+  return prepare(std::move(sizes), [&told, next = std::move(next)] { return next(told.take()); });
+}
+
+std::optional<int> StartedCall::prepare(std::unique_ptr<Preparation> preparation,
+                                        std::function<std::optional<int>()> next) {
+  before_.emplace(Before{std::move(preparation), std::move(next)});
   return MPI_SUCCESS;
 }
 
@@ -26,7 +33,7 @@ bool StartedCall::decide(bool is_next) noexcept {
     return find_out(is_next);
   } catch (const std::bad_alloc&) {
     readiness_.reset();
-    exchange_.reset();
+    before_.reset();
     code_ = report(comm_, MPI_ERR_NO_MEM);
     return true;
   }
@@ -35,7 +42,7 @@ bool StartedCall::decide(bool is_next) noexcept {
 bool StartedCall::find_out(bool is_next) {
   if (readiness_ && !find_communicator()) return false;
   if (!std::exchange(is_tried_, true)) settle(communicator_ != nullptr ? attempt(*communicator_) : std::nullopt);
-  return exchange_ == nullptr || await_sizes(is_next);
+  return !before_ || await_preparation(is_next);
 }
 
 bool StartedCall::find_communicator() {
@@ -49,12 +56,13 @@ bool StartedCall::find_communicator() {
   return true;
 }
 
-bool StartedCall::await_sizes(bool is_next) {
-  const std::optional<int> code = exchange_->sizes.advance(is_next);
+bool StartedCall::await_preparation(bool is_next) {
+  const std::optional<int> code = before_->preparation->advance(is_next);
   if (!code) return false;
-  const std::unique_ptr<Exchange> done = std::move(exchange_);
-  settle(*code == MPI_SUCCESS ? done->next(done->sizes.take()) : code);
-  return true;
+  const Before done = std::move(*before_);
+  before_.reset();
+  settle(*code == MPI_SUCCESS ? done.next() : code);
+  return !before_ || await_preparation(is_next);  // one preparation may follow another
 }
 
 /// What try_call() gave: native's call, an error, or one of ours.

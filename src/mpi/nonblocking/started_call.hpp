@@ -38,6 +38,8 @@ class StartedCall : public Pending, public Start {
   void take(Communicator& communicator, Entry& entry, std::unique_ptr<Staging> staging) override;
   std::optional<int> exchange(Communicator& communicator, const plan::Problem& problem, Sizes own,
                               std::function<std::optional<int>(Sizes)> next) override;
+  std::optional<int> prepare(std::unique_ptr<Preparation> preparation,
+                             std::function<std::optional<int>()> next) override;
 
   // ---- Pending ----
   bool decide(bool is_next) noexcept override;
@@ -52,14 +54,14 @@ class StartedCall : public Pending, public Start {
   virtual void count(Communicator& communicator) = 0;
 
  private:
-  /// Sizes that are exchanged before anything can be decided.
-  struct Exchange {
-    SizesExchange sizes;
-    std::function<std::optional<int>(Sizes)> next;
+  /// What comes before anything can be decided.
+  struct Before {
+    std::unique_ptr<Preparation> preparation;
+    std::function<std::optional<int>()> next;
   };
   bool find_out(bool is_next);
   bool find_communicator();
-  bool await_sizes(bool is_next);
+  bool await_preparation(bool is_next);
   void settle(std::optional<int> code);
   bool test_native() noexcept;
   bool end(int code) noexcept;
@@ -69,7 +71,7 @@ class StartedCall : public Pending, public Start {
   bool is_tried_ = false;
   OwnRequest* request_ = nullptr;
   std::optional<Communicator::Readiness> readiness_;  ///< until it is known whose call it is
-  std::unique_ptr<Exchange> exchange_;
+  std::optional<Before> before_;
   std::optional<int> code_;  ///< it failed before it ran
   bool is_natives_ = false;
   MPI_Request native_request_{};

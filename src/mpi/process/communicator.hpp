@@ -16,6 +16,7 @@
 namespace espalier::mpi {
 
 class GradualSetUp;
+class Neighbors;
 
 class Communicator {
  public:
@@ -130,6 +131,10 @@ class Communicator {
   /// Packed data of calls whose buffers are not plain bytes.
   Scratch& packed() { return packed_; }
 
+  /// The ranks that its neighbourhood collectives go to and come from; null before the first (setup/neighbors.hpp).
+  const std::shared_ptr<Neighbors>& neighbors() const { return neighbors_; }
+  void learn_neighbors(std::shared_ptr<Neighbors> neighbors) { neighbors_ = std::move(neighbors); }
+
   /// A transport broke: data may have moved, so neither we nor native can go on. Every later call returns the error
   /// too.
   bool is_broken = false;
@@ -172,6 +177,7 @@ class Communicator {
   PassedForms passed_;
   BoardMemory memory_;
   Scratch packed_;
+  std::shared_ptr<Neighbors> neighbors_;
   std::unique_ptr<Engine> engine_;  ///< last, so that it goes first: it works in memory_
 };
 

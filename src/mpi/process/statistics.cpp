@@ -77,6 +77,8 @@ const char* mpi_name(plan::Operation operation) {
     case plan::Operation::scan: return "MPI_Scan";
     case plan::Operation::exscan: return "MPI_Exscan";
     case plan::Operation::barrier: return "MPI_Barrier";
+    case plan::Operation::neighbor_allgather: return "MPI_Neighbor_allgather";
+    case plan::Operation::neighbor_alltoall: return "MPI_Neighbor_alltoall";
   }
   return "";
 }

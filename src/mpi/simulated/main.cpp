@@ -79,7 +79,9 @@ class Data {
   std::size_t brought() const {
     switch (it_.operation) {
       case Operation::broadcast:
-      case Operation::barrier: return 0;
+      case Operation::barrier:
+      case Operation::neighbor_allgather:  // which SimGrid's MPI does not have
+      case Operation::neighbor_alltoall: return 0;
       case Operation::scatter: return is_root() ? blocks() : 0;
       case Operation::alltoall:
       case Operation::reduce_scatter: return blocks();
@@ -94,7 +96,9 @@ class Data {
   }
   std::size_t received() const {
     switch (it_.operation) {
-      case Operation::barrier: return 0;
+      case Operation::barrier:
+      case Operation::neighbor_allgather:
+      case Operation::neighbor_alltoall: return 0;
       case Operation::gather: return is_root() ? blocks() : 0;
       case Operation::reduce: return is_root() ? words() : 0;
       case Operation::allgather:
@@ -145,7 +149,9 @@ class Data {
       case Operation::reduce:
       case Operation::allreduce:
       case Operation::scan:
-      case Operation::barrier: break;
+      case Operation::barrier:
+      case Operation::neighbor_allgather:
+      case Operation::neighbor_alltoall: break;
     }
     return sums_[i % period];
   }
@@ -193,6 +199,8 @@ int call(const Case& it, bool is_ours, MPI_Op sum, Data& data) {
     case Operation::scan: return ESPALIER_PICK(Scan)(in, out, words, type, sum, world);
     case Operation::exscan: return ESPALIER_PICK(Exscan)(in, out, words, type, sum, world);
     case Operation::barrier: return ESPALIER_PICK(Barrier)(world);
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_alltoall: break;
   }
   return MPI_ERR_ARG;
 }

@@ -66,6 +66,19 @@ FORM(Reduce_scatter, Ireduce_scatter,
      (const void* send, void* receive, const int* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
      (send, receive, counts, type, op, comm))
 
+FORM(Neighbor_allgather, Ineighbor_allgather, (SENT, RECEIVED, MPI_Comm comm),
+     (send, send_count, send_type, receive, receive_count, receive_type, comm))
+FORM(Neighbor_allgatherv, Ineighbor_allgatherv, (SENT, RECEIVED_PARTS, MPI_Comm comm),
+     (send, send_count, send_type, receive, receive_counts, receive_at, receive_type, comm))
+FORM(Neighbor_alltoall, Ineighbor_alltoall, (SENT, RECEIVED, MPI_Comm comm),
+     (send, send_count, send_type, receive, receive_count, receive_type, comm))
+FORM(Neighbor_alltoallv, Ineighbor_alltoallv, (SENT_PARTS, RECEIVED_PARTS, MPI_Comm comm),
+     (send, send_counts, send_at, send_type, receive, receive_counts, receive_at, receive_type, comm))
+FORM(Neighbor_alltoallw, Ineighbor_alltoallw,
+     (const void* send, const int* send_counts, const MPI_Aint* send_at, const MPI_Datatype* send_types, void* receive,
+      const int* receive_counts, const MPI_Aint* receive_at, const MPI_Datatype* receive_types, MPI_Comm comm),
+     (send, send_counts, send_at, send_types, receive, receive_counts, receive_at, receive_types, comm))
+
 #define MPI_Barrier form_Barrier
 #define MPI_Bcast form_Bcast
 #define MPI_Scatter form_Scatter
@@ -83,6 +96,11 @@ FORM(Reduce_scatter, Ireduce_scatter,
 #define MPI_Exscan form_Exscan
 #define MPI_Reduce_scatter_block form_Reduce_scatter_block
 #define MPI_Reduce_scatter form_Reduce_scatter
+#define MPI_Neighbor_allgather form_Neighbor_allgather
+#define MPI_Neighbor_allgatherv form_Neighbor_allgatherv
+#define MPI_Neighbor_alltoall form_Neighbor_alltoall
+#define MPI_Neighbor_alltoallv form_Neighbor_alltoallv
+#define MPI_Neighbor_alltoallw form_Neighbor_alltoallw
 
 #endif
 #endif

@@ -29,6 +29,7 @@ static const struct theme themes[] = {
     {"barriers", theme_barriers, 1, 0},
     {"mixing", theme_mixing, 1, 0},
     {"pieces", theme_pieces, 1, 0},
+    {"neighbors", theme_neighbors, 1, 0},
     {"nonblocking", theme_nonblocking, 1, 0},
     {"skew", theme_skew, 1, 0},
     {"movements", theme_movements, 1, 0},

@@ -17,6 +17,7 @@ void theme_nonblocking(void);        /* nonblocking collectives in flight around
 void theme_skew(void);               /* rotating roots, ranks that arrive late */
 void theme_movements(void);          /* scatter, gather, allgather, alltoall: every form, size and kind of datatype */
 void theme_pieces(void);             /* alltoallw: a type for each rank, displacements in bytes */
+void theme_neighbors(void);          /* neighbourhood collectives: grids, graphs, several edges, some to itself */
 void theme_reductions(void);         /* reductions: every predefined type and operation, size, form; the same bits */
 void theme_bits(void);               /* reductions of NaNs, zeros of both signs, denormals: the same bits everywhere */
 void theme_operators(void);          /* user-defined operations, operand order, types with gaps */

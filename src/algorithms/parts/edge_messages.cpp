@@ -1,0 +1,63 @@
+#include "algorithms/parts/edge_messages.hpp"
+
+#include <algorithm>
+
+#include "algorithms/parts/in_flight.hpp"
+#include "smp/edges.hpp"
+
+namespace espalier::algorithms {
+
+namespace {
+
+/// Messages carry their size as an int; who sends more cuts it. Both ends of an edge know that.
+constexpr Bytes longest_message = Bytes{1} << 29;
+
+/// `start(offset, bytes)` for each message of one edge.
+template <class Start>
+void for_each_message(const plan::Edge& edge, Start start) {
+  for (Bytes done = 0; done < edge.bytes; done += longest_message)
+    start(done, std::min(longest_message, edge.bytes - done));
+}
+
+}  // namespace
+
+// None waits for another to be over: a limit would need an order in which all ranks go along edges.
+void build_edge_messages(Builder& builder, const Problem& problem, const Choice& choice) {
+  const topology::Topology& topology = builder.topology();
+  InFlight messages(builder);
+  const auto is_far = [&](const plan::Edge& edge) { return topology.node_of(edge.from) != topology.node_of(edge.to); };
+  for (const plan::Edge& edge : problem.edges)
+    if (edge.to == builder.me() && is_far(edge))
+      for_each_message(edge, [&](Bytes done, Bytes bytes) {
+        messages.add(builder.recv(edge.from, Buffer::output, edge.output_begin + done, bytes));
+      });
+  for (const plan::Edge& edge : problem.edges)
+    if (edge.from == builder.me() && is_far(edge))
+      for_each_message(edge, [&](Bytes done, Bytes bytes) {
+        messages.add(builder.send(edge.to, Buffer::input, edge.input_begin + done, bytes));
+      });
+  smp::EdgeExchange(builder, choice, problem.edges).run();
+  messages.finish_all();
+}
+
+std::string why_no_edges(const topology::Topology&, const Problem& problem, const Choice& choice) {
+  if (choice.within == plan::Within::single_copy && problem.bytes == 0)
+    return "by single copy all ranks must know the size of edges";
+  if (choice.within == plan::Within::cells && choice.cell < static_cast<Bytes>(problem.degree))
+    return "a cell has no room for a part of each of " + std::to_string(problem.degree) + " edges";
+  return "";
+}
+
+double price_edge_messages(const Scene& s) {
+  const double edges = s.problem.degree;
+  const double on_node = s.nodes == 1 ? edges : std::min<double>(edges, s.on_node - 1);
+  const double away = s.nodes == 1 ? 0 : edges;  // at worst
+  // As much as an all-to-all of the node moves that has so many partners.
+  const double partners = std::max(s.on_node - 1, 1);
+  const double near = on_node > 0 ? s.node.swap(s.bytes * on_node / partners) : 0;
+  const double own = near + 2 * away * s.is.overhead;
+  if (away == 0) return own;
+  return std::max(own, s.network.delay() + through_link(s, s.on_node * away, s.bytes));
+}
+
+}  // namespace espalier::algorithms

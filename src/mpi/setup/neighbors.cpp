@@ -1,0 +1,167 @@
+#include "mpi/setup/neighbors.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "mpi/process/communicator.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+int topology_of(MPI_Comm comm) {
+  int status = MPI_UNDEFINED;
+  return native().Topo_test(comm, &status) == MPI_SUCCESS ? status : MPI_UNDEFINED;
+}
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  native().Comm_rank(comm, &rank);
+  return rank;
+}
+
+}  // namespace
+
+bool has_process_topology(MPI_Comm comm) noexcept { return topology_of(comm) != MPI_UNDEFINED; }
+
+Degrees degrees_of(MPI_Comm comm) noexcept {
+  Degrees degrees;
+  int dimensions = 0, is_weighted = 0;
+  switch (topology_of(comm)) {
+    case MPI_CART:
+      native().Cartdim_get(comm, &dimensions);
+      return {2 * dimensions, 2 * dimensions};
+    case MPI_GRAPH: native().Graph_neighbors_count(comm, rank_in(comm), &degrees.in); return {degrees.in, degrees.in};
+    case MPI_DIST_GRAPH: native().Dist_graph_neighbors_count(comm, &degrees.in, &degrees.out, &is_weighted); break;
+    default: break;
+  }
+  return degrees;
+}
+
+Neighbors::Neighbors(Rank me, Degrees degrees, int largest_degree, std::vector<Outgoing> out, std::vector<Incoming> in)
+    : me_(me), degrees_(degrees), out_(std::move(out)), in_(std::move(in)) {
+  using enum plan::Operation;
+  for (const plan::Operation operation : {neighbor_allgather, neighbor_alltoall}) {
+    plan::Problem& made = problem(operation);
+    made.operation = operation;
+    made.degree = largest_degree;
+    const auto add = [&](Rank from, Rank to, int part, int parts) {
+      const bool is_one = operation == neighbor_allgather;  // block, hence part
+      made.edges.push_back({.from = from, .to = to, .part = is_one ? 0 : part, .parts = is_one ? 1 : parts});
+    };
+    for (const Outgoing& edge : out_)
+      if (edge.to != me) add(me, edge.to, edge.part, edge.parts);
+    for (const Incoming& edge : in_) add(edge.from, me, edge.part, edge.parts);
+  }
+}
+
+// ---- what a rank knows alone ----
+
+void NeighborsSetUp::list_neighbors() {
+  degrees_ = degrees_of(comm_);
+  sources_.resize(static_cast<std::size_t>(degrees_.in));
+  destinations_.resize(static_cast<std::size_t>(degrees_.out));
+  const int kind = topology_of(comm_);
+  is_cartesian_ = kind == MPI_CART;
+  switch (kind) {
+    case MPI_CART:
+      for (int d = 0; 2 * d < degrees_.in; ++d)  // down and up each dimension
+        native().Cart_shift(comm_, d, 1, &sources_[static_cast<std::size_t>(2 * d)],
+                            &sources_[static_cast<std::size_t>(2 * d + 1)]);
+      destinations_ = sources_;
+      return;
+    case MPI_GRAPH:
+      native().Graph_neighbors(comm_, rank_in(comm_), degrees_.in, sources_.data());
+      destinations_ = sources_;
+      return;
+    default: {
+      std::vector<int> weights(static_cast<std::size_t>(std::max(degrees_.in, degrees_.out)));
+      native().Dist_graph_neighbors(comm_, degrees_.in, sources_.data(), weights.data(), degrees_.out,
+                                    destinations_.data(), weights.data());
+    }
+  }
+}
+
+// Ranks on this node find this rank's blocks for them in parts of its window; what it has for itself or for other nodes
+// takes no part.
+void NeighborsSetUp::make_told() {
+  const topology::Topology& topology = communicator_.engine()->topology();
+  const Rank me = communicator_.engine()->me();
+  const auto is_near = [&](int rank) {
+    return rank != MPI_PROC_NULL && rank != me.value && topology.node_of(Rank(rank)) == topology.node_of(me);
+  };
+  const auto parts = static_cast<int>(std::count_if(destinations_.begin(), destinations_.end(), is_near));
+  int part = 0;
+  for (std::size_t block = 0; block < destinations_.size(); ++block) {
+    const bool has_part = is_near(destinations_[block]);
+    told_.push_back({static_cast<int>(block), has_part ? part : 0, has_part ? parts : 1});
+    part += has_part;
+  }
+  told_.emplace_back();  // native wants buffers even for nothing
+  heard_.assign(sources_.size() + 1, Told{});
+}
+
+// ---- what neighbours tell each other ----
+
+std::optional<int> NeighborsSetUp::advance(bool) noexcept {
+  try {
+    if (!std::exchange(has_started_, true))
+      if (const int code = start(); code != MPI_SUCCESS) return code;
+    for (MPI_Request& request : requests_) {
+      int is_complete = 0;
+      if (const int code = native().Test(&request, &is_complete, MPI_STATUS_IGNORE); code != MPI_SUCCESS) return code;
+      if (!is_complete) return std::nullopt;
+    }
+    return conclude();
+  } catch (const std::bad_alloc&) {
+    return MPI_ERR_NO_MEM;
+  }
+}
+
+int NeighborsSetUp::start() {
+  requests_.fill(native().request_null);
+  list_neighbors();
+  make_told();
+  degree_ = -std::max(degrees_.in, degrees_.out);
+  const MPI_Datatype type = native().integer;
+  const int code = native().Ineighbor_alltoall(told_.data(), 3, type, heard_.data(), 3, type, comm_, &requests_[0]);
+  if (code != MPI_SUCCESS) return code;
+  return native().Iallreduce(&degree_, &least_, 1, type, native().min, comm_, &requests_[1]);
+}
+
+/// What was told of the edge by which a block comes. Which edge of several between two ranks brought it is native's
+/// matter.
+const NeighborsSetUp::Told& NeighborsSetUp::find_told(int block) const {
+  const int from = sources_[static_cast<std::size_t>(block)];
+  std::vector<const Told*> all;
+  std::size_t before = 0;  // edges from the same rank
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i] != from) continue;
+    if (is_cartesian_ && heard_[i][0] == (block ^ 1)) return heard_[i];
+    all.push_back(&heard_[i]);
+    before += static_cast<int>(i) < block;
+  }
+  std::sort(all.begin(), all.end(), [](const Told* a, const Told* b) { return (*a)[0] < (*b)[0]; });
+  return *all[before];
+}
+
+int NeighborsSetUp::conclude() {
+  std::vector<Neighbors::Outgoing> out;
+  std::vector<Neighbors::Incoming> in;
+  for (std::size_t i = 0; i < destinations_.size(); ++i)
+    if (destinations_[i] != MPI_PROC_NULL)
+      out.push_back({Rank(destinations_[i]), static_cast<int>(i), told_[i][1], told_[i][2]});
+  for (int block = 0; block < degrees_.in; ++block) {
+    const int from = sources_[static_cast<std::size_t>(block)];
+    if (from == MPI_PROC_NULL) continue;
+    const auto& [their_block, part, parts] = find_told(block);
+    in.push_back({Rank(from), block, their_block, part, parts});
+  }
+  std::sort(in.begin(), in.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.from, a.their_block) < std::pair(b.from, b.their_block);
+  });
+  communicator_.learn_neighbors(std::make_shared<Neighbors>(communicator_.engine()->me(), degrees_, -least_, std::move(out), std::move(in)));
+  return MPI_SUCCESS;
+}
+
+}  // namespace espalier::mpi
