@@ -5,6 +5,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "bindings/bindings.hpp"
 #include "choice/choose.hpp"
 #include "choice/parse.hpp"
+#include "plan/graphs.hpp"
 
 namespace espalier::bindings {
 
@@ -29,9 +31,30 @@ using topology::Topology;
 
 namespace {
 
-/// Barriers have no bytes, and not every operation has a root.
-Problem make_problem(std::string_view operation, Bytes bytes, int root, Bytes element = 1, bool is_commutative = true,
-                     const std::vector<Bytes>& counts = {}, bool is_symmetric = true) {
+/// (from, to, bytes, where in the input, where in the output, part, parts).
+using EdgeTuple = std::tuple<int, int, Bytes, Bytes, Bytes, int, int>;
+
+/// Where there are none, those of a ring.
+void add_edges(Problem& problem, const Topology& topology, const std::vector<EdgeTuple>& edges) {
+  if (!has_edges(problem.operation)) return;
+  if (edges.empty()) {
+    problem = plan::with_ring(std::move(problem), topology, std::min(plan::usual_degree, topology.ranks() - 1));
+    return;
+  }
+  std::vector<plan::Edge> all;
+  for (const auto& [from, to, bytes, input, output, part, parts] : edges) {
+    for (const int rank : {from, to})
+      if (rank < 0 || rank >= topology.ranks()) throw Error("there is no rank " + std::to_string(rank));
+    if (part < 0 || part >= parts) throw Error("an edge's part is one of 0 to parts - 1");
+    all.push_back({Rank(from), Rank(to), bytes, input, output, part, parts});
+  }
+  problem = plan::with_edges(std::move(problem), topology, std::move(all));
+}
+
+/// Barriers have no bytes, and not every operation has a root. Neighbourhood collectives get the edges of a ring.
+Problem make_problem(const Topology& topology, std::string_view operation, Bytes bytes, int root, Bytes element = 1, bool is_commutative = true,
+                     const std::vector<Bytes>& counts = {}, bool is_symmetric = true,
+                     const std::vector<EdgeTuple>& edges = {}) {
   Problem problem{plan::parse_operation(operation)};
   if (problem.operation != Operation::barrier) problem.bytes = bytes;
   if (has_root(problem.operation)) problem.root = Rank(root);
@@ -39,20 +62,8 @@ Problem make_problem(std::string_view operation, Bytes bytes, int root, Bytes el
   problem.is_commutative = is_commutative;
   problem.is_symmetric = is_symmetric;
   problem.counts = counts;
+  add_edges(problem, topology, edges);
   return problem;
-}
-
-/// (from, to, bytes, where in the input, where in the output, part, parts).
-using EdgeTuple = std::tuple<int, int, Bytes, Bytes, Bytes, int, int>;
-
-void add_edges(Problem& problem, const Topology& topology, const std::vector<EdgeTuple>& edges) {
-  for (const auto& [from, to, bytes, input, output, part, parts] : edges) {
-    for (const int rank : {from, to})
-      if (rank < 0 || rank >= topology.ranks()) throw Error("there is no rank " + std::to_string(rank));
-    if (part < 0 || part >= parts) throw Error("an edge's part is one of 0 to parts - 1");
-    problem.edges.push_back({Rank(from), Rank(to), bytes, input, output, part, parts});
-  }
-  problem.degree = plan::derive_degree(problem.edges);
 }
 
 Choice read_choice(Operation operation, const std::variant<Choice, std::string>& choice) {
@@ -63,8 +74,8 @@ Choice read_choice(Operation operation, const std::variant<Choice, std::string>&
 plan::Plan build(const Topology& topology, std::string_view operation, Bytes bytes, int root,
                  const std::variant<Choice, std::string>& choice, Bytes element, bool is_commutative,
                  const std::vector<Bytes>& counts, bool is_symmetric, const std::vector<EdgeTuple>& edges) {
-  Problem problem = make_problem(operation, bytes, root, element, is_commutative, counts, is_symmetric);
-  add_edges(problem, topology, edges);
+  const Problem problem =
+      make_problem(topology, operation, bytes, root, element, is_commutative, counts, is_symmetric, edges);
   return algorithms::build_plan(topology, problem, read_choice(problem.operation, choice));
 }
 
@@ -75,12 +86,12 @@ plan::Plan build_part(const Topology& topology, std::string_view operation, Byte
     if (rank < 0 || rank >= topology.ranks()) throw Error("there is no rank " + std::to_string(rank));
     built.push_back(Rank(rank));
   }
-  return algorithms::build_part(topology, make_problem(operation, bytes, root), choice, built);
+  return algorithms::build_part(topology, make_problem(topology, operation, bytes, root), choice, built);
 }
 
 std::string why_invalid(const Topology& topology, std::string_view operation, Bytes bytes, const Choice& choice,
                         Bytes element, bool is_commutative, const std::vector<Bytes>& counts) {
-  const Problem problem = make_problem(operation, bytes, 0, element, is_commutative, counts);
+  const Problem problem = make_problem(topology, operation, bytes, 0, element, is_commutative, counts);
   return algorithms::why_invalid(topology, problem, choice);
 }
 
@@ -119,7 +130,7 @@ void bind_algorithms(nb::module_& module) {
   module.def(
       "choose",
       [](const Topology& topology, std::string_view operation, Bytes bytes, int root) {
-        return choice::decide(topology, make_problem(operation, bytes, root));
+        return choice::decide(topology, make_problem(topology, operation, bytes, root));
       },
       nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root") = 0,
       "The built-in choice. `bytes`: of the message, or of one rank's block of an allgather.");
@@ -128,7 +139,7 @@ void bind_algorithms(nb::module_& module) {
       [](const Topology& topology, std::string_view operation, Bytes bytes, int root,
          const cost::Parameters& parameters, Bytes element, const std::vector<Bytes>& counts) {
         std::vector<std::pair<Choice, double>> ranked;
-        const Problem problem = make_problem(operation, bytes, root, element, true, counts);
+        const Problem problem = make_problem(topology, operation, bytes, root, element, true, counts);
         for (const auto& it : choice::rank_choices(topology, problem, parameters))
           ranked.emplace_back(it.choice, it.microseconds);
         return ranked;

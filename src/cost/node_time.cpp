@@ -128,6 +128,19 @@ double NodeTime::swap(double block) const {
   return on_cores(waits * flag_ + all, ranks_ * all);
 }
 
+double NodeTime::along_edges(double block, double edges, double parts) const {
+  if (edges <= 0 || block <= 0) return 0;
+  if (is_single_copy_) return on_cores(2 * flag_ + edges * single_copies(block), ranks_ * edges * single_copies(block));
+  double part = std::max(std::floor(cell_ / parts), 1.0);
+  if (part >= 64) part = std::floor(part / 64) * 64;
+  const double rounds = std::ceil(block / part), stretch = block / rounds;
+  const bool is_joined = rounds == 1 && part == block;
+  const double written = is_joined || parts == 1 ? put(parts * stretch) : parts * put(stretch);
+  const double all = rounds * (written + edges * get(stretch));
+  const double waits = cells_ > 1 ? 1 : 2 * rounds - 1;
+  return on_cores(waits * flag_ + all, ranks_ * all);
+}
+
 double NodeTime::pull_phase(const Phase& it) const {
   if (ranks_ == 1) return copy(it.stretch);
   const double runs = it.taken * std::ceil(it.stretch / it.run), bytes = it.taken * it.stretch / runs;

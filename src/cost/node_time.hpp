@@ -56,6 +56,9 @@ class NodeTime {
   /// Everyone combines its own block of all vectors (reduce_blocks in the same file).
   double reduce_blocks(double block) const;
 
+  /// A block along each of so many edges to neighbours and from them (smp/edges.hpp), in so many parts of a cell.
+  double along_edges(double block, double edges, double parts) const;
+
   double phase(const Phase& phase) const;
   /// Until the next phase may begin: what a phase keeps its busiest rank from doing anything else.
   double phase_work(const Phase& phase) const;

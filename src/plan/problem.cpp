@@ -1,7 +1,6 @@
 #include "plan/problem.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "plan/blocks.hpp"
 
@@ -43,13 +42,6 @@ Bytes furthest(const Problem& problem, EndOf end_of) {
 }
 
 }  // namespace
-
-int derive_degree(const std::vector<Edge>& edges) {
-  std::map<Rank, int> from, to;
-  int most = 0;
-  for (const Edge& edge : edges) most = std::max({most, ++from[edge.from], ++to[edge.to]});
-  return most;
-}
 
 bool is_tiny(const Problem& problem, int ranks) {
   if (has_edges(problem.operation)) return false;

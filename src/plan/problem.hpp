@@ -65,8 +65,9 @@ struct Problem {
   /// Neighbourhood collectives: all edges from and to the ranks whose programs are built. One after the other in the
   /// order in which a rank sends to another, where it has several edges to it.
   std::vector<Edge> edges = {};
-  /// The most edges from one rank, or to one, that there are.
+  /// The most edges from one rank, or to one, that there are; and of those, the most between nodes.
   int degree = 0;
+  int far_degree = 0;
 
   bool operator==(const Problem&) const = default;
 
@@ -86,9 +87,6 @@ constexpr bool is_reduction(Operation operation) {
 constexpr bool has_edges(Operation operation) {
   return operation == Operation::neighbor_allgather || operation == Operation::neighbor_alltoall;
 }
-
-/// The most edges from one rank, or to one.
-int derive_degree(const std::vector<Edge>& edges);
 
 /// Whether each of a rank's blocks is for one other rank: what it writes is a message for each.
 constexpr bool has_single_readers(Operation operation) {

@@ -6,6 +6,7 @@
 
 #include "algorithms/catalogue.hpp"
 #include "algorithms/limits.hpp"
+#include "plan/graphs.hpp"
 #include "plan/knobs.hpp"
 #include "verify/places.hpp"
 
@@ -178,9 +179,8 @@ void prove_from_roots(const Machine& machine, Operation operation, const Choice&
 
 void prove_along_edges(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
   for (const bool is_uneven : {false, true}) {
-    Problem problem{operation, is_uneven ? 0 : uneven_bytes};
-    problem.edges = edges_of(operation, machine.topology.ranks(), is_uneven);
-    problem.degree = plan::derive_degree(problem.edges);
+    const Problem problem = plan::with_edges({operation, is_uneven ? 0 : uneven_bytes}, machine.topology,
+                                             edges_of(operation, machine.topology.ranks(), is_uneven));
     prove_if_valid({machine.topology, problem, choice, machine.places}, outcome);
   }
 }

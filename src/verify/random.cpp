@@ -5,6 +5,7 @@
 
 #include "algorithms/catalogue.hpp"
 #include "algorithms/limits.hpp"
+#include "plan/graphs.hpp"
 #include "verify/places.hpp"
 
 namespace espalier::verify {
@@ -136,7 +137,9 @@ std::vector<Bytes> draw_counts(Random& random, const Problem& problem, int ranks
 
 /// A graph: sparse or dense, with several edges between two ranks and some to itself. Of one length, or each of its own
 /// and then some without bytes; outputs with gaps between what comes.
-void draw_edges(Random& random, Problem& problem, int ranks) {
+Problem draw_edges(Random& random, Problem problem, const topology::Topology& topology) {
+  const int ranks = topology.ranks();
+  std::vector<plan::Edge> edges;
   const bool is_one_block = problem.operation == Operation::neighbor_allgather;
   const bool is_equal = random.one_in(2);
   const int most = random.between(0, std::min(ranks + 2, random.one_in(3) ? 24 : 5));
@@ -149,13 +152,13 @@ void draw_edges(Random& random, Problem& problem, int ranks) {
       if (!is_equal && !is_one_block) bytes = random.one_in(4) ? 0 : random.below(2 * problem.bytes + 1);
       Bytes& end = output[static_cast<std::size_t>(to.value)];
       if (random.one_in(3)) end += random.below(100);
-      problem.edges.push_back({Rank(from), to, bytes, input, end, is_one_block ? 0 : i, parts});
+      edges.push_back({Rank(from), to, bytes, input, end, is_one_block ? 0 : i, parts});
       end += bytes;
       if (!is_one_block) input += bytes;
     }
   }
   if (!is_equal) problem.bytes = 0;
-  problem.degree = plan::derive_degree(problem.edges);
+  return plan::with_edges(std::move(problem), topology, std::move(edges));
 }
 
 /// Everything about the problem but the operation, which the algorithm gives.
@@ -173,7 +176,7 @@ Problem draw_problem(Random& random, Operation operation, const Choice& choice, 
   }
   if (has_root(operation)) problem.root = Rank(random.between(0, ranks - 1));
   problem.counts = draw_counts(random, problem, ranks);
-  if (has_edges(operation)) draw_edges(random, problem, ranks);
+  if (has_edges(operation)) return draw_edges(random, std::move(problem), topology);
   return problem;
 }
 

@@ -10,6 +10,9 @@
 
 namespace espalier::testing {
 
+/// What memory holds before anything is written there.
+inline constexpr std::byte garbage{0xa5};
+
 /// Byte `offset` of what a rank brings in a call.
 inline std::byte brought(int call, int rank, Bytes offset) {
   return static_cast<std::byte>(
@@ -70,6 +73,13 @@ inline std::vector<std::byte> fold(const plan::Problem& problem, int first, int 
 
 inline std::vector<std::byte> move(const plan::Problem& problem, int ranks, Rank me, int call) {
   using plan::Operation;
+  if (has_edges(problem.operation)) {
+    std::vector<std::byte> result(output_bytes(problem, ranks, me), garbage);
+    for (const plan::Edge& edge : problem.edges)
+      for (Bytes i = 0; edge.to == me && i < edge.bytes; ++i)
+        result[edge.output_begin + i] = brought(call, edge.from.value, edge.input_begin + i);
+    return result;
+  }
   const plan::Blocks blocks =
       problem.operation == Operation::alltoall ? plan::Blocks({}, 0) : plan::Blocks(problem, ranks);
   const plan::PairBlocks pairs(problem, ranks);
@@ -121,7 +131,7 @@ class CallerBuffers {
       : alias_(is_in_place ? alias_of(problem, ranks, me) : plan::Alias{}),
         bytes_(output_bytes(problem, ranks, me)),
         input_(input_bytes(problem, ranks, me)),
-        output_(bytes_) {
+        output_(bytes_, garbage) {
     const std::vector<std::byte> mine = brought_by(problem, ranks, me, call);
     std::byte* into = problem.operation == plan::Operation::broadcast ? output() : input();
     for (std::size_t i = 0; i < mine.size(); ++i) into[i] = mine[i];

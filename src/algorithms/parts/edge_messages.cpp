@@ -49,15 +49,15 @@ std::string why_no_edges(const topology::Topology&, const Problem& problem, cons
 }
 
 double price_edge_messages(const Scene& s) {
-  const double edges = s.problem.degree;
-  const double on_node = s.nodes == 1 ? edges : std::min<double>(edges, s.on_node - 1);
-  const double away = s.nodes == 1 ? 0 : edges;  // at worst
-  // As much as an all-to-all of the node moves that has so many partners.
-  const double partners = std::max(s.on_node - 1, 1);
-  const double near = on_node > 0 ? s.node.swap(s.bytes * on_node / partners) : 0;
-  const double own = near + 2 * away * s.is.overhead;
-  if (away == 0) return own;
-  return std::max(own, s.network.delay() + through_link(s, s.on_node * away, s.bytes));
+  // Of a rank with all its edges on its node, and of one with as many between nodes as anybody has.
+  const double edges = s.problem.degree, far = s.problem.far_degree;
+  const auto near = [&](double count) {
+    const double parts = s.problem.operation == Operation::neighbor_allgather ? 1 : count;
+    return s.on_node == 1 ? 0 : s.node.along_edges(s.bytes, count, parts);
+  };
+  if (far == 0) return near(edges);
+  const double own = std::max(near(edges), near(edges - far) + 2 * far * s.is.overhead);
+  return std::max(own, s.network.delay() + through_link(s, s.on_node * far, s.bytes));
 }
 
 }  // namespace espalier::algorithms

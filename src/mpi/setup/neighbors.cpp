@@ -38,13 +38,14 @@ Degrees degrees_of(MPI_Comm comm) noexcept {
   return degrees;
 }
 
-Neighbors::Neighbors(Rank me, Degrees degrees, int largest_degree, std::vector<Outgoing> out, std::vector<Incoming> in)
+Neighbors::Neighbors(Rank me, Degrees degrees, const plan::Problem& common, std::vector<Outgoing> out,
+                     std::vector<Incoming> in)
     : me_(me), degrees_(degrees), out_(std::move(out)), in_(std::move(in)) {
   using enum plan::Operation;
   for (const plan::Operation operation : {neighbor_allgather, neighbor_alltoall}) {
     plan::Problem& made = problem(operation);
+    made = common;
     made.operation = operation;
-    made.degree = largest_degree;
     const auto add = [&](Rank from, Rank to, int part, int parts) {
       const bool is_one = operation == neighbor_allgather;  // block, hence part
       made.edges.push_back({.from = from, .to = to, .part = is_one ? 0 : part, .parts = is_one ? 1 : parts});
@@ -101,6 +102,14 @@ void NeighborsSetUp::make_told() {
   heard_.assign(sources_.size() + 1, Told{});
 }
 
+int NeighborsSetUp::count_far(const std::vector<int>& ranks) const {
+  const topology::Topology& topology = communicator_.engine()->topology();
+  const NodeId here = topology.node_of(communicator_.engine()->me());
+  return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](int rank) {
+    return rank != MPI_PROC_NULL && topology.node_of(Rank(rank)) != here;
+  }));
+}
+
 // ---- what neighbours tell each other ----
 
 std::optional<int> NeighborsSetUp::advance(bool) noexcept {
@@ -122,11 +131,11 @@ int NeighborsSetUp::start() {
   requests_.fill(native().request_null);
   list_neighbors();
   make_told();
-  degree_ = -std::max(degrees_.in, degrees_.out);
+  most_ = {-std::max(degrees_.in, degrees_.out), -std::max(count_far(sources_), count_far(destinations_))};
   const MPI_Datatype type = native().integer;
   const int code = native().Ineighbor_alltoall(told_.data(), 3, type, heard_.data(), 3, type, comm_, &requests_[0]);
   if (code != MPI_SUCCESS) return code;
-  return native().Iallreduce(&degree_, &least_, 1, type, native().min, comm_, &requests_[1]);
+  return native().Iallreduce(most_.data(), least_.data(), 2, type, native().min, comm_, &requests_[1]);
 }
 
 /// What was told of the edge by which a block comes. Which edge of several between two ranks brought it is native's
@@ -160,7 +169,11 @@ int NeighborsSetUp::conclude() {
   std::sort(in.begin(), in.end(), [](const auto& a, const auto& b) {
     return std::pair(a.from, a.their_block) < std::pair(b.from, b.their_block);
   });
-  communicator_.learn_neighbors(std::make_shared<Neighbors>(communicator_.engine()->me(), degrees_, -least_, std::move(out), std::move(in)));
+  plan::Problem common;
+  common.degree = -least_[0];
+  common.far_degree = -least_[1];
+  communicator_.learn_neighbors(std::make_shared<Neighbors>(communicator_.engine()->me(), degrees_, common,
+                                                            std::move(out), std::move(in)));
   return MPI_SUCCESS;
 }
 

@@ -40,7 +40,8 @@ class Neighbors {
     int part, parts;
   };
 
-  Neighbors(Rank me, Degrees degrees, int largest_degree, std::vector<Outgoing> out, std::vector<Incoming> in);
+  /// `common`: the largest degrees, as problems have them.
+  Neighbors(Rank me, Degrees degrees, const plan::Problem& common, std::vector<Outgoing> out, std::vector<Incoming> in);
 
   Rank me() const { return me_; }
   const Degrees& degrees() const { return degrees_; }
@@ -62,7 +63,7 @@ class Neighbors {
 };
 
 /// Finds that out, at a communicator's first neighbourhood collective: each rank tells each neighbour by which of its
-/// edges it reaches it, by native's MPI_Ineighbor_alltoall, and all find the largest degree, by MPI_Iallreduce.
+/// edges it reaches it, by native's MPI_Ineighbor_alltoall, and all find the largest degrees, by MPI_Iallreduce.
 ///
 /// Where a rank has several edges to another one, MPI 4.1, section 8.6 says which block comes by which: in a Cartesian
 /// topology what goes down a dimension comes from above, so that block s is the receiver's s ^ 1 (in periodic dimensions
@@ -82,6 +83,7 @@ class NeighborsSetUp final : public Preparation {
   int start();
   void list_neighbors();
   void make_told();
+  int count_far(const std::vector<int>& ranks) const;
   const Told& find_told(int block) const;
   int conclude();
 
@@ -92,7 +94,7 @@ class NeighborsSetUp final : public Preparation {
   Degrees degrees_;
   std::vector<int> sources_, destinations_;
   std::vector<Told> told_, heard_;
-  int degree_ = 0, least_ = 0;  ///< less than nothing: native is asked for a minimum
+  std::array<int, 2> most_{}, least_{};  ///< degrees, less than nothing: native is asked for a minimum
   std::array<MPI_Request, 2> requests_{};
 };
 

@@ -14,6 +14,7 @@
 #include "algorithms/limits.hpp"
 #include "choice/parse.hpp"
 #include "cost/estimate.hpp"
+#include "plan/graphs.hpp"
 #include "placements.hpp"
 #include "shortest.hpp"
 
@@ -44,12 +45,14 @@ Topology make_topology(std::mt19937& random) {
   return Topology::from_nodes(node_of, {.single_copy = true, .oversubscribed = is_crowded && on_node > 2});
 }
 
-Problem make_problem(std::mt19937& random) {
+Problem make_problem(std::mt19937& random, const Topology& topology) {
   Problem problem;
   problem.operation = static_cast<Operation>(random() % plan::operation_count);
   if (problem.operation == Operation::barrier) return problem;
   problem.bytes = Bytes{64} << random() % 15;
   if (is_reduction(problem.operation)) problem.element = 8;
+  if (has_edges(problem.operation))
+    return plan::with_ring(problem, topology, std::min(topology.ranks() - 1, pick(random, std::vector<int>{2, 4, 4, 8})));
   return problem;
 }
 
@@ -97,7 +100,7 @@ std::vector<std::vector<Case>> make_suite(int problems) {
   std::vector<std::vector<Case>> suite;
   for (int i = 0; i < problems; ++i) {
     const Topology topology = make_topology(random);
-    const Problem problem = make_problem(random);
+    const Problem problem = make_problem(random, topology);
     std::vector<Case> cases;
     for (int attempt = 0; attempt < 6; ++attempt) {
       const Choice choice = make_choice(random, problem.operation);
@@ -157,7 +160,7 @@ TEST(ClosedForm, IsAsNearForEveryAlgorithmByGroupsOfMasters) {
     std::vector<Case> cases;
     while (cases.size() < 60) {
       const Topology topology = make_topology(random);
-      Problem problem = make_problem(random);
+      Problem problem = make_problem(random, topology);
       if (topology.nodes() == 1 || problem.operation != algorithm.operation) continue;
       Choice choice = make_choice(random, problem.operation);
       choice.between = algorithm.between;

@@ -12,6 +12,7 @@
 
 #include "algorithms/build.hpp"
 #include "choice/choose.hpp"
+#include "plan/graphs.hpp"
 #include "reference.hpp"
 #include "transports/threads.hpp"
 
@@ -23,12 +24,12 @@ using plan::Problem;
 
 constexpr int calls = 4 * plan::operation_count;
 
-Problem problem_of(int call, int ranks) {
+Problem problem_of(int call, const topology::Topology& topology) {
   Problem problem{static_cast<Operation>(call % plan::operation_count)};
   if (problem.operation != Operation::barrier) problem.bytes = call % 3 == 0 ? 64 : 40'000;
   problem.element = is_reduction(problem.operation) ? 2 : 1;
-  if (has_root(problem.operation)) problem.root = Rank(call % ranks);
-  return problem;
+  if (has_root(problem.operation)) problem.root = Rank(call % topology.ranks());
+  return has_edges(problem.operation) ? plan::with_ring(problem, topology, 3) : problem;
 }
 
 /// One rank with its calls, one after the other.
@@ -51,7 +52,7 @@ class Queue {
  private:
   void begin() {
     const int ranks = world_.topology().ranks();
-    problem_ = problem_of(call_, ranks);
+    problem_ = problem_of(call_, world_.topology());
     program_ = algorithms::build_program(world_.topology(), problem_, choice::choose(world_.topology(), problem_), me_);
     buffers_.emplace(problem_, ranks, me_, call_, false);
     reducer_.emplace(problem_.is_commutative);

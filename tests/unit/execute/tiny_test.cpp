@@ -182,6 +182,7 @@ TEST(TinyTest, OperationsFollowEachOtherInAnyOrder) {
     Yield waiter;
     for (int call = 0; call < 2000; ++call) {
       const auto operation = static_cast<Operation>(call * 7 % plan::operation_count);
+      if (has_edges(operation)) continue;  // never is that short
       const Problem problem = operation == Operation::barrier ? Problem{} : problem_of(operation, ranks, call);
       const testing::ReferenceReducer reducer(problem.is_commutative);
       testing::CallerBuffers buffers(problem, ranks, me, call, false);

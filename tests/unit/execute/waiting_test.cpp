@@ -11,6 +11,7 @@
 #include "choice/choose.hpp"
 #include "execute/run.hpp"
 #include "execute/tiny.hpp"
+#include "plan/graphs.hpp"
 #include "reference.hpp"
 #include "transports/threads.hpp"
 
@@ -193,6 +194,7 @@ TEST(Sleeping, EveryOperationEndsWithoutOversleeping) {
       if (problem.operation != Operation::barrier) problem.bytes = call % 3 == 0 ? 64 : 40'000;
       problem.element = is_reduction(problem.operation) ? 2 : 1;
       if (has_root(problem.operation)) problem.root = Rank(call % ranks);
+      if (has_edges(problem.operation)) problem = plan::with_ring(problem, topology, 3);
       const testing::ReferenceReducer reducer(problem.is_commutative);
       testing::CallerBuffers buffers(problem, ranks, me, call, false);
       if (plan::is_tiny(problem, ranks)) {

@@ -25,8 +25,7 @@ TEST(Statistics, AddUpPerOperationReasonAndChoice) {
                   R"("reasons": {}, "choices": {"chain": 1, "tiny": 5}},)"))
       << json;
   EXPECT_TRUE(has(R"(  "MPI_Reduce_scatter": {"handled": 0, "native": 0, "forms": )")) << json;
-  EXPECT_TRUE(has(R"("reasons": {"a \"reason\"": 4}, "choices": {}}
-}
+  EXPECT_TRUE(has(R"("reasons": {"a \"reason\"": 4}, "choices": {}},
 )")) << json;
   EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 2 + plan::operation_count);
 }

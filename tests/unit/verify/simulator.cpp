@@ -12,9 +12,7 @@ using plan::Op;
 using plan::Operation;
 using plan::Step;
 
-namespace {
-constexpr std::byte garbage{0xa5};
-}
+using testing::garbage;
 
 Simulator::Simulator(const plan::Plan& plan, int calls, Random& random)
     : plan_(plan), calls_(calls), random_(random), ranks_(static_cast<std::size_t>(plan.topology.ranks())) {
