@@ -9,6 +9,9 @@ namespace espalier::plan {
 /// The problem with these edges, all there are, and what follows from them.
 Problem with_edges(Problem problem, const topology::Topology& topology, std::vector<Edge> edges);
 
+/// Out of all edges that there are, as `edges` of a Crossing: those that cross, and what all agree on.
+Crossing derive_crossing(const topology::Topology& topology, std::vector<Crossing::Edge> edges);
+
 /// The problem, of `bytes` on every edge, with `degree` edges from each rank and as many to it: to the ranks next to it
 /// on both sides of a ring, the nearest first.
 Problem with_ring(Problem problem, const topology::Topology& topology, int degree);

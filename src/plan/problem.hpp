@@ -2,6 +2,7 @@
 // What is to be done, in terms that all ranks agree on.
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,30 @@ struct Edge {
   bool operator==(const Edge&) const = default;
 };
 
+/// The edges between nodes, for those who let one message carry all that one node has for another.
+struct Crossing {
+  struct Edge {
+    Rank from;
+    Rank to;
+
+    bool operator==(const Edge&) const = default;
+  };
+  /// By sender, and those of one sender in the order in which it names them. All that begin or end on the nodes of the
+  /// ranks whose programs are built.
+  std::vector<Edge> edges;
+
+  // What all ranks agree on, of all edges that there are, in blocks of an alltoall or of an allgather:
+  struct Most {
+    int parcels = 0;  ///< that one node sends or gets
+    int blocks = 0;   ///< in all parcels together that one node sends or gets
+    int parcel = 0;   ///< blocks in one
+
+    bool operator==(const Most&) const = default;
+  } alltoall, allgather;
+
+  bool operator==(const Crossing&) const = default;
+};
+
 /// One collective call, free of MPI: data are bytes, already packed. Equal on all ranks.
 struct Problem {
   Operation operation = Operation::barrier;
@@ -68,6 +93,8 @@ struct Problem {
   /// The most edges from one rank, or to one, that there are; and of those, the most between nodes.
   int degree = 0;
   int far_degree = 0;
+  /// Null where nobody has told all edges, or none crosses. Equal problems share it.
+  std::shared_ptr<const Crossing> crossing = nullptr;
 
   bool operator==(const Problem&) const = default;
 

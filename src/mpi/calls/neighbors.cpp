@@ -95,7 +95,7 @@ std::optional<int> serve_edges(Communicator& communicator, Neighbors& neighbors,
   const Operation operation = operation_of(call);
   const int sent = has_one_block(operation) ? 1 : neighbors.degrees().out, received = neighbors.degrees().in;
   if (!is_valid(call.send, sent) || !is_valid(call.receive, received)) return refuse_arguments(operation);
-  constexpr bool are_equal = std::is_same_v<decltype(call.receive), const Run>;
+  constexpr bool are_equal = std::is_same_v<decltype(call.receive), Run>;
   const EdgeSides sides{{Side(call.send, sent), sent_blocks(neighbors, operation)},
                         {Side(call.receive, received), received_blocks(neighbors)},
                         are_equal};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mpi/process/communicator.hpp"
+#include "plan/graphs.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -121,6 +122,10 @@ std::optional<int> NeighborsSetUp::advance(bool) noexcept {
       if (const int code = native().Test(&request, &is_complete, MPI_STATUS_IGNORE); code != MPI_SUCCESS) return code;
       if (!is_complete) return std::nullopt;
     }
+    if (tells_all() && !std::exchange(is_telling_all_, true)) {
+      const int code = start_telling_all();
+      return code == MPI_SUCCESS ? std::nullopt : std::optional(code);
+    }
     return conclude();
   } catch (const std::bad_alloc&) {
     return MPI_ERR_NO_MEM;
@@ -154,6 +159,41 @@ const NeighborsSetUp::Told& NeighborsSetUp::find_told(int block) const {
   return *all[before];
 }
 
+/// Of so many edges each rank hears of all.
+constexpr int most_told = 1 << 16;
+
+/// A function of what all have heard.
+bool NeighborsSetUp::tells_all() const {
+  const int degree = -least_[0], far_degree = -least_[1];
+  return far_degree > 0 && degree <= most_told / communicator_.ranks();
+}
+
+int NeighborsSetUp::start_telling_all() {
+  const auto degree = static_cast<std::size_t>(-least_[0]);
+  row_ = destinations_;
+  row_.resize(degree, MPI_PROC_NULL);
+  rows_.resize(degree * static_cast<std::size_t>(communicator_.ranks()));
+  const int count = static_cast<int>(degree);
+  return native().Iallgather(row_.data(), count, native().integer, rows_.data(), count, native().integer, comm_,
+                             &requests_[0]);
+}
+
+/// Edges of other nodes only count.
+std::shared_ptr<const plan::Crossing> NeighborsSetUp::find_crossing() const {
+  if (rows_.empty()) return nullptr;
+  const topology::Topology& topology = communicator_.engine()->topology();
+  std::vector<plan::Crossing::Edge> edges;
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (rows_[i] != MPI_PROC_NULL) edges.push_back({Rank(static_cast<int>(i / row_.size())), Rank(rows_[i])});
+  plan::Crossing crossing = plan::derive_crossing(topology, std::move(edges));
+  const NodeId here = topology.node_of(communicator_.engine()->me());
+  std::erase_if(crossing.edges, [&](const auto& it) {
+    return topology.node_of(it.from) != here && topology.node_of(it.to) != here;
+  });
+  crossing.edges.shrink_to_fit();
+  return std::make_shared<const plan::Crossing>(std::move(crossing));
+}
+
 int NeighborsSetUp::conclude() {
   std::vector<Neighbors::Outgoing> out;
   std::vector<Neighbors::Incoming> in;
@@ -172,6 +212,7 @@ int NeighborsSetUp::conclude() {
   plan::Problem common;
   common.degree = -least_[0];
   common.far_degree = -least_[1];
+  common.crossing = find_crossing();
   communicator_.learn_neighbors(std::make_shared<Neighbors>(communicator_.engine()->me(), degrees_, common,
                                                             std::move(out), std::move(in)));
   return MPI_SUCCESS;

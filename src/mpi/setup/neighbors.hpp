@@ -63,7 +63,8 @@ class Neighbors {
 };
 
 /// Finds that out, at a communicator's first neighbourhood collective: each rank tells each neighbour by which of its
-/// edges it reaches it, by native's MPI_Ineighbor_alltoall, and all find the largest degrees, by MPI_Iallreduce.
+/// edges it reaches it, by native's MPI_Ineighbor_alltoall, and all find the largest degrees, by MPI_Iallreduce. With
+/// several nodes and not too many edges all are told to all, by MPI_Iallgather, so that blocks can travel in parcels.
 ///
 /// Where a rank has several edges to another one, MPI 4.1, section 8.6 says which block comes by which: in a Cartesian
 /// topology what goes down a dimension comes from above, so that block s is the receiver's s ^ 1 (in periodic dimensions
@@ -81,6 +82,9 @@ class NeighborsSetUp final : public Preparation {
   using Told = std::array<int, 3>;
 
   int start();
+  bool tells_all() const;
+  int start_telling_all();
+  std::shared_ptr<const plan::Crossing> find_crossing() const;
   void list_neighbors();
   void make_told();
   int count_far(const std::vector<int>& ranks) const;
@@ -96,6 +100,8 @@ class NeighborsSetUp final : public Preparation {
   std::vector<Told> told_, heard_;
   std::array<int, 2> most_{}, least_{};  ///< degrees, less than nothing: native is asked for a minimum
   std::array<MPI_Request, 2> requests_{};
+  bool is_telling_all_ = false;
+  std::vector<int> row_, rows_;  ///< destinations, of this rank and of all
 };
 
 }  // namespace espalier::mpi
