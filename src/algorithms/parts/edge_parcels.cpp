@@ -279,12 +279,13 @@ double price_edge_parcels(const Scene& s) {
   const double far = s.problem.far_degree, own = has_one_block(s.problem) ? 1 : far;
   const double parts = has_one_block(s.problem) ? 1 : s.problem.degree;
   const double near = s.on_node == 1 ? 0 : s.node.along_edges(s.bytes, s.problem.degree - far, parts);
-  const double shown = s.on_node == 1 ? 0 : s.node.put(own * s.bytes) + 2 * s.node.flag();
-  const double collected = std::ceil(most.blocks / groups) * s.node.get(s.bytes);
-  const double parcels = std::ceil(most.parcels / groups);
-  const double sent = 2 * parcels * s.is.overhead + s.network.delay() +
-                      through_link(s, most.parcels, s.bytes * most.blocks / std::max(most.parcels, 1));
-  return near + shown + collected + sent + far * s.node.get(s.bytes);
+  const double flag = s.on_node == 1 ? 0 : s.node.flag_to_one();
+  const double shown = s.on_node == 1 ? 0 : s.node.put(own * s.bytes) + flag;
+  const double blocks = std::ceil(most.blocks / groups), parcels = std::ceil(most.parcels / groups);
+  const double collected = blocks * s.node.get(s.bytes) + parcels * s.is.overhead;
+  // Neighbours serve each other while parcels are under way.
+  const double link = through_link(s, most.parcels, s.bytes * most.blocks / std::max(most.parcels, 1));
+  return shown + collected + std::max(near, s.network.delay() + link) + flag + far * s.node.get(s.bytes);
 }
 
 }  // namespace espalier::algorithms
