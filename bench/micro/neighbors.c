@@ -33,9 +33,11 @@ struct library {
   int (*wait)(MPI_Request*, MPI_Status*);
   int (*free)(MPI_Request*);
 };
-#define LIBRARY(P)                                                                                       \
-  {P##Neighbor_allgather,     P##Neighbor_alltoall, P##Neighbor_alltoallv, P##Ineighbor_alltoall,        \
-   P##Neighbor_alltoall_init, P##Start,             P##Wait,               P##Request_free}
+#define LIBRARY(P)                                                                             \
+  {                                                                                            \
+    P##Neighbor_allgather, P##Neighbor_alltoall, P##Neighbor_alltoallv, P##Ineighbor_alltoall, \
+        P##Neighbor_alltoall_init, P##Start, P##Wait, P##Request_free                          \
+  }
 static const struct library native_library = LIBRARY(PMPI_), our_library = LIBRARY(MPI_);
 
 enum call { allgather, alltoall, alltoallv, ialltoall, alltoall_init, calls };
@@ -159,7 +161,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   in = calloc(2 * most_edges, most_bytes), out = calloc(2 * most_edges, most_bytes);
   if (rank == 0)
-    printf("%-10s %-14s %6s %11s %9s %7s %15s\n", "graph", "call", "bytes", "native us", "ours us", "ratio", "quartiles");
+    printf("%-10s %-14s %6s %11s %9s %7s %15s\n", "graph", "call", "bytes", "native us", "ours us", "ratio",
+           "quartiles");
   int extents[2] = {0, 0};
   const int periods[2] = {1, 1};
   MPI_Dims_create(ranks, 2, extents);

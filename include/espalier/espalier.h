@@ -58,8 +58,8 @@ int Espalier_Alltoallw(const void* send_buffer, const int send_counts[], const i
                        const MPI_Datatype send_types[], void* receive_buffer, const int receive_counts[],
                        const int receive_displacements[], const MPI_Datatype receive_types[], MPI_Comm comm);
 
-/* Neighbourhood collectives, on communicators with a process topology. Several edges between two ranks are told apart as
- * MPI 4.1, section 8.6 has it, whatever the MPI library underneath does. */
+/* Neighbourhood collectives, on communicators with a process topology. Several edges between two ranks are told apart
+ * as MPI 4.1, section 8.6 has it, whatever the MPI library underneath does. */
 int Espalier_Neighbor_allgather(const void* send_buffer, int send_count, MPI_Datatype send_type, void* receive_buffer,
                                 int receive_count, MPI_Datatype receive_type, MPI_Comm comm);
 int Espalier_Neighbor_allgatherv(const void* send_buffer, int send_count, MPI_Datatype send_type, void* receive_buffer,

@@ -52,8 +52,8 @@ void add_edges(Problem& problem, const Topology& topology, const std::vector<Edg
 }
 
 /// Barriers have no bytes, and not every operation has a root. Neighbourhood collectives get the edges of a ring.
-Problem make_problem(const Topology& topology, std::string_view operation, Bytes bytes, int root, Bytes element = 1, bool is_commutative = true,
-                     const std::vector<Bytes>& counts = {}, bool is_symmetric = true,
+Problem make_problem(const Topology& topology, std::string_view operation, Bytes bytes, int root, Bytes element = 1,
+                     bool is_commutative = true, const std::vector<Bytes>& counts = {}, bool is_symmetric = true,
                      const std::vector<EdgeTuple>& edges = {}) {
   Problem problem{plan::parse_operation(operation)};
   if (problem.operation != Operation::barrier) problem.bytes = bytes;
@@ -153,7 +153,8 @@ void bind_algorithms(nb::module_& module) {
              "Why the choice does not apply here; empty when it does. The last three as in build().");
   module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
-             nb::arg("counts") = std::vector<Bytes>{}, nb::arg("is_symmetric") = true, nb::arg("edges") = std::vector<EdgeTuple>{},
+             nb::arg("counts") = std::vector<Bytes>{}, nb::arg("is_symmetric") = true,
+             nb::arg("edges") = std::vector<EdgeTuple>{},
              "All ranks' programs. Only broadcast, scatter, gather and reduce look at `root`.\n\n`element` (bytes), "
              "`is_commutative` and `is_symmetric` (also in bits) belong to reductions; `counts` are the blocks' sizes "
              "of the v-forms, for alltoall row by row.");

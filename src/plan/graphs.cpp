@@ -67,12 +67,12 @@ Problem with_ring(Problem problem, const topology::Topology& topology, int degre
       const int block = has_one_block ? 0 : i;
       const int opposite = (i ^ 1) < degree ? i ^ 1 : i;  // what goes to the right comes from the left
       edges.push_back({.from = Rank(from),
-                               .to = Rank(to),
-                               .bytes = problem.bytes,
-                               .input_begin = static_cast<Bytes>(block) * problem.bytes,
-                               .output_begin = static_cast<Bytes>(opposite) * problem.bytes,
-                               .part = block,
-                               .parts = has_one_block ? 1 : degree});
+                       .to = Rank(to),
+                       .bytes = problem.bytes,
+                       .input_begin = static_cast<Bytes>(block) * problem.bytes,
+                       .output_begin = static_cast<Bytes>(opposite) * problem.bytes,
+                       .part = block,
+                       .parts = has_one_block ? 1 : degree});
     }
   return with_edges(std::move(problem), topology, std::move(edges));
 }

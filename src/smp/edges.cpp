@@ -35,9 +35,7 @@ EdgeExchange::EdgeExchange(plan::Builder& builder, const plan::Choice& choice, c
   }
 }
 
-void EdgeExchange::run() {
-  is_single_copy_ ? by_single_copy() : through_cells();
-}
+void EdgeExchange::run() { is_single_copy_ ? by_single_copy() : through_cells(); }
 
 int EdgeExchange::rounds_of(const Edge& edge) const {
   const Bytes part = part_of(cells_, edge).bytes;

@@ -19,8 +19,7 @@ Bytes brought_before(const plan::Plan& plan, Rank rank) {
     return Blocks(plan.problem, ranks).begin(rank);
   Bytes before = 0;  // elsewhere only the root brings anything
   const bool all_bring = operation == Operation::alltoall || has_edges(operation);
-  for (int r = 0; r < rank.value && all_bring; ++r)
-    before += plan::input_bytes(plan.problem, ranks, Rank(r));
+  for (int r = 0; r < rank.value && all_bring; ++r) before += plan::input_bytes(plan.problem, ranks, Rank(r));
   return before;
 }
 

@@ -31,8 +31,8 @@ std::string edges_text(const plan::Problem& problem) {
   std::string text;
   for (const plan::Edge& edge : problem.edges) {
     text += text.empty() ? ", edges=[(" : "), (";
-    const std::string numbers[] = {std::to_string(edge.from.value), std::to_string(edge.to.value),
-                                   std::to_string(edge.bytes),      std::to_string(edge.input_begin),
+    const std::string numbers[] = {std::to_string(edge.from.value),   std::to_string(edge.to.value),
+                                   std::to_string(edge.bytes),        std::to_string(edge.input_begin),
                                    std::to_string(edge.output_begin), std::to_string(edge.part),
                                    std::to_string(edge.parts)};
     for (std::size_t i = 0; i < std::size(numbers); ++i) text += (i > 0 ? ", " : "") + numbers[i];

@@ -1,5 +1,5 @@
-// One block to all neighbours, along the edges of the communicator's process topology (MPI 4.1, section 8.6), each edge by
-// itself.
+// One block to all neighbours, along the edges of the communicator's process topology (MPI 4.1, section 8.6), each edge
+// by itself.
 
 #include "algorithms/parts/edge_messages.hpp"
 #include "algorithms/row.hpp"
@@ -12,7 +12,8 @@ extern const Algorithm neighbor_allgather_pairwise = {
     .place = 1,
     .source = "the on-node half: Wu, Kendall, Aluru 2005, section 5 (Group_seg_put, Pair_sync, Group_seg_get)",
     .summary =
-        "every rank sends its block to each of its neighbours on other nodes itself, all at once; those on its node take "
+        "every rank sends its block to each of its neighbours on other nodes itself, all at once; those on its node "
+        "take "
         "theirs out of its cells meanwhile",
     .knobs = "within cell cells stores",
     .build = build_edge_messages,

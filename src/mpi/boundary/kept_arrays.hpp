@@ -92,10 +92,9 @@ class Arrays {
                                          send_displacements, send_types)
 #define KEEP_NEIGHBOR_ALLGATHERV \
   const Arrays kept = Arrays::keep_neighbors(comm, std::tie(receive_counts, receive_displacements), std::tie())
-#define KEEP_NEIGHBOR_ALLTOALLV                                                                                   \
+#define KEEP_NEIGHBOR_ALLTOALLV                                                                     \
   const Arrays kept = Arrays::keep_neighbors(comm, std::tie(receive_counts, receive_displacements), \
                                              std::tie(send_counts, send_displacements))
 #define KEEP_NEIGHBOR_ALLTOALLW                                                                                    \
-  const Arrays kept =                                                                                              \
-      Arrays::keep_neighbors(comm, std::tie(receive_counts, receive_displacements, receive_types),                 \
-                             std::tie(send_counts, send_displacements, send_types))
+  const Arrays kept = Arrays::keep_neighbors(comm, std::tie(receive_counts, receive_displacements, receive_types), \
+                                             std::tie(send_counts, send_displacements, send_types))

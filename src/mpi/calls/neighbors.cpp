@@ -1,9 +1,9 @@
 // Neighbourhood collectives: blocks along the edges of the communicator's process topology.
 
+#include "mpi/setup/neighbors.hpp"
 #include "mpi/calls/edge_side.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/patience.hpp"
-#include "mpi/setup/neighbors.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -119,9 +119,7 @@ std::optional<int> try_neighbors(Communicator& communicator, const Call& call, S
   if (home.neighbors() != nullptr) return serve_edges(communicator, *home.neighbors(), call, start);
   if (!has_process_topology(call.comm)) return refuse_arguments(operation_of(call));
   auto set_up = std::make_unique<NeighborsSetUp>(home, call.comm);
-  const auto go_on = [=, &communicator, &home] {
-    return serve_edges(communicator, *home.neighbors(), call, start);
-  };
+  const auto go_on = [=, &communicator, &home] { return serve_edges(communicator, *home.neighbors(), call, start); };
   if (start != nullptr) return start->prepare(std::move(set_up), go_on);
   const int code = wait_for([&] { return set_up->advance(true); });
   return code == MPI_SUCCESS ? go_on() : report(call.comm, code);

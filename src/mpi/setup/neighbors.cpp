@@ -29,9 +29,7 @@ Degrees degrees_of(MPI_Comm comm) noexcept {
   Degrees degrees;
   int dimensions = 0, is_weighted = 0;
   switch (topology_of(comm)) {
-    case MPI_CART:
-      native().Cartdim_get(comm, &dimensions);
-      return {2 * dimensions, 2 * dimensions};
+    case MPI_CART: native().Cartdim_get(comm, &dimensions); return {2 * dimensions, 2 * dimensions};
     case MPI_GRAPH: native().Graph_neighbors_count(comm, rank_in(comm), &degrees.in); return {degrees.in, degrees.in};
     case MPI_DIST_GRAPH: native().Dist_graph_neighbors_count(comm, &degrees.in, &degrees.out, &is_weighted); break;
     default: break;
@@ -187,9 +185,8 @@ std::shared_ptr<const plan::Crossing> NeighborsSetUp::find_crossing() const {
     if (rows_[i] != MPI_PROC_NULL) edges.push_back({Rank(static_cast<int>(i / row_.size())), Rank(rows_[i])});
   plan::Crossing crossing = plan::derive_crossing(topology, std::move(edges));
   const NodeId here = topology.node_of(communicator_.engine()->me());
-  std::erase_if(crossing.edges, [&](const auto& it) {
-    return topology.node_of(it.from) != here && topology.node_of(it.to) != here;
-  });
+  std::erase_if(crossing.edges,
+                [&](const auto& it) { return topology.node_of(it.from) != here && topology.node_of(it.to) != here; });
   crossing.edges.shrink_to_fit();
   return std::make_shared<const plan::Crossing>(std::move(crossing));
 }
@@ -213,8 +210,8 @@ int NeighborsSetUp::conclude() {
   common.degree = -least_[0];
   common.far_degree = -least_[1];
   common.crossing = find_crossing();
-  communicator_.learn_neighbors(std::make_shared<Neighbors>(communicator_.engine()->me(), degrees_, common,
-                                                            std::move(out), std::move(in)));
+  communicator_.learn_neighbors(
+      std::make_shared<Neighbors>(communicator_.engine()->me(), degrees_, common, std::move(out), std::move(in)));
   return MPI_SUCCESS;
 }
 

@@ -13,7 +13,8 @@
 
 namespace espalier::mpi {
 
-/// How many neighbours MPI names to a rank, those that are nobody (MPI_PROC_NULL) counted; 0 without a process topology.
+/// How many neighbours MPI names to a rank, those that are nobody (MPI_PROC_NULL) counted; 0 without a process
+/// topology.
 struct Degrees {
   int in = 0;
   int out = 0;
@@ -54,6 +55,7 @@ class Neighbors {
   plan::Problem& problem(plan::Operation operation) {
     return problems_[operation == plan::Operation::neighbor_alltoall];
   }
+
  private:
   Rank me_;
   Degrees degrees_;
@@ -67,9 +69,10 @@ class Neighbors {
 /// several nodes and not too many edges all are told to all, by MPI_Iallgather, so that blocks can travel in parcels.
 ///
 /// Where a rank has several edges to another one, MPI 4.1, section 8.6 says which block comes by which: in a Cartesian
-/// topology what goes down a dimension comes from above, so that block s is the receiver's s ^ 1 (in periodic dimensions
-/// of one or two ranks, too: annex B.1.1 of MPI 4.0); in graphs the first comes by the first, and so on. Not all native
-/// libraries do that (Open MPI 5.0's nonblocking forms, MPICH's on graphs), hence what is told says which edge it is.
+/// topology what goes down a dimension comes from above, so that block s is the receiver's s ^ 1 (in periodic
+/// dimensions of one or two ranks, too: annex B.1.1 of MPI 4.0); in graphs the first comes by the first, and so on. Not
+/// all native libraries do that (Open MPI 5.0's nonblocking forms, MPICH's on graphs), hence what is told says which
+/// edge it is.
 class NeighborsSetUp final : public Preparation {
  public:
   /// A communicator with a process topology, served by `communicator`, which gets to know its neighbours.

@@ -1,5 +1,5 @@
-/* Neighbourhood collectives on every kind of process topology: each block from whom, and out of which of its blocks, MPI
- * 4.1, section 8.6 says; nothing else written. */
+/* Neighbourhood collectives on every kind of process topology: each block from whom, and out of which of its blocks,
+ * MPI 4.1, section 8.6 says; nothing else written. */
 #include "check.h"
 #include "form.h"
 #include "themes.h"
@@ -115,8 +115,7 @@ static void check_blocks(MPI_Comm comm, int scale, int kind, int is_allgather) {
   char* seen = calloc(in, 1);
   memset(data, -1, out * sizeof(int)), memset(found, -1, in * sizeof(int));
   for (int b = 0; b < blocks; ++b)
-    for (int i = 0; i < scale; ++i)
-      data[b * extent(send_kind, scale) + place(send_kind, scale, i)] = value(rank, b, i);
+    for (int i = 0; i < scale; ++i) data[b * extent(send_kind, scale) + place(send_kind, scale, i)] = value(rank, b, i);
   if (is_allgather)
     MPI_Neighbor_allgather(data, sent, send_type, found, received, type, comm);
   else
@@ -185,7 +184,8 @@ static void check_side(const char* what, const struct side* in, int has_one_bloc
 static void check_pieces(MPI_Comm comm, int turn, int scale) {
   struct side out = make_side(outdegree, destinations, turn, scale, 1);
   struct side in = make_side(indegree, sources, turn + 1, scale, 0);
-  MPI_Neighbor_alltoallw(out.data, out.counts, out.bytes_at, out.types, in.data, in.counts, in.bytes_at, in.types, comm);
+  MPI_Neighbor_alltoallw(out.data, out.counts, out.bytes_at, out.types, in.data, in.counts, in.bytes_at, in.types,
+                         comm);
   check_side("neighbor_alltoallw", &in, 0);
   free_side(&out), free_side(&in);
 }
@@ -216,7 +216,7 @@ static void check_all(MPI_Comm comm) {
   list_neighbors(comm, kind);
   find_origins(comm, kind);
   for (int scale = 0; scale <= 30000; scale = 9 * scale + 1)
-    for (int type = 0; type < 4; type += scale > 1000 ? 3 : 1)
+    for (int type = 0; type<4; type += scale> 1000 ? 3 : 1)
       for (int is_allgather = 0; is_allgather < 2; ++is_allgather) check_blocks(comm, scale, type, is_allgather);
   for (int scale = 1; scale <= 9000; scale *= 20) {
     for (int turn = 0; turn < 4; ++turn) check_pieces(comm, turn, scale);
@@ -261,14 +261,16 @@ static int edges_between(int from, int to, int density) {
 }
 
 static MPI_Comm make_distributed(int density) {
-  int *from = malloc((size_t)(2 * world_size + 1) * sizeof(int)), *to = malloc((size_t)(2 * world_size + 1) * sizeof(int));
+  int *from = malloc((size_t)(2 * world_size + 1) * sizeof(int)),
+      *to = malloc((size_t)(2 * world_size + 1) * sizeof(int));
   int in = 0, out = 0;
   for (int other = world_size - 1; other >= 0; --other) {
     for (int i = 0; i < edges_between(other, world_rank, density); ++i) from[in++] = other;
     for (int i = 0; i < edges_between(world_rank, other, density); ++i) to[out++] = other;
   }
   MPI_Comm comm;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, from, from, out, to, to, MPI_INFO_NULL, 0, &comm);  /* any weights */
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, from, from, out, to, to, MPI_INFO_NULL, 0,
+                                 &comm); /* any weights */
   free(from), free(to);
   return comm;
 }

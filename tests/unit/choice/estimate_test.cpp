@@ -14,8 +14,8 @@
 #include "algorithms/limits.hpp"
 #include "choice/parse.hpp"
 #include "cost/estimate.hpp"
-#include "plan/graphs.hpp"
 #include "placements.hpp"
+#include "plan/graphs.hpp"
 #include "shortest.hpp"
 
 namespace espalier::choice {
@@ -52,7 +52,8 @@ Problem make_problem(std::mt19937& random, const Topology& topology) {
   problem.bytes = Bytes{64} << random() % 15;
   if (is_reduction(problem.operation)) problem.element = 8;
   if (has_edges(problem.operation))
-    return plan::with_ring(problem, topology, std::min(topology.ranks() - 1, pick(random, std::vector<int>{2, 4, 4, 8})));
+    return plan::with_ring(problem, topology,
+                           std::min(topology.ranks() - 1, pick(random, std::vector<int>{2, 4, 4, 8})));
   return problem;
 }
 
