@@ -19,8 +19,8 @@ THEMES = (
 
 # An MPI's own faults, found with this program.
 FAULTS = {
-    # An allgather whose send and receive types differ mixes up bytes (2021.18). In a periodic dimension of two ranks its
-    # neighbourhood collectives exchange the two blocks, as MPI did not have it after its errata of 2020.
+    # An allgather whose send and receive types differ mixes up bytes (2021.18). In a periodic dimension of two ranks
+    # its neighbourhood collectives exchange the two blocks, other than MPI 4 has it.
     "intel": {"typemaps", "bottom", "neighbors"},
     # Its standard-ABI library also aborts instead of calling an error handler made by the program.
     "intel-abi": {"typemaps", "bottom", "errors", "neighbors"},
