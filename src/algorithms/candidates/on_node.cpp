@@ -20,6 +20,10 @@ constexpr Bytes most_in_one_stage = 16 << 10;
 /// 2K, 2.8 us of 4K, 3.5 us of 8K).
 Bytes short_piece(Operation operation) { return operation == Operation::reduce ? 4 << 10 : 8 << 10; }
 
+/// Each edge is a call of the system, and all ranks make them at once (native / ours on 16 cores, a rank on each: 4
+/// edges of 64K 0.99 by single copy, 2.4 through cells; 26 edges 0.97 and 1.7). Longer edges have not been measured.
+constexpr Bytes shortest_single_copy_of_edge = 256 << 10;
+
 /// So many ranks on a core keep it busy whatever one of them waits for.
 constexpr int many_per_core = 4;
 
@@ -61,17 +65,29 @@ NodeCandidates::NodeCandidates(const Topology& topology, const Problem& problem,
 
 void NodeCandidates::add(Choice choice) {
   add_cells(choice);
-  if (!topology_.capabilities().single_copy || !is_single_copy_worth_it() || knows_no_sizes()) return;
+  if (!topology_.capabilities().single_copy || !is_single_copy_worth_it()) return;
   choice.within = Within::single_copy;
   all_.push_back(choice);
 }
 
-/// Edges of any length may come.
-bool NodeCandidates::knows_no_sizes() const { return has_edges(problem_.operation) && problem_.bytes == 0; }
+/// Each round along edges is a round of waiting for all of a rank's neighbours, whatever cells cost: few long cells,
+/// and of blocks that all fit one, one.
+void NodeCandidates::add_cells_for_edges(Choice choice) {
+  choice.stores = stores_;
+  if (problem_.bytes > 0 && passed_ <= window_ / 2) {
+    choice.cell = std::max<Bytes>(round_up_to(passed_, 64), 64);
+    choice.cells = 1;
+    all_.push_back(choice);
+    return;
+  }
+  choice.cells = 2;
+  choice.cell = window_ / 2;
+  all_.push_back(choice);
+}
 
 /// Whole, aligned elements for each reader in each cell.
 void NodeCandidates::add_cells(Choice choice) {
-  if (knows_no_sizes()) return add_long_cells(choice);
+  if (has_edges(problem_.operation)) return add_cells_for_edges(choice);
   choice.stores = stores_;
   const Bytes grain = is_reduction(problem_.operation) ? smp::Grain(problem_).bytes() : 1;
   const bool is_cut = problem_.operation == Operation::reduce_scatter && topology_.nodes() == 1;
@@ -105,7 +121,7 @@ void NodeCandidates::add_whole_window(Choice choice) {
 }
 
 void NodeCandidates::add_long_cells(Choice choice) {
-  for (const int cells : {knows_no_sizes() ? 2 : 1, 4}) {
+  for (const int cells : {1, 4}) {
     choice.cells = cells;
     choice.cell = window_ / static_cast<Bytes>(cells);
     all_.push_back(choice);
@@ -116,6 +132,7 @@ void NodeCandidates::add_long_cells(Choice choice) {
 /// does all the copying otherwise, and blocks are long (8 ranks on 2 cores, scatter: 16K 8 us and 13 us by single
 /// copy, 64K 25 and 19, 256K 67 and 51; broadcast of 256K: 25 and 60).
 bool NodeCandidates::is_single_copy_worth_it() const {
+  if (has_edges(problem_.operation) && problem_.bytes < shortest_single_copy_of_edge) return false;
   if (topology_.largest_node() == 1) return false;
   if (!topology_.capabilities().oversubscribed) return true;
   const bool is_dealt = problem_.operation == Operation::scatter || problem_.operation == Operation::gather;

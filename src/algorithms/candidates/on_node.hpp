@@ -30,7 +30,7 @@ class NodeCandidates {
   bool shares_cores_of_one_node() const;
   bool writes_past_caches(const cost::Parameters& parameters) const;
   bool is_scan() const;
-  bool knows_no_sizes() const;
+  void add_cells_for_edges(Choice choice);
   int cells_in_one_stage(const Choice& choice) const;
 
   const topology::Topology& topology_;
