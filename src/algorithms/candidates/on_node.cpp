@@ -20,9 +20,11 @@ constexpr Bytes most_in_one_stage = 16 << 10;
 /// 2K, 2.8 us of 4K, 3.5 us of 8K).
 Bytes short_piece(Operation operation) { return operation == Operation::reduce ? 4 << 10 : 8 << 10; }
 
-/// Each edge is a call of the system, and all ranks make them at once (native / ours on 16 cores, a rank on each: 4
-/// edges of 64K 0.99 by single copy, 2.4 through cells; 26 edges 0.97 and 1.7). Longer edges have not been measured.
-constexpr Bytes shortest_single_copy_of_edge = 256 << 10;
+/// Each edge is a call of the system, and many ranks that make them at once wait for each other (native / ours on 16
+/// Xeon cores, a rank on each, edges of 64K: 4 of them 0.99 by single copy, 2.4 through cells; 26 of them 0.97
+/// and 1.7). Two ranks do not: there native, which does the same, is 2.5 times as fast as cells on one machine, cells 2
+/// times as fast as native on another.
+Bytes shortest_single_copy_of_edge(int ranks_on_node) { return ranks_on_node <= 4 ? 64 << 10 : 256 << 10; }
 
 /// So many ranks on a core keep it busy whatever one of them waits for.
 constexpr int many_per_core = 4;
@@ -132,7 +134,8 @@ void NodeCandidates::add_long_cells(Choice choice) {
 /// does all the copying otherwise, and blocks are long (8 ranks on 2 cores, scatter: 16K 8 us and 13 us by single
 /// copy, 64K 25 and 19, 256K 67 and 51; broadcast of 256K: 25 and 60).
 bool NodeCandidates::is_single_copy_worth_it() const {
-  if (has_edges(problem_.operation) && problem_.bytes < shortest_single_copy_of_edge) return false;
+  if (has_edges(problem_.operation) && problem_.bytes < shortest_single_copy_of_edge(topology_.largest_node()))
+    return false;
   if (topology_.largest_node() == 1) return false;
   if (!topology_.capabilities().oversubscribed) return true;
   const bool is_dealt = problem_.operation == Operation::scatter || problem_.operation == Operation::gather;
