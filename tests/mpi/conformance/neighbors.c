@@ -50,7 +50,7 @@ static void find_origins(MPI_Comm comm, int kind) {
   enum { most = 256 };
   int mine[most], *all = malloc((size_t)size * most * sizeof(int));
   for (int i = 0; i < most; ++i) mine[i] = i < outdegree ? destinations[i] : MPI_PROC_NULL;
-  PMPI_Allgather(mine, most, MPI_INT, all, most, MPI_INT, comm);
+  MPI_Allgather(mine, most, MPI_INT, all, most, MPI_INT, comm);
   origins = malloc((size_t)(indegree + 1) * sizeof(int));
   for (int s = 0; s < indegree; ++s) {
     int before = 0;
