@@ -151,13 +151,14 @@ void bind_algorithms(nb::module_& module) {
              nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
              nb::arg("counts") = std::vector<Bytes>{},
              "Why the choice does not apply here; empty when it does. The last three as in build().");
-  module.def("build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
-             nb::arg("choice"), nb::arg("element") = 1, nb::arg("is_commutative") = true,
-             nb::arg("counts") = std::vector<Bytes>{}, nb::arg("is_symmetric") = true,
-             nb::arg("edges") = std::vector<EdgeTuple>{},
-             "All ranks' programs. Only broadcast, scatter, gather and reduce look at `root`.\n\n`element` (bytes), "
-             "`is_commutative` and `is_symmetric` (also in bits) belong to reductions; `counts` are the blocks' sizes "
-             "of the v-forms, for alltoall row by row.");
+  module.def(
+      "build", &build, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"), nb::arg("choice"),
+      nb::arg("element") = 1, nb::arg("is_commutative") = true, nb::arg("counts") = std::vector<Bytes>{},
+      nb::arg("is_symmetric") = true, nb::arg("edges") = std::vector<EdgeTuple>{},
+      "All ranks' programs. Only broadcast, scatter, gather and reduce look at `root`.\n\n`element` (bytes), "
+      "`is_commutative` and `is_symmetric` (also in bits) belong to reductions; `counts` are the blocks' sizes "
+      "of the v-forms, for alltoall row by row. `edges` of a neighbourhood collective: (from, to, bytes, begin in "
+      "the input, begin in the output, part and parts of the sender's window); none: each rank's four nearest.");
   module.def("build_part", &build_part, nb::arg("topology"), nb::arg("operation"), nb::arg("bytes"), nb::arg("root"),
              nb::arg("choice"), nb::arg("ranks"),
              "The same plan with the programs of these ranks only; those of the others are empty.");

@@ -30,7 +30,7 @@ Bytes shortest_single_copy_of_edge(int ranks_on_node) { return ranks_on_node <= 
 /// when all would be one after the other (Chakraborty, Subramoni, Panda 2017: contention of kernel-assisted
 /// collectives). Broadcast of 256K on 16 Xeon cores, by single copy / through cells: 4 ranks 75 / 39 us, 8 ranks 204 /
 /// 44, 16 ranks 440 / 47.
-constexpr int most_at_one_buffer = 4;
+constexpr int crowd_at_one_buffer = 4;
 
 /// So many ranks on a core keep it busy whatever one of them waits for.
 constexpr int many_per_core = 4;
@@ -143,7 +143,7 @@ bool NodeCandidates::is_single_copy_worth_it() const {
   if (has_edges(problem_.operation) && problem_.bytes < shortest_single_copy_of_edge(topology_.largest_node()))
     return false;
   if (topology_.largest_node() == 1) return false;
-  if (problem_.operation == Operation::broadcast && topology_.largest_node() >= most_at_one_buffer) return false;
+  if (problem_.operation == Operation::broadcast && topology_.largest_node() >= crowd_at_one_buffer) return false;
   if (!topology_.capabilities().oversubscribed) return true;
   const bool is_dealt = problem_.operation == Operation::scatter || problem_.operation == Operation::gather;
   return is_dealt && problem_.bytes >= 64 << 10;

@@ -1,7 +1,8 @@
 #pragma once
 // One side of a neighbourhood collective: blocks of which each is an edge's, or nobody's.
 
-#include <vector>
+#include <algorithm>
+#include <span>
 
 #include "mpi/buffers/side.hpp"
 
@@ -11,8 +12,8 @@ namespace espalier::mpi {
 /// far apart; else where they are packed. Blocks of nobody (MPI_PROC_NULL) are neither looked at nor written.
 class EdgeSide {
  public:
-  /// `blocks`: those that have edges, each once.
-  EdgeSide(const Side& side, std::vector<int> blocks) : side_(side), blocks_(std::move(blocks)) {
+  /// `blocks`: those that have edges, each once; they outlive it.
+  EdgeSide(const Side& side, std::span<const int> blocks) : side_(side), blocks_(blocks) {
     is_staged_ = !side_.has_plain_blocks();
     if (!is_staged_) base_ = first_address();
   }
@@ -63,7 +64,7 @@ class EdgeSide {
   }
 
   Side side_;
-  std::vector<int> blocks_;
+  std::span<const int> blocks_;
   bool is_staged_ = false;
   std::byte* base_ = nullptr;
 };

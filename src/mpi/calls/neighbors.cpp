@@ -31,7 +31,9 @@ struct EdgeSides {
 
 class PackedEdges final : public Staging {
  public:
-  PackedEdges(const Stage& stage, const EdgeSides& sides) : sides_(sides) {
+  /// A persistent request's may outlive the communicator whose neighbours these are.
+  PackedEdges(const Stage& stage, const EdgeSides& sides, const std::shared_ptr<Neighbors>& neighbors)
+      : neighbors_(neighbors), sides_(sides) {
     const Bytes in = align_to_line(sides.input.staged_bytes());
     std::byte* const staged = stage.memory.take(in + sides.output.staged_bytes());
     buffers_.input = sides.input.is_staged() ? staged : sides.input.base();
@@ -45,22 +47,16 @@ class PackedEdges final : public Staging {
   }
 
  private:
+  std::shared_ptr<const Neighbors> neighbors_;  ///< of whose blocks the sides are
   EdgeSides sides_;
 };
 
 /// What a rank sends: one block to all, or one to each.
 bool has_one_block(Operation operation) { return operation == Operation::neighbor_allgather; }
 
-std::vector<int> sent_blocks(const Neighbors& neighbors, Operation operation) {
-  if (has_one_block(operation)) return {0};
-  std::vector<int> blocks;
-  for (const auto& edge : neighbors.out()) blocks.push_back(edge.block);
-  return blocks;
-}
-std::vector<int> received_blocks(const Neighbors& neighbors) {
-  std::vector<int> blocks;
-  for (const auto& edge : neighbors.in()) blocks.push_back(edge.block);
-  return blocks;
+std::span<const int> sent_blocks(const Neighbors& neighbors, Operation operation) {
+  static constexpr int first = 0;
+  return has_one_block(operation) ? std::span(&first, 1) : std::span(neighbors.sent_blocks());
 }
 
 /// Writes sizes and places into the edges that are kept for the operation. Of equal blocks a rank knows where they lie
@@ -91,13 +87,15 @@ plan::Problem& describe_edges(Neighbors& neighbors, Operation operation, const E
 }
 
 template <class Call>
-std::optional<int> serve_edges(Communicator& communicator, Neighbors& neighbors, const Call& call, Start* start) {
+std::optional<int> serve_edges(Communicator& communicator, const std::shared_ptr<Neighbors>& known, const Call& call,
+                               Start* start) {
+  Neighbors& neighbors = *known;
   const Operation operation = operation_of(call);
   const int sent = has_one_block(operation) ? 1 : neighbors.degrees().out, received = neighbors.degrees().in;
   if (!is_valid(call.send, sent) || !is_valid(call.receive, received)) return refuse_arguments(operation);
   constexpr bool are_equal = std::is_same_v<decltype(call.receive), Run>;
   const EdgeSides sides{{Side(call.send, sent), sent_blocks(neighbors, operation)},
-                        {Side(call.receive, received), received_blocks(neighbors)},
+                        {Side(call.receive, received), neighbors.received_blocks()},
                         are_equal};
   if (sides.input.side().is_missing() || sides.output.side().is_missing()) return refuse_arguments(operation);
   const Sides both{.input = &sides.input.side(), .output = &sides.output.side()};
@@ -105,7 +103,7 @@ std::optional<int> serve_edges(Communicator& communicator, Neighbors& neighbors,
   Entry* entry = prepare(communicator, describe_edges(neighbors, operation, sides), start);
   if (entry == nullptr) return std::nullopt;
   if (sides.input.is_staged() || sides.output.is_staged())
-    return carry_out<PackedEdges>(communicator, call.comm, *entry, start, sides);
+    return carry_out<PackedEdges>(communicator, call.comm, *entry, start, sides, known);
   if (start != nullptr)
     return carry_out<Unstaged>(communicator, call.comm, *entry, start, sides.input.base(), sides.output.base());
   return run(communicator, call.comm, *entry, sides.input.base(), sides.output.base());
@@ -116,13 +114,13 @@ std::optional<int> try_neighbors(Communicator& communicator, const Call& call, S
   // A persistent request has a state of its own; neighbours are the communicator's.
   Communicator* const known = Communicator::find_existing(call.comm);
   Communicator& home = known != nullptr ? *known : communicator;
-  if (home.neighbors() != nullptr) return serve_edges(communicator, *home.neighbors(), call, start);
+  if (home.neighbors() != nullptr) return serve_edges(communicator, home.neighbors(), call, start);
   if (!has_process_topology(call.comm)) return refuse_arguments(operation_of(call));
   auto set_up = std::make_unique<NeighborsSetUp>(home, call.comm);
-  const auto go_on = [=, &communicator, &home] { return serve_edges(communicator, *home.neighbors(), call, start); };
+  const auto go_on = [=, &communicator, &home] { return serve_edges(communicator, home.neighbors(), call, start); };
   if (start != nullptr) return start->prepare(std::move(set_up), go_on);
   const int code = wait_for([&] { return set_up->advance(true); });
-  return code == MPI_SUCCESS ? go_on() : report(call.comm, code);
+  return code == MPI_SUCCESS ? go_on() : std::optional(code);
 }
 
 }  // namespace

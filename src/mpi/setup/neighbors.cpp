@@ -40,6 +40,8 @@ Degrees degrees_of(MPI_Comm comm) noexcept {
 Neighbors::Neighbors(Rank me, Degrees degrees, const plan::Problem& common, std::vector<Outgoing> out,
                      std::vector<Incoming> in)
     : me_(me), degrees_(degrees), out_(std::move(out)), in_(std::move(in)) {
+  for (const Outgoing& edge : out_) sent_blocks_.push_back(edge.block);
+  for (const Incoming& edge : in_) received_blocks_.push_back(edge.block);
   using enum plan::Operation;
   for (const plan::Operation operation : {neighbor_allgather, neighbor_alltoall}) {
     plan::Problem& made = problem(operation);
@@ -126,6 +128,7 @@ std::optional<int> NeighborsSetUp::advance(bool) noexcept {
     }
     return conclude();
   } catch (const std::bad_alloc&) {
+    native().Comm_call_errhandler(comm_, MPI_ERR_NO_MEM);
     return MPI_ERR_NO_MEM;
   }
 }

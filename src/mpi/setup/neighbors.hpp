@@ -50,6 +50,10 @@ class Neighbors {
   /// By source, and those of one source in the order in which it sends.
   const std::vector<Incoming>& in() const { return in_; }
 
+  /// The blocks that have edges, each once: of an alltoall's sender, of a receiver.
+  const std::vector<int>& sent_blocks() const { return sent_blocks_; }
+  const std::vector<int>& received_blocks() const { return received_blocks_; }
+
   /// A problem of either operation with all edges of this rank, ready for sizes and places: those to others in the
   /// order of out(), then those of in(). Kept, so that a call need not make one.
   plan::Problem& problem(plan::Operation operation) {
@@ -61,6 +65,7 @@ class Neighbors {
   Degrees degrees_;
   std::vector<Outgoing> out_;
   std::vector<Incoming> in_;
+  std::vector<int> sent_blocks_, received_blocks_;
   std::array<plan::Problem, 2> problems_;
 };
 
@@ -78,6 +83,7 @@ class NeighborsSetUp final : public Preparation {
   /// A communicator with a process topology, served by `communicator`, which gets to know its neighbours.
   NeighborsSetUp(Communicator& communicator, MPI_Comm comm) : communicator_(communicator), comm_(comm) {}
 
+  /// Errors have been reported.
   std::optional<int> advance(bool is_next) noexcept override;
 
  private:
