@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace espalier::plan {
 namespace {
 
 using topology::Topology;
 
 TEST(Ring, BringsWhatGoesToTheRightFromTheLeft) {
-  const Topology topology = Topology::from_nodes({0, 0, 0, 1}, {});
+  const Topology topology = Topology::from_nodes(std::vector{0, 0, 0, 1}, {});
   const Problem problem = with_ring({Operation::neighbor_alltoall, 8}, topology, 2);
   EXPECT_EQ(problem.degree, 2);
   EXPECT_EQ(problem.far_degree, 2);  // of rank 3, which is alone on its node
@@ -21,14 +23,15 @@ TEST(Ring, BringsWhatGoesToTheRightFromTheLeft) {
 }
 
 TEST(Ring, SendsOneBlockToAllInAnAllgather) {
-  const Problem problem = with_ring({Operation::neighbor_allgather, 8}, Topology::from_nodes({0, 0, 0}, {}), 2);
+  const Problem problem =
+      with_ring({Operation::neighbor_allgather, 8}, Topology::from_nodes(std::vector{0, 0, 0}, {}), 2);
   for (const Edge& edge : problem.edges) EXPECT_EQ(edge.input_begin + static_cast<Bytes>(edge.part), 0U);
   EXPECT_EQ(problem.crossing, nullptr) << "there is one node";
 }
 
 // Node 0: ranks 0 and 1; node 1: 2 and 3; node 2: 4. Rank 0 reaches both ranks of node 1, rank 1 one of them twice.
 TEST(Crossing, CountsBlocksOfAnAllgatherOnceForEachNode) {
-  const Topology topology = Topology::from_nodes({0, 0, 1, 1, 2}, {});
+  const Topology topology = Topology::from_nodes(std::vector{0, 0, 1, 1, 2}, {});
   const auto edge = [](int from, int to) { return Crossing::Edge{Rank(from), Rank(to)}; };
   const Crossing crossing =
       derive_crossing(topology, {edge(0, 1), edge(0, 2), edge(0, 3), edge(1, 2), edge(1, 2), edge(1, 4)});
