@@ -11,15 +11,15 @@ import pytest
 from espalier.base.core import load_core
 from espalier.jobs.mpis import Mpi, read_library_version
 from launch import TestMpi
-from stats import OPERATIONS, read_stats
+from stats import NEIGHBORHOOD, OPERATIONS, read_stats
 from test_conformance import assert_passed
 
 GetMpi = Callable[[str], TestMpi]
-NAMES = [it.removeprefix("MPI_").lower().replace("bcast", "broadcast") for it in OPERATIONS]
+NAMES = [it.removeprefix("MPI_").lower().replace("bcast", "broadcast") for it in (*OPERATIONS, *NEIGHBORHOOD)]
 # Without those that find faults of native libraries (test_native.py), and without calls that fail: nobody counts these.
 # Operations of which no rank knows all blocks of the form with counts.
 HIDDEN = ("scatter", "gather", "alltoall")
-THEMES = ("sizes", "communicators", "mixing", "skew", "movements", "reductions", "operators")
+THEMES = ("sizes", "communicators", "mixing", "skew", "movements", "neighbors", "reductions", "operators")
 
 
 def write_table(path: Path, mpi: Mpi, ranks: int) -> None:
