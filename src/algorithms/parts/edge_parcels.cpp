@@ -38,6 +38,11 @@ const Crossing::Most& most_of(const Problem& problem) {
   return has_one_block(problem) ? problem.crossing->allgather : problem.crossing->alltoall;
 }
 
+/// Where in a window parcels begin: behind the cells, where there are any.
+Bytes begin_of_parcels(const Choice& choice) {
+  return choice.within == plan::Within::cells ? smp::Cells(choice).total() : 0;
+}
+
 /// The bytes of a window that parcels may need on some rank, behind the cells: its own blocks, and what it receives.
 Bytes window_of_parcels(const Problem& problem) {
   const auto own = static_cast<Bytes>(has_one_block(problem) ? 1 : problem.far_degree);
@@ -100,7 +105,7 @@ class ParcelProgram {
         problem_(problem),
         choice_(choice),
         bytes_(problem.bytes),
-        window_(smp::Cells(choice).total()),
+        window_(begin_of_parcels(choice)),
         parcels_(builder.topology(), problem, choice, builder.node()),
         messages_(builder) {}
 
@@ -257,7 +262,7 @@ std::string why_no_edge_parcels(const topology::Topology& topology, const Proble
   if (problem.bytes == 0) return "all ranks must know the size of edges";
   if (static_cast<Bytes>(most_of(problem).parcel) * problem.bytes > (Bytes{1} << 30))
     return "a message between nodes would exceed 1G";
-  const Bytes cells = smp::Cells(choice).total(), parcels = window_of_parcels(problem);
+  const Bytes cells = begin_of_parcels(choice), parcels = window_of_parcels(problem);
   if (cells + parcels > topology.capabilities().window_bytes)
     return "cells and parcels exceed the window of " + std::to_string(topology.capabilities().window_bytes) +
            " bytes (ESPALIER_SHM_WINDOW)";
