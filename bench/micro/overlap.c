@@ -1,4 +1,5 @@
-/* How much of a nonblocking collective passes while the program computes, native and with Espalier in one job, in turns.
+/* How much of a nonblocking collective passes while the program computes, native and with Espalier in one job, in
+ * turns.
  *
  *   mpiexec -n 2 env LD_PRELOAD=libespalier-<abi>.so bench_overlap_<abi> [ROUNDS [MICROSECONDS]]
  *

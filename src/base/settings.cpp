@@ -156,6 +156,13 @@ constexpr Setting table[] = {
       "How often to look before yielding the core or sleeping; 0, and always where ranks outnumber cores: at once.",
       local},
      [](Settings& s, std::string_view v) { s.wait_spin = parse_int(v, 0, 1 << 30); }},
+    {{"ESPALIER_PROGRESS", "auto",
+      "Who advances nonblocking collectives while the program computes: calls of MPI only; thread, one of ours, too, "
+      "for "
+      "which MPI is initialised with MPI_THREAD_MULTIPLE; auto has the thread where each process has a second core, "
+      "and lets it send messages where the program itself asked for MPI_THREAD_MULTIPLE.",
+      local},
+     [](Settings& s, std::string_view v) { s.progress = parse_progress_means(v); }},
     {{"ESPALIER_CACHE_LIMIT", "16M", "Most memory a process spends on keeping programs.", local},
      [](Settings& s, std::string_view v) { s.cache_limit = parse_bytes(v); }},
     {{"ESPALIER_ASSUME_HOST_BUFFERS", "0",

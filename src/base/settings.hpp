@@ -9,6 +9,7 @@
 
 #include "base/copy_means.hpp"
 #include "base/ids.hpp"
+#include "base/progress.hpp"
 #include "base/transport.hpp"
 #include "base/waiting.hpp"
 
@@ -47,6 +48,7 @@ struct Settings {
   CopyMeans single_copy = CopyMeans::automatic;
   Waiting waiting = Waiting::automatic;
   int wait_spin = 2000;
+  ProgressMeans progress = ProgressMeans::automatic;
   Bytes cache_limit = Bytes{16} << 20;
   bool assume_host_buffers = false;
   /// Empty: as the tuned table says, else mpi.

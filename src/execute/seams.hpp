@@ -62,6 +62,8 @@ class SingleCopy {
 class Reducer {
  public:
   virtual ~Reducer() = default;
+  /// Whether it calls nothing of MPI or the program, so that any thread may.
+  virtual bool is_own() const noexcept { return false; }
   /// into[i] = left[i] o into[i] for `bytes` of whole elements; the operands do not overlap. Must not fail: what could
   /// go wrong has been looked at before data moved.
   virtual void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept = 0;

@@ -120,3 +120,29 @@ def test_nonblocking_calls_are_native_where_another_library_stands_in_front_of_w
     counts = read_stats(file)["MPI_Scan"]
     assert counts.handled == 0
     assert "MPI_Wait" in next(iter(counts.reasons))
+
+
+ASIDE = (
+    *(Case(mpi, 2, None) for mpi in ("mpich-5", "openmpi-5", "intel")),
+    *(Case("mpich-5", 4, "2"), Case("openmpi-5", 3, None), Case("mpich-5-abi", 3, "2,1")),
+)
+
+
+@pytest.mark.parametrize("form", ["started", "persistent"])
+@pytest.mark.parametrize("operation", ["ialltoall", "iallreduce", "ibcast"])
+@pytest.mark.parametrize("case", ASIDE, ids=str)
+def test_nobody_waits_for_a_rank_that_computes_where_a_thread_makes_progress(
+    case: Case, operation: str, form: str, get_mpi: GetMpi
+) -> None:
+    mpi = get_mpi(case.mpi)
+    settings = {**case.settings, "ESPALIER_PROGRESS": "thread"}
+    assert_passed(mpi.run([mpi.program("aside"), operation, form], case.ranks, settings=settings))
+
+
+@pytest.mark.parametrize("case", [Case("mpich-5", 4, None), Case("openmpi-5", 4, "2")], ids=str)
+@pytest.mark.parametrize("program", ["conformance_nonblocking", "conformance_persistent"])
+def test_bytes_are_right_where_a_thread_makes_progress(case: Case, program: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(case.mpi)
+    settings = {**case.settings, "ESPALIER_PROGRESS": "thread"}
+    themes = ("sizes", "datatypes", "communicators", "mixing", "nonblocking", "skew", "movements", "neighbors")
+    assert_passed(mpi.run([mpi.program(program), *themes], case.ranks, settings=settings, timeout=120))

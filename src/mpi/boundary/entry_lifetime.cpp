@@ -4,6 +4,7 @@
 
 #include "mpi/boundary/fortran.hpp"
 #include "mpi/nonblocking/own_request.hpp"
+#include "mpi/nonblocking/progress_thread.hpp"
 #include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
@@ -24,9 +25,16 @@ int begin(const Init& init) noexcept {
   return code;
 }
 
+/// What native is asked for: all, where a thread of ours is to send messages, too.
+int least_level(int required) {
+  const bool has_thread = Library::get().settings().progress == ProgressMeans::thread;
+  return has_thread ? MPI_THREAD_MULTIPLE : required;
+}
+
 int finish() noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
+  ProgressThread::stop();
   ProgressQueue::get().finish_all();
   Requests::get().clear();
   Library::get().prepare_to_finish();
@@ -52,11 +60,15 @@ int leave(const MPI_Comm* comm, const Free& free) noexcept {
 using namespace espalier::mpi;
 
 ESPALIER_EXPORT int MPI_Init(int* count, char*** words) {
-  return begin([&](const Native& mpi) { return mpi.Init(count, words); });
+  return begin([&](const Native& mpi) {
+    int provided = MPI_THREAD_SINGLE;
+    if (least_level(provided) == provided) return mpi.Init(count, words);
+    return mpi.Init_thread(count, words, MPI_THREAD_MULTIPLE, &provided);
+  });
 }
 
 ESPALIER_EXPORT int MPI_Init_thread(int* count, char*** words, int required, int* provided) {
-  return begin([&](const Native& mpi) { return mpi.Init_thread(count, words, required, provided); });
+  return begin([&](const Native& mpi) { return mpi.Init_thread(count, words, least_level(required), provided); });
 }
 
 ESPALIER_EXPORT int MPI_Finalize() { return finish(); }

@@ -40,6 +40,7 @@ std::optional<Arithmetic> find_arithmetic(MPI_Op op, MPI_Datatype type);
 class Combiner final : public execute::Reducer {
  public:
   explicit Combiner(const Arithmetic& arithmetic) : arithmetic_(arithmetic) {}
+  bool is_own() const noexcept override { return arithmetic_.kernel != nullptr; }
   void combine(const std::byte* left, std::byte* into, Bytes bytes) const noexcept override;
   void combine_into(const std::byte* left, const std::byte* right, std::byte* into,
                     Bytes bytes) const noexcept override;

@@ -39,6 +39,7 @@ class PackedEdges final : public Staging {
     buffers_.input = sides.input.is_staged() ? staged : sides.input.base();
     buffers_.output = sides.output.is_staged() ? staged + in : sides.output.base();
   }
+  bool is_in_place() const override { return !sides_.output.is_staged(); }
   int fetch(MPI_Comm comm) override {
     return sides_.input.is_staged() ? sides_.input.pack(buffers_.input, comm) : MPI_SUCCESS;
   }

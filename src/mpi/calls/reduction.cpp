@@ -90,6 +90,7 @@ class Dense final : public Staging {
     if (bytes > 0) std::memcpy(copied, buffers_.input, bytes);
     buffers_.input = copied;
   }
+  bool is_in_place() const override { return true; }
   const execute::Reducer* reducer() const override { return &combiner_; }
 
  private:

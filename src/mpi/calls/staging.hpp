@@ -30,6 +30,9 @@ class Staging {
   /// What combines them; null unless it is a reduction.
   virtual const execute::Reducer* reducer() const { return nullptr; }
 
+  /// Whether the result is where the caller wants it, and deliver() has nothing to do.
+  virtual bool is_in_place() const { return false; }
+
   /// Takes what the caller brings. MPI's code.
   virtual int fetch(MPI_Comm) { return MPI_SUCCESS; }
   /// After a run that was not broken off: gives the caller the result, as far as the ending says that there is one, and
@@ -44,12 +47,14 @@ class Staging {
 class Unstaged final : public Staging {
  public:
   Unstaged(const Stage&, std::byte* input, std::byte* output) { buffers_ = {input, output}; }
+  bool is_in_place() const override { return true; }
 };
 
 /// Packed where data are not plain, copied where the input must survive.
 class Packed final : public Staging {
  public:
   Packed(const Stage& stage, const Sides& sides);
+  bool is_in_place() const override { return !output_; }
   int fetch(MPI_Comm comm) override;
   int deliver(MPI_Comm comm, execute::Ending& ending) override;
 

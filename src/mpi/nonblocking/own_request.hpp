@@ -34,6 +34,7 @@ class OwnRequest {
   void activate() noexcept;
   /// For an array of requests that native is to look at: in the place of this active one.
   int generalize(MPI_Request* request);
+  bool is_generalized() const { return generalized_ != nullptr; }
   /// Native has completed that one.
   void forget_generalized() noexcept { generalized_.reset(); }
   /// The program has completed it, and has its code: a nonblocking one is gone, and so is its handle.

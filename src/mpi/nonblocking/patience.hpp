@@ -3,6 +3,7 @@
 
 #include "execute/waiting.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
+#include "mpi/nonblocking/progress_thread.hpp"
 
 namespace espalier::mpi {
 
@@ -34,6 +35,7 @@ class Patience {
 /// Asks until there is an answer; whatever is pending goes on meanwhile.
 template <class Ask>
 auto wait_for(const Ask& ask) {
+  const ProgressThread::Away away;
   Patience patience;
   auto answer = ask();
   for (; !answer; answer = ask()) {
@@ -47,6 +49,7 @@ auto wait_for(const Ask& ask) {
 /// native may wait in its own way.
 template <class IsDone>
 bool wait_while_busy(const IsDone& is_done) {
+  const ProgressThread::Away away;
   ProgressQueue& queue = ProgressQueue::get();
   Patience patience;
   while (ProgressQueue::is_busy()) {

@@ -45,6 +45,7 @@ std::optional<int> PersistentCall::prepare(std::unique_ptr<Preparation> preparat
 }
 
 int PersistentCall::start(OwnRequest& request) {
+  ProgressQueue::get().part();  // the last start may be over, and be there still
   if (run_)
     run_->start_again(*entry_);
   else
@@ -53,6 +54,12 @@ int PersistentCall::start(OwnRequest& request) {
   request.activate();
   ProgressQueue::get().add({comm_, this}, *this);
   return MPI_SUCCESS;
+}
+
+bool PersistentCall::advance_aside(bool is_next) noexcept {
+  const bool is_over = !request_->is_generalized() && run_->advance_aside(is_next);
+  if (is_over) request_->complete(MPI_SUCCESS);
+  return is_over;
 }
 
 bool PersistentCall::advance(bool is_next) noexcept {

@@ -39,6 +39,8 @@ class PersistentCall final : public Pending, public Start {
   // ---- Pending ----
   bool decide(bool) noexcept override { return true; }
   bool advance(bool is_next) noexcept override;
+  bool advance_aside(bool is_next) noexcept override;
+  bool wants_help() const noexcept override { return run_->wants_help(); }
   void leave() noexcept override { request_->leave(); }
 
  private:

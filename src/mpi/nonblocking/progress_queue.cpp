@@ -9,6 +9,7 @@
 #include "mpi/nonblocking/patience.hpp"
 #include "mpi/process/communicator.hpp"
 #include "mpi/process/library.hpp"
+#include "mpi/setup/surroundings.hpp"
 
 namespace espalier::mpi {
 
@@ -48,34 +49,51 @@ void ProgressQueue::add(const Channel& channel, Pending& call) {
   (queue != nullptr ? *queue : find_or_make(channel)).calls.push_back(&call);
   // Blocking calls look for pending ones only where they look for their state.
   if (!busy_.exchange(true, std::memory_order_relaxed)) Communicator::forget_last_used();
+  if (call.wants_help()) wake_helper();
 }
 
 void ProgressQueue::advance() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || std::exchange(is_advancing_, true)) return;
-  for (std::size_t q = 0; q < queues_.size(); ++q)
-    if (!queues_[q].calls.empty()) advance(queues_[q]);
-  is_advancing_ = false;
-  while (left_ != nullptr) std::exchange(left_, left_->next_)->leave();
-  if (has_calls()) return;
+  if (!lock.owns_lock() || is_advancing_) return;
+  advance([](Queue& queue, std::size_t at, bool is_next) {
+    Pending& call = *queue.calls[at];
+    if (at == queue.decided && !call.decide(is_next)) return Step::stop;
+    queue.decided = std::max(queue.decided, at + 1);
+    return call.advance(is_next) ? Step::over : Step::on;
+  });
+  part();
+  if (!are_all_over()) return;
   if (queues_.size() > most_idle) queues_.clear();
   busy_.store(false, std::memory_order_relaxed);
   look_whether_idle();
 }
 
-bool ProgressQueue::has_calls() const noexcept {
-  return std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return !queue.calls.empty(); });
+void ProgressQueue::advance_aside() noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || is_advancing_) return;
+  advance([](Queue& queue, std::size_t at, bool is_next) {
+    if (at == queue.decided) return Step::stop;
+    return queue.calls[at]->advance_aside(is_next) ? Step::over : Step::on;
+  });
+}
+
+template <class TakeStep>
+void ProgressQueue::advance(const TakeStep& take_step) noexcept {
+  is_advancing_ = true;
+  for (std::size_t q = 0; q < queues_.size(); ++q)
+    if (!queues_[q].calls.empty()) advance(queues_[q], take_step);
+  is_advancing_ = false;
 }
 
 // What native does may be over before those in front of it.
-void ProgressQueue::advance(Queue& queue) noexcept {
+template <class TakeStep>
+void ProgressQueue::advance(Queue& queue, const TakeStep& take_step) noexcept {
   auto& calls = queue.calls;
   std::size_t left = 0;
   for (std::size_t at = 0; at < calls.size(); ++at) {
-    const bool is_next = left == 0;
-    if (at == queue.decided && !calls[at]->decide(is_next)) break;
-    queue.decided = std::max(queue.decided, at + 1);
-    if (!calls[at]->advance(is_next)) {
+    const Step step = take_step(queue, at, left == 0);
+    if (step == Step::stop) break;
+    if (step == Step::on) {
       ++left;
       continue;
     }
@@ -85,6 +103,19 @@ void ProgressQueue::advance(Queue& queue) noexcept {
   if (left == queue.decided) return;
   std::erase(calls, nullptr);
   queue.decided = left;
+}
+
+void ProgressQueue::part() noexcept {
+  while (left_ != nullptr) std::exchange(left_, left_->next_)->leave();
+}
+
+bool ProgressQueue::are_all_over() const noexcept {
+  return std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.calls.empty(); });
+}
+
+bool ProgressQueue::has_calls() noexcept {
+  const std::unique_lock lock(mutex_);
+  return !are_all_over();
 }
 
 void ProgressQueue::when_idle(std::function<void()> work) noexcept {
@@ -98,7 +129,7 @@ void ProgressQueue::when_idle(std::function<void()> work) noexcept {
 }
 
 void ProgressQueue::look_whether_idle() noexcept {
-  if (works_.empty() || has_calls() || Requests::has_persistent()) return;
+  if (works_.empty() || !are_all_over() || Requests::has_persistent()) return;
   for (const auto& work : std::exchange(works_, {})) work();
 }
 

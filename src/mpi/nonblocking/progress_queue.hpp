@@ -21,6 +21,10 @@ class Pending {
   virtual bool decide(bool is_next) noexcept = 0;
   /// After that. True: it is over. Neither waits.
   virtual bool advance(bool is_next) noexcept = 0;
+  /// The same in a thread that must not call MPI: goes no further than that allows.
+  virtual bool advance_aside(bool) noexcept { return false; }
+  /// Whether it should not wait until the program is inside MPI again.
+  virtual bool wants_help() const noexcept { return true; }
   /// Last of all: it is over, and out of the queue. Whoever has it may destroy it, and wait for other ranks: others go
   /// on meanwhile.
   virtual void leave() noexcept = 0;
@@ -63,6 +67,11 @@ class ProgressQueue {
 
   /// Advances all, as far as they get without waiting; not where another thread is at it.
   void advance() noexcept;
+  /// The same in a thread that must not call MPI. Those that are over stay until another advances.
+  void advance_aside() noexcept;
+  /// Lets go of those. Under the lock.
+  void part() noexcept;
+  bool has_calls() noexcept;
 
   /// Does something when nothing is pending any more and nothing can be started, or now if that is so; never, where
   /// there is no memory to remember it.
@@ -83,11 +92,15 @@ class ProgressQueue {
     std::vector<Pending*> calls = {};
     std::size_t decided = 0;  ///< the first ones
   };
-  void advance(Queue& queue) noexcept;
+  enum class Step { over, on, stop };  ///< the call is over; goes on; and those behind it wait
+  template <class TakeStep>
+  void advance(const TakeStep& take_step) noexcept;
+  template <class TakeStep>
+  void advance(Queue& queue, const TakeStep& take_step) noexcept;
   static constexpr std::size_t most_idle = 8;
   Queue* find(const Channel& channel) noexcept;
   Queue& find_or_make(const Channel& channel);
-  bool has_calls() const noexcept;
+  bool are_all_over() const noexcept;
   bool has(MPI_Comm comm, bool of_all_channels) noexcept;
 
   static inline std::atomic<bool> busy_ = false;

@@ -86,6 +86,10 @@ bool StartedCall::advance(bool is_next) noexcept {
   return code && end(*code);
 }
 
+bool StartedCall::advance_aside(bool is_next) noexcept {
+  return run_ && !code_ && !request_->is_generalized() && run_->advance_aside(is_next) && end(MPI_SUCCESS);
+}
+
 bool StartedCall::test_native() noexcept {
   int is_complete = 0;
   const int code = native().Test(&native_request_, &is_complete, MPI_STATUS_IGNORE);

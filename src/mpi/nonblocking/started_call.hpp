@@ -44,6 +44,8 @@ class StartedCall : public Pending, public Start {
   // ---- Pending ----
   bool decide(bool is_next) noexcept override;
   bool advance(bool is_next) noexcept override;
+  bool advance_aside(bool is_next) noexcept override;
+  bool wants_help() const noexcept override { return !run_ || run_->wants_help(); }
   void leave() noexcept override { request_->leave(); }
 
  protected:

@@ -15,7 +15,9 @@ StartedRun::StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, 
       comm_(comm),
       problem_(entry.problem),
       program_(entry.program),
-      staging_(std::move(staging)) {
+      staging_(std::move(staging)),
+      is_in_memory_(communicator.engine()->is_in_memory() &&
+                    (staging_->reducer() == nullptr || staging_->reducer()->is_own())) {
   start_again(entry);
 }
 
@@ -38,10 +40,30 @@ std::optional<int> StartedRun::go_on(bool is_next) {
   if (program_ == nullptr) return end(Ending());
   if (!run_ && !is_next) return std::nullopt;
   if (!run_ && communicator_.is_broken) return fail(communicator_, comm_);
-  if (!run_) run_.emplace(*communicator_.engine(), problem_, *program_, staging_->buffers(), staging_->reducer(), true);
+  if (ended_) return end(*std::exchange(ended_, std::nullopt));
+  if (!run_) begin();
   if (const std::optional<Ending> ending = run_->advance()) return end(*ending);
   if (is_hopeless()) return end(run_->break_off());
   return std::nullopt;
+}
+
+void StartedRun::begin() {
+  run_.emplace(*communicator_.engine(), problem_, *program_, staging_->buffers(), staging_->reducer(), true);
+}
+
+bool StartedRun::advance_aside(bool is_next) noexcept {
+  if (!is_in_memory_ || code_ || ended_ || program_ == nullptr) return false;
+  if (!run_ && (!is_next || communicator_.is_broken)) return false;
+  try {
+    if (!run_) begin();
+  } catch (const std::bad_alloc&) {  // as it will be found to be
+    return false;
+  }
+  ended_ = run_->advance();
+  if (!ended_ || ended_->kind != Ending::done || !staging_->is_in_place()) return false;
+  ended_.reset();
+  run_.reset();
+  return true;
 }
 
 // A size that others have in place of this rank's is not taken over: whoever has more room than is sent to it hears of

@@ -20,8 +20,16 @@ class StartedRun {
   /// As far as it gets without waiting: nothing, or MPI's code once it is over; errors have been reported then. Begins
   /// when `is_next`: all calls of the communicator before this one are over.
   std::optional<int> advance(bool is_next) noexcept;
+  /// In a thread that must not call MPI, and without being told of errors. True: it is over, and there is none.
+  bool advance_aside(bool is_next) noexcept;
+  /// Short messages are left where others find them when they begin, and are only fetched at the end. Others take a
+  /// share of all ranks' time, on which the program should not wait.
+  bool wants_help() const noexcept { return !is_in_memory_ || problem_.bytes >= least_helped; }
 
  private:
+  static constexpr Bytes least_helped = Bytes{8} << 10;
+
+  void begin();
   int end(execute::Ending ending);
   std::optional<int> go_on(bool is_next);
   bool is_hopeless() noexcept;
@@ -33,6 +41,8 @@ class StartedRun {
   std::unique_ptr<Staging> staging_;
   std::optional<int> code_;  ///< it failed before it began
   std::optional<EngineRun> run_;
+  std::optional<execute::Ending> ended_;  ///< aside
+  const bool is_in_memory_;               ///< it needs nothing of MPI until its end
   std::uint32_t looks_ = 0;
 };
 

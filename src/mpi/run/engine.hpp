@@ -64,6 +64,8 @@ class Engine {
   }
 
   bool may_start() const { return means_.may_start; }
+  /// Its runs need nothing but memory: any thread may advance them.
+  bool is_in_memory() const { return means_.network == nullptr && means_.meter == nullptr; }
 
   /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
   /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.

@@ -34,19 +34,19 @@ struct Host {
   int cores = 1;
 
   // Launchers bind ranks to equal or to disjoint sets of cores; sets that differ are taken to be disjoint.
-  bool is_oversubscribed() const {
+  bool is_oversubscribed(int each) const {
     int reachable = 0;
     for (const auto& [hash, set] : sets) {
-      if (set.ranks > set.cores) return true;
+      if (each * set.ranks > set.cores) return true;
       reachable += set.cores;
     }
-    return std::max(ranks, neighbours) > std::min(reachable, cores);
+    return each * std::max(ranks, neighbours) > std::min(reachable, cores);
   }
 };
 
 }  // namespace
 
-bool is_oversubscribed(std::span<const Facts> facts) {
+bool is_oversubscribed(std::span<const Facts> facts, int each) {
   std::map<std::uint64_t, Host> hosts;
   for (const Facts& rank : facts) {
     Host& host = hosts[rank.host];
@@ -58,7 +58,8 @@ bool is_oversubscribed(std::span<const Facts> facts) {
     // Ranks of the job outside this communicator need cores too. They use ours only where ranks are not bound.
     if (rank.cores >= rank.host_cores) host.neighbours = std::max(host.neighbours, rank.processes_on_host);
   }
-  return std::any_of(hosts.begin(), hosts.end(), [](const auto& entry) { return entry.second.is_oversubscribed(); });
+  return std::any_of(hosts.begin(), hosts.end(),
+                     [=](const auto& entry) { return entry.second.is_oversubscribed(each); });
 }
 
 Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffers) {

@@ -34,8 +34,8 @@ struct Agreement {
 /// disagree about it the settings differ, and that is what is reported.
 Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffers);
 
-/// Whether on some host there are more of these ranks than cores for them.
-bool is_oversubscribed(std::span<const Facts> facts);
+/// Whether on some host there are more of these ranks than cores for them, or fewer cores than `each` for each.
+bool is_oversubscribed(std::span<const Facts> facts, int each = 1);
 
 /// How ranks wait: as set; with a core for each, the automatic scheme comes to yielding, which needs no bells.
 Waiting derive_waiting(Waiting wanted, bool is_oversubscribed);

@@ -100,6 +100,12 @@ bool probe_cores_for_all() {
   return probe_processes_on_host() <= std::min(facts.cores, facts.host_cores);
 }
 
+// "0,64" or "0-1".
+int probe_hardware_threads() {
+  const std::string siblings = first_line("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list");
+  return siblings.find_first_of(",-") == std::string::npos ? 1 : 2;
+}
+
 int probe_index_on_host(int otherwise) {
   for (const char* name :
        {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {

@@ -59,6 +59,9 @@ int probe_processes_on_host();
 /// Whether the job has no more processes on this host than they may use cores, as far as the launcher told.
 bool probe_cores_for_all();
 
+/// How many hardware threads, which all count as cores here, a core has; 1 where the system does not tell.
+int probe_hardware_threads();
+
 /// This process's number among those of the job on its host, as the launcher tells it; `otherwise` when it does not.
 int probe_index_on_host(int otherwise);
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "mpi/nonblocking/progress_thread.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/run/network.hpp"
 #include "mpi/run/waiter.hpp"
@@ -12,6 +13,8 @@
 namespace espalier::mpi {
 
 void let_others_run() noexcept { sched_yield(); }
+
+void wake_helper() noexcept { ProgressThread::wake(); }
 
 int start_gather(const void* mine, void* all, int bytes, MPI_Comm comm, MPI_Request* request) noexcept {
   return native().Iallgather(mine, bytes, native().byte, all, bytes, native().byte, comm, request);

@@ -27,6 +27,7 @@ void World::meet(Library& library) {
     library.move_to(facts_[static_cast<std::size_t>(find_host_leader())].arena);
     means_ = acquaintance.works;
     has_too_few_cores_ = is_oversubscribed(facts_);
+    has_cores_to_spare_ = !is_oversubscribed(facts_, 2 * probe_hardware_threads());
     has_met_ = true;
   } catch (const NativeFailure&) {
     // of all ranks alike, as far as MPI's own set-up goes

@@ -30,6 +30,8 @@ class World {
   const Facts& facts_of(int rank) const { return facts_[static_cast<std::size_t>(rank)]; }
   /// As is_oversubscribed() of all.
   bool has_too_few_cores() const { return has_too_few_cores_; }
+  /// Each process has a second core, and not just a second hardware thread of its first.
+  bool has_cores_to_spare() const { return has_cores_to_spare_; }
   /// What works between all neighbours.
   const SingleCopyMeans& single_copy() const { return means_; }
   /// A communicator of the world's ranks for messages of ours, told apart by tags.
@@ -45,6 +47,7 @@ class World {
 
   bool has_met_ = false;
   bool has_too_few_cores_ = false;
+  bool has_cores_to_spare_ = false;
   int me_ = 0;
   int size_ = 0;
   MPI_Group group_{};

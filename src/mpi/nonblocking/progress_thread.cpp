@@ -1,0 +1,145 @@
+#include "mpi/nonblocking/progress_thread.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <new>
+#include <utility>
+
+#include "execute/waiting.hpp"
+#include "mpi/nonblocking/progress_queue.hpp"
+#include "mpi/process/library.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+// Looks take the queue's lock, which the program's calls want, too.
+constexpr std::uint32_t pauses_between_looks = 16;
+// About a millisecond of looks. Who has waited so long loses little by naps of a few percent of that.
+constexpr std::uint32_t looks_before_naps = 1000;
+constexpr long shortest_nap_ns = 20'000, longest_nap_ns = 500'000;
+
+bool is_wanted() {
+  const ProgressMeans means = Library::get().settings().progress;
+  if (means != ProgressMeans::automatic) return means == ProgressMeans::thread;
+  const World& world = Library::get().world();
+  return world.has_met() && world.has_cores_to_spare();
+}
+
+bool has_all_threads() {
+  int provided = MPI_THREAD_SINGLE;
+  native().Query_thread(&provided);
+  return provided == MPI_THREAD_MULTIPLE;
+}
+
+/// A launcher that binds processes to cores leaves none for the thread there; another of the job's may be idle. The
+/// system lets it go no further than the job may.
+void leave_bound_core() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) > 1) return;
+  for (int core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &cores);
+  sched_setaffinity(0, sizeof cores, &cores);
+}
+
+/// Between two looks that changed nothing, so many of which there have been.
+class Rest {
+ public:
+  void begin_again() noexcept { looks_ = 0; }
+  void pause() noexcept {
+    if (++looks_ > looks_before_naps) return nap();
+    for (std::uint32_t i = 0; i < pauses_between_looks; ++i) spinner_.pause(0, nullptr);
+  }
+
+ private:
+  void nap() noexcept {
+    const long ns = std::min(shortest_nap_ns * (looks_ - looks_before_naps), longest_nap_ns);
+    const timespec moment{0, ns};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);
+  }
+
+  execute::PatientWaiter spinner_{Waiting::spin, 1};
+  long looks_ = 0;
+};
+
+/// Where the C library has threads in a library of their own (glibc before 2.34), MPI has loaded that: this one need
+/// not ask every program for it.
+template <class Function>
+Function* find_function(const char* name, Function*) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+ProgressThread* ProgressThread::get() noexcept {
+  is_made_.store(true);
+  static ProgressThread* const thread = is_wanted() ? new (std::nothrow) ProgressThread : nullptr;
+  return thread;
+}
+
+ProgressThread::ProgressThread() : may_call_mpi_(has_all_threads()) {
+  auto* const create = find_function("pthread_create", &pthread_create);
+  if (create == nullptr) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);  // signals are the program's
+  is_running_ = create(&thread_, nullptr, &run, this) == 0;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+void ProgressThread::wake() noexcept {
+  ProgressThread* const thread = get();
+  if (thread != nullptr && thread->is_asleep_.load()) thread->rouse();
+}
+
+void ProgressThread::rouse() noexcept {
+  is_asleep_.store(false);
+  is_asleep_.notify_one();
+}
+
+void ProgressThread::stop() noexcept {
+  ProgressThread* const thread = is_made_.load() ? get() : nullptr;
+  if (thread == nullptr || !std::exchange(thread->is_running_, false)) return;
+  thread->is_stopping_.store(true);
+  thread->rouse();
+  if (auto* const join = find_function("pthread_join", &pthread_join)) join(thread->thread_, nullptr);
+}
+
+void* ProgressThread::run(void* self) noexcept {
+  prctl(PR_SET_NAME, "espalier");
+  prctl(PR_SET_TIMERSLACK, 1);
+  leave_bound_core();
+  static_cast<ProgressThread*>(self)->work();
+  return nullptr;
+}
+
+void ProgressThread::work() noexcept {
+  Rest rest;
+  while (!is_stopping_.load()) {
+    if (waiting_.load(std::memory_order_relaxed) == 0) advance();
+    if (ProgressQueue::get().has_calls()) {
+      rest.pause();
+    } else {
+      sleep();
+      rest.begin_again();
+    }
+  }
+}
+
+void ProgressThread::advance() noexcept {
+  ProgressQueue& queue = ProgressQueue::get();
+  may_call_mpi_ ? queue.advance() : queue.advance_aside();
+}
+
+// Whoever queues something looks whether this sleeps, under the lock that has_calls() takes.
+void ProgressThread::sleep() noexcept {
+  is_asleep_.store(true);
+  if (ProgressQueue::get().has_calls() || is_stopping_.load()) return is_asleep_.store(false);
+  is_asleep_.wait(true);
+}
+
+}  // namespace espalier::mpi
