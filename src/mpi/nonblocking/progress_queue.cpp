@@ -49,7 +49,9 @@ void ProgressQueue::add(const Channel& channel, Pending& call) {
   (queue != nullptr ? *queue : find_or_make(channel)).calls.push_back(&call);
   // Blocking calls look for pending ones only where they look for their state.
   if (!busy_.exchange(true, std::memory_order_relaxed)) Communicator::forget_last_used();
-  if (call.wants_help()) wake_helper();
+  if (!call.wants_help()) return;
+  wants_help_.store(true);
+  wake_helper();
 }
 
 void ProgressQueue::advance() noexcept {
@@ -65,6 +67,7 @@ void ProgressQueue::advance() noexcept {
   if (!are_all_over()) return;
   if (queues_.size() > most_idle) queues_.clear();
   busy_.store(false, std::memory_order_relaxed);
+  wants_help_.store(false, std::memory_order_relaxed);
   look_whether_idle();
 }
 
@@ -75,6 +78,7 @@ void ProgressQueue::advance_aside() noexcept {
     if (at == queue.decided) return Step::stop;
     return queue.calls[at]->advance_aside(is_next) ? Step::over : Step::on;
   });
+  if (are_all_over()) wants_help_.store(false, std::memory_order_relaxed);
 }
 
 template <class TakeStep>
@@ -111,11 +115,6 @@ void ProgressQueue::part() noexcept {
 
 bool ProgressQueue::are_all_over() const noexcept {
   return std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.calls.empty(); });
-}
-
-bool ProgressQueue::has_calls() noexcept {
-  const std::unique_lock lock(mutex_);
-  return !are_all_over();
 }
 
 void ProgressQueue::when_idle(std::function<void()> work) noexcept {

@@ -71,7 +71,8 @@ class ProgressQueue {
   void advance_aside() noexcept;
   /// Lets go of those. Under the lock.
   void part() noexcept;
-  bool has_calls() noexcept;
+  /// Whether a call is pending that should not wait until the program is inside MPI again.
+  static bool wants_help() noexcept { return wants_help_.load(); }
 
   /// Does something when nothing is pending any more and nothing can be started, or now if that is so; never, where
   /// there is no memory to remember it.
@@ -103,7 +104,7 @@ class ProgressQueue {
   bool are_all_over() const noexcept;
   bool has(MPI_Comm comm, bool of_all_channels) noexcept;
 
-  static inline std::atomic<bool> busy_ = false;
+  static inline std::atomic<bool> busy_ = false, wants_help_ = false;
   std::recursive_mutex mutex_;  ///< an error handler may come back in
   std::deque<Queue> queues_;    ///< with calls, and a few that had some: with their memory
   bool is_advancing_ = false;

@@ -19,9 +19,10 @@ namespace espalier::mpi {
 namespace {
 
 // Looks take the queue's lock, which the program's calls want, too.
-constexpr std::uint32_t pauses_between_looks = 16;
-// About a millisecond of looks. Who has waited so long loses little by naps of a few percent of that.
-constexpr std::uint32_t looks_before_naps = 1000;
+constexpr std::uint32_t pauses_between_looks = 4;
+// Some tenths of a millisecond: to be woken takes the system tens of microseconds, and who starts a call often starts
+// another. Then naps, of a few percent of the time that the same call has been waited for.
+constexpr std::uint32_t looks_before_rest = 2000;
 constexpr long shortest_nap_ns = 20'000, longest_nap_ns = 500'000;
 
 bool is_wanted() {
@@ -46,24 +47,26 @@ void leave_bound_core() {
   sched_setaffinity(0, sizeof cores, &cores);
 }
 
-/// Between two looks that changed nothing, so many of which there have been.
+/// Between two looks, the more of which there have been the longer.
 class Rest {
  public:
   void begin_again() noexcept { looks_ = 0; }
+  bool is_due() const noexcept { return looks_ >= looks_before_rest; }
   void pause() noexcept {
-    if (++looks_ > looks_before_naps) return nap();
+    ++looks_;
+    if (is_due()) return nap();
     for (std::uint32_t i = 0; i < pauses_between_looks; ++i) spinner_.pause(0, nullptr);
   }
 
  private:
   void nap() noexcept {
-    const long ns = std::min(shortest_nap_ns * (looks_ - looks_before_naps), longest_nap_ns);
+    const long ns = std::min(shortest_nap_ns * static_cast<long>(looks_ - looks_before_rest + 1), longest_nap_ns);
     const timespec moment{0, ns};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);
   }
 
   execute::PatientWaiter spinner_{Waiting::spin, 1};
-  long looks_ = 0;
+  std::uint32_t looks_ = 0;
 };
 
 /// Where the C library has threads in a library of their own (glibc before 2.34), MPI has loaded that: this one need
@@ -119,9 +122,11 @@ void* ProgressThread::run(void* self) noexcept {
 
 void ProgressThread::work() noexcept {
   Rest rest;
-  while (!is_stopping_.load()) {
-    if (waiting_.load(std::memory_order_relaxed) == 0) advance();
-    if (ProgressQueue::get().has_calls()) {
+  for (bool had_work = false; !is_stopping_.load();) {
+    const bool has_work = ProgressQueue::wants_help();
+    if (std::exchange(had_work, has_work) != has_work) rest.begin_again();
+    if (has_work && waiting_.load(std::memory_order_relaxed) == 0) advance();
+    if (has_work || !rest.is_due()) {
       rest.pause();
     } else {
       sleep();
@@ -135,10 +140,10 @@ void ProgressThread::advance() noexcept {
   may_call_mpi_ ? queue.advance() : queue.advance_aside();
 }
 
-// Whoever queues something looks whether this sleeps, under the lock that has_calls() takes.
+// Whoever queues something says so, and then looks whether this sleeps.
 void ProgressThread::sleep() noexcept {
   is_asleep_.store(true);
-  if (ProgressQueue::get().has_calls() || is_stopping_.load()) return is_asleep_.store(false);
+  if (ProgressQueue::wants_help() || is_stopping_.load()) return is_asleep_.store(false);
   is_asleep_.wait(true);
 }
 
