@@ -157,10 +157,9 @@ constexpr Setting table[] = {
       local},
      [](Settings& s, std::string_view v) { s.wait_spin = parse_int(v, 0, 1 << 30); }},
     {{"ESPALIER_PROGRESS", "auto",
-      "Who advances nonblocking collectives while the program computes: calls of MPI only; thread, one of ours, too, "
-      "for "
-      "which MPI is initialised with MPI_THREAD_MULTIPLE; auto has the thread where each process has a second core, "
-      "and lets it send messages where the program itself asked for MPI_THREAD_MULTIPLE.",
+      "Who advances nonblocking collectives. calls: the program's calls of MPI; memory: a thread of ours, too, which "
+      "sends messages only if the program asked for MPI_THREAD_MULTIPLE; thread: the same, and MPI is initialised with "
+      "that; auto: as memory where each process has a second core, else as calls.",
       local},
      [](Settings& s, std::string_view v) { s.progress = parse_progress_means(v); }},
     {{"ESPALIER_CACHE_LIMIT", "16M", "Most memory a process spends on keeping programs.", local},

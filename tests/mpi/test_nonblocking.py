@@ -123,27 +123,34 @@ def test_nonblocking_calls_are_native_where_another_library_stands_in_front_of_w
 
 
 ASIDE = (
-    *(Case(mpi, 2, None) for mpi in ("mpich-5", "openmpi-5", "intel")),
-    *(Case("mpich-5", 4, "2"), Case("openmpi-5", 3, None), Case("mpich-5-abi", 3, "2,1")),
+    *((Case(mpi, 2, None), means) for mpi in ("mpich-5", "openmpi-5", "intel") for means in ("memory", "thread")),
+    *((Case("openmpi-5", 3, None), "memory"), (Case("mpich-5", 4, "2"), "thread")),
+    (Case("mpich-5-abi", 3, "2,1"), "thread"),
 )
 
 
 @pytest.mark.parametrize("form", ["started", "persistent"])
 @pytest.mark.parametrize("operation", ["ialltoall", "iallreduce", "ibcast"])
-@pytest.mark.parametrize("case", ASIDE, ids=str)
+@pytest.mark.parametrize(("case", "means"), ASIDE, ids=str)
 def test_nobody_waits_for_a_rank_that_computes_where_a_thread_makes_progress(
-    case: Case, operation: str, form: str, get_mpi: GetMpi
+    case: Case, means: str, operation: str, form: str, get_mpi: GetMpi
 ) -> None:
     mpi = get_mpi(case.mpi)
-    settings = {**case.settings, "ESPALIER_PROGRESS": "thread"}
+    settings = {**case.settings, "ESPALIER_PROGRESS": means}
     outcome = mpi.run([mpi.program("aside"), operation, form], case.ranks, settings=settings)
     assert outcome.code == 0, str(outcome)
 
 
-@pytest.mark.parametrize("case", [Case("mpich-5", 4, None), Case("openmpi-5", 4, "2")], ids=str)
+THREADED = (
+    *((Case("mpich-5", 4, None), means) for means in ("memory", "thread")),
+    *((Case("openmpi-5", 4, None), "memory"), (Case("openmpi-5", 4, "2"), "thread")),
+)
+
+
+@pytest.mark.parametrize(("case", "means"), THREADED, ids=str)
 @pytest.mark.parametrize("program", ["conformance_nonblocking", "conformance_persistent"])
-def test_bytes_are_right_where_a_thread_makes_progress(case: Case, program: str, get_mpi: GetMpi) -> None:
+def test_bytes_are_right_where_a_thread_makes_progress(case: Case, means: str, program: str, get_mpi: GetMpi) -> None:
     mpi = get_mpi(case.mpi)
-    settings = {**case.settings, "ESPALIER_PROGRESS": "thread"}
+    settings = {**case.settings, "ESPALIER_PROGRESS": means}
     themes = ("sizes", "datatypes", "communicators", "mixing", "nonblocking", "skew", "movements", "neighbors")
     assert_passed(mpi.run([mpi.program(program), *themes], case.ranks, settings=settings, timeout=120))

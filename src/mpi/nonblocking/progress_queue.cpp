@@ -44,9 +44,12 @@ bool ProgressQueue::decide(MPI_Comm comm, Pending& call) noexcept {
 
 // Most short calls are over before they would be queued.
 void ProgressQueue::add(const Channel& channel, Pending& call) {
-  Queue* const queue = find(channel);
-  if (queue == nullptr && call.decide(true) && call.advance(true)) return call.leave();
-  (queue != nullptr ? *queue : find_or_make(channel)).calls.push_back(&call);
+  const bool is_next = find(channel) == nullptr;
+  const bool is_decided = is_next && call.decide(true);
+  if (is_decided && call.advance(true)) return call.leave();
+  Queue& queue = find_or_make(channel);
+  if (is_decided || (queue.decided == queue.calls.size() && call.decide(false))) ++queue.decided;
+  queue.calls.push_back(&call);
   // Blocking calls look for pending ones only where they look for their state.
   if (!busy_.exchange(true, std::memory_order_relaxed)) Communicator::forget_last_used();
   if (!call.wants_help()) return;

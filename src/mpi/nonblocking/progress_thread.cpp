@@ -27,7 +27,7 @@ constexpr long shortest_nap_ns = 20'000, longest_nap_ns = 500'000;
 
 bool is_wanted() {
   const ProgressMeans means = Library::get().settings().progress;
-  if (means != ProgressMeans::automatic) return means == ProgressMeans::thread;
+  if (means != ProgressMeans::automatic) return means != ProgressMeans::calls;
   const World& world = Library::get().world();
   return world.has_met() && world.has_cores_to_spare();
 }
