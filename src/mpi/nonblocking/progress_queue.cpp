@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "execute/waiting.hpp"
 #include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
 #include "mpi/process/communicator.hpp"
@@ -12,6 +13,11 @@
 #include "mpi/setup/surroundings.hpp"
 
 namespace espalier::mpi {
+namespace {
+
+constexpr std::uint32_t looks_for_lock = 1000;  // some tens of microseconds
+
+}  // namespace
 
 ProgressQueue& ProgressQueue::get() {
   static ProgressQueue* const queue = new ProgressQueue;  // MPI may call back as late as MPI_Finalize
@@ -46,15 +52,32 @@ bool ProgressQueue::decide(MPI_Comm comm, Pending& call) noexcept {
 void ProgressQueue::add(const Channel& channel, Pending& call) {
   const bool is_next = find(channel) == nullptr;
   const bool is_decided = is_next && call.decide(true);
-  if (is_decided && call.advance(true)) return call.leave();
+  if (is_decided && !finds_help(call) && call.advance(true)) return call.leave();
   Queue& queue = find_or_make(channel);
   if (is_decided || (queue.decided == queue.calls.size() && call.decide(false))) ++queue.decided;
   queue.calls.push_back(&call);
   // Blocking calls look for pending ones only where they look for their state.
   if (!busy_.exchange(true, std::memory_order_relaxed)) Communicator::forget_last_used();
-  if (!call.wants_help()) return;
+}
+
+/// Whether somebody else goes on with it at once, who is called in any case. What a thread finds to do when it begins a
+/// call, it does: it copies all that is there.
+bool ProgressQueue::finds_help(const Pending& call) noexcept {
+  if (!call.wants_help()) return false;
   wants_help_.store(true);
-  wake_helper();
+  return wake_helper();
+}
+
+// Another thread may be about to copy something, which is over before the system would have woken this one.
+std::unique_lock<std::recursive_mutex> ProgressQueue::lock() {
+  execute::PatientWaiter waiter(Waiting::spin, looks_for_lock);
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  for (std::uint32_t look = 0; !lock.owns_lock() && look < looks_for_lock; ++look) {
+    waiter.pause(0, nullptr);
+    lock.try_lock();
+  }
+  if (!lock.owns_lock()) lock.lock();
+  return lock;
 }
 
 void ProgressQueue::advance() noexcept {

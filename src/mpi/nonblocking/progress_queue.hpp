@@ -59,10 +59,11 @@ class ProgressQueue {
   }
 
   /// To be held from decide() to add().
-  [[nodiscard]] std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(mutex_); }
+  [[nodiscard]] std::unique_lock<std::recursive_mutex> lock();
   /// Decides one of the communicator's own calls that begins now, if that can be done before its turn comes.
   bool decide(MPI_Comm comm, Pending& call) noexcept;
-  /// Puts the call, which stays until it leaves, last; advances it as far as it gets where it is the only one.
+  /// Puts the call, which stays until it leaves, last; advances it as far as it gets where it is the only one, unless a
+  /// thread is there to do that (ProgressThread).
   void add(const Channel& channel, Pending& call);
 
   /// Advances all, as far as they get without waiting; not where another thread is at it.
@@ -93,6 +94,7 @@ class ProgressQueue {
     std::vector<Pending*> calls = {};
     std::size_t decided = 0;  ///< the first ones
   };
+  bool finds_help(const Pending& call) noexcept;
   enum class Step { over, on, stop };  ///< the call is over; goes on; and those behind it wait
   template <class TakeStep>
   void advance(const TakeStep& take_step) noexcept;

@@ -94,9 +94,12 @@ ProgressThread::ProgressThread() : may_call_mpi_(has_all_threads()) {
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
-void ProgressThread::wake() noexcept {
+bool ProgressThread::wake() noexcept {
   ProgressThread* const thread = get();
-  if (thread != nullptr && thread->is_asleep_.load()) thread->rouse();
+  if (thread == nullptr || !thread->is_running_) return false;
+  if (!thread->is_asleep_.load()) return !thread->naps_.load();
+  thread->rouse();
+  return false;
 }
 
 void ProgressThread::rouse() noexcept {
@@ -127,6 +130,7 @@ void ProgressThread::work() noexcept {
     if (std::exchange(had_work, has_work) != has_work) rest.begin_again();
     if (has_work && waiting_.load(std::memory_order_relaxed) == 0) advance();
     if (has_work || !rest.is_due()) {
+      naps_.store(rest.is_due());
       rest.pause();
     } else {
       sleep();

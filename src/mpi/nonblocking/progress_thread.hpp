@@ -13,8 +13,8 @@ namespace espalier::mpi {
 /// nothing is pending, and keeps out of the way of threads that wait inside MPI: they advance everything themselves.
 class ProgressThread {
  public:
-  /// Something was queued. Under the queue's lock.
-  static void wake() noexcept;
+  /// Something is queued. True: it is awake. Under the queue's lock.
+  static bool wake() noexcept;
   /// Before MPI_Finalize. It has ended then, and does not come again.
   static void stop() noexcept;
 
@@ -41,6 +41,7 @@ class ProgressThread {
   static inline std::atomic<bool> is_made_ = false;
   std::atomic<bool> is_stopping_ = false;
   std::atomic<bool> is_asleep_ = false;
+  std::atomic<bool> naps_ = false;
   bool may_call_mpi_ = false;
   bool is_running_ = false;
   pthread_t thread_{};

@@ -14,7 +14,7 @@ namespace espalier::mpi {
 
 void let_others_run() noexcept { sched_yield(); }
 
-void wake_helper() noexcept { ProgressThread::wake(); }
+bool wake_helper() noexcept { return ProgressThread::wake(); }
 
 int start_gather(const void* mine, void* all, int bytes, MPI_Comm comm, MPI_Request* request) noexcept {
   return native().Iallgather(mine, bytes, native().byte, all, bytes, native().byte, comm, request);

@@ -19,8 +19,9 @@ struct Facts;
 /// Gives other ranks a chance, between two looks at something that the native library does.
 void let_others_run() noexcept;
 
-/// Something was queued that may go on while the program computes, if somebody sees to it (ProgressThread::wake()).
-void wake_helper() noexcept;
+/// Something is queued that may go on while the program computes, if somebody sees to it: true if somebody does at once
+/// (ProgressThread::wake()).
+bool wake_helper() noexcept;
 
 /// The native library's MPI_Iallgather of `bytes` each, and MPI_Iallreduce for the least of each of some numbers. In a
 /// simulation they are over when they return. MPI's error codes.

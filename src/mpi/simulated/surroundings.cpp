@@ -122,7 +122,7 @@ void let_others_run() noexcept { let_time_pass(1); }
 // SMPI's own nonblocking collectives send ranks squared messages at once, each of which makes its model look at all
 // others: minutes for 512 ranks. Its blocking ones can be trees (smpi/allgather, smpi/allreduce), and here, where every
 // rank is a coroutine, they hold nobody up.
-void wake_helper() noexcept {}
+bool wake_helper() noexcept { return false; }
 
 int start_gather(const void* mine, void* all, int bytes, MPI_Comm comm, MPI_Request* request) noexcept {
   *request = MPI_REQUEST_NULL;
