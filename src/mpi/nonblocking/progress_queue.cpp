@@ -65,6 +65,7 @@ void ProgressQueue::add(const Channel& channel, Pending& call) {
 bool ProgressQueue::finds_help(const Pending& call) noexcept {
   if (!call.wants_help()) return false;
   wants_help_.store(true);
+  cries_for_help_.fetch_add(1, std::memory_order_relaxed);
   return wake_helper();
 }
 

@@ -3,6 +3,7 @@
 // for something advances.
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -74,6 +75,8 @@ class ProgressQueue {
   void part() noexcept;
   /// Whether a call is pending that should not wait until the program is inside MPI again.
   static bool wants_help() noexcept { return wants_help_.load(); }
+  /// How many such there have been.
+  static std::uint32_t cries_for_help() noexcept { return cries_for_help_.load(std::memory_order_relaxed); }
 
   /// Does something when nothing is pending any more and nothing can be started, or now if that is so; never, where
   /// there is no memory to remember it.
@@ -107,6 +110,7 @@ class ProgressQueue {
   bool has(MPI_Comm comm, bool of_all_channels) noexcept;
 
   static inline std::atomic<bool> busy_ = false, wants_help_ = false;
+  static inline std::atomic<std::uint32_t> cries_for_help_ = 0;
   std::recursive_mutex mutex_;  ///< an error handler may come back in
   std::deque<Queue> queues_;    ///< with calls, and a few that had some: with their memory
   bool is_advancing_ = false;

@@ -20,6 +20,8 @@ namespace {
 
 // Looks take the queue's lock, which the program's calls want, too.
 constexpr std::uint32_t pauses_between_looks = 4;
+// About a microsecond: who waits for a call as soon as it has begun is faster alone.
+constexpr std::uint32_t pauses_of_grace = 20;
 // Some tenths of a millisecond: to be woken takes the system tens of microseconds, and who starts a call often starts
 // another. Then naps, of a few percent of the time that the same call has been waited for.
 constexpr std::uint32_t looks_before_rest = 2000;
@@ -55,7 +57,10 @@ class Rest {
   void pause() noexcept {
     ++looks_;
     if (is_due()) return nap();
-    for (std::uint32_t i = 0; i < pauses_between_looks; ++i) spinner_.pause(0, nullptr);
+    spin(pauses_between_looks);
+  }
+  void spin(std::uint32_t pauses) noexcept {
+    for (std::uint32_t i = 0; i < pauses; ++i) spinner_.pause(0, nullptr);
   }
 
  private:
@@ -125,9 +130,13 @@ void* ProgressThread::run(void* self) noexcept {
 
 void ProgressThread::work() noexcept {
   Rest rest;
-  for (bool had_work = false; !is_stopping_.load();) {
+  for (std::uint32_t seen = 0; !is_stopping_.load();) {
     const bool has_work = ProgressQueue::wants_help();
-    if (std::exchange(had_work, has_work) != has_work) rest.begin_again();
+    const std::uint32_t cries = ProgressQueue::cries_for_help();
+    if (std::exchange(seen, cries) != cries) {
+      rest.begin_again();
+      rest.spin(pauses_of_grace);
+    }
     if (has_work && waiting_.load(std::memory_order_relaxed) == 0) advance();
     if (has_work || !rest.is_due()) {
       naps_.store(rest.is_due());
