@@ -5,16 +5,25 @@
 
 /* ---- the calls ------------------------------------------------------------------------------------------------------
  * CALL(name, Function, arguments…) makes native_name and preloaded_name: the same call of PMPI_Function and of
- * MPI_Function. */
+ * MPI_Function, and their nonblocking and persistent forms. */
 
 #define ONE_CALL(title, ...)                                              \
   static void title(const struct problem* p, const void* in, void* out) { \
     (void)p, (void)in, (void)out;                                         \
     __VA_ARGS__;                                                          \
   }
-#define CALL(name, Function, ...)                       \
-  ONE_CALL(native_##name, PMPI_##Function(__VA_ARGS__)) \
-  ONE_CALL(preloaded_##name, MPI_##Function(__VA_ARGS__))
+#define ONE_REQUEST(title, ...)                                                                 \
+  static void title(const struct problem* p, const void* in, void* out, MPI_Request* request) { \
+    (void)p, (void)in, (void)out;                                                               \
+    __VA_ARGS__;                                                                                \
+  }
+#define FORMS(title, P, name, Function, ...)                       \
+  ONE_CALL(title, P##MPI_##Function(__VA_ARGS__))                  \
+  ONE_REQUEST(title##_start, P##MPI_I##name(__VA_ARGS__, request)) \
+  ONE_REQUEST(title##_init, P##MPI_##Function##_init(__VA_ARGS__, MPI_INFO_NULL, request))
+#define CALL(name, Function, ...)                      \
+  FORMS(native_##name, P, name, Function, __VA_ARGS__) \
+  FORMS(preloaded_##name, , name, Function, __VA_ARGS__)
 
 CALL(bcast, Bcast, out, p->count, p->type, 0, p->comm)
 CALL(scatter, Scatter, in, p->count, p->type, out, p->count, p->type, 0, p->comm)
@@ -150,10 +159,15 @@ static int exscan_wrong(const struct problem* p, const char* out) { return summe
 enum { MOVES, REDUCES };
 
 /* A rank's own block of a v-form may be one and a half: it gets the room of all. */
+#define ALL_FORMS(title) \
+  { title, title##_start, title##_init }
 #define ENTRY(name, described, in, out, who, reduces, wrong) \
-  { #name, described, in, out, who, reduces, 0, native_##name, preloaded_##name, wrong }
-#define BASELINE(name) \
-  { #name, "broadcast", NOTHING, ONE_BLOCK, EVERYBODY, MOVES, 1, native_##name, preloaded_bcast, bcast_wrong }
+  { #name, described, in, out, who, reduces, 0, ALL_FORMS(native_##name), ALL_FORMS(preloaded_##name), wrong }
+#define BASELINE(name)                                                        \
+  {                                                                           \
+#name, "broadcast", NOTHING, ONE_BLOCK, EVERYBODY, MOVES, 1,              \
+        {native_##name, NULL, NULL }, ALL_FORMS(preloaded_bcast), bcast_wrong \
+  }
 
 const struct operation operations[] = {
     ENTRY(bcast, "broadcast", NOTHING, ONE_BLOCK, EVERYBODY, MOVES, bcast_wrong),
@@ -175,7 +189,7 @@ const struct operation operations[] = {
     ENTRY(barrier, "barrier", NOTHING, NOTHING, NOBODY, MOVES, NULL),
     BASELINE(bcast_by_stages),
     BASELINE(bcast_two_stage),
-    {NULL, NULL, NOTHING, NOTHING, NOBODY, MOVES, 0, NULL, NULL, NULL},
+    {NULL, NULL, NOTHING, NOTHING, NOBODY, MOVES, 0, {NULL, NULL, NULL}, {NULL, NULL, NULL}, NULL},
 };
 
 const struct operation* find_operation(const char* name) {

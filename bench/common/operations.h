@@ -15,6 +15,14 @@ struct problem;
 
 /* One call; the root, where there is one, is rank 0. */
 typedef void run_call(const struct problem* problem, const void* in, void* out);
+/* Begins a nonblocking one, or makes a persistent one. */
+typedef void request_call(const struct problem* problem, const void* in, void* out, MPI_Request* request);
+
+/* One library's three forms of an operation; a baseline has the first only. */
+struct forms {
+  run_call* run;
+  request_call *start, *init;
+};
 
 struct operation {
   const char* name;      /* as --ops takes it */
@@ -23,8 +31,7 @@ struct operation {
   enum holder result_at;
   int is_reduction;
   int is_baseline; /* the native side is spelled out in sends or other collectives; not part of `all` */
-  run_call* native;
-  run_call* preloaded;
+  struct forms native, preloaded;
   /* Whether `out` differs from what the inputs of fill_input imply; only for ranks that have a result. */
   int (*is_wrong)(const struct problem* problem, const char* out);
 };

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   reset_output(&problem, out);
   for (int i = 0; i < calls; ++i) {
     PMPI_Barrier(MPI_COMM_WORLD);
-    operation->preloaded(&problem, in, out);
+    operation->preloaded.run(&problem, in, out);
   }
   if (is_wrong(&problem, out)) fail("wrong data: ", operation->name);
   release_problem(&problem);

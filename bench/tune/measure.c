@@ -53,8 +53,8 @@ static int pooled;
 static void run_arm(const struct arm* arm, struct bench* bench, int turn) {
   const size_t slot = (size_t)(turn % bench->rotations);
   bench->problem.comm = arm->comm;
-  bench->problem.operation->preloaded(&bench->problem, bench->in + slot * bench->in_stride,
-                                      bench->out + slot * bench->out_stride);
+  bench->problem.operation->preloaded.run(&bench->problem, bench->in + slot * bench->in_stride,
+                                          bench->out + slot * bench->out_stride);
 }
 
 /* A batch that took far longer than meant (the machine does other things, too) makes those after it shorter, so that a
@@ -191,7 +191,7 @@ static char* expect(struct bench* bench) {
   const size_t bytes = (size_t)extent_bytes(&bench->problem, bench->problem.operation->out);
   char* expected = allocate(bytes);
   bench->problem.comm = MPI_COMM_WORLD;
-  bench->problem.operation->native(&bench->problem, bench->in, bench->out);
+  bench->problem.operation->native.run(&bench->problem, bench->in, bench->out);
   memcpy(expected, bench->out, bytes);
   if (any_rank(is_wrong(&bench->problem, expected)))
     fail("native delivered wrong data: ", bench->problem.operation->name);
