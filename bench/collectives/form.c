@@ -17,6 +17,8 @@ int set_form(const char* name) {
   return 0;
 }
 
+const char* form_prefix(void) { return form == BLOCKING ? "" : "i"; }
+
 int has_form(const struct operation* operation) { return form == BLOCKING || operation->native.start != NULL; }
 
 /* ---- compute --------------------------------------------------------------------------------------------------------

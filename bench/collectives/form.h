@@ -8,6 +8,9 @@
 /* Takes "blocking", "nonblocking" or "persistent"; 0 if it is neither, or the MPI at hand has no such form. */
 int set_form(const char* name);
 
+/* What Espalier_Describe begins the operation's name with. */
+const char* form_prefix(void);
+
 /* Whether the operation has calls of that form. */
 int has_form(const struct operation* operation);
 

@@ -240,9 +240,9 @@ static void measure_overlap(struct round* round, struct summary* summary) {
 }
 
 static void print_round(const struct problem* problem, int round, struct conditions where, const struct summary* it) {
-  char choice[256];
-  if (Espalier_Describe(problem->operation->described, problem->bytes, 0, MPI_COMM_WORLD, choice, sizeof(choice)) !=
-      MPI_SUCCESS)
+  char choice[256], described[64];
+  snprintf(described, sizeof described, "%s%s", form_prefix(), problem->operation->described);
+  if (Espalier_Describe(described, problem->bytes, 0, MPI_COMM_WORLD, choice, sizeof(choice)) != MPI_SUCCESS)
     snprintf(choice, sizeof(choice), "unknown");
   printf("{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, ", problem->operation->name,
          problem->bytes, round, job.ranks, job.nodes);
@@ -251,8 +251,10 @@ static void print_round(const struct problem* problem, int round, struct conditi
   printf("\"calls\": %d, \"native_p50_us\": %.3f, \"espalier_p50_us\": %.3f, \"control\": %.4f, ", it->calls,
          it->native_p50, it->espalier_p50, it->control);
   if (options.overlap)
-    printf("\"native_overlap\": %.1f, \"espalier_overlap\": %.1f, \"native_all_us\": %.3f, \"espalier_all_us\": %.3f, ",
-           it->overlap[NATIVE], it->overlap[ESPALIER], it->with_compute[NATIVE], it->with_compute[ESPALIER]);
+    printf(
+        "\"overlap\": {\"native_percent\": %.1f, \"espalier_percent\": %.1f, \"native_us\": %.3f, \"espalier_us\": "
+        "%.3f}, ",
+        it->overlap[NATIVE], it->overlap[ESPALIER], it->with_compute[NATIVE], it->with_compute[ESPALIER]);
   printf("\"native_p10_us\": %.3f, \"espalier_p10_us\": %.3f, \"choice\": \"%s\"}\n", it->native_p10, it->espalier_p10,
          choice);
   fflush(stdout);

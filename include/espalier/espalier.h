@@ -101,10 +101,10 @@ int Espalier_Exscan(const void* send_buffer, void* receive_buffer, int count, MP
  * is "broadcast", "scatter", "gather", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter", "scan",
  * "exscan" or "barrier" (or MPI's short form "bcast"), `bytes` the message or vector, or the block of one rank
  * (alltoall: of a pair of ranks), and `root` that of a rooted one, else 0. Of "scatterv", "gatherv", "allgatherv",
- * "alltoallv" and "reduce_scatterv" it is the mean of blocks of half of it and one and a half in turn. Reductions are
- * taken to be of 8-byte numbers. At most `length` bytes are written to `text`, the final null included; a longer text
- * is cut. Local, but known only once the communicator has seen its first collective. Returns MPI_SUCCESS, or
- * MPI_ERR_ARG without calling an error handler. */
+ * "alltoallv" and "reduce_scatterv" it is the mean of blocks of half of it and one and a half in turn. With an "i" in
+ * front of them it is the nonblocking, and persistent, form. Reductions are taken to be of 8-byte numbers. At most
+ * `length` bytes are written to `text`, the final null included; a longer text is cut. Local, but known only once the
+ * communicator has seen its first collective. Returns MPI_SUCCESS, or MPI_ERR_ARG without calling an error handler. */
 int Espalier_Describe(const char* operation, MPI_Aint bytes, int root, MPI_Comm comm, char* text, int length);
 
 /* What carries this communicator's messages between nodes, at most `length` bytes with the final null: "mpi" or "ucx"

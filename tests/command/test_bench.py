@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from espalier.base.errors import UserError
-from espalier.measure.paired import OPERATIONS, Sample, best_peer, condense, parse_sample
+from espalier.measure.paired import OPERATIONS, Overlap, Sample, best_peer, condense, parse_sample
 from workshop import MPI_TEXT, Command, make_mpi
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -99,9 +99,9 @@ def test_bench_prints_rows_with_every_promised_field(command: Command, worker, t
     assert outcome.code == 0
     (row,) = json.loads(outcome.out)["rows"]
     promised = "op bytes ranks nodes mpi native_p50_us espalier_p50_us ratio_median ratio_min ratio_max choice"
-    assert set(row) == {*promised.split(), "control_min", "control_max", "line_ns", "others", "disturbed"}
+    assert set(row) == {*promised.split(), "control_min", "control_max", "line_ns", "others", "disturbed", "overlap"}
     called = (tmp_path / "mpich" / "called").read_text()
-    assert "--ops bcast --sizes 4,1024 --rounds 3 --type double --cold" in called
+    assert "--ops bcast --sizes 4,1024 --rounds 3 --type double --form blocking --cold" in called
     assert "libmpi.so.12" in called
 
 
@@ -110,6 +110,20 @@ def test_bench_prints_a_table_for_people(command: Command, worker) -> None:
     out = command("bench").out
     assert "mpich 5.0.2, 2 ranks on 1 node" in out
     assert "2.00×" in out
+
+
+def test_overlap_is_shown_beside_the_times_and_in_json(command: Command, worker, tmp_path: Path) -> None:
+    overlaps = (Overlap(10.0, 80.0, 5.0, 3.0), Overlap(30.0, 90.0, 7.0, 4.0), Overlap(20.0, 100.0, 6.0, 2.0))
+    samples = (vars(a_sample(number=number)) | {"overlap": vars(it)} for number, it in enumerate(overlaps))
+    lines = [json.dumps(sample) for sample in samples]
+    worker("mpich", lines)
+    arguments = ("bench", "--ops", "bcast", "--form", "persistent", "--overlap", "--test-us", "20")
+    outcome = command(*arguments)
+    assert re.search(r"6\.00 +3\.00 +20 % +90 %", outcome.out), outcome.out
+    assert "persistent call, start and wait" in outcome.out
+    assert "--form persistent --overlap --test-us 20.0" in (tmp_path / "mpich" / "called").read_text()
+    row = json.loads(command(*arguments, "--json").out)["rows"][0]
+    assert row["overlap"] == vars(Overlap(20.0, 90.0, 6.0, 3.0))
 
 
 def test_bench_says_when_other_programs_were_busy(command: Command, worker) -> None:
@@ -165,6 +179,9 @@ def test_the_worker_has_every_operation_that_the_command_names() -> None:
         (["--ops", ","], "names no operation"),
         (["--sizes", "4,big"], "'big' is no number of bytes"),
         (["--mpi", "mpich", "--against", "mpich"], "exclude each other"),
+        (["--form", "lazy"], "'lazy' is no form of calls"),
+        (["--overlap"], "add --form nonblocking"),
+        (["--form", "nonblocking", "--test-us", "5"], "add --overlap"),
     ],
 )
 def test_bench_refuses_what_it_does_not_know(command: Command, worker, arguments: list[str], message: str) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from cases import Case
+from espalier.measure.paired import OPERATIONS as BENCHED
+from espalier.measure.paired import parse_sample
 from launch import TestMpi
 from stats import NEIGHBORHOOD, OPERATIONS, assert_handled, read_stats
 from test_conformance import INCURABLE, assert_passed
@@ -154,3 +157,21 @@ def test_bytes_are_right_where_a_thread_makes_progress(case: Case, means: str, p
     settings = {**case.settings, "ESPALIER_PROGRESS": means}
     themes = ("sizes", "datatypes", "communicators", "mixing", "nonblocking", "skew", "movements", "neighbors")
     assert_passed(mpi.run([mpi.program(program), *themes], case.ranks, settings=settings, timeout=120))
+
+
+# Intel MPI's own persistent collectives end the job (MPIDU_Sched_progress_state: Invalid communicator), as without us.
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [*product(("mpich-5", "openmpi-5"), ("nonblocking", "persistent")), ("intel", "nonblocking")],
+)
+def test_the_benchmark_measures_each_form_of_each_operation_and_its_overlap(
+    name: str, form: str, get_mpi: GetMpi
+) -> None:
+    mpi = get_mpi(name)
+    worker = str(Path(mpi.program("aside")).parents[2] / "bench" / f"espalier_bench_{mpi.abi}")
+    wanted = ("--ops", "all", "--sizes", "64,65536", "--rounds", "1", "--budget-ms", "4", "--form", form, "--overlap")
+    outcome = mpi.run([worker, *wanted], 3, timeout=120)
+    assert outcome.code == 0, str(outcome)
+    samples = [sample for line in outcome.out.splitlines() if (sample := parse_sample(line)) is not None]
+    assert len(samples) == 2 * len(BENCHED) - 1  # a barrier has no size
+    assert all(sample.overlap is not None and 0 <= sample.overlap.espalier_percent <= 100 for sample in samples)

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Protocol, TypeVar
@@ -42,9 +42,26 @@ OPERATIONS = (
     "barrier",
 )
 TYPES = ("double", "int", "float")  # of reductions
+FORMS = ("blocking", "nonblocking", "persistent")
 # Round trips of a cache line that differ by more belong to different places of the processors.
 FAR_APART = 1.6
 DEFAULT_SIZES = (4, 64, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20)
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Start, compute and wait, the compute as long as start and wait alone."""
+
+    native_percent: float  # of the call's own time that the compute hides, as the OSU benchmarks define it
+    espalier_percent: float
+    native_us: float  # all three; each library with compute as long as its own call
+    espalier_us: float
+
+    @classmethod
+    def median_of(cls, overlaps: Iterable[Overlap | None]) -> Overlap | None:
+        """None where one is missing."""
+        columns = [astuple(overlap) for overlap in overlaps if overlap is not None]
+        return cls(*(round(median(column), 3) for column in zip(*columns, strict=True))) if columns else None
 
 
 @dataclass(frozen=True)
@@ -63,6 +80,7 @@ class Sample:
     line_ns: float = 0.0  # how far apart the first two ranks were: see `split_by_distance`
     others: float = 0.0  # how many processors other programs kept busy
     disturbed: bool = False  # whether that was so much that the times are doubtful (bench/common/others.h)
+    overlap: Overlap | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,7 @@ class Row:
     line_ns: float = 0.0
     others: float = 0.0  # how many processors other programs kept busy, on average
     disturbed: bool = False  # whether that was too much in most rounds
+    overlap: Overlap | None = None  # medians
 
 
 class HasDistance(Protocol):
@@ -113,6 +132,9 @@ class Plan:
     budget_ms: int | None = None  # time for one size of one arm; None: the worker's own
     type: str = "double"  # of reductions, which are sums
     barrier: bool = False  # a native barrier before each call, in place of a moment at which all ranks begin
+    form: str = "blocking"  # of FORMS; what does not block is timed from start to the end of wait
+    overlap: bool = False  # a second half of each round, with compute between start and wait
+    test_us: float = 0  # how often it calls MPI_Test; 0: never
     cold: bool = False  # a fresh buffer for every call, as applications with large working sets see it
     settings: dict[str, str] = field(default_factory=dict)
     hosts: Hosts | None = None  # None: this machine; else `ranks` are theirs
@@ -129,7 +151,8 @@ def run_worker(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda
     worker = [str(find_bench_worker(mpi.abi)), "--ops", ",".join(plan.ops)]
     worker += ["--sizes", ",".join(str(size) for size in plan.sizes), "--rounds", str(plan.rounds)]
     worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
-    worker += ["--type", plan.type]
+    worker += ["--type", plan.type, "--form", plan.form]
+    worker += ["--overlap", "--test-us", str(plan.test_us)] if plan.overlap else []
     worker += [f"--{name}" for name, is_on in (("cold", plan.cold), ("barrier", plan.barrier)) if is_on]
     job = measuring_job(mpi, worker, plan.ranks, plan.settings, plan.hosts)
     samples = []
@@ -186,6 +209,7 @@ def _condense_group(group: Sequence[Sample], mpi: str) -> Row:
         choice=group[-1].choice,
         line_ns=round(median(sample.line_ns for sample in group)),
         others=round(fmean(sample.others for sample in group), 2),
+        overlap=Overlap.median_of(sample.overlap for sample in group),
         disturbed=2 * sum(sample.disturbed for sample in group) > len(group),
     )
 
@@ -223,6 +247,7 @@ def parse_sample(line: str) -> Sample | None:
             line_ns=float(fields.get("line_ns", 0)),
             others=float(fields.get("others", 0)),
             disturbed=bool(fields.get("disturbed", 0)),
+            overlap=Overlap(**fields["overlap"]) if fields.get("overlap") else None,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"the benchmark printed a line that cannot be read: {line.strip()} ({error})") from error

@@ -60,8 +60,10 @@ ESPALIER_EXPORT int Espalier_Describe(const char* operation, MPI_Aint bytes, int
                                       int length) {
   if (text == nullptr || length < 1) return MPI_ERR_ARG;
   return attempt([&] {
-    const Form form = parse_form(operation);
-    const std::string description = describe_call(make_problem(form.operation, bytes, root), form.has_counts, comm);
+    const bool may_wait = operation == nullptr || *operation != 'i';  // no operation begins with it
+    const Form form = parse_form(may_wait ? operation : operation + 1);
+    const espalier::plan::Problem problem = make_problem(form.operation, bytes, root);
+    const std::string description = describe_call(problem, form.has_counts, may_wait, comm);
     std::snprintf(text, static_cast<std::size_t>(length), "%s", description.c_str());
   });
 }

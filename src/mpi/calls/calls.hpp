@@ -163,7 +163,7 @@ std::optional<int> try_call(Communicator& communicator, const NeighborAlltoallw&
 /// What a call would be on this communicator, for a person: "tiny", a choice, "native: reason"; behind it, which row of
 /// the tuned table said so. `is_uneven`: its form with blocks of half the size and one and a half. Local. The
 /// communicator is known only after its first collective. Throws Error when it has no such root.
-std::string describe_call(plan::Problem problem, bool is_uneven, MPI_Comm comm);
+std::string describe_call(plan::Problem problem, bool is_uneven, bool may_wait, MPI_Comm comm);
 
 /// What carries the communicator's messages between nodes: "mpi", "ucx", or nothing where there are none or all calls
 /// are native. Local. Known only after its first collective.

@@ -99,13 +99,13 @@ int fail(Communicator& communicator, MPI_Comm comm) {
   return report(comm, MPI_ERR_OTHER);
 }
 
-std::string describe_call(Problem problem, bool is_uneven, MPI_Comm comm) {
+std::string describe_call(Problem problem, bool is_uneven, bool may_wait, MPI_Comm comm) {
   Communicator* communicator = Communicator::find_existing(comm);
   if (communicator == nullptr) return "unknown until the first collective";
   if (communicator->engine() == nullptr) return "native: " + communicator->refusal();
   if (problem.root.value >= communicator->ranks()) throw Error("no such root");
   if (is_uneven) problem.counts = deal_unevenly(problem, communicator->ranks());
-  return communicator->engine()->describe(problem);
+  return communicator->engine()->describe(problem, may_wait);
 }
 
 std::string describe_transport(MPI_Comm comm) {

@@ -92,10 +92,10 @@ bool Engine::get(Needs needs, bool is_needed) {
   return has_all;
 }
 
-std::string Engine::describe(const plan::Problem& problem) {
+std::string Engine::describe(const plan::Problem& problem, bool may_wait) {
   std::optional<Entry> foreseen;
-  if (!problem.counts.empty()) foreseen = decider_.foresee_uneven(problem);
-  const Entry& entry = foreseen ? *foreseen : prepare(problem);
+  if (!problem.counts.empty() && may_wait) foreseen = decider_.foresee_uneven(problem);
+  const Entry& entry = foreseen ? *foreseen : may_wait ? prepare(problem) : prepare_run(problem);
   const std::string origin = entry.origin.empty() ? "" : " (" + entry.origin + ")";
   return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + origin;
 }

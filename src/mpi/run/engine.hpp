@@ -105,8 +105,8 @@ class Engine {
   void pass_on(Entry& entry);
 
   /// What this call will be, as Espalier_Describe says it. Of a scatter, gather or alltoall with counts: when no rank
-  /// knows all of them, as it is in MPI.
-  std::string describe(const plan::Problem& problem);
+  /// knows all of them, as it is in MPI. `may_wait`: a blocking call.
+  std::string describe(const plan::Problem& problem, bool may_wait = true);
 
   /// Runs what was prepared (anything but `native`); all ranks of the communicator do. `output` is the whole result;
   /// `input` this rank's contribution, which may lie in `output` at its own place; for a broadcast both are the

@@ -17,7 +17,17 @@ from espalier.base.units import counted, format_bytes
 from espalier.commands.operations import pick_operations, pick_sizes
 from espalier.jobs.mpis import Mpi, find_default_mpi, select_mpi
 from espalier.lab import cluster
-from espalier.measure.paired import DEFAULT_SIZES, OPERATIONS, TYPES, Plan, Row, best_peer, measure, split_by_distance
+from espalier.measure.paired import (
+    DEFAULT_SIZES,
+    FORMS,
+    OPERATIONS,
+    TYPES,
+    Plan,
+    Row,
+    best_peer,
+    measure,
+    split_by_distance,
+)
 
 
 def bench(
@@ -38,6 +48,15 @@ def bench(
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="How often to repeat everything.")] = 5,
     budget_ms: Annotated[int | None, typer.Option(min=1, help="Time for one size of one arm in one round.")] = None,
+    form: Annotated[
+        str, typer.Option(help=f"{', '.join(FORMS)}; what does not block is timed from start to the end of wait.")
+    ] = "blocking",
+    overlap: Annotated[
+        bool, typer.Option("--overlap", help="Also with compute between start and wait, as long as the call alone.")
+    ] = False,
+    test_us: Annotated[
+        float, typer.Option("--test-us", min=0, help="With --overlap: MPI_Test every so many µs of it; 0: never.")
+    ] = 0,
     cold: Annotated[bool, typer.Option("--cold", help="Buffers that are in no cache.")] = False,
     barrier: Annotated[
         bool, typer.Option("--barrier", help="Begin each call after a native barrier, not all ranks at one moment.")
@@ -58,11 +77,24 @@ def bench(
     variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     if type_ not in TYPES:
         raise UserError(f"--type: '{type_}' is no type of elements", f"known: {', '.join(TYPES)}")
+    _check_form(form, overlap, test_us)
     hosts = cluster.hosts(cluster.load(), ppn) if lab else None
     ranks = hosts.ranks if hosts else ranks
     operations = pick_operations(ops, OPERATIONS, {"broadcast": "bcast"})
     plan = Plan(
-        operations, pick_sizes(sizes, DEFAULT_SIZES), ranks, rounds, budget_ms, type_, barrier, cold, variables, hosts
+        operations,
+        pick_sizes(sizes, DEFAULT_SIZES),
+        ranks,
+        rounds,
+        budget_ms,
+        type_,
+        barrier,
+        form,
+        overlap,
+        test_us,
+        cold,
+        variables,
+        hosts,
     )
     mpis = [select_mpi(name) for name in against.split(",")] if against else [_one_mpi(mpi)]
     rows = [row for one in mpis for row in _measure_with_progress(one, plan)]
@@ -70,7 +102,10 @@ def bench(
         console.print_json({"rows": [asdict(row) | best_peer(row, rows, len(mpis)) for row in rows]})
         return
     for one in mpis:
-        console.out.print(_table(one, [row for row in rows if row.mpi == str(one)]))
+        own = [row for row in rows if row.mpi == str(one)]
+        console.out.print(_table(one, own, form))
+        if overlap:
+            console.out.print(_overlap_table(own))
     if len(mpis) > 1:
         console.out.print(_peer_table(rows))
     if told := describe_others(rows):
@@ -100,8 +135,18 @@ def _measure_with_progress(mpi: Mpi, plan: Plan) -> list[Row]:
         return measure(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
 
 
-def _table(mpi: Mpi, rows: list[Row]) -> Table:
-    title = f"{mpi}, {rows[0].ranks} ranks on {counted(rows[0].nodes, 'node')}; µs per call (p50)"
+def _check_form(form: str, overlap: bool, test_us: float) -> None:
+    if form not in FORMS:
+        raise UserError(f"--form: '{form}' is no form of calls", f"known: {', '.join(FORMS)}")
+    if overlap and form == "blocking":
+        raise UserError("--overlap: a blocking call leaves nothing to compute beside", "add --form nonblocking")
+    if test_us > 0 and not overlap:
+        raise UserError("--test-us says how often to test while computing", "add --overlap")
+
+
+def _table(mpi: Mpi, rows: list[Row], form: str) -> Table:
+    what = "call" if form == "blocking" else f"{form} call, start and wait"
+    title = f"{mpi}, {rows[0].ranks} ranks on {counted(rows[0].nodes, 'node')}; µs per {what} (p50)"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("op", min_width=max(len(row.op) for row in rows))  # the choice gives way on narrow screens
     for name in ("bytes", "native", "Espalier", "native ÷ Espalier", "range", "noise"):
@@ -122,6 +167,20 @@ def _table(mpi: Mpi, rows: list[Row]) -> Table:
             *([f"{row.line_ns:.0f} ns"] if moved else []),
             escape(row.choice),
         )
+    return table
+
+
+def _overlap_table(rows: list[Row]) -> Table:
+    title = "start, compute and wait, the compute as long as start and wait alone"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in ("op", "bytes", "native, µs", "Espalier, µs", "native overlap", "Espalier overlap"):
+        table.add_column(name, justify="left" if name == "op" else "right")
+    for row in rows:
+        if (it := row.overlap) is not None:
+            times = (f"{it.native_us:.2f}", f"{it.espalier_us:.2f}")
+            table.add_row(
+                row.op, format_bytes(row.bytes), *times, f"{it.native_percent:.0f} %", f"{it.espalier_percent:.0f} %"
+            )
     return table
 
 
