@@ -19,6 +19,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.commands.algorithms import algorithms
 from espalier.commands.bench.app import app as bench
+from espalier.commands.compare import compare
 from espalier.commands.demo import demo
 from espalier.commands.doctor import doctor
 from espalier.commands.explain.command import explain
@@ -48,7 +49,7 @@ app = typer.Typer(
 
 # What `espalier --help` lists, in groups. `bench`, `table`, `fabric` and `lab` have commands of their own.
 _PANELS: dict[str, tuple[tuple[Callable[..., None], ...], dict[str, typer.Typer]]] = {
-    "Your programs": ((run, lib, doctor, demo), {}),
+    "Your programs": ((run, compare, lib, doctor, demo), {}),
     "What a collective does, and how fast": ((explain, algorithms, verify, tune), {"table": table, "bench": bench}),
     "Machines and networks": ((node, topo, route, routes, serve), {"fabric": fabric}),
     "Clusters that one does not have": ((simulate, reproduce), {"lab": lab}),
@@ -58,7 +59,7 @@ fabric.command()(collect)
 for panel, (commands, groups) in _PANELS.items():
     for command in commands:
         # Everything from the program's name on belongs to the program, dashes included.
-        settings = {"allow_interspersed_args": False} if command is run else {}
+        settings = {"allow_interspersed_args": False} if command in (run, compare) else {}
         app.command(rich_help_panel=panel, context_settings=settings)(command)
     for name, group in groups.items():
         app.add_typer(group, name=name, rich_help_panel=panel)

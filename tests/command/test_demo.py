@@ -10,14 +10,14 @@ import pytest
 
 from espalier.base.errors import UserError
 from espalier.demo import experiment
-from espalier.demo.comparison import Answer, Comparison, Results, count_calls
+from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.demo.experiment import Case, run_demo
 from espalier.demo.imb import Line, parse_imb
-from espalier.demo.jobs import Finished
 from espalier.draw.chart import Series, draw_times
 from espalier.draw.demo_page import write_report
 from espalier.jobs.libraries import Abi
 from espalier.jobs.mpis import Family, Mpi
+from espalier.measure.programs import Finished, count_calls
 
 IMB_OUTPUT = """
 #----------------------------------------------------------------
@@ -77,7 +77,7 @@ def test_the_arms_take_turns_at_going_first(monkeypatch, tmp_path: Path) -> None
 
     def fake(case: Case, scratch: Path, native: bool):
         order.append("native" if native else "own")
-        return Finished("the same"), {("Bcast", 4): 1.0}
+        return Finished(0, 1.0, "the same", ""), {("Bcast", 4): 1.0}
 
     monkeypatch.setattr(experiment, "_run_once", fake)
     run_demo([Case("trees (mpi4py)", MPICH, 2)], 3, tmp_path, lambda text: None)
@@ -86,7 +86,7 @@ def test_the_arms_take_turns_at_going_first(monkeypatch, tmp_path: Path) -> None
 
 def test_a_different_answer_is_noticed(monkeypatch, tmp_path: Path) -> None:
     def fake(case: Case, scratch: Path, native: bool):
-        return Finished("tree A" if native else "tree B"), {("trees", 0): 1.0}
+        return Finished(0, 1.0, "tree A" if native else "tree B", ""), {("trees", 0): 1.0}
 
     monkeypatch.setattr(experiment, "_run_once", fake)
     results = run_demo([Case("trees (mpi4py)", MPICH, 2)], 1, tmp_path, lambda text: None)
@@ -97,7 +97,7 @@ def test_a_case_that_fails_is_reported_and_the_others_go_on(monkeypatch, tmp_pat
     def fake(case: Case, scratch: Path, native: bool):
         if case.ranks == 2:
             raise UserError("it crashed")
-        return Finished("out"), {("Bcast", 4): 1.0}
+        return Finished(0, 1.0, "out", ""), {("Bcast", 4): 1.0}
 
     monkeypatch.setattr(experiment, "_run_once", fake)
     cases = [Case("IMB-MPI1", MPICH, ranks) for ranks in (2, 4)]

@@ -31,17 +31,17 @@ def known_settings() -> dict[str, Setting]:
     }
 
 
-def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
+def parse_settings(pairs: Iterable[str], option: str = "--set") -> dict[str, str]:
     """Turns `--set SHM_LIMIT=64M` (with or without the prefix) into variables; raises UserError for unknown names."""
     known = known_settings() if (pairs := list(pairs)) else {}
     variables = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise UserError(f"--set {pair}: no value", "write --set NAME=VALUE")
+            raise UserError(f"{option} {pair}: no value", f"write {option} NAME=VALUE")
         full = name if name.startswith(PREFIX) else PREFIX + name.upper()
         if full not in known:
-            raise UserError(f"--set {pair}: there is no setting {full}", suggest(full, known))
+            raise UserError(f"{option} {pair}: there is no setting {full}", suggest(full, known))
         variables[full] = value
     return variables
 

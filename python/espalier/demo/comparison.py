@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from espalier.measure.rounds import Rounds
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -20,14 +22,19 @@ class Comparison:
     espalier: tuple[float, ...]
 
     @property
+    def rounds(self) -> Rounds:
+        """Its ratios are native ÷ Espalier."""
+        return Rounds(self.native, self.espalier)
+
+    @property
     def ratios(self) -> list[float]:
-        """Native ÷ Espalier, round by round: above 1, Espalier is faster."""
-        return [native / own for native, own in zip(self.native, self.espalier, strict=True)]
+        """Round by round: above 1, Espalier is faster."""
+        return self.rounds.ratios
 
     @property
     def ratio(self) -> float:
         """The median of the rounds' ratios."""
-        return median(self.ratios)
+        return self.rounds.ratio
 
     def as_json(self) -> dict[str, Any]:
         """Medians, and the ratio with its range."""
@@ -39,8 +46,8 @@ class Comparison:
             "native_us": round(median(self.native), 3),
             "espalier_us": round(median(self.espalier), 3),
             "ratio_median": round(self.ratio, 3),
-            "ratio_min": round(min(self.ratios), 3),
-            "ratio_max": round(max(self.ratios), 3),
+            "ratio_min": round(self.rounds.range[0], 3),
+            "ratio_max": round(self.rounds.range[1], 3),
         }
 
 
@@ -77,14 +84,3 @@ class Results:
             "answers": [answer.as_json() for answer in self.answers],
             "skipped": self.skipped,
         }
-
-
-def count_calls(stats: Mapping[str, Mapping[str, Any]]) -> tuple[int, int, dict[str, int]]:
-    """Sums an ESPALIER_STATS file over its operations: handled, native, and the reasons for native."""
-    handled = sum(int(entry.get("handled", 0)) for entry in stats.values())
-    native = sum(int(entry.get("native", 0)) for entry in stats.values())
-    reasons: dict[str, int] = {}
-    for entry in stats.values():
-        for reason, count in entry.get("reasons", {}).items():
-            reasons[reason] = reasons.get(reason, 0) + int(count)
-    return handled, native, reasons

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from espalier.base.errors import UserError
-from espalier.demo.comparison import Answer, Comparison, Results, count_calls
+from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.demo.imb import find_imb, imb_command, parse_imb
-from espalier.demo.jobs import Finished, run_arm
+from espalier.demo.jobs import run_arm
 from espalier.jobs.mpis import Mpi, select_mpi
+from espalier.measure.programs import Finished, count_calls
+from espalier.measure.rounds import in_turns
 
 Progress = Callable[[str], None]  # told before each job what it is
 Times = dict[tuple[str, int], float]  # (quantity, message size) → microseconds
@@ -74,8 +76,8 @@ def _compare(case: Case, natives: Sequence[Times], owns: Sequence[Times], result
 def _run_round(case: Case, number: int, scratch: Path, progress: Progress) -> tuple[Finished, Finished, Times, Times]:
     """Both arms once; which one goes first alternates, so that neither always finds the machine warm."""
     arms: dict[bool, tuple[Finished, Times]] = {}
-    for native in (True, False) if number % 2 == 0 else (False, True):
-        arm = "native" if native else "Espalier"
+    for place in in_turns(number):
+        native, arm = (True, "native") if place == 0 else (False, "Espalier")
         progress(f"{case.program}, {case.mpi}, {case.ranks} ranks, {arm}, round {number + 1}")
         arms[native] = _run_once(case, scratch, native)
     return arms[True][0], arms[False][0], arms[True][1], arms[False][1]

@@ -1,0 +1,183 @@
+"""espalier compare: two arms in turns, times, exit codes and outputs. The launcher is a script."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from espalier.measure.likeness import Difference, Likeness, compare_outputs
+from espalier.measure.rounds import Rounds, in_turns
+from workshop import MPI_TEXT, Command, compile_c, make_mpi
+
+MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"
+# What the launcher's own script finds out: whether Espalier is preloaded, and the settings of this arm.
+ARM = 'case "$*" in *libespalier*) arm=ours;; *) arm=native;; esac; echo "$arm $*" >> "$0.log"'
+
+
+@pytest.fixture
+def app(tmp_path: Path, only_mpis, libraries, core) -> str:
+    library = make_mpi(tmp_path / "mpich", MPI_TEXT["mpich"], "libmpi.so.12")
+    only_mpis(tmp_path / "mpich")
+    return str(compile_c(MAIN, tmp_path / "app", str(library), f"-Wl,-rpath,{library.parent}"))
+
+
+@pytest.fixture
+def launcher(app: str, tmp_path: Path):
+    """Makes mpiexec do something in place of the program: a few words of shell, which see `$arm`."""
+    path = tmp_path / "mpich" / "bin" / "mpiexec"
+
+    def behave(script: str) -> Path:
+        path.write_text(f"#!/bin/sh\n{ARM}\n{script}\n")
+        return path.with_name("mpiexec.log")
+
+    return behave
+
+
+def test_both_arms_run_in_turns_and_neither_is_always_first(command: Command, app: str, launcher) -> None:
+    log = launcher("echo 42")
+    outcome = command("compare", "-n", "3", "--rounds", "4", "--", app)
+    assert outcome.code == 0, outcome.err
+    arms = [line.split()[0] for line in log.read_text().splitlines()]
+    assert arms == ["native", "ours", "ours", "native", "native", "ours", "ours", "native"]
+
+
+def test_five_rounds_are_the_default_and_whole_runs_are_timed(command: Command, app: str, launcher) -> None:
+    launcher("[ $arm = native ] && sleep 0.2; echo 42")
+    result = json.loads(command("compare", "--json", "--", app).out)
+    assert [len(result[arm]["seconds"]) for arm in "ab"] == [5, 5]
+    assert result["a"]["seconds_median"] > 0.2 > result["b"]["seconds_median"]
+    assert result["ratio"]["min"] > 1
+    assert result["ratio"]["decided"]
+    assert "Espalier is" in result["verdict"]
+
+
+def test_two_sets_of_settings_can_be_compared(command: Command, app: str, launcher) -> None:
+    log = launcher("echo 42")
+    options = ("--a", "SHM_LIMIT=64M", "--b", "ESPALIER_SHM_LIMIT=1G", "--set", "VERBOSE=1", "--rounds", "1")
+    outcome = command("compare", *options, "--json", "--", app)
+    first, second = log.read_text().splitlines()
+    assert first.startswith("ours")
+    assert "ESPALIER_SHM_LIMIT 64M" in first
+    assert second.startswith("ours")
+    assert "ESPALIER_SHM_LIMIT 1G" in second
+    assert first.count("ESPALIER_VERBOSE 1") == second.count("ESPALIER_VERBOSE 1") == 1
+    assert json.loads(outcome.out)["a"]["arm"] == "Espalier SHM_LIMIT=64M"
+
+
+def test_the_second_arm_may_be_native(command: Command, app: str, launcher) -> None:
+    log = launcher("echo 42")
+    command("compare", "--a", "VERBOSE=1", "--b", "native", "--rounds", "1", "--", app)
+    assert [line.split()[0] for line in log.read_text().splitlines()] == ["ours", "native"]
+
+
+def test_outputs_that_differ_are_shown_where_they_part(command: Command, app: str, launcher) -> None:
+    launcher('echo same; echo "sum $arm"')
+    outcome = command("compare", "--rounds", "2", "--", app)
+    assert outcome.code == 1
+    assert "output: differs" in outcome.out
+    assert "line 2" in outcome.out
+    assert "a  sum native" in outcome.out
+    assert "b  sum ours" in outcome.out
+    assert "do not do the same" in outcome.out
+
+
+def test_lines_that_are_to_differ_can_be_left_out(command: Command, app: str, launcher) -> None:
+    launcher('echo same; echo "sum $arm"')
+    outcome = command("compare", "--rounds", "2", "--ignore", "^sum", "--", app)
+    assert (outcome.code, "output: identical" in outcome.out) == (0, True)
+
+
+def test_a_program_that_prints_times_proves_nothing_by_its_output(command: Command, app: str, launcher) -> None:
+    launcher("date +%N")
+    outcome = command("compare", "--rounds", "2", "--", app)
+    assert (outcome.code, "differs from run to run" in outcome.out) == (0, True)
+
+
+def test_an_arm_that_fails_ends_the_comparison_with_its_last_words(command: Command, app: str, launcher) -> None:
+    log = launcher("[ $arm = native ] || { echo broken >&2; exit 3; }; echo 42")
+    outcome = command("compare", "--", app)
+    assert outcome.code == 1
+    assert "exit code 3" in outcome.out
+    assert "broken" in outcome.out
+    assert "output: not compared" in outcome.out
+    assert len(log.read_text().splitlines()) == 2
+
+
+def test_an_arm_that_does_not_end_is_ended(command: Command, app: str, launcher) -> None:
+    launcher("[ $arm = native ] || sleep 60; echo 42")
+    outcome = command("compare", "--timeout", "0.5", "--json", "--", app)
+    assert outcome.code == 1
+    assert json.loads(outcome.out)["b"]["exit_codes"] == [None]
+
+
+def test_the_time_that_a_program_prints_counts_in_place_of_the_whole_run(command: Command, app: str, launcher) -> None:
+    launcher("[ $arm = native ] && echo 'Loop time of 2.0 s' || echo 'Loop time of 1.0 s'")
+    result = json.loads(command("compare", "--metric", r"Loop time of (\S+)", "--json", "--", app).out)
+    assert result["a"]["metric"] == [2.0] * 5
+    assert result["ratio"]["median"] == 2.0
+
+
+def test_a_rate_is_better_where_it_is_greater(command: Command, app: str, launcher) -> None:
+    launcher("[ $arm = native ] && echo 'rate 4' || echo 'rate 8'")
+    options = ("--metric", r"rate (\d+)", "--more-is-better", "--rounds", "2", "--ignore", "rate")
+    outcome = command("compare", *options, "--", app)
+    assert "Espalier is 2.00 times as fast as native" in outcome.out
+
+
+def test_what_espalier_did_is_told(command: Command, app: str, launcher) -> None:
+    stats = '{"MPI_Bcast": {"handled": 5, "native": 2, "reasons": {"one rank": 2}}}'
+    launcher(f"""[ $arm = native ] || echo '{stats}' > "$(echo "$*" | sed 's/.*ESPALIER_STATS \\([^ ]*\\).*/\\1/')" """)
+    outcome = command("compare", "--rounds", "1", "--", app)
+    assert "5 by Espalier, 2 left to native (2x one rank)" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "remedy"),
+    [
+        (["--a", "SHM_LIMT=1"], "--a SHM_LIMT=1: there is no setting", "ESPALIER_SHM_LIMIT"),
+        (["--b", "SHM_LIMIT"], "--b SHM_LIMIT: no value", "NAME=VALUE"),
+        (["--a", "native", "--a", "VERBOSE=1"], "--a native has no settings", "either"),
+        (["--metric", "("], "--metric (: no regular expression", "quote"),
+        (["--ignore", "("], "--ignore (: no regular expression", "quote"),
+        (["--metric", "nowhere"], "nothing in the output matches", "prints"),
+        (["--metric", "forty"], "no positive number", "( )"),
+        (["--more-is-better"], "without --metric", "give"),
+    ],
+)
+def test_mistakes_are_explained(
+    command: Command, app: str, launcher, options: list[str], message: str, remedy: str
+) -> None:
+    launcher("echo forty 42")
+    outcome = command("compare", *options, "--", app)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert remedy in outcome.err
+
+
+def test_a_program_that_fails_anyway_is_no_case_for_comparing(command: Command, app: str, launcher) -> None:
+    launcher("echo no input file >&2; exit 7")
+    outcome = command("compare", "--", app)
+    assert outcome.code == 2
+    assert "fails under both" in outcome.err
+    assert "no input file" in outcome.err
+
+
+def test_lines_of_several_ranks_may_come_in_any_order() -> None:
+    assert compare_outputs(["1\n2\n"], ["2\n1\n"]).likeness is Likeness.REORDERED
+
+
+def test_an_output_that_ends_early_differs_there() -> None:
+    found = compare_outputs(["1\n2\n", "1\n2\n"], ["1\n", "1\n"])
+    assert (found.likeness, found.difference) == (Likeness.DIFFERS, Difference(2, "2", None))
+
+
+def test_rounds_that_disagree_decide_nothing() -> None:
+    assert not Rounds((1.0, 2.0), (2.0, 1.0)).is_decided
+    assert Rounds((2.0, 2.2), (1.0, 1.0)).is_decided
+    assert not Rounds((2.0,), (1.0,)).is_decided
+
+
+def test_the_order_of_the_arms_alternates() -> None:
+    assert [in_turns(number) for number in range(3)] == [(0, 1), (1, 0), (0, 1)]
