@@ -29,6 +29,7 @@ from espalier.commands.fabric.route import route
 from espalier.commands.fabric.routes import routes
 from espalier.commands.fabric.serve import serve
 from espalier.commands.fabric.topo import topo
+from espalier.commands.hang import hang
 from espalier.commands.lab import app as lab
 from espalier.commands.lib import lib
 from espalier.commands.node import node
@@ -49,7 +50,7 @@ app = typer.Typer(
 
 # What `espalier --help` lists, in groups. `bench`, `table`, `fabric` and `lab` have commands of their own.
 _PANELS: dict[str, tuple[tuple[Callable[..., None], ...], dict[str, typer.Typer]]] = {
-    "Your programs": ((run, compare, lib, doctor, demo), {}),
+    "Your programs": ((run, compare, hang, lib, doctor, demo), {}),
     "What a collective does, and how fast": ((explain, algorithms, verify, tune), {"table": table, "bench": bench}),
     "Machines and networks": ((node, topo, route, routes, serve), {"fabric": fabric}),
     "Clusters that one does not have": ((simulate, reproduce), {"lab": lab}),

@@ -64,6 +64,11 @@ constexpr Setting table[] = {
     {{"ESPALIER_VERIFY", "0", "1 proves every plan before it runs for the first time (slow with many ranks).",
       collective},
      [](Settings& s, std::string_view v) { s.verify = parse_switch(v); }},
+    {{"ESPALIER_WATCHDOG", "0",
+      "Seconds after which a rank that waits in a collective says who is waited for, once per call; 0 never. `espalier "
+      "hang` asks at any time.",
+      local},
+     [](Settings& s, std::string_view v) { s.watchdog = parse_int(v, 0, 1000000); }},
     {{"ESPALIER_VIRTUAL_NODES", "", "Splits the ranks of one machine into nodes: 4, or 3,1,4, or cyclic:4.",
       collective},
      [](Settings& s, std::string_view v) { s.virtual_nodes = v; }},

@@ -30,6 +30,7 @@ struct Settings {
   std::string stats_file;
   bool disable = false;
   bool verify = false;
+  int watchdog = 0;  ///< seconds; 0: never
   Bytes shm_limit = Bytes{1} << 30;
   Bytes window = Bytes{256} << 10;
   int setup_calls = 10;

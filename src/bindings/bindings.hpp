@@ -17,5 +17,6 @@ void bind_trees(nanobind::module_& module);
 void bind_cost(nanobind::module_& module);
 void bind_tune(nanobind::module_& module);
 void bind_verify(nanobind::module_& module);
+void bind_watch(nanobind::module_& module);
 
 }  // namespace espalier::bindings

@@ -22,4 +22,5 @@ NB_MODULE(_core, module) {
   bindings::bind_trees(module);
   bindings::bind_tune(module);
   bindings::bind_verify(module);
+  bindings::bind_watch(module);
 }

@@ -8,6 +8,7 @@
 #include "base/ids.hpp"
 #include "execute/bell.hpp"
 #include "execute/ring.hpp"
+#include "execute/watch_line.hpp"
 #include "plan/step.hpp"
 
 namespace espalier::execute {
@@ -86,6 +87,7 @@ class Board {
   Bell& bell(LocalRank rank) const { return desk(rank).bell; }
   Exposure& exposure(LocalRank rank) const { return desk(rank).exposure; }
   Notice& notice(LocalRank rank) const { return desk(rank).window; }
+  WatchLine& watch(LocalRank rank) const { return desk(rank).watch; }
 
   /// Long rings, in memory of long_ring_bytes(), from now on. All ranks of the node say so between the same two calls.
   void use_long_rings(std::byte* memory) { long_rings_ = reinterpret_cast<Line*>(memory); }
@@ -109,6 +111,7 @@ class Board {
     alignas(line_bytes) Bell bell;  ///< the one word that neighbours write too
     Exposure exposure;
     Notice window;
+    WatchLine watch;
     Line ring[ring_lines(short_ring_block)];
   };
   static_assert(sizeof(Desk) <= 2048, "a communicator that is used little is to cost little");

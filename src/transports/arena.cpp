@@ -79,8 +79,9 @@ class MemfdArena final : public Arena {
  public:
   /// Takes over the descriptor. Address space is reserved for all that the arena may grow to; memory only as blocks
   /// need it.
-  MemfdArena(int fd, pid_t owner, int owner_fd, Bytes span) : fd_(fd), span_(span) {
-    void* base = mmap(nullptr, span_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  MemfdArena(int fd, pid_t owner, int owner_fd, Bytes span, int access = PROT_READ | PROT_WRITE)
+      : fd_(fd), span_(span) {
+    void* base = mmap(nullptr, span_, access, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base == MAP_FAILED) {
       const int error = errno;
       ::close(fd);
@@ -137,6 +138,19 @@ class MemfdArena final : public Arena {
     return_pages(offset, bytes);
     h.held -= bytes;
     h.long_blocks.give_back(table(), first);
+  }
+
+  // Every block begins on a page of its own, and entries of pages that never were a block's first are zero.
+  std::vector<Extent> blocks() const override {
+    std::vector<Extent> found;
+    const Pages begin = pages_for(header_bytes) + table_end(header().span);
+    const Pages end = std::min(header().long_blocks.top(), static_cast<Pages>(span_ / page_bytes));
+    for (Pages page = begin; page < end; ++page) {
+      const Block block = table()[page];
+      if (block.users > 0 && block.pages > 0 && block.pages <= end - page)
+        found.push_back({page * page_bytes, block.pages * page_bytes});
+    }
+    return found;
   }
 
   std::byte* base() const noexcept override { return base_; }
@@ -262,6 +276,17 @@ std::shared_ptr<Arena> Arena::open(const ArenaName& name) {
     throw Error("shared memory: " + path + " is not the arena it was said to be");
   }
   return std::make_shared<MemfdArena>(fd, name.pid, name.fd, header.span);
+}
+
+std::shared_ptr<const Arena> Arena::observe(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail("open " + path, errno);
+  const Header header = read_header(fd);
+  if (header.magic != magic) {
+    ::close(fd);
+    throw Error("shared memory: " + path + " is no arena");
+  }
+  return std::make_shared<MemfdArena>(fd, 0, fd, header.span, PROT_READ);
 }
 
 }  // namespace espalier::transports

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/ids.hpp"
 
@@ -29,6 +31,10 @@ class Arena {
   /// Maps a neighbour's arena. Throws Error when it is gone or may not be opened.
   static std::shared_ptr<Arena> open(const ArenaName& name);
 
+  /// The same for somebody who only looks, in this process or outside the job: `path` is the file. Throws Error when it
+  /// is none, or may not be opened.
+  static std::shared_ptr<const Arena> observe(const std::string& path);
+
   virtual ~Arena() = default;
   virtual ArenaName name() const = 0;
 
@@ -46,6 +52,12 @@ class Arena {
   /// The beginning of what it holds, in this process: blocks lie at their offsets.
   virtual std::byte* base() const noexcept = 0;
   std::byte* at(Bytes offset) const noexcept { return base() + offset; }
+  /// The blocks that have users. Without a lock: those that come and go meanwhile may be missing, or there.
+  struct Extent {
+    Bytes offset;
+    Bytes bytes;
+  };
+  virtual std::vector<Extent> blocks() const = 0;
   /// Bytes now held by blocks.
   virtual Bytes in_use() const noexcept = 0;
 

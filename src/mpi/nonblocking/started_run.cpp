@@ -78,7 +78,9 @@ int StartedRun::end(Ending ending) {
 /// Asked now and then, as by waiters of blocking calls (mpi/run/waiter.hpp).
 bool StartedRun::is_hopeless() noexcept {
   constexpr std::uint32_t looks_between = 64;
-  return ++looks_ % looks_between == 0 && outlives_failures() && find_failure(comm_) != MPI_SUCCESS;
+  if (++looks_ % looks_between != 0) return false;
+  run_->show();
+  return outlives_failures() && find_failure(comm_) != MPI_SUCCESS;
 }
 
 }  // namespace espalier::mpi

@@ -43,12 +43,10 @@ std::string listed(const std::map<std::string, std::uint64_t>& counts) {
   return out.empty() ? out : out + ")";
 }
 
-constexpr const char* form_names[call_forms] = {"blocking", "nonblocking", "persistent"};
-
 std::string to_json_object(const std::array<std::uint64_t, call_forms>& forms) {
   std::string out;
   for (int f = 0; f < call_forms; ++f)
-    out += std::string(f == 0 ? "" : ", ") + quoted(form_names[f]) + ": " + std::to_string(forms[f]);
+    out += std::string(f == 0 ? "" : ", ") + quoted(name(static_cast<CallForm>(f))) + ": " + std::to_string(forms[f]);
   return "{" + out + "}";
 }
 
@@ -56,32 +54,14 @@ std::string to_json_object(const std::array<std::uint64_t, call_forms>& forms) {
 std::string listed(const std::array<std::uint64_t, call_forms>& forms) {
   std::string out;
   for (int f = 1; f < call_forms; ++f)
-    if (forms[f] > 0) out += (out.empty() ? " of which " : ", ") + std::to_string(forms[f]) + " " + form_names[f];
+    if (forms[f] > 0)
+      out += (out.empty() ? " of which " : ", ") + std::to_string(forms[f]) + " " + name(static_cast<CallForm>(f));
   return out;
 }
 
 plan::Operation operation_at(std::size_t index) { return static_cast<plan::Operation>(index); }
 
 }  // namespace
-
-const char* mpi_name(plan::Operation operation) {
-  switch (operation) {
-    case plan::Operation::broadcast: return "MPI_Bcast";
-    case plan::Operation::scatter: return "MPI_Scatter";
-    case plan::Operation::gather: return "MPI_Gather";
-    case plan::Operation::allgather: return "MPI_Allgather";
-    case plan::Operation::alltoall: return "MPI_Alltoall";
-    case plan::Operation::reduce: return "MPI_Reduce";
-    case plan::Operation::allreduce: return "MPI_Allreduce";
-    case plan::Operation::reduce_scatter: return "MPI_Reduce_scatter";
-    case plan::Operation::scan: return "MPI_Scan";
-    case plan::Operation::exscan: return "MPI_Exscan";
-    case plan::Operation::barrier: return "MPI_Barrier";
-    case plan::Operation::neighbor_allgather: return "MPI_Neighbor_allgather";
-    case plan::Operation::neighbor_alltoall: return "MPI_Neighbor_alltoall";
-  }
-  return "";
-}
 
 void Statistics::add_handled(plan::Operation operation, const std::string& choice, std::uint64_t calls, CallForm form) {
   if (calls == 0) return;

@@ -7,13 +7,13 @@
 #include <mutex>
 #include <string>
 
-#include "plan/problem.hpp"
+#include "plan/calls.hpp"
 
 namespace espalier::mpi {
 
-/// How a call is made.
-enum class CallForm : std::uint8_t { blocking, nonblocking, persistent };
-inline constexpr int call_forms = 3;
+using plan::call_forms;
+using plan::CallForm;
+using plan::mpi_name;
 
 /// The calls of this process. Thread safe and not fast: communicators count for themselves (one plain increment per
 /// call) and hand their sums in when they are freed, drop a program, or at the end.
@@ -41,9 +41,6 @@ class Statistics {
   mutable std::mutex mutex_;
   std::array<Counts, plan::operation_count> counts_;
 };
-
-/// "MPI_Bcast" and so on.
-const char* mpi_name(plan::Operation operation);
 
 /// Replaces the file in one step, so that a reader never sees half of it. Returns what went wrong, or nothing.
 std::string write_whole_file(const std::string& path, const std::string& text);

@@ -25,7 +25,9 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
       statistics_(statistics),
       supplied_(means_.supplies == nullptr ? all_needs : no_needs),
       seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings, means_.windows),
-      cache_(budget, statistics) {}
+      cache_(budget, statistics) {
+  if (means_.watch != nullptr) means_.watch->follow(*this);
+}
 
 Engine::~Engine() {
   for (std::uint32_t attempt = 0; !seat_.leave_windows(is_broken_); ++attempt)
@@ -90,6 +92,14 @@ bool Engine::get(Needs needs, bool is_needed) {
   const bool has_all = (needs & ~supplied_) == 0;
   if (!has_all && is_needed) decider_.tell("some calls stay native: " + std::string(memory_is_short));
   return has_all;
+}
+
+Situation Engine::situation() const noexcept {
+  if (uneven_) return {.call = seat_.call(), .operation = *uneven_};
+  const Entry* const entry = cache_.latest();
+  if (entry == nullptr) return {.call = seat_.call()};
+  const plan::Problem& problem = entry->problem;
+  return {.call = seat_.call(), .operation = problem.operation, .bytes = problem.bytes, .root = problem.root};
 }
 
 std::string Engine::describe(const plan::Problem& problem, bool may_wait) {

@@ -15,6 +15,7 @@
 #include "mpi/decide/decider.hpp"
 #include "mpi/decide/program_cache.hpp"
 #include "mpi/run/supplies.hpp"
+#include "mpi/run/watch.hpp"
 #include "topology/topology.hpp"
 #include "tune/table.hpp"
 
@@ -39,6 +40,7 @@ struct Means {
   std::unique_ptr<execute::Network> network;  ///< null on one node
   Transport transport = Transport::mpi;       ///< what it goes by
   std::unique_ptr<execute::SingleCopy> single_copy;
+  std::unique_ptr<Watch> watch;  ///< null: nobody looks
   std::unique_ptr<execute::Waiter> waiter;
   std::unique_ptr<execute::Meter> meter;  ///< null where time is real
   /// The waiter may sleep, here or at a neighbour (execute/seat.hpp).
@@ -140,6 +142,9 @@ class Engine {
   /// Such a call; all ranks make it (execute/uneven_blocks.hpp).
   execute::UnevenOutcome run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call);
 
+  /// The blocking call that is being made.
+  Situation situation() const noexcept;
+
   /// A call was broken off: there can be no other.
   bool is_broken() const { return is_broken_; }
 
@@ -179,7 +184,9 @@ class Engine {
   Needs supplied_ = all_needs;        ///< what is there
   Needs denied_ = no_needs;           ///< what cannot be had: calls that need it are native
   std::optional<Bytes> other_bytes_;  ///< of the call at hand, as it was found before it could be supplied
-  bool is_broken_ = false;            ///< a run came to no end: neighbours may never leave it
+  /// What is being made without an entry.
+  std::optional<plan::Operation> uneven_;
+  bool is_broken_ = false;  ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
   ProgramCache cache_;
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first

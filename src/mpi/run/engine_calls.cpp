@@ -59,7 +59,9 @@ Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input,
   return Outcome::broken;
 }
 execute::UnevenOutcome Engine::run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call) {
+  uneven_ = kind.operation;
   const auto outcome = execute::run_uneven_blocks(seat_, kind, call, means_.single_copy.get(), *means_.waiter);
+  uneven_.reset();
   if (outcome == execute::UnevenOutcome::broken) leave();
   if (outcome != execute::UnevenOutcome::too_long) ++uneven_calls_[static_cast<std::size_t>(kind.operation)];
   return outcome;

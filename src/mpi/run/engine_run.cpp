@@ -41,8 +41,22 @@ std::optional<execute::Ending> EngineRun::advance() noexcept {
 
 execute::Ending EngineRun::finish() noexcept { return end(run_.finish(*engine_.means_.waiter)); }
 
+void EngineRun::show() noexcept {
+  const Situation at{.call = engine_.seat_.call(),
+                     .operation = problem_.operation,
+                     .bytes = problem_.bytes,
+                     .root = problem_.root,
+                     .form = engine_.runs_form_};
+  if (engine_.means_.watch != nullptr) engine_.means_.watch->look(at);
+}
+
+// What others call finished is what its flags say; a program that shares no memory with neighbours raises none.
 execute::Ending EngineRun::end(execute::Ending ending) noexcept {
   engine_.scratch_.trim();
+  if (engine_.means_.watch != nullptr) {
+    engine_.means_.watch->leave();
+    if (ending) engine_.seat_.finish_silently();
+  }
   if (ending.kind == execute::Ending::broken) engine_.leave();
   return ending.kind == execute::Ending::truncated ? engine_.leave_call() : ending;
 }

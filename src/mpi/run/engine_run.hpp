@@ -23,6 +23,8 @@ class EngineRun {
   std::optional<execute::Ending> advance() noexcept;
   /// To its end.
   execute::Ending finish() noexcept;
+  /// It has not come far for a while: others may see that.
+  void show() noexcept;
   /// Ends it before its end, because there is no hope that it comes to one.
   execute::Ending break_off() noexcept { return end({execute::Ending::broken}); }
   /// The same because ranks do not do the same: nobody waits for this one.

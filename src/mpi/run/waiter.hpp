@@ -8,14 +8,17 @@
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/run/health.hpp"
 #include "mpi/run/progress.hpp"
+#include "mpi/run/watch.hpp"
 
 namespace espalier::mpi {
 
 class MpiWaiter final : public execute::PatientWaiter {
  public:
-  /// Waits in collectives on `comm`. `progress` outlives the waiter, and so does `network`, which is null on one node.
-  MpiWaiter(MPI_Comm comm, Waiting scheme, std::uint32_t spin, const Progress& progress, execute::Network* network)
-      : PatientWaiter(scheme, spin), comm_(comm), progress_(progress), network_(network) {}
+  /// Waits in collectives on `comm`. `progress` and `watch` outlive the waiter, and so does `network`, which is null on
+  /// one node.
+  MpiWaiter(MPI_Comm comm, Waiting scheme, std::uint32_t spin, const Progress& progress, Watch& watch,
+            execute::Network* network)
+      : PatientWaiter(scheme, spin), comm_(comm), progress_(progress), watch_(watch), network_(network) {}
 
  private:
   void poke() noexcept override {
@@ -24,8 +27,9 @@ class MpiWaiter final : public execute::PatientWaiter {
     if (network_ != nullptr) network_->progress();
   }
 
-  // A wait as short as most are reads no clock, and where MPI ends the job with a rank, none does.
+  // A wait as short as most are reads no clock; of longer ones, every 64th look does.
   bool has_hope(bool is_first) noexcept override {
+    watch_.look();
     if (!is_watching_) return true;
     const std::chrono::nanoseconds now = read_clock();
     if (!is_first && now - asked_at_ < patience) return true;
@@ -47,6 +51,7 @@ class MpiWaiter final : public execute::PatientWaiter {
   const bool is_watching_ = outlives_failures();
   std::chrono::nanoseconds asked_at_{};
   const Progress& progress_;
+  Watch& watch_;
   execute::Network* network_;
 };
 

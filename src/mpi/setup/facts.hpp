@@ -12,7 +12,7 @@ namespace espalier::mpi {
 
 /// Sent as bytes between processes of one job, which run the same build: `format` catches those that do not.
 struct Facts {
-  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0006;  // "ESPAL", version 6
+  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0007;  // "ESPAL", version 7
 
   std::uint64_t format = current_format;
   /// Equal exactly for processes that may share memory: same boot of the same host, same process, network and host-name

@@ -19,6 +19,7 @@
 #include "mpi/setup/acquaintance.hpp"
 #include "mpi/setup/agreement.hpp"
 #include "mpi/setup/facts.hpp"
+#include "mpi/setup/standstill.hpp"
 #include "mpi/setup/surroundings.hpp"
 #include "mpi/setup/survey.hpp"
 #include "mpi/setup/ucx_setup.hpp"
@@ -176,13 +177,27 @@ class SetUp {
     means.single_copy = make_single_copy();
     const bool oversubscribed = agreement_.oversubscribed;
     const Waiting waiting = derive_waiting(library_.settings().waiting, oversubscribed);
-    means.waiter = make_waiter(library_, comm_, waiting, oversubscribed, means.network.get());
+    means.watch = make_watch(means.board);
+    means.waiter = make_waiter(library_, comm_, waiting, oversubscribed, *means.watch, means.network.get());
     means.meter = make_meter(means.topology, means.me);
     means.rings = means.meter != nullptr || execute::may_sleep(waiting);
     means.may_start = agreement_.may_start;
     if (agreement_.has_table) means.table = library_.table();
     report(means.topology);
     return std::make_unique<Communicator>(std::move(memory), std::move(means));
+  }
+
+  // What tells communicators of the job apart while they live: where the desks of rank 0's node lie, in which arena.
+  std::unique_ptr<Watch> make_watch(const execute::Board& board) const {
+    const bool is_world = comm_ == mpi_.comm_world;
+    const std::uint64_t arena = facts_of(Rank(0)).arena.id;
+    const std::uint64_t place = hash_bytes(&arena, sizeof arena, static_cast<std::uint64_t>(offer_of(Rank(0)).desks));
+    const auto community = static_cast<std::uint32_t>(place) << 1 | (is_world ? 1U : 0U);
+    const int world_rank = members_ ? (*members_)[static_cast<std::size_t>(rank_)] : -1;
+    const Identity identity{community, world_rank, rank_, size_};
+    const auto patience = static_cast<std::uint64_t>(library_.settings().watchdog) * 1'000'000'000;
+    return std::make_unique<Watch>(board, topology_->local_rank(Rank(rank_)), identity, patience,
+                                   [community](const Situation& at) { tell_of_standstill(community, at); });
   }
 
   topology::Topology make_topology() {

@@ -48,9 +48,10 @@ topology::Distances ask_for_distances(Library& library, const Hosts& hosts) {
 }
 
 std::unique_ptr<execute::Waiter> make_waiter(Library& library, MPI_Comm comm, Waiting scheme, bool is_oversubscribed,
-                                             execute::Network* network) {
+                                             Watch& watch, execute::Network* network) {
   const int spin = is_oversubscribed ? 0 : library.settings().wait_spin;
-  return std::make_unique<MpiWaiter>(comm, scheme, static_cast<std::uint32_t>(spin), library.progress(), network);
+  return std::make_unique<MpiWaiter>(comm, scheme, static_cast<std::uint32_t>(spin), library.progress(), watch,
+                                     network);
 }
 
 std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm, int ranks, int me) {

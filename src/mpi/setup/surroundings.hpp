@@ -14,6 +14,7 @@
 namespace espalier::mpi {
 
 class Library;
+class Watch;
 struct Facts;
 
 /// Gives other ranks a chance, between two looks at something that the native library does.
@@ -41,10 +42,10 @@ std::string probe_own_host(const Library& library);
 /// when nobody can tell.
 topology::Distances ask_for_distances(Library& library, const Hosts& hosts);
 
-/// How this rank waits in collectives on `comm`, as the settings say. `library`, and `network` (null on one node),
-/// outlive it.
+/// How this rank waits in collectives on `comm`, as the settings say. `library`, `watch` and `network` (null on one
+/// node) outlive it.
 std::unique_ptr<execute::Waiter> make_waiter(Library& library, MPI_Comm comm, Waiting scheme, bool is_oversubscribed,
-                                             execute::Network* network);
+                                             Watch& watch, execute::Network* network);
 
 /// Messages through MPI, on a communicator that it takes over.
 std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm, int ranks, int me);

@@ -150,7 +150,7 @@ std::string probe_own_host(const Library&) { return simgrid::s4u::this_actor::ge
 
 topology::Distances ask_for_distances(Library&, const Hosts& hosts) { return measure_network(hosts); }
 
-std::unique_ptr<execute::Waiter> make_waiter(Library&, MPI_Comm, Waiting, bool, execute::Network*) {
+std::unique_ptr<execute::Waiter> make_waiter(Library&, MPI_Comm, Waiting, bool, Watch&, execute::Network*) {
   return std::make_unique<SimulatedWaiter>();
 }
 

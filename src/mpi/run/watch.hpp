@@ -1,0 +1,66 @@
+#pragma once
+// What a rank shows others of a call that it has long been waiting in, and what it says when that takes too long.
+
+#include <cstdint>
+#include <functional>
+
+#include "execute/board.hpp"
+#include "plan/calls.hpp"
+
+namespace espalier::mpi {
+
+/// A call as its engine knows it.
+struct Situation {
+  std::uint64_t call = 0;
+  plan::Operation operation = plan::Operation::barrier;
+  Bytes bytes = 0;  ///< 0 also where no rank knows all sizes
+  Rank root{};
+  plan::CallForm form = plan::CallForm::blocking;
+};
+
+/// Who a rank is, for others to read.
+struct Identity {
+  std::uint32_t community = 0;
+  std::int32_t world_rank = -1;
+  std::int32_t rank = 0;
+  std::int32_t ranks = 0;
+};
+
+class Engine;
+
+/// One rank's in one communicator. Everything here happens on waits' time: a call that does not wait knows nothing of
+/// it (docs/adr/0028).
+class Watch {
+ public:
+  /// `board` outlives it. After `patience` nanoseconds in one call, `tell` is called, once for that call; 0: never.
+  Watch(const execute::Board& board, LocalRank me, const Identity& identity, std::uint64_t patience = 0,
+        std::function<void(const Situation&)> tell = {});
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  /// Whose blocking calls look() is about. It outlives the watch.
+  void follow(const Engine& engine) { engine_ = &engine; }
+  /// While waiting, every few dozen looks: shows the call from its fifth millisecond on.
+  void look() noexcept;
+  /// The same of a call that does not block.
+  void look(const Situation& at) noexcept;
+  /// A call is over that may not have said so in shared memory.
+  void leave() noexcept {
+    if (line_.call.load(std::memory_order_relaxed) != 0) line_.call.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  void show(const Situation& at) noexcept;
+  void speak(const Situation& at) noexcept;
+
+  const Engine* engine_ = nullptr;
+  execute::WatchLine& line_;
+  std::uint64_t patience_;
+  std::function<void(const Situation&)> tell_;
+  std::uint64_t call_ = 0;   ///< that was looked at last
+  std::uint64_t since_ = 0;  ///< when it was first
+  bool has_told_ = false;
+};
+
+}  // namespace espalier::mpi

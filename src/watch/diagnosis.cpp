@@ -1,0 +1,272 @@
+#include "watch/diagnosis.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+#include "base/bytes.hpp"
+
+namespace espalier::watch {
+namespace {
+
+using Ranks = std::vector<const RankStand*>;
+
+bool is_rooted(plan::Operation operation) {
+  return operation == plan::Operation::broadcast || operation == plan::Operation::scatter ||
+         operation == plan::Operation::gather || operation == plan::Operation::reduce;
+}
+
+/// What has to be equal on all ranks of a call.
+auto gist_of(const Sighting& seen) {
+  return std::tuple(seen.operation, is_rooted(seen.operation) ? seen.root : 0, seen.form);
+}
+
+/// The gist of most of those that wait in `call`; of the lowest rank where as many wait in another.
+auto usual_gist(std::span<const Sighting> members, std::uint64_t call) {
+  std::map<decltype(gist_of(members.front())), int> count;
+  auto usual = gist_of(members.front());
+  int most = 0;
+  for (const Sighting& it : members)
+    if (it.waits() && it.call == call) ++count[gist_of(it)];
+  for (const Sighting& it : members)
+    if (it.waits() && it.call == call && count[gist_of(it)] > most) most = count[usual = gist_of(it)];
+  return usual;
+}
+
+/// Where the process waits in another communicator, the longest.
+std::optional<Sighting> find_elsewhere(std::span<const Sighting> seen, const Sighting& rank) {
+  std::optional<Sighting> found;
+  for (const Sighting& it : seen)
+    if (it.pid == rank.pid && it.community != rank.community && it.waits() && (!found || it.seconds > found->seconds))
+      found = it;
+  return found;
+}
+
+std::string listed(const Ranks& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1]->rank == ranks[last]->rank + 1) ++last;
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]->rank);
+    if (last > i) text += (last == i + 1 ? ", " : " to ") + std::to_string(ranks[last]->rank);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::string processes_of(const Ranks& ranks) {
+  constexpr std::size_t most = 4;
+  std::string text = ranks.size() == 1 ? "process " : "processes ";
+  for (std::size_t i = 0; i < std::min(ranks.size(), most); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]->pid);
+  return text + (ranks.size() > most ? ", …" : "");
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, seconds < 10 ? "%.1f s" : "%.0f s", seconds);
+  return text;
+}
+
+template <class Is>
+Ranks select(const Standstill& standstill, Is is) {
+  Ranks found;
+  for (const RankStand& rank : standstill.ranks)
+    if (is(rank)) found.push_back(&rank);
+  return found;
+}
+
+/// Ranks of which `text_of` says the same, in the order of their lowest.
+template <class TextOf>
+std::vector<std::pair<std::string, Ranks>> group(const Ranks& ranks, TextOf text_of) {
+  std::vector<std::pair<std::string, Ranks>> groups;
+  for (const RankStand* rank : ranks) {
+    const std::string text = text_of(*rank);
+    auto own = std::find_if(groups.begin(), groups.end(), [&](const auto& it) { return it.first == text; });
+    if (own == groups.end()) own = groups.insert(own, {text, {}});
+    own->second.push_back(rank);
+  }
+  return groups;
+}
+
+std::string elsewhere(const RankStand& rank) {
+  return describe_call(*rank.other) + ", of " + describe_community(rank.other->community, rank.other->ranks);
+}
+
+bool is_awaited(const RankStand& rank) {
+  return rank.stand == Stand::not_come || rank.stand == Stand::elsewhere || rank.stand == Stand::waits ||
+         rank.stand == Stand::differs;
+}
+
+const char* doing(Life life) {
+  switch (life) {
+    case Life::running: return "running: in code of the program's own, or in another call of MPI";
+    case Life::asleep: return "asleep in the system: in code of the program's own, or in another call of MPI";
+    case Life::in_kernel: return "stuck in the kernel (a disk, or a file system of the network?)";
+    case Life::stopped: return "stopped";
+    case Life::dead: return "dead";
+  }
+  return "";
+}
+
+/// Sentences about groups of ranks, one for each way not to take part; empty where there is none.
+class Culprit {
+ public:
+  explicit Culprit(const Standstill& standstill) : standstill_(standstill) {
+    add_lifeless(Life::dead, "dead");
+    add_lifeless(Life::stopped, "stopped: a debugger or a signal (SIGSTOP) holds it; kill -CONT lets it go on");
+    add_differing();
+    add_elsewhere();
+    for (const Life life : {Life::running, Life::asleep, Life::in_kernel}) add_missing(life);
+    add_unseen();
+    add_left_behind();
+    if (text_.empty()) say("All ranks have come, and wait for each other's data: please report this.");
+  }
+  std::string text() const { return text_; }
+
+ private:
+  void say(const std::string& sentence) { text_ += (text_.empty() ? "" : " ") + capital(sentence); }
+  Ranks in(Stand stand) const {
+    return select(standstill_, [&](const RankStand& it) { return it.stand == stand; });
+  }
+  static std::string is_or_are(const Ranks& ranks) { return ranks.size() == 1 ? " is " : " are "; }
+  static std::string has_or_have(const Ranks& ranks) { return ranks.size() == 1 ? " has " : " have "; }
+
+  void add_lifeless(Life life, const char* what) {
+    const Ranks ranks = select(standstill_, [&](const RankStand& it) { return is_awaited(it) && it.life == life; });
+    if (!ranks.empty()) say(listed(ranks) + " (" + processes_of(ranks) + ")" + is_or_are(ranks) + what + ".");
+  }
+  void add_differing() {
+    const Ranks waits = in(Stand::waits), differs = in(Stand::differs);
+    for (const auto& [call, ranks] : group(differs, [](const RankStand& it) { return describe_call(it.seen); }))
+      say(listed(ranks) + " came with " + call + ", where " + listed(waits) + " came with " +
+          describe_call(waits.front()->seen) + ".");
+  }
+  void add_elsewhere() {
+    for (const auto& [where, ranks] : group(in(Stand::elsewhere), elsewhere))
+      say(listed(ranks) + has_or_have(ranks) + "not come: " + (ranks.size() == 1 ? "it waits" : "they wait") + " in " +
+          where + ".");
+  }
+  /// Whoever waits for ranks that have gone on did not make the call that they made.
+  void add_left_behind() {
+    const Ranks waits = in(Stand::waits), gone = in(Stand::has_finished);
+    if (!text_.empty() || gone.empty()) return;
+    say(listed(waits) + (waits.size() == 1 ? " waits" : " wait") + " in " + describe_call(waits.front()->seen) +
+        ", which all others have left, so theirs was another one; ESPALIER_CHECK=1 says which.");
+  }
+  void add_missing(Life life) {
+    const Ranks ranks =
+        select(standstill_, [&](const RankStand& it) { return it.stand == Stand::not_come && it.life == life; });
+    if (ranks.empty()) return;
+    say(listed(ranks) + " (" + processes_of(ranks) + ")" + has_or_have(ranks) + "not come; " +
+        (ranks.size() == 1 ? "it is " : "they are ") + doing(life) + ".");
+  }
+  void add_unseen() {
+    const Ranks ranks = in(Stand::unseen);
+    if (!ranks.empty()) say(listed(ranks) + is_or_are(ranks) + "on other hosts: ask there, too.");
+  }
+
+  const Standstill& standstill_;
+  std::string text_;
+};
+
+RankStand stand_of(const Sighting& rank, std::span<const Sighting> all, std::uint64_t call) {
+  RankStand stand{rank.rank, rank.world_rank, rank.pid, Stand::not_come, Life::running, rank, std::nullopt};
+  if (rank.waits() && rank.call == call) {
+    stand.stand = Stand::waits;
+  } else if (rank.finished >= call || (rank.waits() && rank.call > call)) {
+    stand.stand = Stand::has_finished;
+  } else if ((stand.other = find_elsewhere(all, rank))) {
+    stand.stand = Stand::elsewhere;
+  }
+  return stand;
+}
+
+/// All ranks of one communicator, those of other hosts included.
+Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> all, const Lives& lives,
+                   std::uint64_t call) {
+  Standstill found{members.front().community, members.front().ranks, call, 0, {}, {}};
+  const auto usual = usual_gist(members, call);
+  for (int r = 0; r < found.size; ++r) {
+    const auto member = std::find_if(members.begin(), members.end(), [&](const Sighting& it) { return it.rank == r; });
+    if (member == members.end()) {
+      found.ranks.emplace_back().rank = r;
+      continue;
+    }
+    RankStand stand = stand_of(*member, all, call);
+    const auto life = lives.find(member->pid);
+    if (life != lives.end()) stand.life = life->second;
+    if (stand.stand == Stand::waits) found.seconds = std::max(found.seconds, member->seconds);
+    if (stand.stand == Stand::waits && gist_of(*member) != usual) stand.stand = Stand::differs;
+    found.ranks.push_back(std::move(stand));
+  }
+  found.culprit = Culprit(found).text();
+  return found;
+}
+
+/// What a rank's line says of it; ranks of which it says the same share one.
+std::string line_of(const RankStand& rank) {
+  const bool is_lifeless = rank.life == Life::stopped || rank.life == Life::dead;
+  switch (rank.stand) {
+    case Stand::waits:
+    case Stand::differs:
+      return "in " + describe_call(rank.seen) + (is_lifeless ? std::string(", ") + doing(rank.life) : "");
+    case Stand::has_finished: return "through with it" + (rank.seen.waits() ? "; in " + describe_call(rank.seen) : "");
+    case Stand::elsewhere: return "not come; in " + elsewhere(rank);
+    case Stand::not_come: return std::string("not come; ") + doing(rank.life);
+    case Stand::unseen: return "on another host";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const Lives& lives, double least) {
+  std::map<std::uint32_t, std::vector<Sighting>> communities;
+  for (const Sighting& it : seen) communities[it.community].push_back(it);
+  std::vector<Standstill> found;
+  for (const auto& [community, members] : communities) {
+    std::optional<std::uint64_t> first;
+    for (const Sighting& it : members)
+      if (it.waits()) first = std::min(first.value_or(it.call), it.call);
+    if (!first) continue;
+    Standstill standstill = look_at(members, seen, lives, *first);
+    if (standstill.seconds >= least) found.push_back(std::move(standstill));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  return found;
+}
+
+std::string describe_call(const Sighting& seen) {
+  std::string text = plan::mpi_name(seen.operation);
+  if (text.empty()) text = "a call";
+  if (seen.form != plan::CallForm::blocking) text += std::string(" (") + plan::name(seen.form) + ")";
+  if (seen.operation != plan::Operation::barrier && seen.bytes > 0)
+    text += " of " + format_bytes(seen.bytes) + " bytes";
+  if (is_rooted(seen.operation)) text += ", root " + std::to_string(seen.root);
+  return text + ", call " + std::to_string(seen.call);
+}
+
+std::string describe_community(std::uint32_t community, int size) {
+  const std::string ranks = " (" + std::to_string(size) + " ranks)";
+  if ((community & 1) != 0) return "MPI_COMM_WORLD" + ranks;
+  char text[16];
+  std::snprintf(text, sizeof text, "%x", community >> 1);
+  return std::string("communicator ") + text + ranks;
+}
+
+std::string to_text(const Standstill& standstill) {
+  std::string text = describe_community(standstill.community, standstill.size) + " has stood still for " +
+                     seconds_text(standstill.seconds) + " at call " + std::to_string(standstill.call) + "\n";
+  for (const auto& [line, ranks] : group(select(standstill, [](const RankStand&) { return true; }), line_of))
+    text += "  " + listed(ranks) + ": " + line + "\n";
+  return text + "  " + standstill.culprit + "\n";
+}
+
+}  // namespace espalier::watch

@@ -1,0 +1,55 @@
+#pragma once
+// Why a communicator stands still, out of what its ranks show: who waits, who has not come, who came with something
+// else. Pure.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "watch/processes.hpp"
+#include "watch/sighting.hpp"
+
+namespace espalier::watch {
+
+/// Where a rank stands, towards the call at which its communicator stands still.
+enum class Stand {
+  waits,         ///< in it
+  differs,       ///< in it, but with another operation, root or size than most
+  has_finished,  ///< it has come through already
+  elsewhere,     ///< has not come, and waits in a call of another communicator
+  not_come,      ///< has not come: it does something else
+  unseen,        ///< on another host
+};
+
+struct RankStand {
+  int rank = 0;
+  int world_rank = -1;  ///< -1: unseen
+  int pid = 0;
+  Stand stand = Stand::unseen;
+  Life life = Life::running;
+  Sighting seen{};                  ///< of `waits` and `differs`, what it is in
+  std::optional<Sighting> other{};  ///< where `elsewhere`
+};
+
+/// One communicator in which some rank waits.
+struct Standstill {
+  std::uint32_t community = 0;
+  int size = 0;
+  std::uint64_t call = 0;  ///< the first that is not over
+  double seconds = 0;      ///< for how long the first of its ranks has waited
+  std::vector<RankStand> ranks;
+  std::string culprit;  ///< one sentence or two that name who is waited for, and what it does
+};
+
+/// Those in which a rank has waited for `least` seconds or longer; the longest first.
+std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const Lives& lives, double least);
+
+/// "MPI_Bcast of 64 bytes from rank 0, call 12", or with "nonblocking" and so on.
+std::string describe_call(const Sighting& seen);
+/// "MPI_COMM_WORLD (8 ranks)" or "communicator 1f3a (4 ranks)".
+std::string describe_community(std::uint32_t community, int size);
+/// One line for each rank or run of ranks that do the same, and the culprit, all for a person.
+std::string to_text(const Standstill& standstill);
+
+}  // namespace espalier::watch

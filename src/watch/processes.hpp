@@ -1,0 +1,25 @@
+#pragma once
+// What the system says of a rank's process, and which processes are ranks of ours.
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "transports/arena.hpp"
+#include "watch/sighting.hpp"
+
+namespace espalier::watch {
+
+enum class Life { running, asleep, in_kernel, stopped, dead };
+
+/// By number. What /proc does not show is dead, or of another namespace of processes.
+using Lives = std::map<int, Life>;
+Life probe_life(int pid);
+Lives probe_lives(std::span<const Sighting> seen);
+
+/// The arenas that a process has open; those of all processes for pid 0. Each once. What may not be looked at is left
+/// out. Throws Error where the process is not there.
+std::vector<std::shared_ptr<const transports::Arena>> find_arenas(int pid);
+
+}  // namespace espalier::watch

@@ -1,0 +1,58 @@
+#include "watch/sighting.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include "execute/board.hpp"
+
+namespace espalier::watch {
+namespace {
+
+using execute::Board;
+using execute::WatchLine;
+
+// Of all that a rank may do after a call, the last is to raise its flag for it; flags count up.
+std::uint64_t last_finished(const Board& board, LocalRank rank) {
+  return board.flag(rank, plan::Flag::done).load(std::memory_order_acquire) >> plan::tick_bits;
+}
+
+Sighting look_at(const Board& board, LocalRank rank, std::uint64_t now) {
+  const WatchLine& line = board.watch(rank);
+  Sighting seen{line.community, line.pid, line.world_rank, line.rank, line.ranks};
+  seen.finished = last_finished(board, rank);
+  seen.call = line.call.load(std::memory_order_acquire);
+  seen.operation = static_cast<plan::Operation>(line.operation.load(std::memory_order_relaxed));
+  seen.form = static_cast<plan::CallForm>(line.form.load(std::memory_order_relaxed));
+  seen.bytes = line.bytes.load(std::memory_order_relaxed);
+  seen.root = line.root.load(std::memory_order_relaxed);
+  const std::uint64_t since = line.since.load(std::memory_order_relaxed);
+  seen.seconds = now > since ? static_cast<double>(now - since) * 1e-9 : 0;
+  return seen;
+}
+
+}  // namespace
+
+std::vector<Sighting> find_ranks(const transports::Arena& arena) {
+  std::vector<Sighting> found;
+  const std::uint64_t now = read_coarse_clock();
+  for (const auto& [offset, bytes] : arena.blocks()) {
+    const int most = static_cast<int>(bytes / Board::desk_bytes(1));
+    const Board board(arena.at(offset), {most, 0});
+    std::uint32_t community = 0;
+    for (LocalRank r(0); r.value < most; ++r.value) {
+      const WatchLine& line = board.watch(r);
+      if (line.mark.load(std::memory_order_acquire) != WatchLine::written) continue;
+      if (community == 0) community = line.community;
+      if (line.community == community) found.push_back(look_at(board, r, now));
+    }
+  }
+  return found;
+}
+
+std::uint64_t read_coarse_clock() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace espalier::watch

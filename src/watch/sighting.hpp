@@ -1,0 +1,41 @@
+#pragma once
+// What shared memory shows of a job's ranks: who is where in which communicator's calls. Reads only, and asks nobody:
+// from inside a rank that waits, or from outside a job that stands still.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plan/calls.hpp"
+#include "transports/arena.hpp"
+
+namespace espalier::watch {
+
+/// One rank in one communicator, as its desk shows it.
+struct Sighting {
+  std::uint32_t community = 0;  ///< of ranks of one communicator, which may sit at several (virtual) nodes' boards
+  int pid = 0;
+  int world_rank = 0;
+  int rank = 0;
+  int ranks = 0;
+  std::uint64_t finished = 0;  ///< the last call that it is known to have come through
+  // What it waits in, if it has waited for some milliseconds; call 0: in none.
+  std::uint64_t call = 0;
+  plan::Operation operation = plan::Operation::barrier;
+  plan::CallForm form = plan::CallForm::blocking;
+  std::uint64_t bytes = 0;
+  int root = 0;
+  double seconds = 0;  ///< for how long
+
+  bool waits() const { return call > finished; }
+  bool is_of_all() const { return (community & 1) != 0; }
+};
+
+/// All ranks of all communicators whose boards lie in this arena; of several (virtual) nodes of the host, if they are.
+/// Those that write meanwhile are seen before or after.
+std::vector<Sighting> find_ranks(const transports::Arena& arena);
+
+/// CLOCK_MONOTONIC in nanoseconds, in ticks of some milliseconds: what WatchLine::since is told by.
+std::uint64_t read_coarse_clock() noexcept;
+
+}  // namespace espalier::watch

@@ -1,0 +1,69 @@
+/* A job that stands still, for tests of who says why.
+ *
+ *     standstill HOW RANK [SECONDS]
+ *
+ * After some collectives that go well, RANK does something else than the others, which call MPI_Bcast of 64 bytes from
+ * rank 0 (RANK must be another): it sleeps, spins, receives a message that nobody sends, calls MPI_Barrier, waits in
+ * another communicator, stops itself or, asked for "root", gives another root. With SECONDS it comes after so many, and
+ * all goes well. Rank 0 prints "standing" before. All die of themselves after a minute.
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void sleep_long(int seconds) {
+  for (int i = 0; i < seconds * 10; ++i) usleep(100000);
+}
+
+static void spin_long(double seconds) {
+  const double begin = MPI_Wtime();
+  while (MPI_Wtime() - begin < seconds) continue;
+}
+
+static void do_otherwise(const char* how, int seconds, MPI_Comm other) {
+  int nothing = 0;
+  char buffer[64] = {0};
+  if (!strcmp(how, "sleep")) sleep_long(seconds);
+  if (!strcmp(how, "spin")) spin_long(seconds);
+  if (!strcmp(how, "receive")) MPI_Recv(&nothing, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!strcmp(how, "barrier")) MPI_Barrier(MPI_COMM_WORLD);
+  if (!strcmp(how, "elsewhere")) MPI_Barrier(other);
+  if (!strcmp(how, "stop")) raise(SIGSTOP);
+  if (!strcmp(how, "root")) MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 1, MPI_COMM_WORLD);
+  if (!strcmp(how, "size")) MPI_Bcast(buffer, sizeof buffer / 2, MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (!strcmp(how, "type")) MPI_Bcast(buffer, sizeof buffer / 8, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  char buffer[64] = {0};
+  int rank = 0, size = 0, culprit = 0, seconds = 60, sum = 0;
+  MPI_Comm other;
+  alarm(60);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc < 3) return 2;
+  culprit = atoi(argv[2]);
+  if (argc > 3) seconds = atoi(argv[3]);
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  for (int i = 0; i < 20; ++i) {
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Barrier(other);
+  }
+  if (rank == 0) printf("standing\n");
+  fflush(stdout);
+  if (rank == culprit) do_otherwise(argv[1], seconds, other);
+  const int is_late = argc > 3;
+  /* A broadcast's root need not wait for anybody: what follows does. */
+  if (rank != culprit || is_late) {
+    MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  }
+  MPI_Comm_free(&other);
+  MPI_Finalize();
+  if (rank == 0) printf("sum %d\n", sum);
+  return 0;
+}

@@ -1,0 +1,137 @@
+"""Jobs that stand still: `espalier hang` and ESPALIER_WATCHDOG name who is waited for.
+
+Four ranks have made the same calls, and then one does something else (lifetime/standstill.c)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launch import TestMpi
+
+GetMpi = Callable[[str], TestMpi]
+RANKS = 4
+MPIS = ("mpich-5", "openmpi-5", "intel")
+NODES = [None, "3,1"]
+
+
+@contextlib.contextmanager
+def standing(mpi: TestMpi, *words: str, nodes: str | None = None, **settings: str) -> Iterator[subprocess.Popen[str]]:
+    """A job of standstill.c that has begun to stand still, and is killed in the end, ranks that are stopped too."""
+    settings |= {"ESPALIER_SETUP_CALLS": "0", **({"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {})}
+    line, environment = mpi.command([mpi.program("standstill"), *words], RANKS, settings=settings)
+    with subprocess.Popen(
+        line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as job:
+        assert job.stdout is not None
+        try:
+            assert any(text.strip() == "standing" for text in job.stdout)
+            yield job
+        finally:
+            for pid in [*ranks_of(job.pid), job.pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def ranks_of(launcher: int) -> list[int]:
+    """The processes that this launcher, or one that it has started, has started from standstill.c."""
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            text = (folder / "stat").read_text()
+            parents[int(folder.name)] = (int(text.rsplit(")", 1)[1].split()[1]), "(standstill" in text)
+    found = []
+    for pid, (parent, is_rank) in parents.items():
+        while parent in parents and parent != launcher:
+            parent = parents[parent][0]
+        if is_rank and parent == launcher:
+            found.append(pid)
+    return found
+
+
+def ask(job: subprocess.Popen[str], wanted: str, *options: str) -> list[Any]:
+    """What `espalier hang` says of the job, once it says `wanted`, or after ten seconds."""
+    said: list[Any] = []
+    pid = str(ranks_of(job.pid)[0])
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and not any(re.search(wanted, it["culprit"]) for it in said):
+        time.sleep(0.3)
+        done = subprocess.run(
+            [sys.executable, "-m", "espalier", "hang", pid, "--json", "--seconds", "0.2", *options],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        said = json.loads(done.stdout)
+        assert (done.returncode == 1) == bool(said)
+    return said
+
+
+def culprits(said: list[Any]) -> str:
+    return "\n".join(it["culprit"] for it in said)
+
+
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize(
+    ("how", "culprit"),
+    [
+        ("sleep", r"Rank 2 \(process \d+\) has not come; it is asleep"),
+        ("spin", r"Rank 2 \(process \d+\) has not come; it is running"),
+        ("elsewhere", r"Rank 2 has not come: it waits in MPI_Barrier, call \d+, of communicator \w+ \(4 ranks\)"),
+        ("stop", r"Rank 2 \(process \d+\) is stopped: .*kill -CONT"),
+    ],
+)
+def test_who_is_waited_for_is_named(get_mpi: GetMpi, name: str, nodes: str | None, how: str, culprit: str) -> None:
+    with standing(get_mpi(name), how, "2", nodes=nodes) as job:
+        said = ask(job, culprit)
+    assert re.search(culprit, culprits(said)), said
+    world = next(it for it in said if it["communicator"] == "MPI_COMM_WORLD (4 ranks)")
+    waiting = [rank for rank in world["ranks"] if rank["stand"] == "waits"]
+    assert {rank["rank"] for rank in waiting} <= {0, 1, 3}
+    assert all(re.match(r"MPI_(Bcast of 64 bytes, root 0|Allreduce of 4 bytes), call", it["call"]) for it in waiting)
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_rank_that_calls_something_else_is_named(get_mpi: GetMpi, name: str) -> None:
+    culprit = r"Rank 2 (waits in|came with) MPI_Barrier, call \d+"
+    with standing(get_mpi(name), "barrier", "2") as job:
+        said = ask(job, culprit)
+    assert re.search(culprit, culprits(said)), said
+
+
+def test_the_stack_of_who_is_waited_for_says_which_call_of_mpi_it_is_in(get_mpi: GetMpi) -> None:
+    with standing(get_mpi("mpich-5"), "receive", "2") as job:
+        said = ask(job, "Rank 2", "--stacks")
+    rank = said[0]["ranks"][2]
+    assert re.match(r"P?MPI_Recv\b.* < .*main", rank["stack"]), rank
+
+
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("name", MPIS)
+def test_the_watchdog_says_so_by_itself_and_once(get_mpi: GetMpi, name: str, nodes: str | None) -> None:
+    with standing(get_mpi(name), "sleep", "2", "3", nodes=nodes, ESPALIER_WATCHDOG="1") as job:
+        out, err = job.communicate(timeout=60)
+    assert "sum 6" in out, "a rank that comes late is no harm"
+    lines = [line for line in err.splitlines() if "has not come; it is asleep" in line]
+    assert len(lines) == 1, err
+    assert re.search(r"espalier:   Rank 2 \(process \d+\)", lines[0])
+    assert err.count("MPI_COMM_WORLD (4 ranks) has stood still for 1.") == 1, err
+
+
+def test_without_the_watchdog_nobody_says_anything(get_mpi: GetMpi) -> None:
+    with standing(get_mpi("mpich-5"), "sleep", "2", "2") as job:
+        out, err = job.communicate(timeout=60)
+    assert ("sum 6" in out, err) == (True, "")

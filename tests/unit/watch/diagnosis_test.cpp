@@ -1,0 +1,112 @@
+#include "watch/diagnosis.hpp"
+
+#include <gtest/gtest.h>
+
+namespace espalier::watch {
+namespace {
+
+constexpr std::uint32_t world = 11, other = 20;  // an odd number is MPI_COMM_WORLD
+
+Sighting at(int rank, std::uint64_t finished, std::uint64_t call = 0, std::uint32_t community = world) {
+  Sighting seen;
+  seen.community = community;
+  seen.pid = 100 + rank;
+  seen.world_rank = seen.rank = rank;
+  seen.ranks = 4;
+  seen.finished = finished;
+  seen.call = call;
+  seen.operation = plan::Operation::broadcast;
+  seen.bytes = 64;
+  seen.seconds = call == 0 ? 0 : 3;
+  return seen;
+}
+
+std::string culprit_of(const std::vector<Sighting>& seen, const Lives& lives = {}) {
+  const std::vector<Standstill> found = find_standstills(seen, lives, 1);
+  return found.empty() ? "" : found.front().culprit;
+}
+
+TEST(Diagnosis, FindsNothingWhereNobodyWaits) {
+  EXPECT_TRUE(find_standstills(std::vector{at(0, 7), at(1, 6), at(2, 7), at(3, 7)}, {}, 0).empty());
+}
+
+TEST(Diagnosis, WhoWaitsForLessThanAskedForDoesNotStandStill) {
+  EXPECT_TRUE(find_standstills(std::vector{at(0, 7, 8), at(1, 7), at(2, 7), at(3, 7)}, {}, 5).empty());
+}
+
+TEST(Diagnosis, NamesTheRankThatHasNotCome) {
+  EXPECT_EQ(
+      culprit_of({at(0, 8), at(1, 7, 8), at(2, 7), at(3, 7, 8)}, {{102, Life::running}}),
+      "Rank 2 (process 102) has not come; it is running: in code of the program's own, or in another call of MPI.");
+}
+
+TEST(Diagnosis, TellsRanksThatHaveComeThroughFromThoseThatHaveNotCome) {
+  const auto found = find_standstills(std::vector{at(0, 9), at(1, 7, 8), at(2, 7), at(3, 8, 9)}, {}, 1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].call, 8u) << "the first that is not over";
+  EXPECT_EQ(found[0].ranks[0].stand, Stand::has_finished);
+  EXPECT_EQ(found[0].ranks[1].stand, Stand::waits);
+  EXPECT_EQ(found[0].ranks[2].stand, Stand::not_come);
+  EXPECT_EQ(found[0].ranks[3].stand, Stand::has_finished) << "it waits in a later call";
+}
+
+TEST(Diagnosis, NamesTheRankThatCameWithAnotherOperation) {
+  std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
+  seen[2].operation = plan::Operation::barrier;
+  EXPECT_EQ(
+      culprit_of(seen),
+      "Rank 2 came with MPI_Barrier, call 8, where ranks 0, 1, 3 came with MPI_Bcast of 64 bytes, root 0, call 8.");
+}
+
+TEST(Diagnosis, NamesTheRankThatCameWithAnotherRoot) {
+  std::vector<Sighting> seen{at(0, 8), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
+  seen[3].root = 2;
+  EXPECT_EQ(culprit_of(seen),
+            "Rank 3 came with MPI_Bcast of 64 bytes, root 2, call 8, where ranks 1, 2 came with MPI_Bcast of 64 bytes, "
+            "root 0, call "
+            "8.");
+}
+
+TEST(Diagnosis, NamesTheCallOfAnotherCommunicatorThatARankWaitsIn) {
+  const std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7), at(3, 7, 8), at(2, 1, 2, other)};
+  EXPECT_EQ(culprit_of(seen),
+            "Rank 2 has not come: it waits in MPI_Bcast of 64 bytes, root 0, call 2, of communicator a (4 ranks).");
+}
+
+TEST(Diagnosis, SaysThatARankThatOthersHaveLeftBehindMadeAnotherCall) {
+  std::vector<Sighting> seen{at(0, 8, 9), at(1, 8, 9), at(2, 7, 8), at(3, 8, 9)};
+  seen[2].operation = plan::Operation::barrier;
+  EXPECT_EQ(culprit_of(seen),
+            "Rank 2 waits in MPI_Barrier, call 8, which all others have left, so theirs was another one; "
+            "ESPALIER_CHECK=1 says which.");
+}
+
+TEST(Diagnosis, NamesTheDeadAndTheStoppedFirst) {
+  const std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7), at(3, 7)};
+  const std::string text = culprit_of(seen, {{101, Life::stopped}, {102, Life::dead}, {103, Life::asleep}});
+  EXPECT_TRUE(text.starts_with("Rank 2 (process 102) is dead. Rank 1 (process 101) is stopped: ")) << text;
+  EXPECT_NE(text.find("Rank 3 (process 103) has not come; it is asleep"), std::string::npos) << text;
+}
+
+TEST(Diagnosis, SaysThatRanksOfOtherHostsAreNotSeen) {
+  EXPECT_EQ(culprit_of({at(0, 7, 8), at(1, 7, 8)}), "Ranks 2, 3 are on other hosts: ask there, too.");
+}
+
+TEST(Diagnosis, SaysOneThingOnceForRanksInARow) {
+  const auto found = find_standstills(std::vector{at(0, 7), at(1, 7), at(2, 7), at(3, 7, 8)}, {}, 1);
+  const std::string text = to_text(found.at(0));
+  EXPECT_NE(text.find("MPI_COMM_WORLD (4 ranks) has stood still for 3.0 s at call 8\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  ranks 0 to 2: not come; running"), std::string::npos) << text;
+  EXPECT_NE(text.find("  rank 3: in MPI_Bcast of 64 bytes, root 0, call 8\n"), std::string::npos) << text;
+}
+
+TEST(Diagnosis, PutsWhatHasStoodLongestFirst) {
+  std::vector<Sighting> seen{at(0, 7, 8), at(0, 1, 2, other)};
+  seen[1].seconds = 9;
+  const auto found = find_standstills(seen, {}, 1);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].community, other);
+}
+
+}  // namespace
+}  // namespace espalier::watch

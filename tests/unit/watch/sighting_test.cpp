@@ -1,0 +1,96 @@
+#include "watch/sighting.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "base/error.hpp"
+#include "execute/board.hpp"
+#include "execute/seat.hpp"
+#include "watch/processes.hpp"
+
+namespace espalier::watch {
+namespace {
+
+using execute::Board;
+using execute::WatchLine;
+using transports::Arena;
+
+void sit_down(WatchLine& line, std::uint32_t community, int rank, int ranks) {
+  line.community = community;
+  line.pid = getpid();
+  line.rank = rank;
+  line.ranks = ranks;
+  line.mark.store(WatchLine::written);
+}
+
+void wait_in(WatchLine& line, std::uint64_t call, plan::Operation operation) {
+  line.operation.store(static_cast<std::uint8_t>(operation));
+  line.since.store(read_coarse_clock() - 2'000'000'000);
+  line.call.store(call);
+}
+
+struct Nodes {
+  std::shared_ptr<Arena> arena = Arena::create(1 << 20);
+  Board make(int ranks) { return {arena->at(*arena->allocate(Board::desk_bytes(ranks), ranks)), {ranks, 0}}; }
+};
+
+TEST(Sighting, FindsTheRanksOfAllBoardsOfAnArena) {
+  Nodes nodes;
+  const Board first = nodes.make(2), second = nodes.make(1);
+  nodes.make(3);  // nobody has sat down there
+  sit_down(first.watch(LocalRank(0)), 7, 0, 3);
+  sit_down(first.watch(LocalRank(1)), 7, 1, 3);
+  sit_down(second.watch(LocalRank(0)), 7, 2, 3);
+  wait_in(first.watch(LocalRank(1)), 12, plan::Operation::allreduce);
+  first.flag(LocalRank(0), plan::Flag::done).store(execute::stamp(12, 1));
+  const auto seen = find_ranks(*nodes.arena);
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[0].finished, 12u);
+  EXPECT_FALSE(seen[0].waits());
+  EXPECT_TRUE(seen[1].waits());
+  EXPECT_EQ(seen[1].operation, plan::Operation::allreduce);
+  EXPECT_NEAR(seen[1].seconds, 2, 0.1);
+  EXPECT_EQ(seen[2].rank, 2);
+}
+
+TEST(Sighting, DoesNotFindWhatHasBeenGivenBack) {
+  Nodes nodes;
+  const Board board = nodes.make(1);
+  sit_down(board.watch(LocalRank(0)), 7, 0, 1);
+  ASSERT_EQ(find_ranks(*nodes.arena).size(), 1u);
+  nodes.arena->release(nodes.arena->blocks().at(0).offset);
+  EXPECT_TRUE(find_ranks(*nodes.arena).empty());
+}
+
+TEST(Sighting, TakesNoOtherMemoryForADesk) {
+  Nodes nodes;
+  const auto place = nodes.arena->allocate(3 << 14, 1);
+  ASSERT_TRUE(place && nodes.arena->populate(*place, 3 << 14));
+  std::memset(nodes.arena->at(*place), 0x53, 3 << 14);
+  EXPECT_TRUE(find_ranks(*nodes.arena).empty());
+}
+
+TEST(Sighting, SeesFromOutsideWhatAProcessHas) {
+  Nodes nodes;
+  const Board board = nodes.make(1);
+  sit_down(board.watch(LocalRank(0)), 7, 0, 1);
+  bool found = false;
+  for (const auto& arena : find_arenas(getpid()))
+    found = found || (arena->name().id == nodes.arena->name().id && find_ranks(*arena).size() == 1);
+  EXPECT_TRUE(found);
+}
+
+TEST(Sighting, AProcessThatIsNotThereIsAnError) { EXPECT_THROW(find_arenas(1 << 30), Error); }
+
+TEST(Sighting, KnowsTheLivingFromTheDead) {
+  EXPECT_EQ(probe_life(getpid()), Life::running);
+  EXPECT_EQ(probe_life(1 << 30), Life::dead);
+}
+
+TEST(Arena, IsNotObservedThroughOtherFiles) { EXPECT_THROW(Arena::observe("/proc/self/status"), Error); }
+
+}  // namespace
+}  // namespace espalier::watch
