@@ -33,6 +33,7 @@ from espalier.commands.hang import hang
 from espalier.commands.lab import app as lab
 from espalier.commands.lib import lib
 from espalier.commands.node import node
+from espalier.commands.profile import profile
 from espalier.commands.reproduce import reproduce
 from espalier.commands.run import run
 from espalier.commands.simulate.command import simulate
@@ -50,7 +51,7 @@ app = typer.Typer(
 
 # What `espalier --help` lists, in groups. `bench`, `table`, `fabric` and `lab` have commands of their own.
 _PANELS: dict[str, tuple[tuple[Callable[..., None], ...], dict[str, typer.Typer]]] = {
-    "Your programs": ((run, compare, hang, lib, doctor, demo), {}),
+    "Your programs": ((run, compare, profile, hang, lib, doctor, demo), {}),
     "What a collective does, and how fast": ((explain, algorithms, verify, tune), {"table": table, "bench": bench}),
     "Machines and networks": ((node, topo, route, routes, serve), {"fabric": fabric}),
     "Clusters that one does not have": ((simulate, reproduce), {"lab": lab}),
@@ -60,7 +61,7 @@ fabric.command()(collect)
 for panel, (commands, groups) in _PANELS.items():
     for command in commands:
         # Everything from the program's name on belongs to the program, dashes included.
-        settings = {"allow_interspersed_args": False} if command in (run, compare) else {}
+        settings = {"allow_interspersed_args": False} if command in (run, compare, profile) else {}
         app.command(rich_help_panel=panel, context_settings=settings)(command)
     for name, group in groups.items():
         app.add_typer(group, name=name, rich_help_panel=panel)

@@ -64,6 +64,21 @@ constexpr Setting table[] = {
     {{"ESPALIER_VERIFY", "0", "1 proves every plan before it runs for the first time (slow with many ranks).",
       collective},
      [](Settings& s, std::string_view v) { s.verify = parse_switch(v); }},
+    {{"ESPALIER_CHECK", "0",
+      "1 has ranks compare operation, root, size and type of every blocking collective before it is made; an error of "
+      "MPI, and a line that names two ranks, in place of wrong data or a hang.",
+      collective},
+     [](Settings& s, std::string_view v) { s.check = parse_switch(v); }},
+    {{"ESPALIER_PROFILE", "",
+      "File that rank 0 writes to at MPI_Finalize what all ranks' blocking collectives took, and how much of that was "
+      "waiting, as JSON (espalier profile).",
+      collective},
+     [](Settings& s, std::string_view v) { s.profile = v; }},
+    {{"ESPALIER_PROFILE_SAMPLE", "0",
+      "With ESPALIER_PROFILE: every so many-th call of a communicator, but for those of neighbourhoods, is left to "
+      "native, to see what that takes; sums of floating-point numbers may then differ in their last digits; 0 none.",
+      collective},
+     [](Settings& s, std::string_view v) { s.profile_sample = parse_int(v, 0, 1000000); }},
     {{"ESPALIER_WATCHDOG", "0",
       "Seconds after which a rank that waits in a collective says who is waited for, once per call; 0 never. `espalier "
       "hang` asks at any time.",

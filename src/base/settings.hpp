@@ -30,6 +30,9 @@ struct Settings {
   std::string stats_file;
   bool disable = false;
   bool verify = false;
+  bool check = false;
+  std::string profile;
+  int profile_sample = 0;  ///< every so many-th call is native's; 0: none
   int watchdog = 0;  ///< seconds; 0: never
   Bytes shm_limit = Bytes{1} << 30;
   Bytes window = Bytes{256} << 10;

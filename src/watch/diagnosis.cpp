@@ -12,14 +12,9 @@ namespace {
 
 using Ranks = std::vector<const RankStand*>;
 
-bool is_rooted(plan::Operation operation) {
-  return operation == plan::Operation::broadcast || operation == plan::Operation::scatter ||
-         operation == plan::Operation::gather || operation == plan::Operation::reduce;
-}
-
 /// What has to be equal on all ranks of a call.
 auto gist_of(const Sighting& seen) {
-  return std::tuple(seen.operation, is_rooted(seen.operation) ? seen.root : 0, seen.form);
+  return std::tuple(seen.operation, plan::has_root(seen.operation) ? seen.root : 0, seen.form);
 }
 
 /// The gist of most of those that wait in `call`; of the lowest rank where as many wait in another.
@@ -249,7 +244,7 @@ std::string describe_call(const Sighting& seen) {
   if (seen.form != plan::CallForm::blocking) text += std::string(" (") + plan::name(seen.form) + ")";
   if (seen.operation != plan::Operation::barrier && seen.bytes > 0)
     text += " of " + format_bytes(seen.bytes) + " bytes";
-  if (is_rooted(seen.operation)) text += ", root " + std::to_string(seen.root);
+  if (plan::has_root(seen.operation)) text += ", root " + std::to_string(seen.root);
   return text + ", call " + std::to_string(seen.call);
 }
 

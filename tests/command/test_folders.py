@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "python" / "espalier"
 FOLDERS = (
     ("base",),
     ("jobs",),
-    ("lab", "fabric", "simulation", "measure"),
+    ("lab", "fabric", "simulation", "measure", "profile"),
     ("tuning",),
     ("papers", "demo"),
     ("draw",),

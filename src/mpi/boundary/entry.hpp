@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mpi/calls/calls.hpp"
+#include "mpi/observe/observer.hpp"
 #include "mpi/process/communicator.hpp"
 
 // Wants mpi.h in front of it.
@@ -14,12 +15,24 @@
 
 namespace espalier::mpi {
 
+/// The call is over: hands the code on.
+inline int conclude_observed(MPI_Comm comm, int code, bool is_own) noexcept {
+  Observer::end(comm, is_own);
+  return code;
+}
+
 /// The code to return from an entry point. `make_call` puts the call together, `pass_on` makes it on the native
 /// library. Inlined, so that arguments reach the call in registers, and nothing is put together that is not looked at.
 template <class MakeCall, class PassOn>
 [[gnu::always_inline]] inline int enter(MPI_Comm comm, const MakeCall& make_call, const PassOn& pass_on) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;  // find_native has said why
+  const bool is_observed = Observer::is_on();
+  if (is_observed) [[unlikely]] {
+    const Permit permit = Observer::begin(comm, make_call);
+    if (permit.code != MPI_SUCCESS) return permit.code;
+    if (permit.is_sample) return conclude_observed(comm, pass_on(*mpi), false);
+  }
   std::optional<int> code;
   try {
     Communicator* const communicator = Communicator::find(comm);
@@ -32,7 +45,8 @@ template <class MakeCall, class PassOn>
     mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
     return MPI_ERR_NO_MEM;
   }
-  return code ? *code : pass_on(*mpi);
+  const int result = code ? *code : pass_on(*mpi);
+  return is_observed ? conclude_observed(comm, result, code.has_value()) : result;
 }
 
 }  // namespace espalier::mpi

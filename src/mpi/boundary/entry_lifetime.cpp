@@ -5,6 +5,7 @@
 #include "mpi/boundary/fortran.hpp"
 #include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/progress_thread.hpp"
+#include "mpi/observe/observer.hpp"
 #include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
@@ -19,6 +20,7 @@ int begin(const Init& init) noexcept {
   if (code != MPI_SUCCESS) return code;
   try {
     Library::get().begin();
+    Observer::start(Library::get());
   } catch (const std::bad_alloc&) {  // other ranks go on as if all had met, so MPI has not begun for this one
     return MPI_ERR_NO_MEM;
   }
@@ -37,6 +39,7 @@ int finish() noexcept {
   ProgressThread::stop();
   ProgressQueue::get().finish_all();
   Requests::get().clear();
+  Observer::finish(Library::get());
   Library::get().prepare_to_finish();
   const int code = mpi->Finalize();
   Library::get().finish();

@@ -4,8 +4,10 @@
  *
  * After some collectives that go well, RANK does something else than the others, which call MPI_Bcast of 64 bytes from
  * rank 0 (RANK must be another): it sleeps, spins, receives a message that nobody sends, calls MPI_Barrier, waits in
- * another communicator, stops itself or, asked for "root", gives another root. With SECONDS it comes after so many, and
- * all goes well. Rank 0 prints "standing" before. All die of themselves after a minute.
+ * another communicator, stops itself or, asked for "root" or "size", gives another; asked for "type", it gives another
+ * to the MPI_Allreduce of an MPI_INT that follows. With SECONDS it comes after so many, and all goes well. With "kept",
+ * errors are returned, and rank 0 prints how many ranks got one. Rank 0 prints "standing" before. All die of themselves
+ * after a minute.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -34,7 +36,28 @@ static void do_otherwise(const char* how, int seconds, MPI_Comm other) {
   if (!strcmp(how, "stop")) raise(SIGSTOP);
   if (!strcmp(how, "root")) MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 1, MPI_COMM_WORLD);
   if (!strcmp(how, "size")) MPI_Bcast(buffer, sizeof buffer / 2, MPI_BYTE, 0, MPI_COMM_WORLD);
-  if (!strcmp(how, "type")) MPI_Bcast(buffer, sizeof buffer / 8, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  if (!strcmp(how, "type")) {
+    MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(buffer, &nothing, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
+/* All ranks are told of a call that does not fit, and the communicator goes on. */
+static int keep_errors(const char* how, int is_culprit) {
+  char buffer[64] = {0};
+  int code = MPI_SUCCESS, told = 0, sum = 0, rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (is_culprit)
+    code = strcmp(how, "barrier") ? MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 1, MPI_COMM_WORLD)
+                                  : MPI_Barrier(MPI_COMM_WORLD);
+  else
+    code = MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);
+  told = code != MPI_SUCCESS;
+  MPI_Allreduce(&told, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("told %d\n", sum);
+  MPI_Finalize();
+  return 0;
 }
 
 int main(int argc, char** argv) {
@@ -47,6 +70,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc < 3) return 2;
   culprit = atoi(argv[2]);
+  if (argc > 3 && !strcmp(argv[3], "kept")) return keep_errors(argv[1], rank == culprit);
   if (argc > 3) seconds = atoi(argv[3]);
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   for (int i = 0; i < 20; ++i) {

@@ -1,0 +1,143 @@
+"""espalier profile: where a program's time goes in its collectives."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from espalier.base import console
+from espalier.base.errors import UserError
+from espalier.base.settings import parse_settings, split_nodes
+from espalier.base.units import format_bytes, format_time
+from espalier.draw.profile_page import write_page
+from espalier.jobs.launch import Job, build_command, choose_target, split_flags
+from espalier.profile.reading import Key, read_profile
+from espalier.profile.summary import Profile, Row, sum_up
+
+# More kinds of calls than this are for the page.
+_MOST_ROWS = 20
+
+
+def profile(
+    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]...", show_default=False)],
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="Number of ranks.")] = 1,
+    sample: Annotated[
+        str | None, typer.Option(metavar="1/N", help="Leave every Nth call to native, to see what that takes.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a page with pictures.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Keep what the ranks have recorded, for --from.")] = None,
+    from_file: Annotated[
+        bool, typer.Option("--from", help="PROGRAM is a file that --keep or ESPALIER_PROFILE has written.")
+    ] = False,
+    mpi: Annotated[str | None, typer.Option(help="As of espalier run.")] = None,
+    virtual_nodes: Annotated[str | None, typer.Option(help="Pretend to be several nodes: 4, or 3,1,4.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
+    ] = None,
+    launcher_flags: Annotated[
+        str, typer.Option("--launcher-flags", metavar="FLAGS", help="More flags for mpiexec, in one word.")
+    ] = "",
+    json: Annotated[bool, typer.Option("--json", help="The result as JSON, in place of the table.")] = False,
+) -> None:
+    """Run PROGRAM and say where its time goes in collectives: waiting for the last rank, or moving data.
+
+    The exit code is the job's.
+    """
+    code = 0
+    if from_file:
+        result = sum_up(read_profile(Path(command[0])))
+    else:
+        variables = parse_settings(settings or []) | split_nodes(virtual_nodes) | _parse_sample(sample)
+        job = Job(choose_target(command[0], mpi), ranks, command, False, variables, split_flags(launcher_flags))
+        code, result = _run(job, keep, to_stderr=json)
+    if output is not None:
+        write_page(result, " ".join(command), output)
+    if json:
+        console.print_json(result.as_json())
+    else:
+        _print(result)
+    raise typer.Exit(code)
+
+
+def _parse_sample(text: str | None) -> dict[str, str]:
+    if text is None:
+        return {}
+    found = re.fullmatch(r"1/([1-9]\d{0,5})", text)
+    if found is None or found[1] == "1":
+        raise UserError(f"--sample {text}: no part of all calls", "write 1/32: every 32nd call is left to native")
+    return {"ESPALIER_PROFILE_SAMPLE": found[1]}
+
+
+def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile]:
+    """What the program prints goes where it would go without us; with --json, that is for the result."""
+    with tempfile.TemporaryDirectory() as scratch:
+        file = keep.absolute() if keep else Path(scratch) / "profile.json"
+        file.unlink(missing_ok=True)
+        job = replace(job, settings={**job.settings, "ESPALIER_PROFILE": str(file)})
+        argv, environment = build_command(job)
+        sys.stdout.flush()
+        done = subprocess.run(
+            argv, env={**os.environ, **environment}, check=False, stdout=sys.stderr.fileno() if to_stderr else None
+        )
+        if not file.exists():
+            raise UserError(
+                f"{job.command[0]} left no profile (exit code {done.returncode})",
+                "it has to end by MPI_Finalize, on two ranks or more, all with the same settings",
+            )
+        return done.returncode, sum_up(read_profile(file))
+
+
+def _print(result: Profile) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("collective")
+    titles = ("bytes", "calls", "time", "of run", "waiting", "for rank", "per call", "native", "imbalance")
+    for title in titles:
+        table.add_column(title, justify="right")
+    table.add_column("communicator")
+    table.add_column("done by", overflow="fold")
+    for row in result.rows[:_MOST_ROWS]:
+        table.add_row(*_cells(row, result), row.key.communicator, escape(row.choice))
+    console.print_table(table)
+    if len(result.rows) > _MOST_ROWS:
+        console.out.print(f"and {len(result.rows) - _MOST_ROWS} kinds of calls that took less: see --json or --output")
+    console.out.print(escape(result.verdict), soft_wrap=True)
+
+
+def _size(key: Key) -> str:
+    """`64K+`: from there to twice as many."""
+    if key.size_class < 0:
+        return ""
+    return f"{format_bytes(key.size)}+" if key.size_class > 1 else str(key.size)
+
+
+def _cells(row: Row, result: Profile) -> list[str]:
+    """Times are a rank's, on average; those per call are without waiting."""
+    ranks = len(row.parts)
+    waited = max(row.waited_for, key=lambda rank: row.waited_for[rank], default=None)
+    made = row.own.mean if row.own.calls else row.moving / max(1, row.calls * ranks)
+    return [
+        row.key.name,
+        ""
+        if row.key.size_class < 0
+        else f"{format_bytes(row.key.size)}+"
+        if row.key.size_class > 1
+        else str(row.key.size),
+        str(row.calls),
+        format_time(row.seconds / ranks * 1e6),
+        f"{result.share(row.seconds):.1f} %",
+        "?" if row.waiting is None else f"{100 * row.waiting / row.seconds:.0f} %" if row.seconds else "0 %",
+        "" if waited is None else str(waited),
+        format_time(made * 1e6),
+        format_time(row.sample.mean * 1e6) if row.sample.calls else "",
+        f"{row.imbalance:.2f}",
+    ]

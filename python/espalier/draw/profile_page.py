@@ -1,0 +1,107 @@
+"""The page of `espalier profile`: where time goes, who is waited for, and what native would take; pictures first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from espalier.base.units import format_time
+from espalier.profile.summary import Profile, Row, describe
+
+_STYLE = Path(__file__).with_name("style.css")
+_MORE_STYLE = "svg .waits { fill: #b7791f; } svg .moves { fill: #2b7a78; } svg .bar { fill: #3b6fb6; }"
+_WIDTH, _LEFT, _RIGHT, _ROW, _BAR = 900, 300, 150, 22, 14
+# More are in the table.
+_MOST_BARS = 16
+
+Bar = tuple[str, Sequence[tuple[str, float]], str]  # its name, its parts' classes and lengths, what stands behind it
+
+
+def write_page(profile: Profile, program: str, path: Path) -> None:
+    """Writes the page to `path`, complete or not at all."""
+    title = f"Collectives of {program} on {profile.ranks} ranks"
+    body = "\n".join(
+        [
+            f"<h1>{escape(title)}</h1><p>{escape(profile.verdict)}</p>",
+            draw_bars("Where time goes (amber: waiting for the last rank; green: moving data)", _times(profile)),
+            draw_bars("Who is waited for, in seconds of all others together", _waits(profile)),
+            draw_bars("What a call takes without waiting: Espalier (green) and native (blue)", _natives(profile)),
+            _table(profile),
+        ]
+    )
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE.read_text()}{_MORE_STYLE}</style></head>\n"
+        f"<body>\n{body}\n</body></html>\n"
+    )
+    part = path.with_name(path.name + ".part")
+    part.write_text(page, encoding="utf-8")
+    part.replace(path)
+
+
+def draw_bars(title: str, bars: Sequence[Bar]) -> str:
+    """Horizontal bars on one scale, each of one or more parts; nothing where there are none."""
+    if not bars:
+        return ""
+    bars = bars[:_MOST_BARS]
+    longest = max(sum(length for _, length in parts) for _, parts, _ in bars) or 1.0
+    height = _ROW * len(bars) + 8
+    lines = [f'<h2>{escape(title)}</h2><svg viewBox="0 0 {_WIDTH} {height}" width="100%" font-size="12">']
+    for row, (name, parts, note) in enumerate(bars):
+        y, x = 4 + row * _ROW, float(_LEFT)
+        lines.append(f'<text x="{_LEFT - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>')
+        for style, length in parts:
+            width = (_WIDTH - _LEFT - _RIGHT) * length / longest
+            lines.append(f'<rect class="{style}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR}"/>')
+            x += width
+        lines.append(f'<text x="{x + 6:.1f}" y="{y + 11}">{escape(note)}</text>')
+    return "\n".join([*lines, "</svg>"])
+
+
+def _times(profile: Profile) -> list[Bar]:
+    return [
+        (
+            f"{describe(row.key)}, {row.key.communicator}",
+            [("waits", row.waiting or 0.0), ("moves", row.moving)],
+            f"{profile.share(row.seconds):.1f} % of the run",
+        )
+        for row in profile.rows
+    ]
+
+
+def _waits(profile: Profile) -> list[Bar]:
+    longest_first = sorted(profile.waited_for.items(), key=lambda it: -it[1])
+    return [(f"rank {rank}", [("waits", seconds)], format_time(seconds * 1e6)) for rank, seconds in longest_first]
+
+
+def _natives(profile: Profile) -> list[Bar]:
+    bars: list[Bar] = []
+    for row in profile.rows:
+        if not (row.own.calls and row.sample.calls):
+            continue
+        bars.append((describe(row.key), [("moves", row.own.mean)], format_time(row.own.mean * 1e6)))
+        bars.append(("native", [("bar", row.sample.mean)], format_time(row.sample.mean * 1e6)))
+    return bars
+
+
+def _table(profile: Profile) -> str:
+    titles = ("collective", "communicator", "calls", "seconds, all ranks", "waiting", "imbalance", "saved", "done by")
+    head = "".join(f"<th>{title}</th>" for title in titles)
+    rows = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>" for row in profile.rows)
+    return f"<h2>Every kind of call</h2><table><tr>{head}</tr>\n{rows}</table>"
+
+
+def _cells(row: Row) -> list[str]:
+    saving = row.saving
+    return [
+        describe(row.key),
+        row.key.communicator,
+        str(row.calls),
+        f"{row.seconds:.4g}",
+        "not known" if row.waiting is None else f"{row.waiting:.4g}",
+        f"{row.imbalance:.2f}",
+        f"{saving.seconds:.3g} ± {saving.uncertainty:.2g} s" if saving else "not sampled",
+        row.choice,
+    ]

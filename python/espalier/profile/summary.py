@@ -1,0 +1,226 @@
+"""Sums a profile up over its ranks, and says in two sentences what is to be said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from espalier.base.units import format_bytes
+from espalier.profile.reading import Key, Moments, Part, Recorded, sum_moments
+
+# Fewer calls than this of either arm say nothing of what they take.
+_LEAST_SAMPLE = 3
+# An uncertainty is told as twice the standard error: 95 of 100 such ranges hold what they are about.
+_SIGMAS = 2.0
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What native would have taken more than Espalier, in seconds of all ranks together; below 0: less."""
+
+    seconds: float
+    uncertainty: float
+
+    @property
+    def is_clear(self) -> bool:
+        return abs(self.seconds) > self.uncertainty
+
+
+@dataclass(frozen=True)
+class Row:
+    """All ranks' calls of one kind. Seconds are sums over the ranks."""
+
+    key: Key
+    parts: tuple[Part, ...]
+
+    @property
+    def calls(self) -> int:
+        """As many as one rank has made."""
+        return max(part.calls for part in self.parts)
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for part in self.parts)
+
+    @property
+    def seconds(self) -> float:
+        return sum(part.seconds for part in self.parts)
+
+    @property
+    def waiting(self) -> float | None:
+        """None: not known, as ranks sit on several hosts."""
+        return sum(part.waiting for part in self.parts) if any(part.split for part in self.parts) else None
+
+    @property
+    def moving(self) -> float:
+        """What was not waiting, as far as is known."""
+        return self.seconds - (self.waiting or 0.0)
+
+    @property
+    def imbalance(self) -> float:
+        """The longest any rank has been in these calls, divided by the mean."""
+        mean = self.seconds / len(self.parts)
+        return max(part.seconds for part in self.parts) / mean if mean > 0 else 1.0
+
+    @property
+    def native(self) -> int:
+        """Calls of one rank that native made."""
+        return max(part.native for part in self.parts)
+
+    @property
+    def choice(self) -> str:
+        return next((part.choice for part in self.parts if part.choice), "")
+
+    @cached_property
+    def waited_for(self) -> Mapping[int, float]:
+        return add_up(part.waited_for for part in self.parts)
+
+    @cached_property
+    def own(self) -> Moments:
+        return sum_moments(part.own for part in self.parts)
+
+    @cached_property
+    def sample(self) -> Moments:
+        return sum_moments(part.sample for part in self.parts)
+
+    @property
+    def saving(self) -> Saving | None:
+        """Over native, for as many calls as Espalier has made; None: not sampled often enough."""
+        if min(self.own.calls, self.sample.calls) < _LEAST_SAMPLE:
+            return None
+        error = math.sqrt(self.own.error_squared + self.sample.error_squared)
+        return Saving((self.sample.mean - self.own.mean) * self.own.calls, _SIGMAS * error * self.own.calls)
+
+
+def add_up(shares: Iterable[Mapping[int, float]]) -> Mapping[int, float]:
+    """The same by rank, of several."""
+    total: dict[int, float] = {}
+    for share in shares:
+        for rank, seconds in share.items():
+            total[rank] = total.get(rank, 0.0) + seconds
+    return total
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A run's collectives, the longest first."""
+
+    rows: tuple[Row, ...]
+    run: float  # seconds, of all ranks together
+    ranks: int
+    sample: int
+
+    @property
+    def seconds(self) -> float:
+        return sum(row.seconds for row in self.rows)
+
+    @property
+    def waiting(self) -> float | None:
+        known = [row.waiting for row in self.rows if row.waiting is not None]
+        return sum(known) if known else None
+
+    @cached_property
+    def waited_for(self) -> Mapping[int, float]:
+        return add_up(row.waited_for for row in self.rows)
+
+    @property
+    def saving(self) -> Saving | None:
+        """Of all kinds of calls that were sampled."""
+        known = [row.saving for row in self.rows if row.saving is not None]
+        if not known:
+            return None
+        return Saving(sum(it.seconds for it in known), math.sqrt(sum(it.uncertainty**2 for it in known)))
+
+    @property
+    def losses(self) -> list[Row]:
+        """What native does clearly faster, the greatest loss first."""
+        clear = [row for row in self.rows if row.saving and row.saving.is_clear and row.saving.seconds < 0]
+        return sorted(clear, key=lambda row: row.saving.seconds if row.saving else 0.0)
+
+    def share(self, seconds: float) -> float:
+        """Of the run's time, in percent."""
+        return 100 * seconds / self.run if self.run > 0 else 0.0
+
+    @property
+    def verdict(self) -> str:
+        """Two sentences."""
+        return f"{self._where_time_goes()} {self._what_is_gained()}"
+
+    def _where_time_goes(self) -> str:
+        if not self.rows:
+            return "No collective of several ranks was called."
+        text = f"{self.share(self.seconds):.1f} % of the run is spent in collectives"
+        if self.waiting is None:
+            return f"{text}; how much of that is waiting is not known, as ranks are on several hosts."
+        text += f", {self.share(self.waiting):.1f} % waiting for the last rank to come"
+        if self.waiting > 0 and self.waited_for:
+            rank, seconds = max(self.waited_for.items(), key=lambda it: it[1])
+            text += f" ({100 * seconds / sum(self.waited_for.values()):.0f} % of it for rank {rank})"
+        return text + "."
+
+    def _what_is_gained(self) -> str:
+        if not self.rows:
+            return "There is nothing to gain."
+        saving = self.saving
+        if saving is None:
+            return "What native would take is not known: --sample 1/32 leaves every 32nd call to it."
+        verb = "saves" if saving.seconds >= 0 else "costs"
+        text = (
+            f"Espalier {verb} {self.share(abs(saving.seconds)):.2g} ± {self.share(saving.uncertainty):.2g} % of the run"
+        )
+        text += " against native"
+        if self.losses:
+            worst = self.losses[0]
+            text += f"; native does {describe(worst.key)} faster"
+            text += "" if worst.key.operation.startswith("MPI_Neighbor") else ", so `espalier tune` is worth it"
+        return text + "."
+
+    def as_json(self) -> dict[str, Any]:
+        """The same, as plain data."""
+        return {
+            "ranks": self.ranks,
+            "run_seconds": self.run,
+            "collective_seconds": self.seconds,
+            "waiting_seconds": self.waiting,
+            "waited_for": {str(rank): seconds for rank, seconds in sorted(self.waited_for.items())},
+            "saving": vars(self.saving) if self.saving else None,
+            "sample": self.sample,
+            "verdict": self.verdict,
+            "rows": [_row_as_json(row) for row in self.rows],
+        }
+
+
+def describe(key: Key) -> str:
+    """ "MPI_Allreduce of 64K": sizes from there to twice as many."""
+    return key.name if key.size_class <= 0 else f"{key.name} of {format_bytes(key.size)}"
+
+
+def _row_as_json(row: Row) -> dict[str, Any]:
+    return {
+        "communicator": row.key.communicator,
+        "operation": row.key.name,
+        "bytes_from": row.key.size if row.key.size_class >= 0 else None,
+        "calls": row.calls,
+        "bytes": row.bytes,
+        "native_calls": row.native,
+        "seconds": row.seconds,
+        "waiting_seconds": row.waiting,
+        "seconds_by_rank": {str(part.rank): part.seconds for part in row.parts},
+        "waiting_by_rank": {str(part.rank): part.waiting for part in row.parts},
+        "waited_for": {str(rank): seconds for rank, seconds in sorted(row.waited_for.items())},
+        "imbalance": row.imbalance,
+        "choice": row.choice,
+        "own_mean_seconds": row.own.mean if row.own.calls else None,
+        "native_mean_seconds": row.sample.mean if row.sample.calls else None,
+        "saving": vars(row.saving) if row.saving else None,
+    }
+
+
+def sum_up(recorded: Recorded) -> Profile:
+    """One row for each kind of call."""
+    rows = (Row(key, tuple(parts)) for key, parts in recorded.parts.items())
+    longest_first = tuple(sorted(rows, key=lambda row: -row.seconds))
+    return Profile(longest_first, sum(recorded.run_seconds.values()), len(recorded.run_seconds), recorded.sample)

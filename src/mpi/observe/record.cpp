@@ -1,0 +1,58 @@
+#include "mpi/observe/record.hpp"
+
+#include <cstring>
+
+#include "base/bytes.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+bool fit(Misfit::Kind kind, const CallRecord& one, const CallRecord& other) {
+  switch (kind) {
+    case Misfit::operation: return one.operation == other.operation && one.has_counts == other.has_counts;
+    case Misfit::root: return one.root == other.root;
+    case Misfit::bytes:
+      return one.bytes == other.bytes || one.bytes == CallRecord::unknown || other.bytes == CallRecord::unknown;
+    case Misfit::type:
+      return one.type[0] == 0 || other.type[0] == 0 || std::strncmp(one.type, other.type, sizeof one.type) == 0;
+  }
+  return true;
+}
+
+/// Towards the first rank that knows it: ranks that do not know it fit to all.
+std::optional<Misfit> find_misfit(Misfit::Kind kind, std::span<const CallRecord> records) {
+  const auto knows = [&](const CallRecord& it) {
+    return kind == Misfit::bytes ? it.bytes != CallRecord::unknown : kind == Misfit::type ? it.type[0] != 0 : true;
+  };
+  std::size_t first = 0;
+  while (first < records.size() && !knows(records[first])) ++first;
+  for (std::size_t r = first + 1; r < records.size(); ++r)
+    if (!fit(kind, records[first], records[r])) return Misfit{kind, static_cast<int>(first), static_cast<int>(r)};
+  return std::nullopt;
+}
+
+std::string describe(const CallRecord& record) {
+  const auto operation = static_cast<plan::Operation>(record.operation);
+  std::string text = std::string(plan::mpi_name(operation)) + (record.has_counts != 0 ? " with counts" : "");
+  if (operation != plan::Operation::barrier && record.bytes != CallRecord::unknown)
+    text += " of " + format_bytes(static_cast<Bytes>(record.bytes)) + " bytes";
+  if (record.type[0] != 0) text += " of type " + std::string(record.type, strnlen(record.type, sizeof record.type));
+  if (plan::has_root(operation)) text += ", root " + std::to_string(record.root);
+  return text;
+}
+
+}  // namespace
+
+std::optional<Misfit> find_misfit(std::span<const CallRecord> records) {
+  for (const auto kind : {Misfit::operation, Misfit::root, Misfit::bytes, Misfit::type})
+    if (const auto misfit = find_misfit(kind, records)) return misfit;
+  return std::nullopt;
+}
+
+std::string describe(const Misfit& misfit, std::span<const CallRecord> records) {
+  const auto of = [&](int rank) { return describe(records[static_cast<std::size_t>(rank)]); };
+  return "rank " + std::to_string(misfit.one) + " calls " + of(misfit.one) + ", and rank " +
+         std::to_string(misfit.other) + " " + of(misfit.other);
+}
+
+}  // namespace espalier::mpi

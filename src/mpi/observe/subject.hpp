@@ -1,0 +1,75 @@
+#pragma once
+// What observers want to know of a call: less than is needed to make it.
+
+#include "mpi/buffers/datatype.hpp"
+#include "mpi/decide/passed.hpp"
+
+namespace espalier::mpi {
+
+/// `bytes` is what the rank brings, or gets where it only gets: a block, a message, or the sum of its blocks.
+struct Subject {
+  plan::Operation operation;
+  bool has_counts = false;
+  int root = 0;
+  MPI_Count bytes = -1;  ///< -1: not known, or no valid arguments
+  MPI_Datatype type{};
+  bool has_type = false;
+};
+
+namespace detail {
+
+inline bool is_type(MPI_Datatype type) { return type != native().datatype_null; }
+
+inline MPI_Count bytes_of(const Parts& parts, int ranks) {
+  if (parts.counts.is_missing() || !is_type(parts.type)) return -1;
+  MPI_Count sum = 0;
+  for (int r = 0; r < ranks; ++r) sum += parts.counts[r];
+  return sum < 0 ? -1 : sum * describe(parts.type).size;
+}
+inline MPI_Count bytes_of(const Run& run) {
+  return run.count < 0 || !is_type(run.type) ? -1 : run.count * describe(run.type).size;
+}
+
+inline MPI_Count own_bytes(const Scatterv& call, int me, int ranks) {
+  return me == call.root ? bytes_of(call.send, ranks) : bytes_of(call.receive);
+}
+inline MPI_Count own_bytes(const Gatherv& call, int me, int ranks) {
+  return me == call.root ? bytes_of(call.receive, ranks) : bytes_of(call.send);
+}
+inline MPI_Count own_bytes(const Allgatherv& call, int, int ranks) { return bytes_of(call.receive, ranks); }
+inline MPI_Count own_bytes(const Alltoallv& call, int, int ranks) {
+  return bytes_of(call.send.buffer == MPI_IN_PLACE ? call.receive : call.send, ranks);
+}
+inline MPI_Count own_bytes(const ReduceScatter& call, int, int ranks) {
+  return bytes_of(Parts{nullptr, call.counts, call.counts, call.type}, ranks);
+}
+inline MPI_Count own_bytes(const Barrier&, int, int) { return 0; }
+template <class Other>
+MPI_Count own_bytes(const Other&, int, int) {
+  return -1;  // of neighbourhoods, whose size is not the communicator's, and alltoallw
+}
+
+}  // namespace detail
+
+/// `me` of `ranks`.
+template <class Call>
+Subject subject_of(const Call& call, int me, int ranks) {
+  const Form form = form_of(call);
+  Subject subject{form.operation, form.has_counts};
+  if constexpr (requires { call.root; }) subject.root = call.root;
+  if (form.has_counts) {
+    subject.bytes = detail::own_bytes(call, me, ranks);
+    return subject;
+  }
+  const std::optional<Gist> gist = gist_of(call, me);
+  if (!gist) {
+    subject.bytes = detail::own_bytes(call, me, ranks);
+    return subject;
+  }
+  subject.bytes = detail::bytes_of(Run{nullptr, gist->count, gist->type});
+  subject.type = gist->type;
+  subject.has_type = subject.bytes >= 0;
+  return subject;
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,184 @@
+"""espalier profile: what is made of the ranks' records. Real jobs are those of tests/mpi/test_profile.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from espalier.base.errors import UserError
+from espalier.profile.reading import Key, Moments, read_profile
+from espalier.profile.summary import Profile, describe, sum_up
+from workshop import MPI_TEXT, Command, compile_c, make_mpi
+
+MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"
+
+
+def moments(calls: int = 0, each: float = 0.0, spread: float = 0.0) -> dict[str, float]:
+    """Of `calls` times, half of them `spread` above and half below `each`."""
+    return {"calls": calls, "seconds": calls * each, "squares": calls * (each**2 + spread**2)}
+
+
+def a_row(**facts: Any) -> dict[str, Any]:
+    usual = {
+        "communicator": "2 ranks on 1 node",
+        "operation": "MPI_Allreduce",
+        "counts": False,
+        "size_class": 4,
+        "calls": 100,
+        "bytes": 800,
+        "native": 0,
+        "seconds": 2.0,
+        "waiting": 1.0,
+        "split": 100,
+        "own": moments(100, 0.01),
+        "sample": moments(),
+        "choice": "tiny",
+        "waited_for": {},
+    }
+    return {**usual, **facts}
+
+
+def write(path: Path, *ranks: list[dict[str, Any]], sample: int = 0) -> Path:
+    parts = [{"rank": rank, "seconds": 10.0, "rows": rows} for rank, rows in enumerate(ranks)]
+    path.write_text(json.dumps({"format": 1, "sample": sample, "ranks": parts}))
+    return path
+
+
+def read(path: Path, *ranks: list[dict[str, Any]]) -> Profile:
+    return sum_up(read_profile(write(path / "p.json", *ranks)))
+
+
+def test_time_is_split_into_waiting_and_moving_and_who_is_waited_for_is_named(tmp_path: Path) -> None:
+    late = a_row(seconds=0.5, waiting=0.0)
+    profile = read(tmp_path, [a_row(seconds=3.5, waiting=3.0, waited_for={"1": 3.0})], [late])
+    (row,) = profile.rows
+    assert (row.seconds, row.waiting, row.moving, row.calls) == (4.0, 3.0, 1.0, 100)
+    assert row.imbalance == 3.5 / 2
+    assert profile.verdict.startswith(
+        "20.0 % of the run is spent in collectives, 15.0 % waiting for the last rank to come (100 % of it for rank 1)."
+    )
+
+
+def test_what_took_longest_comes_first(tmp_path: Path) -> None:
+    rows = [a_row(seconds=1.0), a_row(size_class=5, seconds=3.0), a_row(operation="MPI_Bcast", seconds=2.0)]
+    assert [row.seconds for row in read(tmp_path, rows).rows] == [3.0, 2.0, 1.0]
+
+
+def test_between_hosts_it_is_said_that_waiting_is_not_known(tmp_path: Path) -> None:
+    profile = read(tmp_path, [a_row(split=0, waiting=0.0)])
+    assert profile.waiting is None
+    assert "how much of that is waiting is not known" in profile.verdict
+
+
+def test_what_native_takes_is_told_with_its_uncertainty(tmp_path: Path) -> None:
+    row = a_row(own=moments(100, 0.010, 0.001), sample=moments(25, 0.014, 0.002))
+    profile = read(tmp_path, [row])
+    saving = profile.rows[0].saving
+    assert saving is not None
+    assert saving.seconds == pytest.approx(0.4)
+    error = (0.001**2 / 99 + 0.002**2 / 24) ** 0.5
+    assert saving.uncertainty == pytest.approx(2 * error * 100)
+    assert "Espalier saves 4 ± 0.84 % of the run against native" in profile.verdict
+
+
+def test_where_native_is_clearly_faster_tuning_is_recommended(tmp_path: Path) -> None:
+    row = a_row(own=moments(100, 0.02, 0.001), sample=moments(25, 0.01, 0.001), size_class=17)
+    verdict = read(tmp_path, [row]).verdict
+    assert "Espalier costs" in verdict
+    assert "native does MPI_Allreduce of 64K faster, so `espalier tune` is worth it" in verdict
+
+
+def test_too_few_samples_say_nothing(tmp_path: Path) -> None:
+    profile = read(tmp_path, [a_row(sample=moments(2, 0.014))])
+    assert profile.saving is None
+    assert "--sample 1/32" in profile.verdict
+
+
+def test_a_job_without_collectives_has_a_verdict_too(tmp_path: Path) -> None:
+    assert read(tmp_path, [], []).verdict == "No collective of several ranks was called. There is nothing to gain."
+
+
+def test_kinds_of_calls_have_the_names_that_mpi_gives_them() -> None:
+    assert describe(Key("", "MPI_Gather", True, 4)) == "MPI_Gatherv of 8"
+    assert describe(Key("", "MPI_Reduce_scatter", False, 11)) == "MPI_Reduce_scatter_block of 1K"
+    assert describe(Key("", "MPI_Barrier", False, 0)) == "MPI_Barrier"
+
+
+def test_the_error_of_a_mean_of_one_call_is_not_known() -> None:
+    assert Moments(1, 2.0, 4.0).error_squared == 0.0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"format": 2, "ranks": [], "sample": 0}', '{"format": 1, "ranks": [{}]}']
+)
+def test_what_is_no_profile_is_refused_by_name(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"p\.json is no profile"):
+        read_profile(path)
+
+
+def test_a_table_and_a_verdict_are_printed_from_a_file(command: Command, tmp_path: Path) -> None:
+    path = write(tmp_path / "p.json", [a_row(waited_for={"1": 1.0})], [a_row(waiting=0.0)])
+    outcome = command("profile", "--from", str(path))
+    assert outcome.code == 0
+    assert "MPI_Allreduce" in outcome.out
+    assert "20.0 % of the run is spent in collectives" in outcome.out
+
+
+def test_the_page_has_its_pictures_before_its_table(command: Command, tmp_path: Path) -> None:
+    row = a_row(waited_for={"0": 1.0}, sample=moments(25, 0.014), choice="<b>")
+    write(tmp_path / "p.json", [row], [row], sample=4)
+    page = tmp_path / "page.html"
+    assert command("profile", "--from", "-o", str(page), str(tmp_path / "p.json")).code == 0
+    text = page.read_text()
+    assert text.count("<svg") == 3
+    assert text.rindex("<svg") < text.index("<table")
+    assert "&lt;b&gt;" in text
+    assert "<b>" not in text
+
+
+def test_json_holds_every_rank(command: Command, tmp_path: Path) -> None:
+    path = write(tmp_path / "p.json", [a_row()], [a_row(seconds=3.0)])
+    found = json.loads(command("profile", "--from", "--json", str(path)).out)
+    assert found["rows"][0]["seconds_by_rank"] == {"0": 2.0, "1": 3.0}
+    assert found["rows"][0]["bytes_from"] == 8
+
+
+@pytest.fixture
+def app(tmp_path: Path, only_mpis, libraries, core) -> str:
+    library = make_mpi(tmp_path / "mpich", MPI_TEXT["mpich"], "libmpi.so.12")
+    only_mpis(tmp_path / "mpich")
+    return str(compile_c(MAIN, tmp_path / "app", str(library), f"-Wl,-rpath,{library.parent}"))
+
+
+def test_the_exit_code_is_the_jobs(command: Command, app: str, tmp_path: Path) -> None:
+    write(tmp_path / "ready.json", [a_row()])
+    launcher = tmp_path / "mpich" / "bin" / "mpiexec"
+    launcher.write_text(
+        f"#!/bin/sh\nfile=$(echo \"$*\" | sed 's/.*ESPALIER_PROFILE \\([^ ]*\\).*/\\1/')\n"
+        f'cp {tmp_path}/ready.json "$file"; exit 5\n'
+    )
+    outcome = command("profile", "-n", "2", "--sample", "1/8", "--", app)
+    assert outcome.code == 5
+    assert "of the run is spent in collectives" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "remedy"),
+    [
+        (["--sample", "32"], "--sample 32: no part of all calls", "1/32"),
+        (["--sample", "1/1"], "--sample 1/1", "1/32"),
+        ([], "left no profile (exit code 0)", "MPI_Finalize"),
+    ],
+)
+def test_mistakes_are_explained(
+    command: Command, app: str, options: list[str], message: str, remedy: str, core
+) -> None:
+    outcome = command("profile", *options, "--", app)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert remedy in outcome.err

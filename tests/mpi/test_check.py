@@ -1,0 +1,80 @@
+"""ESPALIER_CHECK=1: ranks whose calls do not fit together are named, in place of a hang or wrong data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from launch import TestMpi
+
+GetMpi = Callable[[str], TestMpi]
+RANKS = 4
+MPIS = ("mpich-5", "openmpi-5", "intel")
+NODES = [None, "3,1"]
+
+
+def settings(nodes: str | None = None, **more: str) -> dict[str, str]:
+    return {"ESPALIER_CHECK": "1", **({"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {}), **more}
+
+
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("barrier", "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Barrier"),
+        ("root", "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Bcast of 64 bytes, root 1"),
+        ("size", "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Bcast of 32 bytes, root 0"),
+        (
+            "type",
+            "rank 0 calls MPI_Allreduce of 4 bytes of type MPI_INT, and rank 2 MPI_Allreduce of 4 bytes of type "
+            "MPI_FLOAT",
+        ),
+    ],
+)
+def test_a_call_that_does_not_fit_ends_the_job_with_both_ranks_named(
+    get_mpi: GetMpi, name: str, nodes: str | None, how: str, said: str
+) -> None:
+    mpi = get_mpi(name)
+    outcome = mpi.run([mpi.program("standstill"), how, "2"], RANKS, settings=settings(nodes), timeout=60)
+    assert outcome.code != 0
+    assert outcome.err.count(f"ESPALIER_CHECK: {said}") == 1, str(outcome)
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_where_errors_are_returned_all_ranks_get_one_and_the_communicator_goes_on(get_mpi: GetMpi, name: str) -> None:
+    mpi = get_mpi(name)
+    for how in ("barrier", "root"):
+        outcome = mpi.run([mpi.program("standstill"), how, "2", "kept"], RANKS, settings=settings(), timeout=60)
+        assert (outcome.code, "told 4" in outcome.out) == (0, True), str(outcome)
+
+
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("name", MPIS)
+def test_calls_that_fit_are_left_alone(get_mpi: GetMpi, name: str, nodes: str | None) -> None:
+    mpi = get_mpi(name)
+    words = [mpi.program("conformance"), "sizes", "mixing", "pieces", "communicators", "neighbors"]
+    outcome = mpi.run(words, RANKS, settings=settings(nodes), timeout=120)
+    assert (outcome.code, "ESPALIER_CHECK" in outcome.err) == (0, False), str(outcome)
+
+
+def test_calls_of_communicators_that_are_left_to_native_are_compared_too(get_mpi: GetMpi) -> None:
+    mpi = get_mpi("mpich-5")
+    outcome = mpi.run(
+        [mpi.program("standstill"), "barrier", "2"], RANKS, settings=settings(ESPALIER_DISABLE="1"), timeout=60
+    )
+    assert "ESPALIER_CHECK: rank 0 calls MPI_Bcast" in outcome.err, str(outcome)
+
+
+def test_ranks_that_were_not_all_asked_to_check_do_not(get_mpi: GetMpi) -> None:
+    mpi = get_mpi("mpich-5")
+    words = [
+        "sh",
+        "-c",
+        '[ "$PMI_RANK" = 1 ] || export ESPALIER_CHECK=1; exec "$0" sleep 2 1',
+        mpi.program("standstill"),
+    ]
+    outcome = mpi.run(words, RANKS, timeout=60)
+    assert (outcome.code, "sum 6" in outcome.out) == (0, True), str(outcome)
+    assert "need the same settings on all ranks" in outcome.err

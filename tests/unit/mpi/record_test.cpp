@@ -1,0 +1,70 @@
+#include "mpi/observe/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace espalier::mpi {
+namespace {
+
+CallRecord a_broadcast(std::int64_t bytes = 64, const char* type = "MPI_INT", int root = 0) {
+  CallRecord record;
+  record.operation = static_cast<std::uint8_t>(plan::Operation::broadcast);
+  record.root = root;
+  record.bytes = bytes;
+  std::memcpy(record.type, type, std::strlen(type));
+  return record;
+}
+
+CallRecord a_barrier() {
+  CallRecord record;
+  record.operation = static_cast<std::uint8_t>(plan::Operation::barrier);
+  record.bytes = 0;
+  return record;
+}
+
+std::string found(const std::vector<CallRecord>& records) {
+  const auto misfit = find_misfit(records);
+  return misfit ? describe(*misfit, records) : "";
+}
+
+TEST(CallRecord, EqualCallsFit) { EXPECT_EQ(found({a_broadcast(), a_broadcast(), a_broadcast()}), ""); }
+
+TEST(CallRecord, AnotherOperationIsNamedWithBothRanks) {
+  EXPECT_EQ(found({a_broadcast(), a_broadcast(), a_barrier()}),
+            "rank 0 calls MPI_Bcast of 64 bytes of type MPI_INT, root 0, and rank 2 MPI_Barrier");
+}
+
+TEST(CallRecord, AnotherRootIsNamed) {
+  EXPECT_EQ(found({a_broadcast(), a_broadcast(64, "MPI_INT", 1)}),
+            "rank 0 calls MPI_Bcast of 64 bytes of type MPI_INT, root 0, and rank 1 MPI_Bcast of 64 bytes of type "
+            "MPI_INT, root 1");
+}
+
+TEST(CallRecord, AnotherSizeIsNamedUnlessARankDoesNotKnowIt) {
+  EXPECT_NE(found({a_broadcast(64), a_broadcast(32)}), "");
+  EXPECT_EQ(found({a_broadcast(64), a_broadcast(CallRecord::unknown), a_broadcast(64)}), "");
+  EXPECT_NE(found({a_broadcast(CallRecord::unknown), a_broadcast(64), a_broadcast(32)}), "");
+}
+
+TEST(CallRecord, AnotherTypeIsNamedUnlessItSaysNothing) {
+  EXPECT_NE(found({a_broadcast(64, "MPI_INT"), a_broadcast(64, "MPI_FLOAT")}), "");
+  EXPECT_EQ(found({a_broadcast(64, "MPI_INT"), a_broadcast(64, "")}), "");
+}
+
+TEST(CallRecord, AFormWithCountsIsAnotherOperation) {
+  CallRecord with_counts = a_broadcast();
+  with_counts.has_counts = 1;
+  EXPECT_NE(found({a_broadcast(), with_counts}), "");
+}
+
+TEST(CallRecord, TheGravestMisfitComesFirst) {
+  const std::vector<CallRecord> records{a_broadcast(), a_broadcast(32), a_broadcast(64, "MPI_INT", 2)};
+  const auto misfit = find_misfit(records);
+  ASSERT_TRUE(misfit);
+  EXPECT_EQ(misfit->kind, Misfit::root);
+  EXPECT_EQ(misfit->other, 2);
+}
+
+}  // namespace
+}  // namespace espalier::mpi
