@@ -13,14 +13,14 @@ using espalier::plan::Operation;
     return enter(                                                                                  \
         comm, [&] { return __VA_ARGS__; }, [&](const Native& mpi) { return mpi.name arguments; }); \
   }                                                                                                \
-  ESPALIER_EXPORT int MPI_##name parameters { return enter_##name arguments; }                     \
+  ESPALIER_CALL_BY(name, parameters, arguments, enter_##name)                                      \
   ESPALIER_EXPORT int Espalier_##name parameters { return enter_##name arguments; }
 
 // The same with large counts, which has no name of ours. A program that calls these runs on a library that has them, so
 // the native pointers are there when they are needed.
 #if ESPALIER_HAS_LARGE_COUNTS
 #define ESPALIER_LARGE_ENTRY(name, parameters, arguments, ...)                                         \
-  ESPALIER_EXPORT int MPI_##name##_c parameters {                                                      \
+  ESPALIER_CALL(name##_c, parameters, arguments) {                                                     \
     return enter(                                                                                      \
         comm, [&] { return __VA_ARGS__; }, [&](const Native& mpi) { return mpi.name##_c arguments; }); \
   }

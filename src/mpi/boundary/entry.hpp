@@ -4,6 +4,7 @@
 #include <exception>
 #include <optional>
 
+#include "mpi/boundary/tools.hpp"
 #include "mpi/calls/calls.hpp"
 #include "mpi/observe/observer.hpp"
 #include "mpi/process/communicator.hpp"

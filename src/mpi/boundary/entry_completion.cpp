@@ -253,35 +253,38 @@ using namespace espalier::mpi;
 
 // ---- requests ----
 
-ESPALIER_EXPORT int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+ESPALIER_CALL(Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
   if (OwnRequest* const own = find_own(request)) return wait_for(*own, request, status);
   return wait_for(request, status);
 }
 
-ESPALIER_EXPORT int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+ESPALIER_CALL(Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status)) {
   if (OwnRequest* const own = find_own(request)) return test(*own, request, flag, status);
   return look([=](const Native& mpi) { return mpi.Test(request, flag, status); });
 }
 
-ESPALIER_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+ESPALIER_CALL(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]), (count, requests, statuses)) {
   if (may_have_own(count, requests)) return guarded([=] { return wait_for_all(count, requests, statuses); });
   return wait([=](const Native& mpi) { return mpi.Waitall(count, requests, statuses); },
               [=](const Native& mpi, int* is_done) { return mpi.Testall(count, requests, is_done, statuses); });
 }
 
-ESPALIER_EXPORT int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+ESPALIER_CALL(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]),
+              (count, requests, flag, statuses)) {
   if (may_have_own(count, requests)) return guarded([=] { return test_all(count, requests, flag, statuses); });
   return look([=](const Native& mpi) { return mpi.Testall(count, requests, flag, statuses); });
 }
 
-ESPALIER_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+ESPALIER_CALL(Waitany, (int count, MPI_Request requests[], int* index, MPI_Status* status),
+              (count, requests, index, status)) {
   return with_own(count, requests, [=](MPI_Request* all) {
     return wait([=](const Native& mpi) { return mpi.Waitany(count, all, index, status); },
                 [=](const Native& mpi, int* is_done) { return mpi.Testany(count, all, index, is_done, status); });
   });
 }
 
-ESPALIER_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
+ESPALIER_CALL(Waitsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
+              (count, requests, done, indices, statuses)) {
   return with_own(count, requests, [=](MPI_Request* all) {
     return wait([=](const Native& mpi) { return mpi.Waitsome(count, all, done, indices, statuses); },
                 [=](const Native& mpi, int* is_done) {
@@ -292,19 +295,21 @@ ESPALIER_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int* done, i
   });
 }
 
-ESPALIER_EXPORT int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+ESPALIER_CALL(Testany, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
+              (count, requests, index, flag, status)) {
   return with_own(count, requests, [=](MPI_Request* all) {
     return look([=](const Native& mpi) { return mpi.Testany(count, all, index, flag, status); });
   });
 }
 
-ESPALIER_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
+ESPALIER_CALL(Testsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
+              (count, requests, done, indices, statuses)) {
   return with_own(count, requests, [=](MPI_Request* all) {
     return look([=](const Native& mpi) { return mpi.Testsome(count, all, done, indices, statuses); });
   });
 }
 
-ESPALIER_EXPORT int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+ESPALIER_CALL(Request_get_status, (MPI_Request request, int* flag, MPI_Status* status), (request, flag, status)) {
   if (const OwnRequest* const own = find_own(&request)) {
     ProgressQueue::get().advance();
     *flag = own->is_complete();
@@ -317,20 +322,22 @@ ESPALIER_EXPORT int MPI_Request_get_status(MPI_Request request, int* flag, MPI_S
 
 // ---- messages ----
 
-ESPALIER_EXPORT int MPI_Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+ESPALIER_CALL(Send, (const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+              (buffer, count, type, to, tag, comm)) {
   return exchange(
       MPI_STATUS_IGNORE, [=](const Native& mpi) { return mpi.Send(buffer, count, type, to, tag, comm); },
       [=](const Native& mpi, MPI_Request* request) { return mpi.Isend(buffer, count, type, to, tag, comm, request); });
 }
 
-ESPALIER_EXPORT int MPI_Ssend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+ESPALIER_CALL(Ssend, (const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+              (buffer, count, type, to, tag, comm)) {
   return exchange(
       MPI_STATUS_IGNORE, [=](const Native& mpi) { return mpi.Ssend(buffer, count, type, to, tag, comm); },
       [=](const Native& mpi, MPI_Request* request) { return mpi.Issend(buffer, count, type, to, tag, comm, request); });
 }
 
-ESPALIER_EXPORT int MPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                             MPI_Status* status) {
+ESPALIER_CALL(Recv, (void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status),
+              (buffer, count, type, from, tag, comm, status)) {
   return exchange(
       status, [=](const Native& mpi) { return mpi.Recv(buffer, count, type, from, tag, comm, status); },
       [=](const Native& mpi, MPI_Request* request) {
@@ -338,9 +345,12 @@ ESPALIER_EXPORT int MPI_Recv(void* buffer, int count, MPI_Datatype type, int fro
       });
 }
 
-ESPALIER_EXPORT int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to, int send_tag,
-                                 void* receive_buffer, int receive_count, MPI_Datatype receive_type, int from,
-                                 int receive_tag, MPI_Comm comm, MPI_Status* status) {
+ESPALIER_CALL(Sendrecv,
+              (const void* send_buffer, int send_count, MPI_Datatype send_type, int to, int send_tag,
+               void* receive_buffer, int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
+               MPI_Comm comm, MPI_Status* status),
+              (send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count, receive_type, from,
+               receive_tag, comm, status)) {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (!ProgressQueue::is_busy()) [[likely]]
@@ -350,8 +360,10 @@ ESPALIER_EXPORT int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Da
                   {receive_buffer, receive_count, receive_type, from, receive_tag}, comm, status);
 }
 
-ESPALIER_EXPORT int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag, int from,
-                                         int receive_tag, MPI_Comm comm, MPI_Status* status) {
+ESPALIER_CALL(Sendrecv_replace,
+              (void* buffer, int count, MPI_Datatype type, int to, int send_tag, int from, int receive_tag,
+               MPI_Comm comm, MPI_Status* status),
+              (buffer, count, type, to, send_tag, from, receive_tag, comm, status)) {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (!ProgressQueue::is_busy()) [[likely]]
@@ -367,32 +379,35 @@ ESPALIER_EXPORT int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype t
                   status);
 }
 
-ESPALIER_EXPORT int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
+ESPALIER_CALL(Probe, (int from, int tag, MPI_Comm comm, MPI_Status* status), (from, tag, comm, status)) {
   return wait([=](const Native& mpi) { return mpi.Probe(from, tag, comm, status); },
               [=](const Native& mpi, int* is_done) { return mpi.Iprobe(from, tag, comm, is_done, status); });
 }
 
-ESPALIER_EXPORT int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+ESPALIER_CALL(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status),
+              (from, tag, comm, message, status)) {
   return wait([=](const Native& mpi) { return mpi.Mprobe(from, tag, comm, message, status); },
               [=](const Native& mpi, int* is_done) { return mpi.Improbe(from, tag, comm, is_done, message, status); });
 }
 
-ESPALIER_EXPORT int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+ESPALIER_CALL(Iprobe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status),
+              (from, tag, comm, flag, status)) {
   return look([=](const Native& mpi) { return mpi.Iprobe(from, tag, comm, flag, status); });
 }
 
-ESPALIER_EXPORT int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+ESPALIER_CALL(Improbe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status),
+              (from, tag, comm, flag, message, status)) {
   return look([=](const Native& mpi) { return mpi.Improbe(from, tag, comm, flag, message, status); });
 }
 
 // ---- what pending calls may use ----
 
-ESPALIER_EXPORT int MPI_Type_free(MPI_Datatype* type) {
+ESPALIER_CALL(Type_free, (MPI_Datatype * type), (type)) {
   const Native* mpi = find_native();
   return mpi == nullptr ? MPI_ERR_INTERN : free(type, mpi->datatype_null, mpi->Type_free);
 }
 
-ESPALIER_EXPORT int MPI_Op_free(MPI_Op* op) {
+ESPALIER_CALL(Op_free, (MPI_Op * op), (op)) {
   const Native* mpi = find_native();
   return mpi == nullptr ? MPI_ERR_INTERN : free(op, mpi->op_null, mpi->Op_free);
 }

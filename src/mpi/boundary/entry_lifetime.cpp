@@ -62,7 +62,7 @@ int leave(const MPI_Comm* comm, const Free& free) noexcept {
 
 using namespace espalier::mpi;
 
-ESPALIER_EXPORT int MPI_Init(int* count, char*** words) {
+ESPALIER_CALL(Init, (int* count, char*** words), (count, words)) {
   return begin([&](const Native& mpi) {
     int provided = MPI_THREAD_SINGLE;
     if (least_level(provided) == provided) return mpi.Init(count, words);
@@ -70,17 +70,18 @@ ESPALIER_EXPORT int MPI_Init(int* count, char*** words) {
   });
 }
 
-ESPALIER_EXPORT int MPI_Init_thread(int* count, char*** words, int required, int* provided) {
+ESPALIER_CALL(Init_thread, (int* count, char*** words, int required, int* provided),
+              (count, words, required, provided)) {
   return begin([&](const Native& mpi) { return mpi.Init_thread(count, words, least_level(required), provided); });
 }
 
-ESPALIER_EXPORT int MPI_Finalize() { return finish(); }
+ESPALIER_CALL(Finalize, (), ()) { return finish(); }
 
-ESPALIER_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
+ESPALIER_CALL(Comm_free, (MPI_Comm * comm), (comm)) {
   return leave(comm, [&](const Native& mpi) { return mpi.Comm_free(comm); });
 }
 
-ESPALIER_EXPORT int MPI_Comm_disconnect(MPI_Comm* comm) {
+ESPALIER_CALL(Comm_disconnect, (MPI_Comm * comm), (comm)) {
   return leave(comm, [&](const Native& mpi) { return mpi.Comm_disconnect(comm); });
 }
 

@@ -93,7 +93,7 @@ using espalier::plan::Operation;
       return mpi.function WITH_REQUEST arguments;                                           \
     });                                                                                     \
   }                                                                                         \
-  ESPALIER_EXPORT int MPI_##function parameters { return begin_##function WITH_REQUEST arguments; }
+  ESPALIER_CALL_BY(function, parameters, WITH_REQUEST arguments, begin_##function)
 #define ESPALIER_SMALL_ENTRY(name, nonblocking, parameters, arguments, ...) \
   ESPALIER_ENTRY(nonblocking, KEEP_##parameters, parameters(int, int, MPI_Request* request), arguments, __VA_ARGS__)
 #define ESPALIER_LARGE_ENTRY(name, nonblocking, parameters, arguments, ...)                                            \

@@ -120,7 +120,7 @@ using espalier::plan::Operation;
     keep;                                                                             \
     return enter(comm, request, __VA_ARGS__, kept, natively);                         \
   }                                                                                   \
-  ESPALIER_EXPORT int MPI_##function parameters { return make_##function(ESPALIER_TAKE arguments, info, request); }
+  ESPALIER_CALL_BY(function, parameters, (ESPALIER_TAKE arguments, info, request), make_##function)
 #define ESPALIER_SMALL_ENTRY(name, nonblocking, parameters, arguments, ...)                                            \
   ESPALIER_ENTRY(name##_init, KEEP_##parameters, parameters(int, int, MPI_Info info, MPI_Request* request), arguments, \
                  __VA_ARGS__)
@@ -134,25 +134,25 @@ ESPALIER_BARRIER(ESPALIER_SMALL_ENTRY)
 ESPALIER_COLLECTIVES(ESPALIER_LARGE_ENTRY)
 #endif
 
-ESPALIER_EXPORT int MPI_Start(MPI_Request* request) {
+ESPALIER_CALL(Start, (MPI_Request * request), (request)) {
   const Native* mpi = find_native();
   return mpi == nullptr ? MPI_ERR_INTERN : start_requests(1, request, mpi->Start);
 }
 
-ESPALIER_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
+ESPALIER_CALL(Startall, (int count, MPI_Request requests[]), (count, requests)) {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (!Requests::has_persistent()) return mpi->Startall(count, requests);
   return start_requests(count, requests, mpi->Start);
 }
 
-ESPALIER_EXPORT int MPI_Request_free(MPI_Request* request) {
+ESPALIER_CALL(Request_free, (MPI_Request * request), (request)) {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   return free_own(request) ? MPI_SUCCESS : mpi->Request_free(request);
 }
 
-ESPALIER_EXPORT int MPI_Cancel(MPI_Request* request) {
+ESPALIER_CALL(Cancel, (MPI_Request * request), (request)) {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   return refuses_cancel(request) ? report(mpi->comm_world, MPI_ERR_REQUEST) : mpi->Cancel(request);

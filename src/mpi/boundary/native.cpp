@@ -5,9 +5,12 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "mpi/boundary/tools.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -29,7 +32,8 @@ void* find_local_library() {
   for (const std::string& name : names) {
     void* object = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (object == nullptr) continue;
-    if (dlsym(object, "PMPI_Init") != nullptr) return object;
+    void* const init = dlsym(object, "PMPI_Init");
+    if (init != nullptr && !is_ours(init)) return object;
     dlclose(object);
   }
   return nullptr;
@@ -81,7 +85,7 @@ const Native* detail::search_native() {
   static bool has_complained = false;
   const std::lock_guard lock(mutex);
   if (const Native* table = native_table.load(std::memory_order_acquire)) return table;
-  if (dlsym(RTLD_DEFAULT, "PMPI_Init") == nullptr) local_library = find_local_library();
+  if (find_symbol("PMPI_Init") == nullptr) local_library = find_local_library();
   static Native table;
   const char* missing = fill(table);
   if (missing == nullptr) {
@@ -97,10 +101,14 @@ const Native* detail::search_native() {
   return nullptr;
 }
 
-// The global search comes first, and begins with the program: it may hold the copies (copy relocations, Fortran common
-// blocks) of data objects that the whole process, libmpi included, then uses. We define no PMPI name ourselves.
+// PMPI's names are ours, too, for other tools (tools.hpp); native's come behind. Of other names the global search comes
+// first, and begins with the program: it may hold the copies (copy relocations, Fortran common blocks) of data objects
+// that the whole process, libmpi included, then uses.
 void* find_symbol(const char* name) {
-  if (void* symbol = dlsym(RTLD_DEFAULT, name)) return symbol;
+  const bool is_function = std::strncmp(name, "PMPI_", 5) == 0;
+  void* symbol = dlsym(is_function ? RTLD_NEXT : RTLD_DEFAULT, name);
+  if (symbol == nullptr && is_function) symbol = dlsym(RTLD_DEFAULT, name);
+  if (symbol != nullptr && !is_ours(symbol)) return symbol;
   void* library = local_library.load(std::memory_order_relaxed);
   return library == nullptr ? nullptr : dlsym(library, name);
 }

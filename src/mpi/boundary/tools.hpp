@@ -1,0 +1,67 @@
+#pragma once
+// Other tools in the process that stand in front of MPI by the profiling interface (MPI 4.1, chapter 15): they define
+// MPI_Bcast and go on to PMPI_Bcast. Each is to see every call of the program once, and the work is to be ours.
+//
+//     program ─► MPI_Bcast ─► a tool before us ─► PMPI_Bcast ─► the work ─► libmpi's PMPI_Bcast, if at all
+//     program ─► MPI_Bcast, ours ─► a tool behind us ─► PMPI_Bcast ─► the work …
+//     program ─► MPI_Bcast, ours ─► the work …
+//
+// So we define both names. PMPI_Bcast is the work where a tool calls it; whoever else does, libmpi itself or a program
+// that wants native, gets native.
+
+#include <atomic>
+#include <cstdint>
+
+#include "mpi/boundary/native.hpp"
+
+namespace espalier::mpi {
+
+class Tools {
+ public:
+  /// The next tool behind us, by MPI's names, or null: all that a process without tools pays for them.
+  static const Native* next() noexcept {
+    if (state_.load(std::memory_order_relaxed) == State::none) [[likely]]
+      return nullptr;
+    return next_slowly();
+  }
+  /// Whether a tool's code lies there.
+  static bool has(const void* address) noexcept {
+    return state_.load(std::memory_order_relaxed) != State::none && has_slowly(address);
+  }
+
+ private:
+  enum class State : std::uint8_t { unknown, none, some };
+  static const Native* next_slowly() noexcept;
+  static bool has_slowly(const void* address) noexcept;
+  static State look() noexcept;
+
+  static inline std::atomic<State> state_ = State::unknown;
+};
+
+/// Whether a symbol that was found is of this library.
+bool is_ours(const void* symbol) noexcept;
+
+}  // namespace espalier::mpi
+
+// ESPALIER_CALL(name, parameters, arguments) { what Espalier does }: MPI_name and PMPI_name.
+#if defined(ESPALIER_SIMULATED)
+#define ESPALIER_CALL(name, parameters, arguments) ESPALIER_EXPORT int MPI_##name parameters
+#define ESPALIER_CALL_BY(name, parameters, arguments, ours) \
+  ESPALIER_EXPORT int MPI_##name parameters { return ours arguments; }
+#else
+#define ESPALIER_CALL(name, parameters, arguments)         \
+  static int do_##name parameters;                         \
+  ESPALIER_CALL_BY(name, parameters, arguments, do_##name) \
+  static int do_##name parameters
+#define ESPALIER_CALL_BY(name, parameters, arguments, ours)                               \
+  ESPALIER_EXPORT int MPI_##name parameters {                                             \
+    const ::espalier::mpi::Native* const next = ::espalier::mpi::Tools::next();           \
+    if (next != nullptr && next->name != nullptr) return next->name arguments;            \
+    return ours arguments;                                                                \
+  }                                                                                       \
+  ESPALIER_EXPORT int PMPI_##name parameters {                                            \
+    if (::espalier::mpi::Tools::has(__builtin_return_address(0))) return ours arguments;  \
+    const ::espalier::mpi::Native* const mpi = ::espalier::mpi::find_native();            \
+    return mpi != nullptr && mpi->name != nullptr ? mpi->name arguments : MPI_ERR_INTERN; \
+  }
+#endif

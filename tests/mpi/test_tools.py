@@ -1,0 +1,138 @@
+"""Another tool of the profiling interface in the process: it sees every call of the program once, and we do the work.
+
+The tool (tools/counting_tool.c) counts calls, and goes on to PMPI as all such tools do.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from launch import CHECKOUT, Outcome, TestMpi
+from stats import read_stats
+
+GetMpi = Callable[[str], TestMpi]
+RANKS = 2
+MPIS = ("mpich-5", "openmpi-5", "intel")
+SOURCES = CHECKOUT / "tests" / "mpi" / "tools"
+SEEN = "tool: 1 init, 500 allreduce, 20 barrier, 10 send, 5 iallreduce, 5 wait"
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What is compiled for one MPI."""
+
+    mpi: TestMpi
+    folder: Path
+
+    def compile(self, name: str, *words: str) -> Path:
+        headers = CHECKOUT / "build" / "mpi" / ("openmpi" if self.mpi.abi == "openmpi" else "mpich") / "include"
+        output = self.folder / name
+        subprocess.run(["cc", "-O1", "-I", str(headers), "-o", str(output), *words], check=True)
+        return output
+
+    @property
+    def tool(self) -> Path:
+        source = str(SOURCES / "counting_tool.c")
+        return self.compile("libtool.so", "-shared", "-fPIC", "-Wl,-soname,libtool.so", source)
+
+    def program(self, *more: str) -> Path:
+        library = self.mpi.mpi.library
+        last = [str(library), f"-Wl,-rpath,{library.parent}:{self.folder}", "-Wl,--allow-shlib-undefined"]
+        return self.compile("counted", str(SOURCES / "counted.c"), *more, *last)
+
+    def run(self, program: Path, *preload: Path, **settings: str) -> tuple[Outcome, Path]:
+        file = self.folder / "stats.json"
+        more = {"ESPALIER_STATS": str(file), "LD_PRELOAD": ":".join(map(str, preload)), **settings}
+        return self.mpi.run([str(program)], RANKS, settings=more, native=True, bare=True), file
+
+
+@pytest.fixture
+def make_workshop(get_mpi: GetMpi, tmp_path: Path) -> Callable[[str], Workshop]:
+    return lambda name: Workshop(get_mpi(name), tmp_path)
+
+
+def assert_seen_once_and_ours(outcome: Outcome, file: Path) -> None:
+    assert outcome.code == 0, str(outcome)
+    assert re.findall("tool: .*", outcome.out) == [SEEN], str(outcome)
+    assert "program: right" in outcome.out
+    assert handled(file)["MPI_Allreduce"] >= 500
+    assert handled(file)["MPI_Barrier"] == 20
+
+
+def handled(file: Path) -> Mapping[str, int]:
+    return {name: counts.handled for name, counts in read_stats(file).items()}
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_tool_that_is_preloaded_before_us(make_workshop, name: str) -> None:
+    shop = make_workshop(name)
+    assert_seen_once_and_ours(*shop.run(shop.program(), shop.tool, shop.mpi.espalier))
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_tool_that_is_preloaded_after_us(make_workshop, name: str) -> None:
+    shop = make_workshop(name)
+    assert_seen_once_and_ours(*shop.run(shop.program(), shop.mpi.espalier, shop.tool))
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_tool_that_the_program_is_linked_with(make_workshop, name: str) -> None:
+    shop = make_workshop(name)
+    program = shop.program("-Wl,--no-as-needed", str(shop.tool))
+    assert_seen_once_and_ours(*shop.run(program, shop.mpi.espalier))
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_tool_that_is_part_of_the_program(make_workshop, name: str) -> None:
+    shop = make_workshop(name)
+    program = shop.program(str(SOURCES / "counting_tool.c"))
+    assert_seen_once_and_ours(*shop.run(program, shop.mpi.espalier))
+
+
+@pytest.mark.parametrize("is_before", [False, True], ids=("after", "before"))
+@pytest.mark.parametrize("name", MPIS)
+def test_a_tool_sees_the_same_where_all_is_left_to_native(make_workshop, name: str, is_before: bool) -> None:
+    shop = make_workshop(name)
+    preload = (shop.tool, shop.mpi.espalier) if is_before else (shop.mpi.espalier, shop.tool)
+    outcome, file = shop.run(shop.program(), *preload, ESPALIER_DISABLE="1")
+    assert re.findall("tool: .*", outcome.out) == [SEEN], str(outcome)
+    assert "program: right" in outcome.out
+    assert handled(file)["MPI_Allreduce"] == 0
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_without_a_tool_pmpi_is_native(make_workshop, name: str) -> None:
+    """What programs ask for by that name, benchmarks among them."""
+    shop = make_workshop(name)
+    words = "-DMPI_Allreduce=PMPI_Allreduce", "-DMPI_Barrier=PMPI_Barrier"
+    outcome, file = shop.run(shop.program(*words), shop.mpi.espalier)
+    assert "program: right" in outcome.out, str(outcome)
+    assert handled(file)["MPI_Barrier"] == 0
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_mpi_that_is_opened_later_and_for_itself_is_found(make_workshop, name: str) -> None:
+    """As Python's mpi4py, and MPI.jl, do: by dlopen with RTLD_LOCAL, in a program that does not know of MPI."""
+    shop = make_workshop(name)
+    library = shop.mpi.mpi.library
+    inner = shop.compile(
+        "inner.so",
+        "-shared",
+        "-fPIC",
+        "-Dmain=run",
+        str(SOURCES / "counted.c"),
+        str(library),
+        f"-Wl,-rpath,{library.parent}",
+    )
+    outer = shop.compile("outer", str(SOURCES / "opening.c"), "-ldl")
+    file = shop.folder / "stats.json"
+    settings = {"ESPALIER_STATS": str(file), "LD_PRELOAD": str(shop.mpi.espalier)}
+    outcome = shop.mpi.run([str(outer), str(inner)], RANKS, settings=settings, native=True, bare=True)
+    assert "program: right" in outcome.out, str(outcome)
+    assert handled(file)["MPI_Allreduce"] >= 500
