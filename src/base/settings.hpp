@@ -33,7 +33,7 @@ struct Settings {
   bool check = false;
   std::string profile;
   int profile_sample = 0;  ///< every so many-th call is native's; 0: none
-  int watchdog = 0;  ///< seconds; 0: never
+  int watchdog = 0;        ///< seconds; 0: never
   Bytes shm_limit = Bytes{1} << 30;
   Bytes window = Bytes{256} << 10;
   int setup_calls = 10;

@@ -7,6 +7,7 @@
 
 #include "mpi/boundary/native.hpp"
 #include "mpi/observe/arrivals.hpp"
+#include "mpi/observe/profile.hpp"
 #include "transports/arena.hpp"
 
 namespace espalier::mpi {
@@ -36,6 +37,12 @@ class Company {
   }
   /// Whether come() tells anybody anything, and whether all ranks are on this host, so that it tells all.
   bool sees_arrivals() const { return static_cast<bool>(arrivals_) && is_one_host_; }
+  /// Where calls of a kind are summed up; null before the first. Of kinds: `plan::operation_count` operations, with
+  /// counts or without, by size.
+  ProfileRow*& row(plan::Operation operation, bool has_counts, int size_class) {
+    const std::size_t form = 2 * static_cast<std::size_t>(operation) + (has_counts ? 1 : 0);
+    return rows_[form * size_classes + static_cast<std::size_t>(size_class + 1)];
+  }
   struct Last {
     std::uint64_t time;
     int world_rank;
@@ -48,6 +55,9 @@ class Company {
   void share_arrivals(Library& library, MPI_Comm comm);
   void describe(Library& library);
 
+  static constexpr std::size_t size_classes = 66;  ///< of 64 bits, none, and not known
+
+  std::vector<ProfileRow*> rows_ = std::vector<ProfileRow*>(2 * plan::operation_count * size_classes);
   std::vector<int> members_;
   int me_;
   std::string shape_;

@@ -143,12 +143,17 @@ Observed look_at(const UnderWay& call, bool is_own) {
 
 void note(const UnderWay& call, MPI_Comm comm, bool is_own) {
   const Observed seen = look_at(call, is_own);
+  const Subject& subject = call.subject;
+  const int size_class = size_class_of(subject.bytes);
   const std::lock_guard lock(state().mutex);
-  ProfileRow& row = state().profile.row(
-      {call.company->shape(), call.subject.operation, call.subject.has_counts, size_class_of(call.subject.bytes)});
+  ProfileRow*& known = call.company->row(subject.operation, subject.has_counts, size_class);
+  if (known == nullptr)
+    known = &state().profile.row({call.company->shape(), subject.operation, subject.has_counts, size_class});
+  ProfileRow& row = *known;
   Profile::add(row, seen);
-  const bool is_known = !row.choice.empty() && row.choice != before_set_up;
-  if (!is_known && !call.is_sample) row.choice = choice_of(call.subject, comm, is_own);
+  if (row.is_choice_known || call.is_sample) return;
+  row.choice = choice_of(subject, comm, is_own);
+  row.is_choice_known = row.choice != before_set_up;
 }
 
 /// Texts of all ranks, at rank 0; elsewhere nothing.
@@ -187,6 +192,7 @@ void Observer::start(Library& library) {
   if (!settings.check && settings.profile.empty()) return;
   int size = 0;
   native().Comm_size(native().comm_world, &size);
+  if (size == 1) return;
   if (!library.world().has_met() || !have_equal_settings(library, size)) {
     library.say_once("ESPALIER_CHECK and ESPALIER_PROFILE have no effect: they need the same settings on all ranks");
     return;

@@ -44,6 +44,7 @@ struct ProfileRow {
   std::uint64_t split = 0;   ///< calls of which that is known
   Moments own,
       sample;  ///< what was no waiting, of calls that Espalier made, and of those that native made for the sake of it
+  bool is_choice_known = false;
   std::string choice;          ///< how the first was done
   std::vector<double> caused;  ///< waiting, by the world's rank that came last; empty: none
 };
@@ -61,6 +62,7 @@ struct Observed {
 
 class Profile {
  public:
+  /// It stays where it is.
   ProfileRow& row(const ProfileKey& key) { return rows_[key]; }
   static void add(ProfileRow& row, const Observed& call);
 
