@@ -112,6 +112,15 @@ def test_a_rank_that_calls_something_else_is_named(get_mpi: GetMpi, name: str) -
     assert re.search(culprit, culprits(said)), said
 
 
+@pytest.mark.parametrize("name", MPIS)
+def test_calls_that_do_not_block_are_seen_where_they_are_waited_for(get_mpi: GetMpi, name: str) -> None:
+    with standing(get_mpi(name), "nonblocking", "2") as job:
+        said = ask(job, "Rank 2")
+    world = next(it for it in said if it["communicator"] == "MPI_COMM_WORLD (4 ranks)")
+    assert re.match(r"MPI_Allreduce \(nonblocking\) of 4 bytes, call \d+", world["ranks"][0]["call"]), said
+    assert "Rank 2" in world["culprit"]
+
+
 def test_the_stack_of_who_is_waited_for_says_which_call_of_mpi_it_is_in(get_mpi: GetMpi) -> None:
     with standing(get_mpi("mpich-5"), "receive", "2") as job:
         said = ask(job, "Rank 2", "--stacks")

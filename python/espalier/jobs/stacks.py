@@ -31,8 +31,8 @@ def read_stack(pid: int) -> list[str]:
 
 def shorten(stack: list[str]) -> str:
     """The call of MPI's that it is in, and who calls that: what a program's author knows by name."""
-    named = [frame for frame in stack if frame != "??"]
-    outermost = max((at for at, frame in enumerate(named) if re.match(r"P?MPI_|p?mpi_|PMPIR?_", frame)), default=None)
+    named = [frame.removeprefix("do_") if frame.startswith("do_MPI_") else frame for frame in stack if frame != "??"]
+    outermost = max((at for at, frame in enumerate(named) if re.match(r"P?MPI_|p?mpi_", frame)), default=None)
     if outermost is None:
         return " < ".join(named[:4])
     return " < ".join(named[outermost : outermost + 4])

@@ -49,10 +49,10 @@ bool is_ours(const void* symbol) noexcept;
 #define ESPALIER_CALL_BY(name, parameters, arguments, ours) \
   ESPALIER_EXPORT int MPI_##name parameters { return ours arguments; }
 #else
-#define ESPALIER_CALL(name, parameters, arguments)         \
-  static int do_##name parameters;                         \
-  ESPALIER_CALL_BY(name, parameters, arguments, do_##name) \
-  static int do_##name parameters
+#define ESPALIER_CALL(name, parameters, arguments)             \
+  static int do_MPI_##name parameters;                         \
+  ESPALIER_CALL_BY(name, parameters, arguments, do_MPI_##name) \
+  static int do_MPI_##name parameters
 #define ESPALIER_CALL_BY(name, parameters, arguments, ours)                               \
   ESPALIER_EXPORT int MPI_##name parameters {                                             \
     const ::espalier::mpi::Native* const next = ::espalier::mpi::Tools::next();           \

@@ -5,9 +5,9 @@
  * After some collectives that go well, RANK does something else than the others, which call MPI_Bcast of 64 bytes from
  * rank 0 (RANK must be another): it sleeps, spins, receives a message that nobody sends, calls MPI_Barrier, waits in
  * another communicator, stops itself or, asked for "root" or "size", gives another; asked for "type", it gives another
- * to the MPI_Allreduce of an MPI_INT that follows. With SECONDS it comes after so many, and all goes well. With "kept",
- * errors are returned, and rank 0 prints how many ranks got one. Rank 0 prints "standing" before. All die of themselves
- * after a minute.
+ * to the MPI_Allreduce of an MPI_INT that follows; "nonblocking" has the others wait in an MPI_Iallreduce before. With
+ * SECONDS it comes after so many, and all goes well. With "kept", errors are returned, and rank 0 prints how many ranks
+ * got one. Rank 0 prints "standing" before. All die of themselves after a minute.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -25,10 +25,17 @@ static void spin_long(double seconds) {
   while (MPI_Wtime() - begin < seconds) continue;
 }
 
+static void add_up_later(int number) {
+  int sum = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&number, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void do_otherwise(const char* how, int seconds, MPI_Comm other) {
   int nothing = 0;
   char buffer[64] = {0};
-  if (!strcmp(how, "sleep")) sleep_long(seconds);
+  if (!strcmp(how, "sleep") || !strcmp(how, "nonblocking")) sleep_long(seconds);
   if (!strcmp(how, "spin")) spin_long(seconds);
   if (!strcmp(how, "receive")) MPI_Recv(&nothing, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (!strcmp(how, "barrier")) MPI_Barrier(MPI_COMM_WORLD);
@@ -77,10 +84,13 @@ int main(int argc, char** argv) {
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Barrier(other);
   }
+  /* The first one asks all ranks for memory. */
+  if (!strcmp(argv[1], "nonblocking")) add_up_later(rank);
   if (rank == 0) printf("standing\n");
   fflush(stdout);
   if (rank == culprit) do_otherwise(argv[1], seconds, other);
   const int is_late = argc > 3;
+  if (!strcmp(argv[1], "nonblocking") && (rank != culprit || is_late)) add_up_later(rank);
   /* A broadcast's root need not wait for anybody: what follows does. */
   if (rank != culprit || is_late) {
     MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);
