@@ -28,6 +28,15 @@ void bind_base(nb::module_& module) {
         return std::vector<SettingInfo>(settings.begin(), settings.end());
       },
       "All of them, in the order of their listing.");
+  module.def(
+      "check_settings",
+      [](std::vector<std::string> variables) {
+        std::vector<char*> environment;
+        for (std::string& variable : variables) environment.push_back(variable.data());
+        environment.push_back(nullptr);
+        return read_settings(environment.data()).complaints;
+      },
+      nb::arg("variables"), "What a job would complain of in these variables, NAME=VALUE: one sentence each.");
 }
 
 }  // namespace espalier::bindings

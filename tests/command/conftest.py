@@ -179,6 +179,9 @@ class FakeCore:
     def probe_table_path(self, setting: str) -> str:
         return setting
 
+    def check_settings(self, variables: list[str]) -> list[str]:
+        return [f"{it}: write 1 or 0" for it in variables if it == "ESPALIER_VERBOSE=maybe"]
+
     def settings(self) -> list[Any]:
         names = ("ESPALIER_VERBOSE", "ESPALIER_STATS", "ESPALIER_SHM_LIMIT", "ESPALIER_VIRTUAL_NODES")
         return [SimpleNamespace(name=name, default="", help="") for name in names]

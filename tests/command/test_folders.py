@@ -16,7 +16,7 @@ FOLDERS = (
     ("jobs",),
     ("lab", "fabric", "simulation", "measure", "profile"),
     ("tuning",),
-    ("papers", "demo"),
+    ("papers", "demo", "health"),
     ("draw",),
     ("service",),
     ("commands",),

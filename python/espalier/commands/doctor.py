@@ -12,12 +12,25 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import Setting, known_settings
+from espalier.health.program import examine_program
+from espalier.health.surroundings import examine_surroundings
 from espalier.jobs.diagnosis import Finding, Level, examine
 
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False) -> None:
+def doctor(
+    program: Annotated[
+        str | None, typer.Argument(metavar="[PROGRAM]", help="What is to run here: its MPI, its table.")
+    ] = None,
+    ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="On how many ranks.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
+) -> None:
     """Say what was found on this machine and what is wrong. Exit code 1 if Espalier cannot be used."""
+    if ranks is not None and program is None:
+        raise UserError(f"-n {ranks}: of which program?", "name the program, too")
     findings = list(examine())
+    if all(finding.topic != "core" or finding.level is Level.OK for finding in findings):
+        findings += examine_surroundings()
+        findings += examine_program(program, ranks) if program is not None else []
     usable = all(finding.level is not Level.ERROR for finding in findings)
     settings = _settings_if_built()
     if json:

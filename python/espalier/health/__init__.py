@@ -1,0 +1,1 @@
+"""What keeps a program from being served well on this machine."""

@@ -1,0 +1,98 @@
+"""What `espalier doctor PROGRAM` finds out about one program: its MPI, the build that fits, the table it would load."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.base.machine import count_cpus
+from espalier.jobs.diagnosis import Finding, Level
+from espalier.jobs.launch import Target, choose_target
+from espalier.jobs.libraries import find_preload_library
+from espalier.jobs.mpis import read_library_version
+from espalier.jobs.programs import Kind, Program, inspect_program
+from espalier.tuning.table.file import read_table
+from espalier.tuning.table.lookup import table_in_force
+
+
+def examine_program(command: str, ranks: int | None) -> Iterator[Finding]:
+    """In the order of the report. `ranks`: on how many it is to run here; None: not said. Raises UserError where there
+    is no such program."""
+    program = inspect_program(command)
+    yield _examine_mpi_of(program)
+    if program.kind is Kind.NONE:
+        return
+    try:
+        target = choose_target(command, None)
+    except UserError as error:
+        yield Finding("program's MPI", Level.ERROR, error.message, error.remedy)
+        return
+    yield _examine_target(target)
+    yield _examine_build(target)
+    yield from _examine_tables(target)
+    if ranks is not None:
+        yield judge_ranks(ranks, count_cpus())
+
+
+def _examine_mpi_of(program: Program) -> Finding:
+    text = f"{program.path} {program.explanation}"
+    if program.kind is Kind.NONE:
+        return Finding("program", Level.ERROR, text, "Espalier serves programs that use MPI: is it the right one?")
+    if program.kind is Kind.SCRIPT:
+        return Finding("program", Level.WARNING, text, "ask about what it starts")
+    if program.kind is Kind.LINKED and program.library is None:
+        return Finding("program", Level.ERROR, f"{text}, which is not found", f"see: ldd {program.path}")
+    return Finding("program", Level.OK, text)
+
+
+def _examine_target(target: Target) -> Finding:
+    text = f"{target.mpi}, {target.mpi.library}: {target.note}"
+    if target.mpi.launcher is None:
+        return Finding("program's MPI", Level.WARNING, f"{text}; no launcher", "put its mpiexec on PATH, or use srun")
+    return Finding("program's MPI", Level.OK, f"{text}; {target.mpi.launcher}")
+
+
+def _examine_build(target: Target) -> Finding:
+    try:
+        return Finding("program's build", Level.OK, str(find_preload_library(target.mpi.abi)))
+    except UserError as error:
+        return Finding("program's build", Level.ERROR, error.message, error.remedy)
+
+
+def _examine_tables(target: Target) -> Iterator[Finding]:
+    """The table that a job would load, and why it would not."""
+    core = load_core()
+    if os.environ.get("ESPALIER_TABLE") == "off":
+        yield Finding("table", Level.OK, "ESPALIER_TABLE=off: the built-in choice")
+        return
+    path = table_in_force(core)
+    if path is None:
+        text = "none: the built-in choice is used"
+        yield Finding("table", Level.WARNING, text, "espalier tune measures what is fastest here")
+        return
+    yield judge_table(core, path, read_library_version(target.mpi.library))
+
+
+def judge_table(core: Any, path: Path, library_version: str) -> Finding:
+    """Whether a job under the MPI that says so of itself takes this table."""
+    try:
+        file = read_table(core, path)
+    except UserError as error:
+        return Finding("table", Level.WARNING, f"not used: {error.message}", error.remedy or "tune again")
+    reason = core.why_foreign(file.core.signature, core.probe_signature(library_version))
+    if reason:
+        return Finding("table", Level.WARNING, f"{path} is not used: it is {reason}", "tune here, under this MPI")
+    return Finding("table", Level.OK, f"{path}, for {file.core.signature.mpi}")
+
+
+def judge_ranks(ranks: int, processors: int) -> Finding:
+    """Whether there is a processor for each."""
+    text = f"{ranks} ranks on {processors} processors"
+    if ranks <= processors:
+        return Finding("ranks", Level.OK, text)
+    remedy = "times then say nothing of collectives; `espalier run` has MPIs yield, other launchers may not"
+    return Finding("ranks", Level.WARNING, f"{text}: they take turns", remedy)

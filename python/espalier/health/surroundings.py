@@ -1,0 +1,53 @@
+"""What a job started from here would complain of: values of settings, and a service that does not answer."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from espalier.base.core import load_core
+from espalier.base.settings import PREFIX, known_settings
+from espalier.jobs.diagnosis import Finding, Level
+
+_PATIENCE_SECONDS = 2.0
+
+
+def examine_surroundings() -> Iterator[Finding]:
+    """In the order of the report."""
+    yield from _examine_values()
+    if fabric := os.environ.get("ESPALIER_FABRIC"):
+        yield examine_fabric(fabric)
+
+
+def _examine_values() -> Iterator[Finding]:
+    known = known_settings()
+    variables = [f"{name}={value}" for name, value in os.environ.items() if name.startswith(PREFIX) and name in known]
+    for complaint in load_core().check_settings(variables):
+        yield Finding("settings", Level.WARNING, complaint, "see the list below")
+
+
+def examine_fabric(where: str) -> Finding:
+    """Whether what ESPALIER_FABRIC names is there: a folder of dumps, or a service that answers."""
+    if Path(where).is_dir():
+        return Finding("ESPALIER_FABRIC", Level.OK, f"{where}, a folder of dumps")
+    try:
+        _connect(where)
+    except (OSError, ValueError) as error:
+        text = f"{where} does not answer: {error}; jobs tell nodes apart by the rates of their network cards"
+        return Finding("ESPALIER_FABRIC", Level.WARNING, text, "is `espalier serve` running there?")
+    return Finding("ESPALIER_FABRIC", Level.OK, f"{where} answers")
+
+
+def _connect(where: str) -> None:
+    """Raises OSError, or ValueError for what is neither host:port nor a socket's path."""
+    if "/" in where:
+        with socket.socket(socket.AF_UNIX) as door:
+            door.settimeout(_PATIENCE_SECONDS)
+            door.connect(where)
+        return
+    host, _, port = where.rpartition(":")
+    if not host:
+        raise ValueError("neither host:port nor a socket nor a folder")
+    socket.create_connection((host, int(port)), timeout=_PATIENCE_SECONDS).close()

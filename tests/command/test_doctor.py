@@ -1,0 +1,119 @@
+"""espalier doctor PROGRAM: what keeps a program from being served well. The machine is test_front_ends.py's."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from espalier.base import machine
+from espalier.base.errors import UserError
+from espalier.health import program as health
+from espalier.health.surroundings import examine_fabric
+from espalier.jobs import diagnosis
+from espalier.jobs.diagnosis import Level
+from workshop import MPI_TEXT, Command, compile_c, make_mpi
+
+MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"
+
+
+@pytest.fixture
+def app(tmp_path: Path, only_mpis, libraries, core, monkeypatch) -> str:
+    """A program on a machine on which everything is fine."""
+    monkeypatch.setattr(diagnosis, "_load_problem", lambda path: "")
+    monkeypatch.setattr(machine, "probe_single_copy", lambda: "")
+    library = make_mpi(tmp_path / "mpich", MPI_TEXT["mpich"], "libmpi.so.12")
+    only_mpis(tmp_path / "mpich")
+    return str(compile_c(MAIN, tmp_path / "app", str(library), f"-Wl,-rpath,{library.parent}"))
+
+
+def findings(command: Command, *words: str) -> tuple[int, dict[str, dict[str, str]]]:
+    outcome = command("doctor", "--json", *words)
+    report = json.loads(outcome.out)
+    assert report["usable"] is (outcome.code == 0)
+    return outcome.code, {it["topic"]: it for it in report["findings"]}
+
+
+def test_a_programs_mpi_and_the_build_that_fits_are_named(command: Command, app: str, libraries: Path) -> None:
+    code, found = findings(command, app)
+    assert code == 0
+    assert "libmpi.so.12" in found["program"]["text"]
+    assert "mpich 5.0.2" in found["program's MPI"]["text"]
+    assert found["program's build"]["text"] == str(libraries / "libespalier-mpich.so")
+
+
+def test_a_program_without_mpi_is_not_usable(command: Command, app: str) -> None:
+    code, found = findings(command, "/bin/ls")
+    assert (code, found["program"]["level"]) == (1, "error")
+
+
+def test_a_program_whose_mpi_is_gone_is_not_usable(command: Command, app: str, tmp_path: Path) -> None:
+    (tmp_path / "mpich" / "lib" / "libmpi.so.12").unlink()
+    code, found = findings(command, app)
+    assert (code, found["program"]["level"]) == (1, "error")
+    assert "not found" in found["program"]["text"]
+
+
+def test_a_program_that_is_not_there_is_a_mistake(command: Command, app: str) -> None:
+    outcome = command("doctor", "/nowhere/app")
+    assert (outcome.code, "no such program" in outcome.err) == (2, True)
+
+
+def test_a_job_without_a_table_is_told_that_it_can_have_one(command: Command, app: str) -> None:
+    _, found = findings(command, app)
+    assert (found["table"]["level"], "espalier tune" in found["table"]["remedy"]) == ("warning", True)
+
+
+def test_a_table_that_cannot_be_read_is_said_not_to_be_used(command: Command, app: str, monkeypatch, tmp_path) -> None:
+    (tmp_path / "table.json").write_text("{}")
+
+    def refuse(core, path):
+        raise UserError(f"{path}: no rows")
+
+    monkeypatch.setattr(health, "read_table", refuse)
+    monkeypatch.setenv("ESPALIER_TABLE", str(tmp_path / "table.json"))
+    code, found = findings(command, app)
+    assert code == 0
+    assert "not used" in found["table"]["text"]
+    assert "no rows" in found["table"]["text"]
+
+
+@pytest.mark.parametrize(("reason", "level"), [("for another MPI", Level.WARNING), ("", Level.OK)])
+def test_a_table_of_another_mpi_is_said_not_to_be_used(monkeypatch, reason: str, level: Level) -> None:
+    signature = SimpleNamespace(mpi="MPICH 4")
+    monkeypatch.setattr(
+        health, "read_table", lambda core, path: SimpleNamespace(core=SimpleNamespace(signature=signature))
+    )
+    core = SimpleNamespace(why_foreign=lambda made_for, here: reason, probe_signature=lambda version: version)
+    found = health.judge_table(core, Path("t.json"), "MPICH 5")
+    assert found.level is level
+    assert reason in found.text
+
+
+def test_more_ranks_than_processors_are_worth_a_warning() -> None:
+    assert health.judge_ranks(8, 2).level is Level.WARNING
+    assert health.judge_ranks(2, 2).level is Level.OK
+
+
+def test_ranks_of_no_program_are_a_mistake(command: Command, core) -> None:
+    outcome = command("doctor", "-n", "4")
+    assert (outcome.code, "of which program" in outcome.err) == (2, True)
+
+
+def test_values_that_a_job_would_not_take_are_told(command: Command, app: str, monkeypatch) -> None:
+    monkeypatch.setenv("ESPALIER_VERBOSE", "maybe")
+    _, found = findings(command)
+    assert found["settings"]["text"] == "ESPALIER_VERBOSE=maybe: write 1 or 0"
+
+
+def test_a_service_that_does_not_answer_is_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        where = f"127.0.0.1:{door.getsockname()[1]}"
+        assert examine_fabric(where).level is Level.OK
+    assert examine_fabric(where).level is Level.WARNING
+    assert examine_fabric("nonsense").level is Level.WARNING
+    assert examine_fabric(str(tmp_path / "no.sock")).level is Level.WARNING
+    assert examine_fabric(str(tmp_path)).level is Level.OK
