@@ -247,7 +247,7 @@ std::string Decider::why_not(const plan::Problem& problem, const Selection& sele
 }
 
 void Decider::take_built_in(Entry& entry, bool may_wait) const {
-  if (may_wait && is_tiny(facts_.topology, entry.problem)) return take_tiny(entry);
+  if (may_wait && choice::prefers_tiny(facts_.topology, entry.problem)) return take_tiny(entry);
   const cost::Parameters parameters = facts_.table == nullptr ? cost::Parameters{} : facts_.table->parameters();
   take_plan(entry, with_leaders(entry.problem, choice::choose(facts_.topology, entry.problem, parameters)));
 }
