@@ -54,6 +54,14 @@ constexpr bool local = false;
 constexpr Setting table[] = {
     {{"ESPALIER_DISABLE", "0", "1 leaves every call to the native MPI library.", collective},
      [](Settings& s, std::string_view v) { s.disable = parse_switch(v); }},
+    {{"ESPALIER_ONLY", "",
+      "Serves only programs that one of these patterns fits, with colons or commas: /opt/apps/*:lmp*. One without a "
+      "slash "
+      "is held against the file's name. All others keep their native collectives.",
+      local},
+     [](Settings& s, std::string_view v) { s.only = v; }},
+    {{"ESPALIER_NOT", "", "Patterns of programs that are not served, whatever ESPALIER_ONLY says.", local},
+     [](Settings& s, std::string_view v) { s.excluded = v; }},
     {{"ESPALIER_VERBOSE", "0",
       "1 reports at MPI_Finalize, per operation, calls handled and calls left to native and why; 2 also what each "
       "communicator agreed on.",

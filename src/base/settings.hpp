@@ -29,6 +29,8 @@ struct Settings {
   int verbose = 0;
   std::string stats_file;
   bool disable = false;
+  std::string only;
+  std::string excluded;
   bool verify = false;
   bool check = false;
   std::string profile;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -168,6 +169,35 @@ def test_settings_that_differ_between_ranks_cannot_deadlock(name: str, setting: 
     mpi = get_mpi(name)
     command = ["sh", "-c", RANK_0_ONLY, "sh", f"ESPALIER_{setting}", mpi.program("conformance"), *THEMES]
     assert_passed(mpi.run(command, 3))
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_served"), [("ONLY=*/conform*", True), ("ONLY=lmp:vasp_*", False), ("NOT=conformance_*", False)]
+)
+def test_sites_choose_by_its_path_which_program_is_served(
+    setting: str, is_served: bool, get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi, file = get_mpi("mpich-5"), tmp_path / "stats.json"
+    name, _, value = setting.partition("=")
+    settings = {f"ESPALIER_{name}": value, "ESPALIER_STATS": str(file)}
+    assert_passed(mpi.run([mpi.program("conformance"), "sizes"], 2, settings=settings))
+    stats = read_stats(file)
+    assert (stats["MPI_Bcast"].handled > 0) == is_served
+    if not is_served:
+        assert any(f"ESPALIER_{name}" in reason for reason in stats["MPI_Bcast"].reasons)
+
+
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
+def test_what_a_program_that_is_served_shares_with_one_that_is_not_is_native(
+    name: str, get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi, other = get_mpi(name), tmp_path / "other"
+    other.symlink_to(shutil.copy(mpi.program("conformance"), tmp_path / "copied"))
+    script = f'if [ "${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}" = 1 ]; then exec {other} "$@"; fi; exec "$0" "$@"'
+    command = ["sh", "-c", script, mpi.program("conformance"), *THEMES]
+    file = tmp_path / "stats.json"
+    assert_passed(mpi.run(command, 3, settings={"ESPALIER_NOT": "copied", "ESPALIER_STATS": str(file)}))
+    assert any("tell their programs apart" in reason for reason in read_stats(file)["MPI_Bcast"].reasons)
 
 
 def test_settings_per_rank_do_not_change_the_errors(get_mpi: GetMpi) -> None:

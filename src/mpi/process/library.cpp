@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/program_patterns.hpp"
 #include "base/text.hpp"
 #include "leaders/election.hpp"
 #include "mpi/decide/selection.hpp"
@@ -48,7 +49,17 @@ Library& Library::get() {
 
 Library::Library() : settings_(read_settings(environ)) {
   budget_.limit = settings_.cache_limit;
+  find_abstention();
   read_policy();
+}
+
+// A rank of a program that is not served comes to where all ranks meet, as one with ESPALIER_DISABLE does: other ranks
+// may run other programs. Its settings then differ from theirs, so what they share is native.
+void Library::find_abstention() {
+  if (settings_.disable) abstention_ = "ESPALIER_DISABLE is set";
+  if (!abstention_.empty()) return;
+  abstention_ = why_not_served(settings_.only, settings_.excluded, probe_program());
+  if (!abstention_.empty()) settings_.collective_text += "abstains;";
 }
 
 void Library::read_policy() {

@@ -50,6 +50,8 @@ class Library {
   bool is_ending() const { return is_ending_.load(std::memory_order_acquire); }
 
   const Settings& settings() const { return settings_; }
+  /// Why this process leaves everything to native, as the environment says; empty where it does not.
+  const std::string& abstention() const { return abstention_; }
   const Policy& policy() const { return policy_; }
   /// The tuned table for this machine and MPI, or null.
   const tune::Table* table() const { return table_ ? &*table_ : nullptr; }
@@ -97,6 +99,7 @@ class Library {
  private:
   Library();
   void read_policy();
+  void find_abstention();
   bool start();
   void watch_for_end();
   void load_table();
@@ -106,6 +109,7 @@ class Library {
   Bytes window_bytes() const;
 
   Settings settings_;
+  std::string abstention_;
   Policy policy_;
   std::optional<tune::Table> table_;
   topology::VirtualNodes virtual_nodes_;

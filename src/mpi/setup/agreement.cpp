@@ -13,7 +13,9 @@ std::string why_refused(std::span<const Facts> facts, bool assume_host_buffers) 
   for (const Facts& other : facts) {
     if (other.format != facts[0].format) return "ranks run different versions of Espalier: load the same file on all";
     if (other.settings != facts[0].settings)
-      return "ESPALIER_ settings differ between ranks: give all ranks the same environment";
+      return "ESPALIER_ settings differ between ranks, or ESPALIER_ONLY and ESPALIER_NOT tell their programs apart: "
+             "give "
+             "all ranks the same environment";
   }
   const bool has_devices = std::any_of(facts.begin(), facts.end(), [](const Facts& f) { return f.may_use_devices; });
   if (has_devices && !assume_host_buffers)

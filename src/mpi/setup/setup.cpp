@@ -66,7 +66,7 @@ class SetUp {
     if (!find_facts()) return refuse("a member from outside MPI_COMM_WORLD (spawned, or connected to)");
     agreement_ = derive_agreement(facts_, library_.settings().assume_host_buffers);
     if (!agreement_.refusal.empty()) return refuse(agreement_.refusal);
-    if (library_.settings().disable) return refuse("ESPALIER_DISABLE is set");  // everywhere: the settings are equal
+    if (!library_.abstention().empty()) return refuse(library_.abstention());  // everywhere: the settings are equal
     find_neighbours();
     if (!find_memory()) return refuse("a node's shared memory cannot be mapped by all its ranks (different users?)");
     return nullptr;
