@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -75,6 +76,9 @@ def test_without_a_cluster_status_says_how_to_get_one() -> None:
     assert done.returncode == 2
     assert "no cluster is up" in done.stderr
     assert "espalier lab up" in done.stderr
+    as_json = lab("status", "--json")
+    assert as_json.returncode == 1
+    assert json.loads(as_json.stdout) == {"nodes": []}
 
 
 @pytest.fixture

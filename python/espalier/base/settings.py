@@ -65,7 +65,7 @@ def unknown_variables(known: Iterable[str]) -> dict[str, str]:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """The nearest known name, or all of them."""
-    known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+    """The nearest known name, or all of them. What all of them begin with makes none near."""
+    names = {it.removeprefix(PREFIX): it for it in sorted(known)}
+    close = difflib.get_close_matches(name.removeprefix(PREFIX), names, n=1)
+    return f"did you mean {names[close[0]]}?" if close else f"known: {', '.join(names.values())}"

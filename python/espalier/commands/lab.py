@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.settings import parse_settings
 from espalier.base.units import approximate_bytes
+from espalier.jobs import foreground
 from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 from espalier.lab import cluster, network
 
@@ -48,6 +48,9 @@ def down() -> None:
 @app.command()
 def status(json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False) -> None:
     """Show the nodes and what has passed their links."""
+    if json and not cluster.is_up():
+        console.print_json({"nodes": []})
+        raise typer.Exit(1)
     counters = cluster.counters(cluster.load())
     if json:
         console.print_json({"nodes": [asdict(counter) for counter in counters]})
@@ -77,7 +80,7 @@ def run(
     flags = split_flags(launcher_flags)
     job = Job(target, hosts.ranks, command, native, parse_settings(settings or []), flags, hosts)
     argv, environment = build_command(job)
-    os.execvpe(argv[0], argv, {**os.environ, **environment})
+    raise typer.Exit(foreground.run(argv, environment))
 
 
 app.command(context_settings={"allow_interspersed_args": False})(run)

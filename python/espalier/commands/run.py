@@ -12,6 +12,7 @@ import typer
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
+from espalier.jobs import foreground
 from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 
 
@@ -29,7 +30,9 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
     ] = None,
-    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Say what was chosen and done.")] = 0,
+    verbose: Annotated[
+        int, typer.Option("-v", "--verbose", count=True, metavar="", help="Say what was chosen and done; -vv more.")
+    ] = 0,
     launcher_flags: Annotated[
         str, typer.Option("--launcher-flags", metavar="FLAGS", help="More flags for mpiexec, in one word.")
     ] = "",
@@ -54,8 +57,7 @@ def run(
         return
     if verbose or os.environ.get("ESPALIER_VERBOSE", "0") != "0":
         console.note(f"{target.mpi} ({target.mpi.library}): {target.note}")
-    # The launcher takes this process's place: signals, standard input and the exit code are then its own business.
-    os.execve(argv[0], argv, {**os.environ, **environment})
+    raise typer.Exit(foreground.run(argv, environment))
 
 
 def _print_command(argv: list[str], environment: dict[str, str], json: bool) -> None:

@@ -69,6 +69,11 @@ def load() -> Spec:
     return Spec(tuple(fields["rates"]), fields["delay"], fields.get("flow_cap", 1.0), fields.get("rails", 1))
 
 
+def is_up() -> bool:
+    """Whether there is a cluster."""
+    return (STATE / "spec.json").exists()
+
+
 def hosts(spec: Spec, ppn: int) -> Hosts:
     """How a job reaches the nodes."""
     addresses = tuple(network.address(node) for node in range(spec.nodes))
