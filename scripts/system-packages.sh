@@ -1,24 +1,27 @@
 #!/usr/bin/env bash
-# system-packages.sh [apps|sim|fabric|fuzz]: makes sure that the Debian packages Espalier is built and tested with are
+# system-packages.sh [apps|sim|fabric|fuzz|dist]: makes sure that the Debian packages Espalier is built and tested with are
 # there; with `apps` also the programs that only `make apps` runs, with `sim` SimGrid, which executes the library on
-# simulated ranks, with `fabric` the simulated subnet of `make fabric-live`, with `fuzz` the compiler of `make fuzz`.
+# simulated ranks, with `fabric` the simulated subnet of `make fabric-live`, with `fuzz` the compiler of `make fuzz`,
+# with `dist` what makes and checks Debian packages.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 build=(g++ cmake make ninja-build pkg-config libhwloc-dev libucx-dev nlohmann-json3-dev libasio-dev)
-tests=(libgtest-dev chromium quicktree mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
+tests=(libgtest-dev fish zsh chromium quicktree mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
 lint=(clang-format-14)
 apps=(lammps hpcc examl)
 sim=(libsimgrid-dev)
 fabric=(ibsim-utils opensm infiniband-diags)
 fuzz=(clang-14 libclang-rt-14-dev)
+dist=(debhelper lintian debootstrap)
 needed=("${build[@]}" "${tests[@]}" "${lint[@]}")
 [ "${1:-}" != apps ] || needed+=("${apps[@]}")
 [ "${1:-}" != sim ] || needed+=("${sim[@]}")
 [ "${1:-}" != fabric ] || needed+=("${fabric[@]}")
 [ "${1:-}" != fuzz ] || needed+=("${fuzz[@]}")
+[ "${1:-}" != dist ] || needed+=("${dist[@]}")
 
 # Only a Python that cannot do the job pulls in the distribution's own.
 find_python >/dev/null || needed+=(python3 python3-venv python3-dev)

@@ -14,7 +14,6 @@ from typing import Annotated
 
 import typer
 
-from espalier import __version__
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.commands.algorithms import algorithms
@@ -40,10 +39,10 @@ from espalier.commands.simulate.command import simulate
 from espalier.commands.tune.command import tune
 from espalier.commands.tune.table import app as table
 from espalier.commands.verify import verify
+from espalier.jobs.build import describe_build
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Fast collectives for any MPI, without changing the application.",
@@ -69,14 +68,15 @@ for panel, (commands, groups) in _PANELS.items():
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        console.out.print(f"espalier {__version__}")
+        console.out.print(str(describe_build()), highlight=False)
         raise typer.Exit
 
 
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+        bool,
+        typer.Option("--version", help="Print version, commit and MPIs.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     pass

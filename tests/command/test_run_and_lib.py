@@ -100,7 +100,7 @@ def test_a_library_that_was_not_built_is_named_with_the_remedy(command: Command,
     outcome = command("lib", "--abi", "abi")
     assert outcome.code == 2
     assert "libespalier-abi.so is missing" in outcome.err
-    assert "pip install" in outcome.err
+    assert "install the package again" in outcome.err
 
 
 def test_no_argument_shows_help_and_the_version_is_one_line(command: Command) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from espalier.base.errors import UserError
+from espalier.base.own_module import own_module
 from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.demo.imb import find_imb, imb_command, parse_imb
 from espalier.demo.jobs import run_arm
@@ -90,7 +90,7 @@ def _run_once(case: Case, scratch: Path, native: bool) -> tuple[Finished, Times]
         times = {(line.operation, line.bytes): line.average_us for line in parse_imb(done.output)}
     else:
         file = scratch / "times.json"
-        command = [sys.executable, "-m", "espalier.examples.neighbour_joining", "--times", str(file)]
+        command = [*own_module("espalier.examples.neighbour_joining"), "--times", str(file)]
         done = run_arm(case.mpi, case.ranks, command, scratch, native)
         facts = json.loads(file.read_text())
         times = {

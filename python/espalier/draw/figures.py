@@ -40,7 +40,7 @@ def draw_figure(result: Result, folder: Path) -> None:
         mpl.use("agg")
         from matplotlib import pyplot
     except ImportError as error:
-        raise UserError("drawing needs matplotlib", "pip install 'espalier[reproduce]'") from error
+        raise UserError("drawing needs matplotlib", "pip install matplotlib") from error
     data, axes = _as_drawn(result.data, result.way.axes)
     columns = min(_COLUMNS, max(1, len(data.panels)))
     rows = math.ceil(max(1, len(data.panels)) / columns)

@@ -64,6 +64,6 @@ def _find(name: str) -> Path:
     remedy = (
         "run `make setup` in the source tree"
         if find_checkout()
-        else "install the package again: pip install --force-reinstall espalier"
+        else "install the package again, from the wheel or package that it came in"
     )
     raise UserError(f"{name} is missing; looked in {places}", remedy)

@@ -153,7 +153,7 @@ def find_default_mpi() -> Mpi:
             return mpi
     raise UserError(
         "found no MPI: no mpiexec on PATH and no embedded MPICH",
-        "run `make setup` in the source tree" if find_checkout() else "install one: pip install 'espalier[mpi]'",
+        "run `make setup` in the source tree" if find_checkout() else "install one: pip install mpich",
     )
 
 

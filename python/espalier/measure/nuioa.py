@@ -17,6 +17,7 @@ from typing import Any
 
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
+from espalier.base.own_module import own_module
 from espalier.jobs.launch import Job, Target, build_command
 from espalier.jobs.libraries import find_nuioa_worker
 from espalier.jobs.mpis import Family, Mpi
@@ -110,7 +111,7 @@ def _job(mpi: Mpi, plan: Plan) -> Job:
     if plan.seats is not None:
         command = [*worker, "--may-share", "1", "--near", plan.seats.near, "--far", plan.seats.far]
     else:
-        command = [sys.executable, "-m", "espalier.measure.nuioa", *worker]
+        command = [*own_module("espalier.measure.nuioa"), *worker]
     spread = ["--map-by", "ppr:1:node"] if mpi.family is Family.OPENMPI else ["-ppn", "1"]
     flags = [*([] if plan.seats is not None else spread), *plan.launcher_flags]
     return Job(Target(mpi, True, "benchmark"), plan.ranks, command, native=True, launcher_flags=flags)

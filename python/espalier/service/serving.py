@@ -118,7 +118,7 @@ async def _open_http(door: Door, slow_s: float, keeper: Keeper, doors: AsyncExit
         from espalier.service.door import Bounds
     except ImportError as error:
         raise UserError(
-            f"--http needs {error.name}, which is not installed", "pip install 'espalier[serve]'"
+            f"--http needs {error.name}, which is not installed", "pip install aiohttp prometheus-client"
         ) from error
     try:
         bounds = Bounds(slow_s=slow_s)

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
+from espalier.base.own_module import own_module
 from espalier.fabric.generated import FatTree, write
 from espalier.papers.figure import Axes, Data, Figure, Point, Task, Way, Where
 from espalier.papers.trees import judges
@@ -77,7 +77,7 @@ def _serve(folder: Path) -> Iterator[int]:
     """A topology service that has read the dumps; yields its port."""
     log = folder.parent / "serve.log"
     with log.open("w") as file:
-        command = [sys.executable, "-m", "espalier", "serve", str(folder), "--listen", "127.0.0.1:0"]
+        command = [*own_module("espalier"), "serve", str(folder), "--listen", "127.0.0.1:0"]
         service = subprocess.Popen(command, stderr=file, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     try:
         yield _wait_for_port(service, log)
