@@ -1,0 +1,27 @@
+"""What the tests of distributions share: where wheels lie, and how a command of an environment is run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from espalier.base.checkout import find_checkout
+
+ROOT = find_checkout() or Path()
+WHEELS = sorted((ROOT / "dist").glob("*.whl"))
+
+
+def run_in(environment: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command of the environment as somebody without compilers, settings or a source tree would."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("ESPALIER_", "PYTHON"))}
+    path = f"{environment / 'bin'}:/nowhere"
+    return subprocess.run(
+        [environment / "bin" / command[0], *command[1:]],
+        env={**plain, "PATH": path, "COLUMNS": "200", **variables},
+        cwd=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )

@@ -1,0 +1,115 @@
+"""What `packaging/` has for sites, as far as it can be tried without one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from installed import ROOT
+
+PACKAGING = ROOT / "packaging"
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """A prefix with files of the right names."""
+    folder = tmp_path / "prefix"
+    (folder / "lib").mkdir(parents=True)
+    for abi in ("mpich", "openmpi"):
+        (folder / "lib" / f"libespalier-{abi}.so.0").touch()
+    return folder
+
+
+def prolog(**variables: str) -> list[str]:
+    """What Slurm would read from its TaskProlog."""
+    done = subprocess.run(
+        ["sh", PACKAGING / "slurm" / "task-prolog.sh"],
+        env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+def test_slurms_prolog_preloads_the_build_for_the_jobs_mpi(prefix: Path) -> None:
+    site = {"SITE_ESPALIER": str(prefix)}
+    assert prolog(**site) == [f"export LD_PRELOAD={prefix}/lib/libespalier-mpich.so.0"]
+    assert prolog(**site, SITE_MPI_ABI="openmpi", LD_PRELOAD="/opt/tool.so") == [
+        f"export LD_PRELOAD={prefix}/lib/libespalier-openmpi.so.0:/opt/tool.so"
+    ]
+
+
+def test_slurms_prolog_leaves_jobs_alone_that_want_none(prefix: Path) -> None:
+    assert prolog(SITE_ESPALIER=str(prefix), ESPALIER_DISABLE="1") == []
+
+
+def test_a_job_runs_without_what_is_not_installed() -> None:
+    (line,) = prolog(SITE_ESPALIER="/nowhere")
+    assert line.startswith("print ")
+    assert "libespalier-mpich.so.0" in line
+
+
+LMOD = Path("/usr/share/lmod/lmod/init/bash")
+
+
+def in_modules(script: str, prefix: Path, tmp_path: Path) -> list[str]:
+    """Runs a shell script where `module` knows Espalier, and an Open MPI."""
+    text = (PACKAGING / "lmod" / "espalier.lua").read_text().replace("/opt/espalier", str(prefix))
+    for name, body in (("espalier/0.1.0.lua", text), ("openmpi/5.0.lua", 'whatis("Open MPI")\n')):
+        file = tmp_path / "modules" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(body)
+    plain = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "MODULEPATH")}
+    done = subprocess.run(
+        ["bash", "-c", f". {LMOD}; module use {tmp_path / 'modules'}; {script}"],
+        env=plain,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(not LMOD.exists(), reason="no lmod (Debian: lmod)")
+@pytest.mark.parametrize(("before", "abi"), [("", "mpich"), ("module load openmpi;", "openmpi")])
+def test_the_module_preloads_the_build_for_the_mpi_that_is_loaded(
+    before: str, abi: str, prefix: Path, tmp_path: Path
+) -> None:
+    script = f'{before} module load espalier; echo "$LD_PRELOAD"; module unload espalier; echo "-$LD_PRELOAD-"'
+    assert in_modules(script, prefix, tmp_path) == [f"{prefix}/lib/libespalier-{abi}.so.0", "--"]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
+@pytest.mark.parametrize("unit", ["espalier-serve", "espalier-collect"])
+def test_systemd_finds_nothing_wrong_with_a_unit(unit: str, tmp_path: Path) -> None:
+    # Whether the manual is installed is not the unit's fault.
+    file = tmp_path / f"{unit}.service"
+    text = (PACKAGING / "systemd" / file.name).read_text()
+    file.write_text("".join(line for line in text.splitlines(True) if not line.startswith("Documentation=man")))
+    done = subprocess.run(["systemd-analyze", "verify", file], capture_output=True, text=True, check=False)
+    wrong = [line for line in done.stderr.splitlines() if file.name in line]
+    assert not wrong
+
+
+def test_the_units_variables_are_those_of_the_environment_file() -> None:
+    text = (PACKAGING / "systemd" / "espalier.default").read_text()
+    names = {line.partition("=")[0] for line in text.splitlines() if line and not line.startswith("#")}
+    used = set()
+    for unit in ("espalier-serve", "espalier-collect"):
+        body = (PACKAGING / "systemd" / f"{unit}.service").read_text()
+        used |= {name for name in names if f"${{{name}}}" in body or f"${name}" in body}
+    assert names == used
+
+
+@pytest.mark.parametrize("script", ["slurm/task-prolog.sh", "slurm/example.sbatch"])
+def test_shell_scripts_are_well_formed(script: str) -> None:
+    subprocess.run(["bash", "-n", PACKAGING / script], check=True)
+
+
+@pytest.mark.parametrize("recipe", ["spack/package.py", "easybuild/Espalier-0.1.0-gompi-2023a.eb"])
+def test_recipes_are_well_formed(recipe: str) -> None:
+    compile((PACKAGING / recipe).read_text(), recipe, "exec")
