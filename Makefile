@@ -8,7 +8,7 @@
 # Variables one may give: make PYTHON=/usr/bin/python3 JOBS=4 test
 PYTHON ?=
 JOBS   ?= $(shell nproc)
-export PYTHON PACKAGES
+export PYTHON PACKAGES PREFIX DESTDIR
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 BIN  := .venv/bin
@@ -23,8 +23,8 @@ help:
 # ---- what people come for --------------------------------------------------------------------------------------------
 
 .PHONY: demo test apps lint bench figures results measures setup format
-demo: setup            ## set up, then real programs with and without Espalier, side by side: table and report page
-	$(BIN)/espalier demo
+demo:                  ## two minutes: real programs with and without Espalier, side by side: table and report page
+	scripts/demo.sh
 
 test: setup lint       ## set up, then every test
 	ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
@@ -36,16 +36,17 @@ apps: setup            ## set up, then LAMMPS, HPCC and ExaML from Debian's pack
 
 lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	scripts/check-format.sh $(SOURCES)
-	$(BIN)/ruff check --quiet python tests bench
-	$(BIN)/ruff format --check python tests bench || { echo "run: make format" >&2; exit 1; }
+	$(BIN)/ruff check --quiet python tests bench packaging/pages.py
+	$(BIN)/ruff format --check python tests bench packaging/pages.py || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
+	MYPYPATH=python $(BIN)/mypy packaging/pages.py
 	MYPYPATH=bench $(BIN)/mypy bench/beginnings.py bench/embedding.py bench/measures.py bench/measures_page.py
 	MYPYPATH=bench $(BIN)/mypy bench/scaling.py bench/scaling_page.py bench/scaling_points.py bench/versions.py
 
 format: .venv/.complete  ## put sources into the form that lint wants
 	clang-format-14 -i $(SOURCES)
-	$(BIN)/ruff check --quiet --fix python tests bench
-	$(BIN)/ruff format --quiet python tests bench
+	$(BIN)/ruff check --quiet --fix python tests bench packaging/pages.py
+	$(BIN)/ruff format --quiet python tests bench packaging/pages.py
 
 bench: setup           ## native against Espalier, every collective, 2 ranks, every size
 	$(BIN)/espalier bench --ops all -n 2
@@ -90,6 +91,21 @@ tutorials: setup       ## what docs/tutorials say, done on a copy of this checko
 fabric-live: setup     ## a simulated InfiniBand subnet with its real tools, collector, service; links and switches fail
 	scripts/system-packages.sh fabric
 	$(BIN)/python -m pytest -m live tests/command/test_fabric_live.py
+
+# ---- for others to install --------------------------------------------------------------------------------------------
+
+.PHONY: dist install uninstall
+# One wheel for Python 3.11, whose binary interface ends with it, and one for all later ones.
+DIST_PYTHONS ?= $(foreach version,3.11 3.12,$(shell command -v python$(version)))
+dist: mpi .venv/.complete  ## wheels for every x86_64 Linux with glibc 2.28 or later, and their debug files, in dist/
+	scripts/dist.sh $(DIST_PYTHONS)
+	$(BIN)/python -m pytest -m 'not long' tests/dist
+
+install: mpi .venv/.complete  ## libraries, headers, CMake and pkg-config files and the command below DESTDIR and PREFIX
+	scripts/prefix.sh install
+
+uninstall:             ## remove what `make install` with the same DESTDIR and PREFIX has put there
+	scripts/prefix.sh uninstall
 
 # ---- sanitizers ------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,8 @@ set -euo pipefail
 
 prefix=${PREFIX:-/usr/local}
 export DESTDIR=${DESTDIR:-}
-manifest=build/prefix/install_manifest.txt
+# What was installed, beside it: the build folder may be gone by then, or have been installed elsewhere since.
+manifest=$DESTDIR$prefix/lib/espalier/install_manifest.txt
 
 install_prefix() {
     local python nanobind
@@ -19,20 +20,21 @@ install_prefix() {
     scripts/prepare-command.sh build/prefix
     cmake --build build/prefix || fail "the build failed, see above"
     cmake --install build/prefix --strip >/dev/null || fail "could not install below $DESTDIR$prefix, see above"
+    { cat build/prefix/install_manifest.txt && printf '\n%s\n' "${manifest#"$DESTDIR"}"; } >"$manifest"
     say "installed below $DESTDIR$prefix; \`make uninstall\` removes it"
 }
 
 uninstall_prefix() {
     local file folder
-    [ -f "$manifest" ] || fail "$manifest is missing: nothing was installed from here"
-    while IFS= read -r file || [ -n "$file" ]; do
+    [ -f "$manifest" ] || fail "$manifest is missing: nothing is installed there; name the place with PREFIX= and DESTDIR="
+    while IFS= read -r file; do
         rm -f "$DESTDIR$file"
         printf '%s\n' "${file%/*}"
     done <"$manifest" | sort -ru | while IFS= read -r folder; do
         rm -rf "$DESTDIR$folder/__pycache__" # what Python has left
         remove_empty "$folder"
     done
-    rm "$manifest"
+    say "removed from $DESTDIR$prefix"
 }
 
 # The folder and those around it, as long as nothing else lies there and they are not the prefix.

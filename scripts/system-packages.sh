@@ -1,27 +1,31 @@
 #!/usr/bin/env bash
-# system-packages.sh [apps|sim|fabric|fuzz|dist]: makes sure that the Debian packages Espalier is built and tested with are
-# there; with `apps` also the programs that only `make apps` runs, with `sim` SimGrid, which executes the library on
-# simulated ranks, with `fabric` the simulated subnet of `make fabric-live`, with `fuzz` the compiler of `make fuzz`,
-# with `dist` what makes and checks Debian packages.
+# system-packages.sh [GROUP]: makes sure that the Debian packages Espalier is built and tested with are there. With `demo`
+# only those that the demo is built with. With one of these groups also what only that needs: `apps` programs for `make apps`,
+# `sim` SimGrid, which executes the library on simulated ranks, `fabric` the simulated subnet of `make fabric-live`, `fuzz` the
+# compiler of `make fuzz`, `dist` what makes and checks Debian packages.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-build=(g++ cmake make ninja-build pkg-config libhwloc-dev libucx-dev nlohmann-json3-dev libasio-dev)
+demo=(g++ cmake make ninja-build libhwloc-dev nlohmann-json3-dev libasio-dev)
+build=("${demo[@]}" pkg-config libucx-dev)
 tests=(libgtest-dev fish zsh chromium quicktree mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
 lint=(clang-format-14)
 apps=(lammps hpcc examl)
 sim=(libsimgrid-dev)
 fabric=(ibsim-utils opensm infiniband-diags)
 fuzz=(clang-14 libclang-rt-14-dev)
-dist=(debhelper lintian debootstrap)
-needed=("${build[@]}" "${tests[@]}" "${lint[@]}")
-[ "${1:-}" != apps ] || needed+=("${apps[@]}")
-[ "${1:-}" != sim ] || needed+=("${sim[@]}")
-[ "${1:-}" != fabric ] || needed+=("${fabric[@]}")
-[ "${1:-}" != fuzz ] || needed+=("${fuzz[@]}")
-[ "${1:-}" != dist ] || needed+=("${dist[@]}")
+dist=(debhelper lintian debootstrap lmod)
+none=()
+case ${1:-} in
+demo) needed=("${demo[@]}") ;;
+'' | apps | sim | fabric | fuzz | dist)
+    declare -n group=${1:-none}
+    needed=("${build[@]}" "${tests[@]}" "${lint[@]}" "${group[@]}")
+    ;;
+*) fail "system-packages.sh $1: no such group; there are demo, apps, sim, fabric, fuzz and dist" ;;
+esac
 
 # Only a Python that cannot do the job pulls in the distribution's own.
 find_python >/dev/null || needed+=(python3 python3-venv python3-dev)
@@ -30,6 +34,18 @@ installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = i
 
 install_packages() {
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2
+}
+
+# Whether the packages that somebody works with may change is for them to say.
+ask_before_upgrades() {
+    local upgrades answer
+    upgrades=$(apt-get --simulate install --no-install-recommends "${missing[@]}" 2>/dev/null |
+        sed -n 's/^Inst \([^ ]*\) \[.*/\1/p' | xargs) || return 0 # what cannot be installed is said below
+    [ -n "$upgrades" ] || return 0
+    say "this upgrades packages that are installed: $upgrades"
+    [ -t 0 ] || return 0
+    read -r -p "Go on? [y/N] " answer
+    [ "$answer" = y ] || fail "nothing was changed; with PACKAGES=skip make goes on without the missing packages"
 }
 
 if [ "${PACKAGES:-}" = skip ]; then
@@ -56,6 +72,7 @@ say "installing Debian packages: ${missing[*]}"
 if ! ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1; then
     apt-get update -q >&2
 fi
+ask_before_upgrades
 # Lists that are there but old name files that are gone: refresh them once before giving up.
 install_packages "${missing[@]}" || { apt-get update -q >&2 && install_packages "${missing[@]}"; } ||
     fail "apt-get could not install: ${missing[*]} — see its message above"

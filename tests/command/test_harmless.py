@@ -1,4 +1,4 @@
-"""What preloading costs and changes for programs that have nothing to do with MPI: nothing that anybody would notice."""
+"""What preloading costs and changes for programs that have nothing to do with MPI: nothing that one would notice."""
 
 from __future__ import annotations
 

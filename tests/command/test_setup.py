@@ -68,6 +68,31 @@ def test_root_gets_only_what_is_missing_installed(system: System) -> None:
     assert install.endswith("--no-install-recommends libhwloc-dev")
 
 
+def test_the_demo_asks_for_no_more_than_it_is_built_with(system: System) -> None:
+    system.fake("dpkg-query", "exit 1")
+    assert system.run("system-packages.sh", "demo").returncode == 0
+    (install,) = system.called("apt-get install")
+    assert "libhwloc-dev" in install
+    for package in ("chromium", "gfortran", "clang-format-14", "libgtest-dev", "libucx-dev"):
+        assert package not in install
+
+
+def test_a_group_that_there_is_not_is_named(system: System) -> None:
+    done = system.run("system-packages.sh", "everything")
+    assert done.returncode == 1
+    assert "everything: no such group" in done.stderr
+
+
+def test_what_an_installation_upgrades_is_said_before(system: System) -> None:
+    system.fake("dpkg-query", "exit 1")
+    system.fake(
+        "apt-get", 'case $1 in --simulate) echo "Inst libc6 [2.35] (2.36)"; echo "Inst ninja-build (1.11)" ;; esac'
+    )
+    done = system.run("system-packages.sh", "demo")
+    assert done.returncode == 0
+    assert "upgrades packages that are installed: libc6\n" in done.stderr
+
+
 def test_others_get_the_one_line_and_nothing_is_touched(system: System) -> None:
     system.fake("dpkg-query", MISSING_HWLOC)
     system.fake("id", "echo 1000")

@@ -10,6 +10,17 @@ from espalier.base.checkout import find_checkout
 
 ROOT = find_checkout() or Path()
 WHEELS = sorted((ROOT / "dist").glob("*.whl"))
+# Sums on two ranks, at three sizes.
+ALLREDUCE = """
+from mpi4py import MPI
+import array
+world = MPI.COMM_WORLD
+for size in (1, 100, 100_000):
+    mine, total = array.array("d", [world.rank + 1.0]) * size, array.array("d", [0.0]) * size
+    world.Allreduce(mine, total)
+    assert set(total) == {3.0}, set(total)
+print("summed")
+"""
 
 
 def run_in(environment: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# dist.sh PYTHON…: a wheel for each Python's binary interface in dist/, for every Linux of this machine's kind with glibc
+# 2.28 or later, stripped, and beside it the debug files. From Python 3.12 on one wheel serves all later ones, too.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+source=$PWD
+work=$source/build/dist
+platform=manylinux_2_28_$(uname -m)
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 315532800)}
+export SOURCE_DATE_EPOCH
+
+# All in one build folder: only the core is compiled for each Python.
+build_wheel() { # ENVIRONMENT
+    rm -rf "$work/wheel"
+    "$1/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$work/wheel" \
+        --config-settings build-dir="$work/build" \
+        --config-settings cmake.define.CMAKE_TOOLCHAIN_FILE="$source/cmake/toolchains/manylinux.cmake" \
+        --config-settings cmake.define.ESPALIER_GLIBC="$work/glibc" \
+        --config-settings cmake.define.ESPALIER_WERROR=ON \
+        --config-settings wheel.py-api=cp312 . || fail "the wheel could not be built, see above"
+    "$1/bin/python" -m wheel tags --remove --platform-tag "$platform" "$work/wheel"/*.whl >/dev/null
+}
+
+# Debug information by build-id, the way gdb looks it up: unpack into a folder and `set debug-file-directory` to it.
+collect_debug() { # WHEEL ARCHIVE
+    local name file id folder=$work/debug
+    rm -rf "$folder"
+    while IFS= read -r name; do
+        file=$(find "$work/build" -type f -name "${name##*/}" -print -quit)
+        id=$(readelf -n "$file" | sed -n 's/.*Build ID: //p')
+        mkdir -p "$folder/.build-id/${id:0:2}"
+        objcopy --only-keep-debug --compress-debug-sections "$file" "$folder/.build-id/${id:0:2}/${id:2}.debug"
+    done < <(python3 -m zipfile -l "$1" | grep -oE '^espalier/(lib)?(_core|espalier)[^ /]*' | grep -v '\.pyi$')
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$folder" -cJf "$2" .build-id
+}
+
+[ $# -gt 0 ] || fail "dist.sh: name a Python, e.g. python3.11"
+rm -rf dist
+mkdir -p dist
+for python in "$@"; do
+    tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])') || fail "$python is no Python that works"
+    PYTHON=$python scripts/environment.sh "$work/env-$tag" scripts/requirements/dist.txt
+    [ -f "$work/glibc/libc.so" ] || scripts/old-glibc.sh "$work/env-$tag/bin/python" "$work/glibc"
+    say "building the wheel for $tag in build/dist/build"
+    build_wheel "$work/env-$tag"
+    wheel=$(basename "$work/wheel"/*.whl)
+    collect_debug "$work/wheel/$wheel" "dist/${wheel%.whl}.debug.tar.xz"
+    mv "$work/wheel/$wheel" dist/
+    say "dist/$wheel"
+done
