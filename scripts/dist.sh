@@ -18,6 +18,7 @@ build_wheel() { # ENVIRONMENT
         --config-settings cmake.define.CMAKE_TOOLCHAIN_FILE="$source/cmake/toolchains/manylinux.cmake" \
         --config-settings cmake.define.ESPALIER_GLIBC="$work/glibc" \
         --config-settings cmake.define.ESPALIER_WERROR=ON \
+        --config-settings install.strip=true \
         --config-settings wheel.py-api=cp312 . || fail "the wheel could not be built, see above"
     "$1/bin/python" -m wheel tags --remove --platform-tag "$platform" "$work/wheel"/*.whl >/dev/null
 }
@@ -32,7 +33,7 @@ collect_debug() { # WHEEL ARCHIVE
         mkdir -p "$folder/.build-id/${id:0:2}"
         objcopy --only-keep-debug --compress-debug-sections "$file" "$folder/.build-id/${id:0:2}/${id:2}.debug"
     done < <(python3 -m zipfile -l "$1" | grep -oE '^espalier/(lib)?(_core|espalier)[^ /]*' | grep -v '\.pyi$')
-    tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$folder" -cJf "$2" .build-id
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$folder" -cf "$2" .build-id
 }
 
 [ $# -gt 0 ] || fail "dist.sh: name a Python, e.g. python3.11"
@@ -45,7 +46,7 @@ for python in "$@"; do
     say "building the wheel for $tag in build/dist/build"
     build_wheel "$work/env-$tag"
     wheel=$(basename "$work/wheel"/*.whl)
-    collect_debug "$work/wheel/$wheel" "dist/${wheel%.whl}.debug.tar.xz"
+    collect_debug "$work/wheel/$wheel" "dist/${wheel%.whl}.debug.tar"
     mv "$work/wheel/$wheel" dist/
     say "dist/$wheel"
 done

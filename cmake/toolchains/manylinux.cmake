@@ -12,5 +12,5 @@ foreach(language C CXX)
 endforeach()
 foreach(kind EXE SHARED MODULE)
   string(APPEND CMAKE_${kind}_LINKER_FLAGS_INIT
-    " -B${ESPALIER_GLIBC} -L${ESPALIER_GLIBC} -static-libgcc -static-libstdc++ -Wl,--build-id=sha1 -Wl,--as-needed")
+    " -B${ESPALIER_GLIBC} -L${ESPALIER_GLIBC} -static-libgcc -static-libstdc++ -Wl,--build-id=sha1 -Wl,--as-needed -Wl,--gc-sections")
 endforeach()

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from installed import ROOT
 
 PACKAGING = ROOT / "packaging"

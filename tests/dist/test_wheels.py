@@ -14,7 +14,8 @@ from espalier.jobs.elf import NotElf, read_elf
 from installed import ROOT
 
 ABIS = ("mpich", "openmpi", "abi")
-LARGEST = 6 << 20
+# Three libraries of 1.4 MB, the core of 1.5 and the simulator of 0.9, compressed.
+LARGEST = 7_500_000
 # All of them parts of glibc. Before 2.34 threads and dlopen had libraries of their own.
 GLIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2"}
 FLOOR = (2, 28)
@@ -100,7 +101,7 @@ def test_the_soname_has_the_interfaces_version(abi: str, unpacked: Path) -> None
 
 
 def test_there_is_a_debug_file_for_every_binary(wheel: Path, unpacked: Path) -> None:
-    archive = wheel.with_suffix(".debug.tar.xz")
+    archive = wheel.with_suffix(".debug.tar")
     with tarfile.open(archive) as debug:
         names = set(debug.getnames())
     for file in binaries(unpacked):
