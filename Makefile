@@ -94,12 +94,17 @@ fabric-live: setup     ## a simulated InfiniBand subnet with its real tools, col
 
 # ---- for others to install --------------------------------------------------------------------------------------------
 
-.PHONY: dist install uninstall
+.PHONY: dist deb install uninstall
 # One wheel for Python 3.11, whose binary interface ends with it, and one for all later ones.
 DIST_PYTHONS ?= $(foreach version,3.11 3.12,$(shell command -v python$(version)))
 dist: mpi .venv/.complete  ## wheels for every x86_64 Linux with glibc 2.28 or later, and their debug files, in dist/
 	scripts/dist.sh $(DIST_PYTHONS)
 	$(BIN)/python -m pytest -m 'not long' tests/dist
+
+deb: dist              ## Debian packages of the same binaries, in dist/
+	scripts/system-packages.sh dist
+	scripts/debian.sh
+	$(BIN)/python -m pytest tests/dist/test_debian.py
 
 install: mpi .venv/.complete  ## libraries, headers, CMake and pkg-config files and the command below DESTDIR and PREFIX
 	scripts/prefix.sh install

@@ -45,7 +45,7 @@ fi
 scripts/system-packages.sh demo
 declare -A steps
 mkdir -p "$work"
-say "fetching MPICH, a benchmark and Python packages; compiling meanwhile (a minute or two, once)"
+[ -d "$work/site" ] || say "fetching MPICH, a benchmark and Python packages; compiling meanwhile (a minute or two, once)"
 start "the benchmark" scripts/environment.sh build/mpi/impi scripts/requirements/impi.txt
 start "Python packages" scripts/environment.sh "$work/env" scripts/requirements/demo.txt
 # Its header is compiled with.

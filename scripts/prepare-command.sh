@@ -5,6 +5,9 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 PYTHONPATH=python .venv/bin/python packaging/pages.py "$1/share"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --no-compile --target "$1/packages" \
+rm -rf "$1/packages"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --target "$1/packages" \
     -r scripts/requirements/command.txt || fail "pip could not fetch what the command needs, see above"
 rm -rf "$1/packages/bin"
+compiled=$(find "$1/packages" -name '*.so')
+[ -z "$compiled" ] || fail "for one Python only: $compiled; choose other versions in scripts/requirements/command.txt"
