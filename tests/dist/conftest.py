@@ -38,5 +38,5 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("environment") / "venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, fitting[-1], "mpich", "mpi4py"], check=True, timeout=600)
+    subprocess.run([*pip, fitting[-1], "mpich", "mpi4py", "numpy"], check=True, timeout=600)
     return folder

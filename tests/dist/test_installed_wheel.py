@@ -47,3 +47,14 @@ def test_plans_are_explained_and_proved(environment: Path) -> None:
     explained = run_in(environment, "espalier", "explain", "allreduce", "--nodes", "2", "--ppn", "3", "--json")
     assert json.loads(explained.stdout)["choice"], explained.stderr
     assert run_in(environment, "espalier", "verify", "--random", "20", "--seed", "1").returncode == 0
+
+
+def test_the_demo_needs_neither_compiler_nor_source_tree(environment: Path, tmp_path: Path) -> None:
+    done = run_in(environment, "espalier", "demo", "-n", "2", "--rounds", "1", "--output", str(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    (answer,) = report["answers"]
+    assert answer["same_output"]
+    assert answer["handled"] > 1000
+    assert any("IMB-MPI1" in reason for reason in report["skipped"])
+    assert (tmp_path / "report.html").exists()

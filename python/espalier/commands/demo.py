@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from itertools import groupby
 from pathlib import Path
@@ -14,28 +15,28 @@ from rich.status import Status
 from rich.table import Table
 
 from espalier.base import console
+from espalier.base.checkout import find_checkout
 from espalier.base.units import format_bytes, format_time, parse_counts
 from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.demo.experiment import list_cases, run_demo
-from espalier.demo.imb import find_imb
 from espalier.draw.demo_page import write_report
 
 
 def demo(
     ranks: Annotated[str, typer.Option("-n", "--ranks", help="Numbers of ranks, separated by commas.")] = "2,4",
     rounds: Annotated[int, typer.Option(min=1, help="How often to run every pair.")] = 3,
-    output: Annotated[Path | None, typer.Option(help="Folder of the report. Default: build/demo.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder of the report. Default: build/demo or espalier-demo.")
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="The results as JSON (the page is written all the same).")
     ] = False,
 ) -> None:
-    """Run IMB-MPI1 and a Python program under every MPI of the checkout, and compare."""
-    mpi_folder = find_imb().parents[2]  # build/mpi/impi/bin/IMB-MPI1
-    folder = output or mpi_folder.parent / "demo"
+    """Run IMB-MPI1 and a Python program under every MPI of the checkout, or of this Python environment, and compare."""
+    folder = output or _report_folder()
     folder.mkdir(parents=True, exist_ok=True)
     skipped: list[str] = []
-    prefixes = [mpi_folder / name for name in ("mpich", "openmpi", "impi") if (mpi_folder / name).exists()]
-    cases = list_cases(prefixes, parse_counts(ranks), skipped)
+    cases = list_cases(_find_prefixes(), parse_counts(ranks), skipped)
     with tempfile.TemporaryDirectory(prefix="espalier-demo-") as scratch, console.err.status("starting") as status:
         results = run_demo(cases, rounds, Path(scratch), lambda text: _tell(status, text))
     results.skipped.extend(skipped)
@@ -48,6 +49,20 @@ def demo(
     # A crash, a different answer or a run that Espalier had no part in is a failure; a slow case is not.
     wrong = any(answer.same_output is False or answer.handled == 0 for answer in results.answers)
     raise typer.Exit(1 if wrong or len(results.answers) < max(len(cases), 1) else 0)
+
+
+def _report_folder() -> Path:
+    checkout = find_checkout()
+    return checkout / "build" / "demo" if checkout else Path("espalier-demo")
+
+
+def _find_prefixes() -> list[Path]:
+    """Where the MPIs are that set-up has fetched, or that pip has put beside an installed Espalier."""
+    checkout = find_checkout()
+    if checkout is None:
+        return [Path(sys.prefix)]
+    folder = checkout / "build" / "mpi"
+    return [folder / name for name in ("mpich", "openmpi", "impi") if (folder / name).exists()]
 
 
 def _tell(status: Status, text: str) -> None:

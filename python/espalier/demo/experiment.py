@@ -44,7 +44,12 @@ def list_cases(prefixes: Sequence[Path], ranks: Sequence[int], skipped: list[str
             mpis[mpi.family.value] = mpi
         except UserError as error:
             skipped.append(error.message)
-    wanted = [(_IMB, name) for name in _IMB_MPIS] + [(_TREES, name) for name in _PYTHON_MPIS]
+    wanted = [(_TREES, name) for name in _PYTHON_MPIS]
+    try:
+        find_imb()
+        wanted = [(_IMB, name) for name in _IMB_MPIS] + wanted
+    except UserError as error:
+        skipped.append(f"{error.message}; {error.remedy}")
     return [Case(program, mpis[name], count) for program, name in wanted if name in mpis for count in ranks]
 
 

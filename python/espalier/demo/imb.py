@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,13 +34,13 @@ class Line:
 
 
 def find_imb() -> Path:
-    """The benchmark's executable. Raises UserError outside a checkout or before its set-up."""
+    """The benchmark's executable: the checkout's, or the environment's of an installed Espalier. Raises UserError."""
     checkout = find_checkout()
-    if checkout is None:
-        raise UserError("the demo needs the source tree of Espalier", "clone it and type: make demo")
-    program = checkout / "build" / "mpi" / "impi" / "bin" / "IMB-MPI1"
+    prefix = checkout / "build" / "mpi" / "impi" if checkout else Path(sys.prefix)
+    program = prefix / "bin" / "IMB-MPI1"
     if not program.exists():
-        raise UserError(f"{program} is missing", "run `make mpi` in the source tree")
+        remedy = "run `make mpi` in the source tree" if checkout else "in the source tree `make demo` fetches it"
+        raise UserError(f"IMB-MPI1: {program} is missing", remedy)
     return program
 
 
