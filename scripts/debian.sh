@@ -46,7 +46,8 @@ build_packages() {
 }
 
 command -v dh >/dev/null || fail "debhelper is missing; run: scripts/system-packages.sh dist"
-[ -d "$build" ] && [ -x "$environment/bin/python" ] || fail "build/dist is missing; run: make dist"
+[ -d "$build" ] || fail "$build is missing; run: make dist"
+[ -x "$environment/bin/python" ] || fail "$environment is missing: the command's core is for Python 3.11, too; run: make dist"
 mkdir -p "$work"
 take_later_core
 configure

@@ -16,7 +16,7 @@ for mode in -pie -no-pie; do
     # What it links is told by name; files of its cache, of which there is one for each kind of program.
     ZIG_VERBOSE_LINK=1 "$python" -m ziglang cc -target "$target" $mode "$folder/main.c" -o "$folder/main" \
         -lm -lpthread -ldl -lrt 2>&1 | tr ' ' '\n' | grep -E '/(S?crt1\.o|lib[a-z]+\.so\.[0-9]+|libc_nonshared\.a)$' |
-        grep -v '^/lib' | xargs cp -t "$folder"
+        grep -v '^/lib' | xargs cp -t "$folder" || fail "ziglang does not say what it links with; was its version changed?"
 done
 rm "$folder/main.c" "$folder/main"
 
