@@ -13,25 +13,24 @@ from espalier.base.errors import UserError
 from espalier.jobs.libraries import Abi, find_preload_library
 from workshop import compile_c
 
-# Starts /bin/true again and again, with and without LD_PRELOAD in turn, and prints both times' first quartiles in ms.
+# Starts /bin/true again and again, with and without LD_PRELOAD in turn, and prints the first quartiles of the processor
+# time that both took, in ms: what else runs on the machine takes turns with them.
 STARTS = r"""
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 enum { ROUNDS = 200 };
 static double start(char** environment) {
   char* words[] = {"/bin/true", NULL};
-  struct timespec begin, end;
+  struct rusage used;
   pid_t child;
   int status;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
   if (posix_spawn(&child, words[0], NULL, NULL, words, environment) != 0) exit(2);
-  waitpid(child, &status, 0);
-  clock_gettime(CLOCK_MONOTONIC, &end);
+  wait4(child, &status, 0, &used);
   if (status != 0) exit(3);
-  return (end.tv_sec - begin.tv_sec) * 1e3 + (end.tv_nsec - begin.tv_nsec) * 1e-6;
+  return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-3;
 }
 static int order(const void* a, const void* b) {
   return (*(double*)a > *(double*)b) - (*(double*)a < *(double*)b);
@@ -84,7 +83,7 @@ def test_loading_takes_less_than_a_third_of_a_millisecond(library: Path, tmp_pat
         done = subprocess.run([program, f"LD_PRELOAD={library}"], capture_output=True, text=True, check=True)
         plain, loaded = (float(word) for word in done.stdout.split())
         costs.append(loaded - plain)
-        if costs[-1] <= MOST_MS:  # what else runs on the machine only ever adds
+        if costs[-1] <= MOST_MS:  # shared caches only ever add
             return
     pytest.fail(f"loading takes {min(costs):.2f} ms")
 
