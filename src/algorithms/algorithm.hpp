@@ -65,6 +65,8 @@ struct Algorithm {
   bool sends_all_vectors = false;
   /// On one node, where there is nothing to do between nodes, it still is another way than those listed before it.
   bool differs_on_one_node = false;
+  /// There, whether another does better whatever the model says of both; null: no.
+  bool (*is_outdone_on_one_node)(const Candidates& candidates) = nullptr;
 
   /// Unique: "broadcast_chain".
   std::string name() const { return std::string(plan::name(operation)) + "_" + between.name(); }

@@ -24,12 +24,8 @@ bool is_crowded(const Candidates& candidates) {
   constexpr int least_crowd = 8;
   constexpr Bytes most_read = 4 << 10;
   const int ranks = candidates.topology().ranks();
-  return candidates.topology().nodes() == 1 && !candidates.is_oversubscribed() && ranks >= least_crowd &&
+  return !candidates.is_oversubscribed() && ranks >= least_crowd &&
          candidates.problem().bytes * static_cast<Bytes>(ranks) >= most_read;
-}
-
-void propose(Candidates& candidates, const Algorithm& algorithm, Choice choice) {
-  if (!is_crowded(candidates)) vary_knobs(candidates, algorithm, choice);
 }
 
 }  // namespace
@@ -45,12 +41,13 @@ extern const Algorithm allreduce_gather_reduce = {
     .knobs = "segment within cell cells leaders",
     .build = build,
     .limits = limits_of_allreduce,
-    .propose = propose,
+    .propose = vary_knobs,
     .way = over_trunks,
     .price = price,
     .is_cut = true,
     .sends_all_vectors = true,
     .differs_on_one_node = true,
+    .is_outdone_on_one_node = is_crowded,
 };
 
 }  // namespace espalier::algorithms

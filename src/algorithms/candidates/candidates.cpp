@@ -83,7 +83,9 @@ std::vector<Choice> derive_candidates(const Topology& topology, const Problem& p
     if (algorithm.operation != problem.operation) continue;
     Choice choice;
     choice.between = algorithm.between;
-    if (topology.nodes() == 1 && (is_first || algorithm.differs_on_one_node)) candidates.add(choice);
+    const bool is_outdone = algorithm.is_outdone_on_one_node != nullptr && algorithm.is_outdone_on_one_node(candidates);
+    const bool is_own_way = (is_first || algorithm.differs_on_one_node) && !is_outdone;
+    if (topology.nodes() == 1 && is_own_way) candidates.add(choice);
     if (topology.nodes() > 1 && algorithm.propose != nullptr) algorithm.propose(candidates, algorithm, choice);
     is_first = false;
   }

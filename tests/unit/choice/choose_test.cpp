@@ -94,6 +94,35 @@ TEST(Choose, OnOneNodeFollowsWhatWasMeasured) {
 }
 
 // 4 nodes of 64 ranks, 2K each: 44 us against 64.
+TEST(Choose, LeavesLinesForCellsWhereManyRanksWithACoreEachWouldReadMuchOfThem) {
+  const auto prefers = [](int ranks, Operation operation, Bytes bytes, bool is_crowded = false) {
+    const Topology node = make_blocks(1, ranks, {.single_copy = true, .oversubscribed = is_crowded});
+    return prefers_tiny(node, make_problem(static_cast<int>(operation), bytes));
+  };
+  for (const Operation operation : {Operation::broadcast, Operation::reduce, Operation::allreduce}) {
+    EXPECT_TRUE(prefers(2, operation, 2048)) << name(operation);
+    EXPECT_TRUE(prefers(8, operation, 256)) << name(operation);
+    EXPECT_FALSE(prefers(8, operation, 1024)) << name(operation);
+    EXPECT_FALSE(prefers(16, operation, 512)) << name(operation);
+    EXPECT_TRUE(prefers(16, operation, 1024, true)) << name(operation) << ": ranks that take turns";
+  }
+  EXPECT_TRUE(prefers(4, Operation::broadcast, 2048));
+  EXPECT_FALSE(prefers(4, Operation::allreduce, 2048));
+  EXPECT_TRUE(prefers(16, Operation::scan, 2048));
+}
+
+TEST(Choose, HasEachOfManyRanksFoldASliceOfAShortAllreduceForAll) {
+  const Topology node = make_blocks(1, 16);
+  for (const Bytes bytes : {Bytes{512}, Bytes{1024}, Bytes{2048}})
+    EXPECT_NE(choose(node, make_problem(static_cast<int>(Operation::allreduce), bytes)).between, Between::gather_reduce)
+        << bytes;
+  EXPECT_EQ(choose(make_blocks(1, 4), make_problem(static_cast<int>(Operation::allreduce), 2048)).between,
+            Between::gather_reduce);
+  Problem ordered = make_problem(static_cast<int>(Operation::allreduce), 1024);
+  ordered.is_commutative = ordered.is_symmetric = false;
+  EXPECT_EQ(algorithms::why_invalid(node, ordered, choose(node, ordered)), "");
+}
+
 TEST(Choose, LetsANodesBlocksFlowToTheRootWhileItStillGathers) {
   const auto gather = static_cast<int>(Operation::gather);
   EXPECT_GT(choose(make_blocks(4, 64), make_problem(gather, 2 << 10)).segment, 0u);
