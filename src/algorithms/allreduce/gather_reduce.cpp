@@ -18,11 +18,11 @@ void build(Builder& builder, const Problem& problem, const Choice& choice) {
 double price(const Scene& s) { return s.nodes == 1 ? s.node.fold_all(s.bytes) : price_gather_reduce(s); }
 
 /// Many ranks, each with a core, that read everybody's vector: all of them take turns at each line. 16 Xeon cores, us,
-/// and where each folds a slice for all: 8 ranks, 512 bytes 1.8 and 1.7, 2K 4.2 and 2.4; 16 ranks, 256 bytes 2.3
-/// and 2.8, 512 3.1 and 3.0, 2K 8.8 and 3.5.
+/// and where each folds a slice for all: 8 ranks, 512 bytes 1.8 and 2.0, 1K 2.7 and 2.1, 2K 4.2 and 2.7; 16 ranks, 256
+/// bytes 2.3 and 3.1, 512 3.1 and 3.3, 1K 5.4 and 3.3, 2K 8.8 and 3.9.
 bool is_crowded(const Candidates& candidates) {
   constexpr int least_crowd = 8;
-  constexpr Bytes most_read = 4 << 10;
+  constexpr Bytes most_read = 8 << 10;
   const int ranks = candidates.topology().ranks();
   return !candidates.is_oversubscribed() && ranks >= least_crowd &&
          candidates.problem().bytes * static_cast<Bytes>(ranks) >= most_read;
