@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,14 @@ while :; do sleep 0.05; done
 """
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard() -> Iterator[None]:
+    """Tests that run in the background ignore interrupts, and with them whatever they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def start(tmp_path: Path, *command: str) -> subprocess.Popen[bytes]:
     process = subprocess.Popen([sys.executable, "-c", RUN, *command], cwd=tmp_path)
     wait_for(tmp_path / "ready")
@@ -33,6 +42,15 @@ def wait_for(file: Path) -> None:
     while not file.exists():
         assert time.monotonic() < end, f"{file.name} did not appear"
         time.sleep(0.02)
+
+
+def wait_for_end(child: int) -> int:
+    """Its exit code."""
+    end = time.monotonic() + 20
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
+        assert time.monotonic() < end, "it did not end"
+        time.sleep(0.02)
+    return os.waitstatus_to_exitcode(ended[1])
 
 
 @pytest.mark.parametrize(("command", "code"), [("exit 42", 42), ("exit 0", 0), ("kill -9 $$", 137), ("kill $$", 143)])
@@ -69,8 +87,7 @@ def test_a_key_on_the_terminal_interrupts_the_launcher_once(tmp_path: Path) -> N
         os.execv(sys.executable, [sys.executable, "-c", RUN, "sh", "-c", LAUNCHER])
     wait_for(tmp_path / "ready")
     os.write(terminal, b"\x03")
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 130
+    assert wait_for_end(child) == 130
     assert (tmp_path / "marks").read_text() == "int\n"
 
 
