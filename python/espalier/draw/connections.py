@@ -5,11 +5,10 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from espalier.draw import chart
 from espalier.draw.chart import Series, draw_lines
+from espalier.draw.page import compose_page, replace_file
 from espalier.measure.connections import Groups, Scaling
 
-_STYLE = Path(chart.__file__).with_name("style.css")
 _COLOURS = ("#8a8a8a", "#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8", "#b8336a")
 
 
@@ -18,16 +17,11 @@ def write_page(scaling: Scaling, mpi: str, path: Path) -> None:
     title = f"Concurrent allgathers: {mpi}"
     charts = "".join(f"<figure>{drawing}</figure>" for drawing in draw_figure(scaling))
     findings = "".join(f"<li>{escape(line)}</li>" for line in scaling.findings())
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE.read_text()}{line_styles()}</style></head>\n<body>\n"
+    body = (
         f"<h1>{escape(title)}</h1><p>After figure 1 of Qian, Rashti, Afsahi: groups of one rank per node, each with an "
-        f'allgather of its own.</p><div class="charts">{charts}</div><ul>{findings}</ul>\n</body></html>\n'
+        f'allgather of its own.</p><div class="charts">{charts}</div><ul>{findings}</ul>'
     )
-    part = path.with_suffix(".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(path)
+    replace_file(path, compose_page(title, body, line_styles()))
 
 
 def draw_figure(scaling: Scaling) -> list[str]:

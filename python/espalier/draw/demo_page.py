@@ -15,11 +15,10 @@ from espalier.base import machine
 from espalier.base.units import format_bytes, format_time
 from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.draw.chart import Series, draw_times
+from espalier.draw.page import compose_page, replace_file
 
 # Between these, the rounds of one machine do not tell two equal programs apart.
 FASTER, SLOWER = 1.05, 0.95
-
-_STYLE = Path(__file__).with_name("style.css")
 
 
 def write_report(results: Results, rounds: int, path: Path) -> None:
@@ -37,14 +36,7 @@ def write_report(results: Results, rounds: int, path: Path) -> None:
             _method(rounds, results.skipped),
         ]
     )
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Espalier demo</title><style>{_STYLE.read_text()}</style></head>\n<body>\n{body}\n</body></html>\n"
-    )
-    part = path.with_suffix(".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(path)
+    replace_file(path, compose_page("Espalier demo", body))
 
 
 def verdict(ratio: float) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from espalier.base.node import OPERATIONS, NodeView, nic_name
 from espalier.draw import node_svg
-
-_STYLE = Path(node_svg.__file__).with_name("style.css")
+from espalier.draw.page import compose_page
 
 
 def draw_node_page(core: Any, view: NodeView) -> str:
@@ -18,15 +16,13 @@ def draw_node_page(core: Any, view: NodeView) -> str:
     unbound = (
         f"<p>Not bound to one NUMA node: {len(view.unbound)} of {len(view.seats)} ranks.</p>" if view.unbound else ""
     )
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE.read_text()}</style></head>\n<body>\n"
+    body = (
         f"<h1>{escape(title)}</h1>\n"
         f'<p class="faint">{len(view.seats)} ranks; NIC: {escape(view.why_nics)}. '
         "Filled: leads an allgather. Bars join processors with a last-level cache in common.</p>\n"
-        f"<figure>{node_svg.draw_node(core, view)}</figure>\n{unbound}{_leader_table(view)}\n</body></html>\n"
+        f"<figure>{node_svg.draw_node(core, view)}</figure>\n{unbound}{_leader_table(view)}"
     )
+    return compose_page(title, body)
 
 
 def _leader_table(view: NodeView) -> str:

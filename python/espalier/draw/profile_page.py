@@ -7,9 +7,9 @@ from html import escape
 from pathlib import Path
 
 from espalier.base.units import format_time
+from espalier.draw.page import compose_page, replace_file
 from espalier.profile.summary import Profile, Row, describe
 
-_STYLE = Path(__file__).with_name("style.css")
 _MORE_STYLE = "svg .waits { fill: #b7791f; } svg .moves { fill: #2b7a78; } svg .bar { fill: #3b6fb6; }"
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR = 900, 300, 150, 22, 14
 # More are in the table.
@@ -30,15 +30,7 @@ def write_page(profile: Profile, program: str, path: Path) -> None:
             _table(profile),
         ]
     )
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE.read_text()}{_MORE_STYLE}</style></head>\n"
-        f"<body>\n{body}\n</body></html>\n"
-    )
-    part = path.with_name(path.name + ".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(path)
+    replace_file(path, compose_page(title, body, _MORE_STYLE))
 
 
 def draw_bars(title: str, bars: Sequence[Bar]) -> str:

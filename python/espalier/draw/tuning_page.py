@@ -14,13 +14,13 @@ from rich.table import Table
 from espalier import __version__
 from espalier.base.units import format_bytes, format_time
 from espalier.draw.chart import Series, draw_times
+from espalier.draw.page import compose_page, replace_file
 from espalier.tuning.problems.problem import FORMS, OPERATIONS, Shape
 from espalier.tuning.search.decisions import Decision
 from espalier.tuning.search.racing import NATIVE
 from espalier.tuning.search.run import Result
 from espalier.tuning.verdict.summary import Summary, geometric_mean, ratio_of
 
-_STYLE = Path(__file__).with_name("style.css")
 # The demo's colours for native and ours; two more for the other lines, which must differ in light and dark.
 _MORE_STYLE = """
 :root { --best: #b7791f; --third: #3b6fb6; --fourth: #8a4fa3; --fifth: #b3261e; }
@@ -81,15 +81,7 @@ def write_report(result: Result, summary: Summary, signature: Any, shape: Shape,
             _numbers(decisions),
         ]
     )
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE.read_text()}{_MORE_STYLE}</style></head>\n"
-        f"<body>\n{body}\n</body></html>\n"
-    )
-    part = path.with_name(path.name + ".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(path)
+    replace_file(path, compose_page(title, body, _MORE_STYLE))
 
 
 def sorted_decisions(decisions: Iterable[Decision]) -> list[Decision]:
