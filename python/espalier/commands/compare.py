@@ -14,6 +14,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
+from espalier.commands.launching import LauncherFlags, Program, Ranks, SetTexts, VirtualNodes, WantedMpi
 from espalier.jobs.launch import Job, choose_target, split_flags
 from espalier.measure.compared import Arm, Compared, Metric, Wishes, compare_program
 
@@ -21,8 +22,8 @@ _NATIVE = "native"
 
 
 def compare(
-    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]...", show_default=False)],
-    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="Number of ranks.")] = 1,
+    command: Program,
+    ranks: Ranks = 1,
     a: Annotated[
         list[str] | None,
         typer.Option("--a", metavar="NAME=VALUE", help="Setting of the first arm, or native. May be repeated."),
@@ -40,14 +41,10 @@ def compare(
         str | None, typer.Option(metavar="REGEX", help="Lines of the output that need not be the same.")
     ] = None,
     timeout: Annotated[float | None, typer.Option(min=0.1, help="Seconds for one run. Default: no limit.")] = None,
-    mpi: Annotated[str | None, typer.Option(help="As of espalier run.")] = None,
-    virtual_nodes: Annotated[str | None, typer.Option(help="Both pretend to be several nodes: 4, or 3,1,4.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of both. May be repeated.")
-    ] = None,
-    launcher_flags: Annotated[
-        str, typer.Option("--launcher-flags", metavar="FLAGS", help="More flags for mpiexec, in one word.")
-    ] = "",
+    mpi: WantedMpi = None,
+    virtual_nodes: VirtualNodes = None,
+    settings: SetTexts = None,
+    launcher_flags: LauncherFlags = "",
     json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
 ) -> None:
     """Run PROGRAM natively and with Espalier in turns: times, exit codes, and whether both print the same.

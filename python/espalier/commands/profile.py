@@ -19,6 +19,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.base.units import format_bytes, format_time
+from espalier.commands.launching import LauncherFlags, Program, Ranks, SetTexts, VirtualNodes, WantedMpi
 from espalier.draw.profile_page import write_page
 from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 from espalier.profile.reading import Key, read_profile
@@ -29,8 +30,8 @@ _MOST_ROWS = 20
 
 
 def profile(
-    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]...", show_default=False)],
-    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="Number of ranks.")] = 1,
+    command: Program,
+    ranks: Ranks = 1,
     sample: Annotated[
         str | None, typer.Option(metavar="1/N", help="Leave every Nth call to native, to see what that takes.")
     ] = None,
@@ -39,14 +40,10 @@ def profile(
     from_file: Annotated[
         bool, typer.Option("--from", help="PROGRAM is a file that --keep or ESPALIER_PROFILE has written.")
     ] = False,
-    mpi: Annotated[str | None, typer.Option(help="As of espalier run.")] = None,
-    virtual_nodes: Annotated[str | None, typer.Option(help="Pretend to be several nodes: 4, or 3,1,4.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
-    ] = None,
-    launcher_flags: Annotated[
-        str, typer.Option("--launcher-flags", metavar="FLAGS", help="More flags for mpiexec, in one word.")
-    ] = "",
+    mpi: WantedMpi = None,
+    virtual_nodes: VirtualNodes = None,
+    settings: SetTexts = None,
+    launcher_flags: LauncherFlags = "",
     json: Annotated[bool, typer.Option("--json", help="The result as JSON, in place of the table.")] = False,
 ) -> None:
     """Run PROGRAM and say where its time goes in collectives: waiting for the last rank, or moving data.

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.base.writing import replace_file
 from espalier.draw.figures import draw_figure
 from espalier.draw.figures_page import write_page
 from espalier.jobs.mpis import Mpi, find_default_mpi, select_mpi
@@ -71,7 +72,7 @@ def reproduce(
     if page is None and figure == "all":
         page = output / "results.md"
     if page is not None:
-        store.replace(page, write_page(FIGURES, store.load(FIGURES, output), output, page))
+        replace_file(page, write_page(FIGURES, store.load(FIGURES, output), output, page))
         console.note(f"wrote {page}")
     if json:
         console.print_json([store.describe(result) for result in results])

@@ -12,30 +12,23 @@ import typer
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
+from espalier.commands.launching import LauncherFlags, Program, Ranks, SetTexts, VirtualNodes, WantedMpi
 from espalier.jobs import foreground
 from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 
 
 def run(
-    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]...", show_default=False)],
-    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="Number of ranks.")] = 1,
-    mpi: Annotated[
-        str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path. Default: the program's own.")
-    ] = None,
+    command: Program,
+    ranks: Ranks = 1,
+    mpi: WantedMpi = None,
     native: Annotated[bool, typer.Option("--native", help="Without Espalier, everything else the same.")] = False,
-    virtual_nodes: Annotated[
-        str | None, typer.Option(help="Pretend to be several nodes: 4, or 3,1,4, or cyclic:4.")
-    ] = None,
+    virtual_nodes: VirtualNodes = None,
     stats: Annotated[Path | None, typer.Option(help="Write rank 0's counts to this file, as JSON.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
-    ] = None,
+    settings: SetTexts = None,
     verbose: Annotated[
         int, typer.Option("-v", "--verbose", count=True, metavar="", help="Say what was chosen and done; -vv more.")
     ] = 0,
-    launcher_flags: Annotated[
-        str, typer.Option("--launcher-flags", metavar="FLAGS", help="More flags for mpiexec, in one word.")
-    ] = "",
+    launcher_flags: LauncherFlags = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command line instead of running it.")] = False,
     json: Annotated[bool, typer.Option("--json", help="With --dry-run: as JSON.")] = False,
 ) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from espalier.base.writing import replace_file
 from espalier.draw.chart import Series, draw_lines
-from espalier.draw.page import compose_page, replace_file
+from espalier.draw.page import compose_page
 from espalier.measure.connections import Groups, Scaling
 
 _COLOURS = ("#8a8a8a", "#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8", "#b8336a")

@@ -13,9 +13,10 @@ from statistics import median
 from espalier import __version__
 from espalier.base import machine
 from espalier.base.units import format_bytes, format_time
+from espalier.base.writing import replace_file
 from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.draw.chart import Series, draw_times
-from espalier.draw.page import compose_page, replace_file
+from espalier.draw.page import compose_page
 
 # Between these, the rounds of one machine do not tell two equal programs apart.
 FASTER, SLOWER = 1.05, 0.95

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from espalier.base.errors import UserError
 from espalier.base.units import format_bytes
+from espalier.base.writing import replace_file
 from espalier.papers.figure import Axes, Data
 from espalier.papers.store import Result
 
@@ -73,9 +74,7 @@ def _write(sheet: Sheet, path: Path, kind: str) -> None:
     picture = io.BytesIO()
     # No date in the file: drawn again from the same points it is the same.
     sheet.savefig(picture, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else {})
-    part = path.with_suffix(path.suffix + ".part")
-    part.write_bytes(picture.getvalue())
-    part.replace(path)
+    replace_file(path, picture.getvalue())
 
 
 def _draw_panel(diagram: Diagram, data: Data, panel: str, axes: Axes) -> None:

@@ -1,4 +1,4 @@
-"""What all pages have in common: their head, their style, and that a file is complete or not there."""
+"""What all pages have in common: their head and their style."""
 
 from __future__ import annotations
 
@@ -16,10 +16,3 @@ def compose_page(title: str, body: str, style: str = "") -> str:
         f"<title>{escape(title)}</title><style>{_STYLE.read_text()}{style}</style></head>\n"
         f"<body>\n{body}\n</body></html>\n"
     )
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Writes the file, complete or not at all. Raises OSError."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

@@ -7,7 +7,8 @@ from html import escape
 from pathlib import Path
 
 from espalier.base.units import format_time
-from espalier.draw.page import compose_page, replace_file
+from espalier.base.writing import replace_file
+from espalier.draw.page import compose_page
 from espalier.profile.summary import Profile, Row, describe
 
 _MORE_STYLE = "svg .waits { fill: #b7791f; } svg .moves { fill: #2b7a78; } svg .bar { fill: #3b6fb6; }"

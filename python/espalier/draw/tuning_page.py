@@ -13,8 +13,9 @@ from rich.table import Table
 
 from espalier import __version__
 from espalier.base.units import format_bytes, format_time
+from espalier.base.writing import replace_file
 from espalier.draw.chart import Series, draw_times
-from espalier.draw.page import compose_page, replace_file
+from espalier.draw.page import compose_page
 from espalier.tuning.problems.problem import FORMS, OPERATIONS, Shape
 from espalier.tuning.search.decisions import Decision
 from espalier.tuning.search.racing import NATIVE

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from espalier.base.errors import UserError
+from espalier.base.writing import replace_file
 from espalier.papers import conditions
 from espalier.papers.conditions import Conditions
 from espalier.papers.figure import Data, Figure, Point, Verdict, Way
@@ -41,8 +42,8 @@ def save(result: Result, folder: Path) -> None:
     """Writes both files, each complete or not at all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        replace(folder / f"{result.name}.csv", _to_csv(result.data.points))
-        replace(folder / f"{result.name}.json", json.dumps(describe(result), indent=1, ensure_ascii=False) + "\n")
+        replace_file(folder / f"{result.name}.csv", _to_csv(result.data.points))
+        replace_file(folder / f"{result.name}.json", json.dumps(describe(result), indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror}", "choose another --output") from error
 
@@ -113,10 +114,3 @@ def _parse_x(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def replace(path: Path, text: str) -> None:
-    """Writes the file completely or not at all."""
-    part = path.with_suffix(path.suffix + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

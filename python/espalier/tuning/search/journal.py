@@ -11,6 +11,7 @@ from typing import Any
 
 from espalier.base.errors import UserError
 from espalier.base.reading import read_regular_text
+from espalier.base.writing import replace_file
 
 
 class Journal:
@@ -25,9 +26,7 @@ class Journal:
         self.entries = _read_entries(path, about)
         try:
             # What there is must survive a kill at any moment, so the new beginning replaces the old one at once.
-            part = path.with_name(path.name + ".part")
-            part.write_text("".join(_line(entry) for entry in (about, *self.entries)), encoding="utf-8")
-            part.replace(path)
+            replace_file(path, "".join(_line(entry) for entry in (about, *self.entries)))
             self._file = path.open("a", encoding="utf-8")
         except OSError as error:
             raise UserError(f"cannot write {path}: {error.strerror}", "name another place with -o FILE") from error
