@@ -144,6 +144,15 @@ def test_nobody_waits_for_a_rank_that_computes_where_a_thread_makes_progress(
     assert outcome.code == 0, str(outcome)
 
 
+@pytest.mark.parametrize("operation", ["ialltoall", "iallreduce", "ibcast"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
+def test_nor_where_its_call_is_behind_a_short_one(name: str, operation: str, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    arguments = [mpi.program("aside"), operation, "started", "behind"]
+    outcome = mpi.run(arguments, 3, settings={"ESPALIER_PROGRESS": "memory"})
+    assert outcome.code == 0, str(outcome)
+
+
 THREADED = (
     *((Case("mpich-5", 4, None), means) for means in ("memory", "thread")),
     *((Case("openmpi-5", 4, None), "memory"), (Case("openmpi-5", 4, "2"), "thread")),

@@ -52,7 +52,8 @@ bool ProgressQueue::decide(MPI_Comm comm, Pending& call) noexcept {
 void ProgressQueue::add(const Channel& channel, Pending& call) {
   const bool is_next = find(channel) == nullptr;
   const bool is_decided = is_next && call.decide(true);
-  if (is_decided && !finds_help(call) && call.advance(true)) return call.leave();
+  const bool is_helped = finds_help(call);  // whether or not its turn has come
+  if (is_decided && !is_helped && call.advance(true)) return call.leave();
   Queue& queue = find_or_make(channel);
   if (is_decided || (queue.decided == queue.calls.size() && call.decide(false))) ++queue.decided;
   queue.calls.push_back(&call);

@@ -1,7 +1,8 @@
 /* What passes while a rank computes and never calls MPI: with a thread of Espalier's, collectives in which others wait
  * for it are over long before it is back.
  *
- *   aside OPERATION FORM    ialltoall, iallreduce, ibcast; started or persistent
+ *   aside OPERATION FORM [behind]   ialltoall, iallreduce, ibcast; started or persistent; behind a barrier that is
+ *                                   pending, or not
  *
  * Rank 0 begins a call and computes until all others have come through theirs, which they tell it through a shared file
  * mapping and not by MPI, or until it has lost patience. Ends with 0 if nobody had to wait for it, with 3 if they had.
@@ -56,17 +57,19 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   int* const counter = map_counter(rank);
-  const int is_persistent = !strcmp(argv[2], "persistent");
+  const int is_persistent = !strcmp(argv[2], "persistent"), is_behind = argc > 3 && !strcmp(argv[3], "behind");
   float* const in = calloc(floats, sizeof *in);
   float* const out = calloc(floats, sizeof *out);
-  MPI_Request request;
+  MPI_Request request, barrier = MPI_REQUEST_NULL;
   if (is_persistent) start(argv[1], 1, in, out, &request);
   for (int call = -1; call < calls; ++call) {
+    if (is_behind) MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
     if (is_persistent)
       MPI_Start(&request);
     else
       start(argv[1], 0, in, out, &request);
     if (call < 0) { /* ranks agree on memory for it, by messages */
+      MPI_Wait(&barrier, MPI_STATUS_IGNORE);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       continue;
     }
@@ -74,6 +77,7 @@ int main(int argc, char** argv) {
     if (rank == 0)
       while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < (call + 1) * (ranks - 1) && !late)
         late = MPI_Wtime() - from > patience;
+    MPI_Wait(&barrier, MPI_STATUS_IGNORE);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     if (rank != 0) __atomic_add_fetch(counter, 1, __ATOMIC_RELEASE);
   }
