@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "../common/job.h"
+#include "../common/compute.h"
 
 static enum { BLOCKING, NONBLOCKING, PERSISTENT } form;
 
@@ -20,43 +20,6 @@ int set_form(const char* name) {
 const char* form_prefix(void) { return form == BLOCKING ? "" : "i"; }
 
 int has_form(const struct operation* operation) { return form == BLOCKING || operation->native.start != NULL; }
-
-/* ---- compute --------------------------------------------------------------------------------------------------------
- */
-
-/* Stays in registers: what is measured is the processor's time, not the memory's. Volatile, or the compiler does it. */
-static void work(long units) {
-  static volatile double seed = 2;
-  double x = seed;
-  for (long i = 0; i < units; ++i)
-    for (int j = 0; j < 16; ++j) x = x * 0.999999 + 1e-6;
-  seed = x;
-}
-
-/* The best of some. */
-static double measure_units_per_us(void) {
-  enum { UNITS = 50000, ROUNDS = 5 };
-  double best = 0;
-  for (int round = 0; round < ROUNDS; ++round) {
-    const double begin = now_us();
-    work(UNITS);
-    const double rate = UNITS / (now_us() - begin);
-    if (rate > best) best = rate;
-  }
-  return best;
-}
-
-static void compute(double us) {
-  static double units_per_us;
-  if (units_per_us == 0) units_per_us = measure_units_per_us();
-  if (us > 0) work((long)(us * units_per_us));
-}
-
-double time_compute(double us) {
-  const double begin = now_us();
-  compute(us);
-  return now_us() - begin;
-}
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------
  */

@@ -32,7 +32,4 @@ void release_call(struct prepared* call);
  * that is 0. A blocking call computes first. */
 void make_call(struct prepared* call, double compute_us, double test_us);
 
-/* How long the compute alone takes: close to what it is asked for. Local. */
-double time_compute(double compute_us);
-
 #endif

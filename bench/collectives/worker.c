@@ -16,6 +16,7 @@
  * (all - compute) / alone.
  */
 
+#include "../common/compute.h"
 #include "../common/job.h"
 #include "../common/lines.h"
 #include "../common/operations.h"

@@ -22,6 +22,7 @@
 #include "algorithms/build.hpp"
 #include "algorithms/catalogue.hpp"
 #include "base/bytes.hpp"
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 #include "choice/choose.hpp"
 #include "choice/parse.hpp"
@@ -201,8 +202,8 @@ int main(int argc, char** argv) {
     const int calls = argc > 5 ? std::atoi(argv[5]) : 2000;
     plan::Problem problem{operation, parse_bytes(argv[3])};
     if (is_reduction(operation)) problem.element = sizeof(double);
-    return run_job(
-        {std::atoi(argv[1]), problem, argv[4], std::min(calls, 1 << 14), parse_waiting(argc > 6 ? argv[6] : "yield")});
+    return run_job({std::atoi(argv[1]), problem, argv[4], std::min(calls, 1 << 14),
+                    espalier::parse_enumerator<espalier::Waiting>("waiting", argc > 6 ? argv[6] : "yield")});
   } catch (const Error& error) {
     std::fprintf(stderr, "bench_node: %s\n", error.what());
     return 2;

@@ -14,40 +14,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../common/compute.h"
 #include "started_calls.h"
 
 enum { most_rounds = 1000 };
 
-static double unit_us; /* of work() */
-
-/* Stays in registers: what is measured is the processor's time, not the memory's. Volatile, or the compiler does it. */
-static void work(long units) {
-  static volatile double seed = 2;
-  double x = seed;
-  for (long i = 0; i < units; ++i)
-    for (int j = 0; j < 16; ++j) x = x * 0.999999 + 1e-6;
-  seed = x;
-}
-
-static void calibrate(void) {
-  const long units = 200000;
-  double best = 0;
-  for (int round = 0; round < 5; ++round) {
-    const double from = MPI_Wtime();
-    work(units);
-    const double us = (MPI_Wtime() - from) * 1e6 / (double)units;
-    if (round == 0 || us < best) best = us;
-  }
-  unit_us = best;
-}
-
-static void compute(double us, double between_us, const struct library* by, MPI_Request* request) {
+/* With MPI_Test now and then. */
+static void compute_and_test(double us, double between_us, const struct library* by, MPI_Request* request) {
   int is_done = 0;
   for (; between_us > 0 && us > between_us; us -= between_us) {
-    work((long)(between_us / unit_us));
+    compute(between_us);
     if (!is_done) by->test(request, &is_done, MPI_STATUS_IGNORE);
   }
-  work((long)(us / unit_us));
+  compute(us);
 }
 
 /* Per call, on the slowest rank. */
@@ -57,18 +36,16 @@ static double time_calls(starter begin, const struct library* by, int bytes, int
   for (int call = 0; call < calls; ++call) {
     MPI_Request request;
     begin(bytes, call, &request);
-    if (us > 0) compute(us, between_us, by, &request);
+    if (us > 0) compute_and_test(us, between_us, by, &request);
     by->wait(&request, MPI_STATUS_IGNORE);
   }
   return slowest_of((MPI_Wtime() - from) / calls * 1e6);
 }
 
 /* The compute by itself, as many times. */
-static double time_compute(int calls, double us) {
+static double time_computes(int calls, double us) {
   PMPI_Barrier(MPI_COMM_WORLD);
-  const double from = MPI_Wtime();
-  for (int call = 0; call < calls; ++call) compute(us, 0, NULL, NULL);
-  return slowest_of((MPI_Wtime() - from) / calls * 1e6);
+  return slowest_of(time_compute(calls * us) / calls);
 }
 
 struct times {
@@ -80,7 +57,7 @@ static struct times measure(starter begin, const struct library* by, int bytes, 
                             double between_us) {
   struct times times;
   times.alone = time_calls(begin, by, bytes, calls, 0, 0);
-  const double computed = time_compute(calls, times.alone);
+  const double computed = time_computes(calls, times.alone);
   const double all = time_calls(begin, by, bytes, calls, times.alone, between_us);
   const double overlap = 100 - 100 * (all - computed) / times.alone;
   times.overlap = overlap < 0 ? 0 : overlap > 100 ? 100 : overlap;
@@ -129,7 +106,6 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   make_buffers(ranks);
-  calibrate();
   if (rank == 0)
     printf("%-11s %8s %20s %16s %20s %7s %15s\n%-11s %8s %10s %9s %8s %7s %10s %9s\n", "", "", "alone, us", "overlap",
            "with compute, us", "ratio", "quartiles", "operation", "bytes", "native", "ours", "native", "ours", "native",

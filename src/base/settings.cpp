@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/bytes.hpp"
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 
 namespace espalier {
@@ -23,6 +24,12 @@ int parse_int(std::string_view text, int least, int most) {
   if (status != std::errc{} || end != text.data() + text.size() || value < least || value > most)
     throw Error("write a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
+}
+
+template <class Enumeration>
+Enumeration parse_one(std::string_view text) {
+  if (const std::optional<Enumeration> found = find_enumerator<Enumeration>(text)) return *found;
+  throw Error("write one of " + list_enumerators<Enumeration>());
 }
 
 Bytes parse_window(std::string_view text) {
@@ -179,7 +186,7 @@ constexpr Setting table[] = {
       "woken, for many idle ranks and for energy; auto yields, and sleeps where ranks share cores and yielding has not "
       "helped.",
       collective},
-     [](Settings& s, std::string_view v) { s.waiting = parse_waiting(v); }},
+     [](Settings& s, std::string_view v) { s.waiting = parse_one<Waiting>(v); }},
     {{"ESPALIER_WAIT_SPIN", "2000",
       "How often to look before yielding the core or sleeping; 0, and always where ranks outnumber cores: at once.",
       local},
@@ -189,7 +196,7 @@ constexpr Setting table[] = {
       "sends messages only if the program asked for MPI_THREAD_MULTIPLE; thread: the same, and MPI is initialised with "
       "that; auto: as memory where each process has a second core, else as calls.",
       local},
-     [](Settings& s, std::string_view v) { s.progress = parse_progress_means(v); }},
+     [](Settings& s, std::string_view v) { s.progress = parse_one<ProgressMeans>(v); }},
     {{"ESPALIER_CACHE_LIMIT", "16M", "Most memory a process spends on keeping programs.", local},
      [](Settings& s, std::string_view v) { s.cache_limit = parse_bytes(v); }},
     {{"ESPALIER_ASSUME_HOST_BUFFERS", "0",

@@ -52,9 +52,9 @@ struct Settings {
   int fabric_timeout = 2000;
   bool strict = false;
   CopyMeans single_copy = CopyMeans::automatic;
-  Waiting waiting = Waiting::automatic;
+  Waiting waiting = Waiting::auto_;
   int wait_spin = 2000;
-  ProgressMeans progress = ProgressMeans::automatic;
+  ProgressMeans progress = ProgressMeans::auto_;
   Bytes cache_limit = Bytes{16} << 20;
   bool assume_host_buffers = false;
   /// Empty: as the tuned table says, else mpi.

@@ -24,7 +24,7 @@ constexpr std::uint32_t patient_yields = 100;
 
 std::uint32_t first_sleep_after(Waiting scheme, std::uint32_t spin) noexcept {
   if (scheme == Waiting::futex) return spin;
-  if (scheme == Waiting::automatic) return spin + patient_yields;
+  if (scheme == Waiting::auto_) return spin + patient_yields;
   return std::numeric_limits<std::uint32_t>::max();
 }
 

@@ -12,7 +12,7 @@
 namespace espalier::execute {
 
 /// Whether some who wait by this scheme fall asleep, so that those they wait for must ring their bells.
-constexpr bool may_sleep(Waiting scheme) noexcept { return scheme == Waiting::futex || scheme == Waiting::automatic; }
+constexpr bool may_sleep(Waiting scheme) noexcept { return scheme == Waiting::futex || scheme == Waiting::auto_; }
 
 /// Waits by one scheme. Measured with `bench_node` (docs/ideas/smp.md): yielding is fastest where ranks share cores,
 /// sleeping leaves the cores to others and lets them save energy. `automatic` sleeps where yielding does not help.

@@ -29,7 +29,7 @@ constexpr long shortest_nap_ns = 20'000, longest_nap_ns = 500'000;
 
 bool is_wanted() {
   const ProgressMeans means = Library::get().settings().progress;
-  if (means != ProgressMeans::automatic) return means != ProgressMeans::calls;
+  if (means != ProgressMeans::auto_) return means != ProgressMeans::calls;
   const World& world = Library::get().world();
   return world.has_met() && world.has_cores_to_spare();
 }
@@ -84,12 +84,12 @@ Function* find_function(const char* name, Function*) {
 }  // namespace
 
 ProgressThread* ProgressThread::get() noexcept {
-  is_made_.store(true);
   static ProgressThread* const thread = is_wanted() ? new (std::nothrow) ProgressThread : nullptr;
   return thread;
 }
 
 ProgressThread::ProgressThread() : may_call_mpi_(has_all_threads()) {
+  made_.store(this);
   auto* const create = find_function("pthread_create", &pthread_create);
   if (create == nullptr) return;
   sigset_t all, before;
@@ -113,7 +113,7 @@ void ProgressThread::rouse() noexcept {
 }
 
 void ProgressThread::stop() noexcept {
-  ProgressThread* const thread = is_made_.load() ? get() : nullptr;
+  ProgressThread* const thread = made_.load();
   if (thread == nullptr || !std::exchange(thread->is_running_, false)) return;
   thread->is_stopping_.store(true);
   thread->rouse();

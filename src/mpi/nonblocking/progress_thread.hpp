@@ -38,7 +38,7 @@ class ProgressThread {
   void sleep() noexcept;
 
   static inline std::atomic<int> waiting_ = 0;
-  static inline std::atomic<bool> is_made_ = false;
+  static inline std::atomic<ProgressThread*> made_ = nullptr;  ///< for stop(), which makes none
   std::atomic<bool> is_stopping_ = false;
   std::atomic<bool> is_asleep_ = false;
   std::atomic<bool> naps_ = false;

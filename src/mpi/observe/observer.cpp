@@ -10,7 +10,7 @@
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/observe/clock.hpp"
-#include "mpi/observe/company.hpp"
+#include "mpi/observe/observed_communicator.hpp"
 #include "mpi/observe/profile.hpp"
 #include "mpi/observe/record.hpp"
 #include "mpi/process/library.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 /// Calls that are under way in a thread: a native one may call back into ours (attribute functions, other tools).
 struct UnderWay {
-  Company* company = nullptr;
+  ObservedCommunicator* communicator = nullptr;
   Subject subject{};
   std::uint64_t call = 0;
   std::uint64_t begin = 0;
@@ -83,15 +83,16 @@ int class_of(Misfit::Kind kind) {
 }
 
 /// All ranks tell each other what they are about to do. MPI's code, the same on all; nothing has moved.
-int check_call(MPI_Comm comm, const Company& company, const Subject& subject) {
-  const std::vector<CallRecord> records = gather_quietly(comm, company.ranks(), record_of(subject));
+int check_call(MPI_Comm comm, const ObservedCommunicator& communicator, const Subject& subject) {
+  const std::vector<CallRecord> records = gather_quietly(comm, communicator.ranks(), record_of(subject));
   const std::optional<Misfit> misfit = find_misfit(records);
   if (!misfit) return MPI_SUCCESS;
-  if (company.me() == misfit->one)
+  if (communicator.me() == misfit->one)
     Library::get().say("ESPALIER_CHECK: " + describe(*misfit, records) + " (ranks of a communicator with " +
-                       company.shape() + "; in MPI_COMM_WORLD " + std::to_string(company.member(misfit->one)) +
-                       " and " + std::to_string(company.member(misfit->other)) + ")");
-  gather_quietly(comm, company.ranks(), record_of(subject));  // it has been said before anybody ends the job
+                       communicator.shape() + "; in MPI_COMM_WORLD " +
+                       std::to_string(communicator.member(misfit->one)) + " and " +
+                       std::to_string(communicator.member(misfit->other)) + ")");
+  gather_quietly(comm, communicator.ranks(), record_of(subject));  // it has been said before anybody ends the job
   return report(comm, class_of(misfit->kind));
 }
 
@@ -133,8 +134,8 @@ Observed look_at(const UnderWay& call, bool is_own) {
   seen.seconds_ns = static_cast<double>(now - call.begin);
   seen.is_native = !is_own;
   seen.is_sample = call.is_sample;
-  if (!call.company->sees_arrivals()) return seen;
-  const Company::Last last = call.company->last(call.call);
+  if (!call.communicator->sees_arrivals()) return seen;
+  const ObservedCommunicator::Last last = call.communicator->last(call.call);
   seen.is_split = true;
   seen.waiting_ns = last.time > call.begin ? static_cast<double>(std::min(last.time, now) - call.begin) : 0;
   seen.last = last.world_rank;
@@ -146,9 +147,9 @@ void note(const UnderWay& call, MPI_Comm comm, bool is_own) {
   const Subject& subject = call.subject;
   const int size_class = size_class_of(subject.bytes);
   const std::lock_guard lock(state().mutex);
-  ProfileRow*& known = call.company->row(subject.operation, subject.has_counts, size_class);
+  ProfileRow*& known = call.communicator->row(subject.operation, subject.has_counts, size_class);
   if (known == nullptr)
-    known = &state().profile.row({call.company->shape(), subject.operation, subject.has_counts, size_class});
+    known = &state().profile.row({call.communicator->shape(), subject.operation, subject.has_counts, size_class});
   ProfileRow& row = *known;
   Profile::add(row, seen);
   if (row.is_choice_known || call.is_sample) return;
@@ -210,11 +211,11 @@ bool Observer::enter(MPI_Comm comm, int& me, int& ranks) noexcept {
   try {
     // Calls that do not block and came before may not have got to native yet; what follows asks native at once.
     if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
-    Company* const company = Company::find(comm);
-    if (company == nullptr) return false;
-    me = company->me();
-    ranks = company->ranks();
-    under_way.emplace().company = company;
+    ObservedCommunicator* const communicator = ObservedCommunicator::find(comm);
+    if (communicator == nullptr) return false;
+    me = communicator->me();
+    ranks = communicator->ranks();
+    under_way.emplace().communicator = communicator;
     return true;
   } catch (const NativeFailure&) {
     return false;
@@ -226,10 +227,10 @@ bool Observer::enter(MPI_Comm comm, int& me, int& ranks) noexcept {
 Permit Observer::begin(MPI_Comm comm, const Subject& subject) noexcept {
   UnderWay& call = *under_way;
   call.subject = subject;
-  call.call = call.company->begin_call();
+  call.call = call.communicator->begin_call();
   try {
     if (state().checks)
-      if (const int code = check_call(comm, *call.company, subject); code != MPI_SUCCESS) return {code};
+      if (const int code = check_call(comm, *call.communicator, subject); code != MPI_SUCCESS) return {code};
   } catch (const NativeFailure&) {
     return {report(comm, MPI_ERR_OTHER)};
   } catch (const std::exception&) {
@@ -237,7 +238,7 @@ Permit Observer::begin(MPI_Comm comm, const Subject& subject) noexcept {
   }
   call.is_sample = is_sampled(call.call, subject.operation);
   call.begin = read_clock();
-  if (state().profiles) call.company->come(call.call, call.begin);
+  if (state().profiles) call.communicator->come(call.call, call.begin);
   return {MPI_SUCCESS, call.is_sample};
 }
 

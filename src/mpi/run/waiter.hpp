@@ -2,13 +2,13 @@
 // Waiting inside an MPI program: keeps MPI's own messages moving meanwhile.
 
 #include <chrono>
-#include <ctime>
 
 #include "execute/waiting.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/run/health.hpp"
 #include "mpi/run/progress.hpp"
 #include "mpi/run/watch.hpp"
+#include "watch/sighting.hpp"
 
 namespace espalier::mpi {
 
@@ -31,17 +31,10 @@ class MpiWaiter final : public execute::PatientWaiter {
   bool has_hope(bool is_first) noexcept override {
     watch_.look();
     if (!is_watching_) return true;
-    const std::chrono::nanoseconds now = read_clock();
+    const std::chrono::nanoseconds now(watch::read_coarse_clock());
     if (!is_first && now - asked_at_ < patience) return true;
     asked_at_ = now;
     return is_first || find_failure(comm_) == MPI_SUCCESS;
-  }
-
-  // Ticks of some milliseconds, for a few nanoseconds.
-  static std::chrono::nanoseconds read_clock() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
   }
 
   /// Open MPI's launcher takes as long to tell of a death.

@@ -88,7 +88,7 @@ Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffer
 }
 
 Waiting derive_waiting(Waiting wanted, bool is_oversubscribed) {
-  return wanted == Waiting::automatic && !is_oversubscribed ? Waiting::yield : wanted;
+  return wanted == Waiting::auto_ && !is_oversubscribed ? Waiting::yield : wanted;
 }
 
 SingleCopyMeans derive_means(CopyMeans wanted, const SingleCopyMeans& works_everywhere) {

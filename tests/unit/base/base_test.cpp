@@ -79,8 +79,8 @@ TEST(Settings, OfSingleCopyNameItsMeans) {
 }
 
 TEST(Settings, OfWaitingAreKnownToAllRanks) {
-  EXPECT_EQ(read({}).waiting, Waiting::automatic);
-  EXPECT_EQ(read({"ESPALIER_WAIT=auto"}).waiting, Waiting::automatic);
+  EXPECT_EQ(read({}).waiting, Waiting::auto_);
+  EXPECT_EQ(read({"ESPALIER_WAIT=auto"}).waiting, Waiting::auto_);
   EXPECT_EQ(read({"ESPALIER_WAIT=yield"}).waiting, Waiting::yield);
   EXPECT_EQ(read({"ESPALIER_WAIT=spin"}).waiting, Waiting::spin);
   const Settings sleeping = read({"ESPALIER_WAIT=futex"});

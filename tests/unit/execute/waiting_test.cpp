@@ -65,8 +65,7 @@ class CountingWaiter final : public PatientWaiter {
 class Sharing final : public PatientWaiter {
  public:
   enum class Kernel { parts_who_wakes, parts_who_stands, has_no_room };
-  explicit Sharing(Kernel kernel, std::uint32_t spin = 2000)
-      : PatientWaiter(Waiting::automatic, spin), kernel_(kernel) {}
+  explicit Sharing(Kernel kernel, std::uint32_t spin = 2000) : PatientWaiter(Waiting::auto_, spin), kernel_(kernel) {}
 
   bool is_alone = false;
   int naps = 0, yields = 0;
@@ -230,7 +229,7 @@ TEST(PatientWaiter, LooksAgainBetweenTheAnnouncementAndTheSleep) {
 
 TEST(PatientWaiter, SleepsOnceYieldingHasNotHelped) {
   Bell bell, untouched;
-  CountingWaiter waiter(Waiting::automatic, 0);
+  CountingWaiter waiter(Waiting::auto_, 0);
   waiter.pause(0, &bell);
   EXPECT_EQ(bell.announce(), untouched.announce()) << "it has yielded, and announced nothing";
   const auto begin = steady_clock::now();
@@ -292,7 +291,7 @@ TEST(Company, OneLongYieldIsChance) {
 }
 
 TEST(PatientWaiter, PokesWhateverTheScheme) {
-  for (const Waiting scheme : {Waiting::automatic, Waiting::spin, Waiting::yield, Waiting::futex}) {
+  for (const Waiting scheme : {Waiting::auto_, Waiting::spin, Waiting::yield, Waiting::futex}) {
     Bell bell;
     CountingWaiter waiter(scheme, 10);
     for (std::uint32_t attempt = 0; attempt < 600; ++attempt) waiter.pause(attempt, attempt < 50 ? &bell : nullptr);
@@ -301,8 +300,8 @@ TEST(PatientWaiter, PokesWhateverTheScheme) {
 }
 
 TEST(Seat, RingsOnlyWhereRanksMaySleep) {
-  for (const Waiting scheme : {Waiting::automatic, Waiting::spin, Waiting::yield, Waiting::futex}) {
-    const bool rings = scheme == Waiting::futex || scheme == Waiting::automatic;
+  for (const Waiting scheme : {Waiting::auto_, Waiting::spin, Waiting::yield, Waiting::futex}) {
+    const bool rings = scheme == Waiting::futex || scheme == Waiting::auto_;
     transports::ThreadWorld world(one_node(2), 4096, scheme);
     Seat& seat = world.seat(Rank(0));
     EXPECT_EQ(seat.bell_of(LocalRank(1)) != nullptr, rings);

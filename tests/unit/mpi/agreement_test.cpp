@@ -40,8 +40,8 @@ TEST(Agreement, TakesTurnsByTheProcessWithMostCommunicators) {
 }
 
 TEST(Waiting, NeedsBellsOnlyWhereRanksShareCores) {
-  EXPECT_EQ(derive_waiting(Waiting::automatic, false), Waiting::yield);
-  EXPECT_EQ(derive_waiting(Waiting::automatic, true), Waiting::automatic);
+  EXPECT_EQ(derive_waiting(Waiting::auto_, false), Waiting::yield);
+  EXPECT_EQ(derive_waiting(Waiting::auto_, true), Waiting::auto_);
   EXPECT_EQ(derive_waiting(Waiting::spin, true), Waiting::spin);
 }
 

@@ -14,14 +14,14 @@ namespace espalier::mpi {
 
 class Library;
 
-class Company {
+class ObservedCommunicator {
  public:
   /// The communicator's; made at its first call that is observed, which is a collective operation. Null: it is not
   /// observed, on all ranks alike (an intercommunicator, members from outside MPI_COMM_WORLD, one rank).
-  static Company* find(MPI_Comm comm);
-  ~Company();
-  Company(const Company&) = delete;
-  Company& operator=(const Company&) = delete;
+  static ObservedCommunicator* find(MPI_Comm comm);
+  ~ObservedCommunicator();
+  ObservedCommunicator(const ObservedCommunicator&) = delete;
+  ObservedCommunicator& operator=(const ObservedCommunicator&) = delete;
 
   int me() const { return me_; }
   int ranks() const { return static_cast<int>(members_.size()); }
@@ -50,8 +50,8 @@ class Company {
   Last last(std::uint64_t call) const noexcept;
 
  private:
-  Company(MPI_Comm comm, std::vector<int> members, int me);
-  static std::unique_ptr<Company> make(MPI_Comm comm);
+  ObservedCommunicator(MPI_Comm comm, std::vector<int> members, int me);
+  static std::unique_ptr<ObservedCommunicator> make(MPI_Comm comm);
   void share_arrivals(Library& library, MPI_Comm comm);
   void describe(Library& library);
 

@@ -1,4 +1,4 @@
-#include "mpi/observe/company.hpp"
+#include "mpi/observe/observed_communicator.hpp"
 
 #include <algorithm>
 #include <set>
@@ -24,8 +24,8 @@ int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
   return MPI_SUCCESS;
 }
 
-int on_free(MPI_Comm, int, void* company, void*) {
-  delete static_cast<Company*>(company);
+int on_free(MPI_Comm, int, void* communicator, void*) {
+  delete static_cast<ObservedCommunicator*>(communicator);
   return MPI_SUCCESS;
 }
 
@@ -40,18 +40,18 @@ int keyval() {
 
 }  // namespace
 
-Company* Company::find(MPI_Comm comm) {
+ObservedCommunicator* ObservedCommunicator::find(MPI_Comm comm) {
   void* value = nullptr;
   int is_known = 0;
   if (keyval() == MPI_KEYVAL_INVALID) return nullptr;
   if (native().Comm_get_attr(comm, keyval(), &value, &is_known) != MPI_SUCCESS) return nullptr;
-  if (is_known) return static_cast<Company*>(value);
-  std::unique_ptr<Company> made = make(comm);
+  if (is_known) return static_cast<ObservedCommunicator*>(value);
+  std::unique_ptr<ObservedCommunicator> made = make(comm);
   native().Comm_set_attr(comm, keyval(), made.get());
   return made.release();
 }
 
-std::unique_ptr<Company> Company::make(MPI_Comm comm) {
+std::unique_ptr<ObservedCommunicator> ObservedCommunicator::make(MPI_Comm comm) {
   Library& library = Library::get();
   int is_inter = 0, ranks = 0, me = 0;
   check(native().Comm_test_inter(comm, &is_inter));
@@ -60,21 +60,22 @@ std::unique_ptr<Company> Company::make(MPI_Comm comm) {
   check(native().Comm_rank(comm, &me));
   auto members = library.world().find_members(comm, ranks);
   if (!members || ranks == 1) return nullptr;
-  std::unique_ptr<Company> company(new Company(comm, std::move(*members), me));
-  return company;
+  std::unique_ptr<ObservedCommunicator> communicator(new ObservedCommunicator(comm, std::move(*members), me));
+  return communicator;
 }
 
-Company::Company(MPI_Comm comm, std::vector<int> members, int me) : members_(std::move(members)), me_(me) {
+ObservedCommunicator::ObservedCommunicator(MPI_Comm comm, std::vector<int> members, int me)
+    : members_(std::move(members)), me_(me) {
   Library& library = Library::get();
   describe(library);
   share_arrivals(library, comm);
 }
 
-Company::~Company() {
+ObservedCommunicator::~ObservedCommunicator() {
   if (arrivals_) arena_->release(offset_);
 }
 
-void Company::describe(Library& library) {
+void ObservedCommunicator::describe(Library& library) {
   const auto facts_of = [&](int member) -> const Facts& { return library.world().facts_of(member); };
   const auto host = facts_of(member(me_)).host;
   std::set<std::pair<std::uint64_t, std::int32_t>> nodes;
@@ -92,7 +93,7 @@ void Company::describe(Library& library) {
            (nodes.size() == 1 ? " node" : " nodes");
 }
 
-void Company::share_arrivals(Library& library, MPI_Comm comm) {
+void ObservedCommunicator::share_arrivals(Library& library, MPI_Comm comm) {
   Offer mine;
   const int sharers = static_cast<int>(hosts_ranks_.size());
   arena_ = library.home_arena();
@@ -108,7 +109,7 @@ void Company::share_arrivals(Library& library, MPI_Comm comm) {
   arrivals_ = Arrivals(arena_->at(offset_));
 }
 
-Company::Last Company::last(std::uint64_t call) const noexcept {
+ObservedCommunicator::Last ObservedCommunicator::last(std::uint64_t call) const noexcept {
   const auto [time, place] = arrivals_.last(call);
   return {time + origin_, hosts_ranks_[static_cast<std::size_t>(place)]};
 }
