@@ -1,5 +1,7 @@
 #include "base/text.hpp"
 
+#include <cstdio>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +55,21 @@ std::string printable(std::string_view text) {
     text.remove_prefix(character.size());
   }
   return out;
+}
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20) {
+      out += c;
+    } else {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", c);
+      out += code;
+    }
+  }
+  return out + "\"";
 }
 
 }  // namespace espalier

@@ -11,4 +11,7 @@ namespace espalier {
 /// and hosts.
 std::string printable(std::string_view text);
 
+/// As a string of JSON, between its quotes. Bytes that are no UTF-8 stay.
+std::string json_string(std::string_view text);
+
 }  // namespace espalier

@@ -124,11 +124,7 @@ def _cells(row: Row, result: Profile) -> list[str]:
     made = row.own.mean if row.own.calls else row.moving / max(1, row.calls * ranks)
     return [
         row.key.name,
-        ""
-        if row.key.size_class < 0
-        else f"{format_bytes(row.key.size)}+"
-        if row.key.size_class > 1
-        else str(row.key.size),
+        _size(row.key),
         str(row.calls),
         format_time(row.seconds / ranks * 1e6),
         f"{result.share(row.seconds):.1f} %",

@@ -38,12 +38,7 @@ class Metric:
     more_is_better: bool = False
 
     def __post_init__(self) -> None:
-        try:
-            re.compile(self.pattern)
-        except re.error as error:
-            raise UserError(
-                f"--metric {self.pattern}: no regular expression ({error})", "quote it for the shell"
-            ) from error
+        _check_pattern("--metric", self.pattern)
 
     def read(self, output: str) -> float | None:
         """The number; None where there is none. Raises UserError where what was found is no positive number."""
@@ -184,12 +179,7 @@ class Wishes:
     ignore: str | None = None  # lines of the output that do not count
 
     def __post_init__(self) -> None:
-        try:
-            re.compile(self.ignore or "")
-        except re.error as error:
-            raise UserError(
-                f"--ignore {self.ignore}: no regular expression ({error})", "quote it for the shell"
-            ) from error
+        _check_pattern("--ignore", self.ignore or "")
 
 
 def compare_program(job: Job, arms: tuple[Arm, Arm], wishes: Wishes, scratch: Path, progress: Progress) -> Compared:

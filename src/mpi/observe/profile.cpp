@@ -16,16 +16,6 @@ std::string number(double value) {
   return text;
 }
 
-/// Labels hold no quotes but those that a setting has put into them.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : printable(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 std::string to_json(const Moments& moments) {
   return "{\"calls\": " + std::to_string(moments.calls) + ", \"seconds\": " + number(moments.sum * 1e-9) +
          ", \"squares\": " + number(moments.squares * 1e-18) + "}";
@@ -39,13 +29,13 @@ std::string caused_by(const std::vector<double>& caused) {
 }
 
 std::string to_json(const ProfileKey& key, const ProfileRow& row) {
-  return "{\"communicator\": " + quoted(key.shape) + ", \"operation\": \"" + plan::mpi_name(key.operation) +
-         "\", \"counts\": " + (key.has_counts ? "true" : "false") +
+  return "{\"communicator\": " + json_string(printable(key.shape)) + ", \"operation\": \"" +
+         plan::mpi_name(key.operation) + "\", \"counts\": " + (key.has_counts ? "true" : "false") +
          ", \"size_class\": " + std::to_string(key.size_class) + ", \"calls\": " + std::to_string(row.calls) +
          ", \"bytes\": " + std::to_string(row.bytes) + ", \"native\": " + std::to_string(row.native) +
          ", \"seconds\": " + number(row.seconds_ns * 1e-9) + ", \"waiting\": " + number(row.waiting_ns * 1e-9) +
          ", \"split\": " + std::to_string(row.split) + ", \"own\": " + to_json(row.own) +
-         ", \"sample\": " + to_json(row.sample) + ", \"choice\": " + quoted(row.choice) +
+         ", \"sample\": " + to_json(row.sample) + ", \"choice\": " + json_string(printable(row.choice)) +
          ", \"waited_for\": " + caused_by(row.caused) + "}";
 }
 

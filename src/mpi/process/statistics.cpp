@@ -12,26 +12,11 @@
 namespace espalier::mpi {
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) {
-      out += c;
-    } else {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", c);
-      out += code;
-    }
-  }
-  return out + "\"";
-}
-
 std::string to_json_object(const std::map<std::string, std::uint64_t>& counts) {
   std::string out;
   for (const auto& [text, count] : counts) {
     if (!out.empty()) out += ", ";
-    out += quoted(text) + ": " + std::to_string(count);
+    out += json_string(text) + ": " + std::to_string(count);
   }
   return "{" + out + "}";
 }
@@ -46,7 +31,8 @@ std::string listed(const std::map<std::string, std::uint64_t>& counts) {
 std::string to_json_object(const std::array<std::uint64_t, call_forms>& forms) {
   std::string out;
   for (int f = 0; f < call_forms; ++f)
-    out += std::string(f == 0 ? "" : ", ") + quoted(name(static_cast<CallForm>(f))) + ": " + std::to_string(forms[f]);
+    out +=
+        std::string(f == 0 ? "" : ", ") + json_string(name(static_cast<CallForm>(f))) + ": " + std::to_string(forms[f]);
   return "{" + out + "}";
 }
 
@@ -85,7 +71,7 @@ std::string Statistics::to_json() const {
   std::string out = "{";
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     const Counts& counts = counts_[i];
-    out += std::string(i == 0 ? "" : ",") + "\n  " + quoted(mpi_name(operation_at(i))) +
+    out += std::string(i == 0 ? "" : ",") + "\n  " + json_string(mpi_name(operation_at(i))) +
            ": {\"handled\": " + std::to_string(counts.handled) + ", \"native\": " + std::to_string(counts.native) +
            ", \"forms\": " + to_json_object(counts.forms) + ", \"reasons\": " + to_json_object(counts.reasons) +
            ", \"choices\": " + to_json_object(counts.choices) + "}";

@@ -25,5 +25,10 @@ TEST(Printable, ShowsBytesThatAreNoText) {
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
 }
 
+TEST(Text, AsAStringOfJsonEndsNowhereElse) {
+  EXPECT_EQ(json_string("a \"b\" \\ \n"), R"("a \"b\" \\ \u000a")");
+  EXPECT_EQ(json_string(""), "\"\"");
+}
+
 }  // namespace
 }  // namespace espalier
