@@ -1,0 +1,167 @@
+#include "learn/contest.hpp"
+
+#include <algorithm>
+
+namespace espalier::learn {
+namespace {
+
+// The first calls come with set-up, cold caches and connections that are not there yet.
+constexpr int usual_calls = 4;
+constexpr int looks = 2;
+
+// How far behind the best a contender may be after its first looks, of which the better counts.
+constexpr double hopeless = 2;
+// Later it has to be behind by so much, and by so many standard deviations of the rank sum.
+constexpr double worse = 1.03, certainly = 2.5;
+// Who is behind by this much after a stage of rounds goes, however the times scatter.
+constexpr double much_worse = 1.3;
+
+// Stages of rounds before the rest counts as equal.
+constexpr int most_stages = 4;
+constexpr int first_rounds = 6, later_rounds = 16;
+
+// After a change of hands caches hold the other's memory. Where calls take long that does not matter, and a call that
+// does not count would be wasted.
+constexpr double long_call_us = 200;
+
+// What nothing is known of is supposed to take twice as long as the best.
+constexpr double unknown_price = 1;
+
+}  // namespace
+
+Contest::Contest(int contenders, int usual)
+    : contenders_(static_cast<std::size_t>(std::min(contenders, most_contenders))), usual_(usual), best_(usual) {
+  for (int call = 0; call < usual_calls; ++call) turns_.push_back({usual, call > 0});
+}
+
+Turn Contest::next() {
+  ++calls_;
+  if (gap_ > 0) {
+    --gap_;
+    return {best_, false};
+  }
+  return turns_[at_++];
+}
+
+Finding Contest::finding(int contender) const {
+  const Contender& it = at(contender);
+  return {median(it.times), static_cast<int>(it.times.size()), it.is_out};
+}
+
+double Contest::time_of(int contender) const {
+  const std::vector<double>& times = at(contender).times;
+  if (stage_ == Stage::rounds) return median(times);
+  return times.empty() ? 0 : *std::min_element(times.begin(), times.end());
+}
+
+void Contest::agree(std::span<const double> times, Purse& purse) {
+  take(times, purse);
+  find_best();
+  pay(purse);
+  eliminate();
+  if (is_over()) return settle();
+  plan_next(purse);
+}
+
+void Contest::take(std::span<const double> times, Purse& purse) {
+  // Of the first looks the better one counts, later the median: then they only stand in the way.
+  if (stage_ == Stage::rounds && rounds_done_ == 0)
+    for (Contender& it : contenders_)
+      if (!it.is_out) it.times.clear();
+  std::size_t i = 0;
+  for (const Turn& turn : turns_) {
+    if (!turn.is_timed || i == times.size()) continue;
+    at(turn.contender).times.push_back(times[i]);
+    purse.earn(times[i++]);
+  }
+  purse.earn(gap_us_);
+  if (stage_ == Stage::rounds) ++rounds_done_;
+  samples_.clear();
+}
+
+// The usual one stays as long as nobody is better by more than times scatter: what is changed without need may be
+// worse in other calls.
+void Contest::find_best() {
+  int fastest = best_;
+  for (int c = 0; c < contenders(); ++c)
+    if (!at(c).is_out && time_of(c) > 0 && time_of(c) < time_of(fastest)) fastest = c;
+  if (!at(usual_).is_out && time_of(usual_) <= worse * time_of(fastest)) fastest = usual_;
+  best_ = fastest;
+}
+
+void Contest::pay(Purse& purse) {
+  const double best = time_of(best_);
+  for (const Turn& turn : turns_) purse.spend(std::max(0.0, time_of(turn.contender) - best));
+}
+
+void Contest::eliminate() {
+  if (stage_ == Stage::usual) return;
+  const double best = time_of(best_);
+  for (int c = 0; c < contenders(); ++c) {
+    if (c == best_ || at(c).is_out) continue;
+    const double ratio = time_of(c) / best;
+    if (stage_ == Stage::looks)
+      at(c).is_out = ratio > hopeless;
+    else
+      at(c).is_out = ratio > much_worse ||
+                     (ratio > worse && derive_certainty(at(best_).times, at(c).times) > certainly);
+  }
+}
+
+int Contest::count_left() const {
+  return static_cast<int>(
+      std::count_if(contenders_.begin(), contenders_.end(), [](const Contender& it) { return !it.is_out; }));
+}
+
+bool Contest::is_over() const { return count_left() == 1 || rounds_done_ == most_stages; }
+
+void Contest::plan_next(const Purse& purse) {
+  const double best = time_of(best_);
+  if (stage_ == Stage::usual)
+    plan_looks();
+  else
+    plan_rounds();
+  at_ = 0;
+  constexpr double most_gap = 1e9;
+  const double gap = std::min(most_gap, purse.calls_until(price(best * unknown_price), best));
+  gap_ = static_cast<std::uint64_t>(gap);
+  gap_us_ = gap * best;
+}
+
+void Contest::plan_looks() {
+  stage_ = Stage::looks;
+  turns_.clear();
+  for (int c = 0; c < contenders(); ++c)
+    for (int look = 0; look < looks; ++look) turns_.push_back({c, true});
+}
+
+// Each round begins with another contender, so that none comes always after the same one.
+void Contest::plan_rounds() {
+  stage_ = Stage::rounds;
+  turns_.clear();
+  std::vector<int> left;
+  for (int c = 0; c < contenders(); ++c)
+    if (!at(c).is_out) left.push_back(c);
+  const bool warms_up = time_of(best_) < long_call_us;
+  const int wanted = rounds_done_ == 0 ? first_rounds : later_rounds;
+  const int rounds = std::min(wanted, most_samples / static_cast<int>(left.size()));
+  for (int round = 0; round < rounds; ++round) {
+    for (const int c : left) {
+      if (warms_up) turns_.push_back({c, false});
+      turns_.push_back({c, true});
+    }
+    std::rotate(left.begin(), left.begin() + 1, left.end());
+  }
+}
+
+// What the planned stage will lose against the best.
+double Contest::price(double unknown) const {
+  double sum = 0;
+  for (const Turn& turn : turns_) {
+    const double time = time_of(turn.contender);
+    sum += time > 0 ? std::max(0.0, time - time_of(best_)) : unknown;
+  }
+  return sum;
+}
+
+}  // namespace espalier::learn

@@ -1,0 +1,144 @@
+#include "learn/contest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <set>
+
+using namespace espalier::learn;
+
+namespace {
+
+using Time = std::function<double(int contender)>;
+
+struct Course {
+  std::vector<int> turns;
+  double total_us = 0;
+  int exchanges = 0;
+};
+
+/// Plays so many calls, of which each takes as long as `time` says.
+Course play(Contest& contest, Purse& purse, const Time& time, int calls) {
+  Course course;
+  std::vector<double> times;
+  for (int call = 0; call < calls; ++call) {
+    if (contest.is_due()) {
+      contest.agree(times, purse);
+      times.clear();
+      ++course.exchanges;
+    }
+    const Turn turn = contest.is_settled() ? Turn{contest.best(), false} : contest.next();
+    const double us = time(turn.contender);
+    if (turn.is_timed) times.push_back(us);
+    course.turns.push_back(turn.contender);
+    course.total_us += us;
+  }
+  return course;
+}
+
+Time scattered(std::vector<double> medians, std::mt19937& random, double spread = 0.2) {
+  return [=, &random](int contender) {
+    std::lognormal_distribution<double> noise(0, spread);
+    const bool is_disturbed = random() % 50 == 0;
+    return medians[static_cast<std::size_t>(contender)] * noise(random) * (is_disturbed ? 20 : 1);
+  };
+}
+
+}  // namespace
+
+TEST(Contest, begins_with_the_usual_one) {
+  Contest contest(3, 1);
+  Purse purse(0.01);
+  EXPECT_EQ(play(contest, purse, [](int) { return 1; }, 4).turns, (std::vector<int>{1, 1, 1, 1}));
+}
+
+TEST(Contest, finds_the_best_whoever_that_is) {
+  std::mt19937 random(1);
+  for (int best = 0; best < 4; ++best) {
+    std::vector<double> medians(4, 10);
+    medians[static_cast<std::size_t>(best)] = 8;
+    Contest contest(4, 0);
+    Purse purse(0.01);
+    play(contest, purse, scattered(medians, random), 2'000);
+    EXPECT_TRUE(contest.is_settled());
+    EXPECT_EQ(contest.best(), best);
+  }
+}
+
+TEST(Contest, lets_the_best_so_far_do_the_calls_as_soon_as_each_was_looked_at_twice) {
+  Contest contest(3, 0);
+  Purse purse(0.01, 1e3);  // for the looks, not for rounds
+  const Course course = play(contest, purse, [](int c) { return c == 2 ? 100 : 200; }, 4 + 6 + 20);
+  EXPECT_EQ(std::set<int>(course.turns.end() - 18, course.turns.end()), std::set<int>{2});
+}
+
+TEST(Contest, keeps_the_usual_one_where_the_best_is_hardly_better) {
+  Contest contest(2, 0);
+  Purse purse(0.01);
+  play(contest, purse, [](int c) { return c == 0 ? 10.2 : 10; }, 2'000);
+  EXPECT_EQ(contest.best(), 0);
+}
+
+TEST(Contest, does_not_try_again_what_was_hopeless_twice) {
+  Contest contest(3, 0);
+  Purse purse(0.01);
+  const Course course = play(contest, purse, [](int c) { return c == 1 ? 30 : 10; }, 500);
+  EXPECT_EQ(std::count(course.turns.begin(), course.turns.end(), 1), 2);
+  EXPECT_TRUE(contest.finding(1).is_out);
+  EXPECT_EQ(contest.finding(1).median_us, 30);
+}
+
+TEST(Contest, looks_twice_before_it_calls_anything_hopeless) {
+  Contest contest(2, 0);
+  Purse purse(0.01);
+  int first_of_1 = 0;
+  play(contest, purse, [&](int c) { return c == 1 ? (first_of_1++ == 0 ? 1e3 : 5) : 10; }, 500);
+  EXPECT_EQ(contest.best(), 1);
+}
+
+TEST(Contest, costs_long_calls_no_more_than_the_purse_has) {
+  for (const double each : {100.0, 1e4, 1e6}) {
+    Contest contest(4, 0);
+    Purse purse(0.01);
+    const int calls = 20'000;
+    const double best = each, total = play(contest, purse, [=](int c) { return each * (1 + 0.4 * c); }, calls).total_us;
+    EXPECT_LT(total - calls * best, 0.01 * total + 20'000 + 8 * each) << each;
+    EXPECT_NEAR(purse.spent(), total - calls * best, 0.3 * purse.spent() + each) << each;
+  }
+}
+
+TEST(Contest, waits_for_the_price_of_long_calls_with_the_one_that_is_best_so_far) {
+  Contest contest(2, 0);
+  Purse purse(0.01, 0);
+  const Course course = play(contest, purse, [](int) { return 1e5; }, 150);
+  EXPECT_EQ(std::count(course.turns.begin(), course.turns.end(), 1), 0);
+}
+
+TEST(Contest, needs_few_exchanges) {
+  Contest contest(5, 0);
+  Purse purse(0.01);
+  std::mt19937 random(2);
+  EXPECT_LE(play(contest, purse, scattered({10, 10, 10, 10, 10}, random), 10'000).exchanges, 6);
+  EXPECT_TRUE(contest.is_settled());
+}
+
+TEST(Contest, has_no_more_samples_in_a_stage_than_can_be_exchanged) {
+  Contest contest(9, 0);
+  Purse purse(0.01);
+  std::size_t most = 0, samples = 0;
+  std::vector<double> times;
+  while (!contest.is_settled()) {
+    if (contest.is_due()) {
+      samples = 0;
+      contest.agree(times, purse);
+      times.clear();
+      continue;
+    }
+    if (contest.next().is_timed) {
+      times.push_back(10);
+      most = std::max(most, ++samples);
+    }
+  }
+  EXPECT_LE(most, static_cast<std::size_t>(Contest::most_samples));
+}
