@@ -122,6 +122,19 @@ constexpr Setting table[] = {
     {{"ESPALIER_TABLE", "", "File with the tuned table (default: the user's, then the system's); off uses none.",
       local},
      [](Settings& s, std::string_view v) { s.table = v; }},
+    {{"ESPALIER_LEARN", "off",
+      "on finds out in the program's own calls who does them best, the native library among others, and keeps what it "
+      "found for the next run; read uses what was found; off neither.",
+      collective},
+     [](Settings& s, std::string_view v) { s.learn = parse_one<Learning>(v); }},
+    {{"ESPALIER_LEARN_BUDGET", "1",
+      "Per cent of the time in collectives that may be lost by trying what turns out to be slower.", collective},
+     [](Settings& s, std::string_view v) { s.learn_budget = parse_int(v, 0, 100) / 100.0; }},
+    {{"ESPALIER_LEARN_SUMS", "0",
+      "1 learns about reductions, too, whose last digits depend on the order of operands: they may change in the midst "
+      "of a run.",
+      collective},
+     [](Settings& s, std::string_view v) { s.learn_sums = parse_switch(v); }},
     {{"ESPALIER_LEADERS", "",
       "Which ranks speak for their nodes: near (to the network card; where nothing is known, the first), natural (the "
       "first), spread (one per NUMA node in turn). Default: as the tuned table says, else near.",

@@ -9,6 +9,7 @@
 
 #include "base/copy_means.hpp"
 #include "base/ids.hpp"
+#include "base/learning.hpp"
 #include "base/progress.hpp"
 #include "base/transport.hpp"
 #include "base/waiting.hpp"
@@ -43,6 +44,9 @@ struct Settings {
   /// ESPALIER_CHOICE_<OPERATION>, in the order of plan::Operation.
   std::array<std::string, 13> choices;
   std::string table;
+  Learning learn = Learning::off;
+  double learn_budget = 0.01;  ///< of the time in collectives
+  bool learn_sums = false;
   std::string leaders;
   std::string nic;
   std::string machine;

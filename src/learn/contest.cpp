@@ -40,7 +40,9 @@ Turn Contest::next() {
     --gap_;
     return {best_, false};
   }
-  return turns_[at_++];
+  const Turn turn = turns_[at_++];
+  if (turn.is_timed) samples_.push_back({});
+  return turn;
 }
 
 Finding Contest::finding(int contender) const {

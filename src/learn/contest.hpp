@@ -45,10 +45,10 @@ class Contest {
   bool is_due() const { return !is_settled_ && at_ == turns_.size() && gap_ == 0; }
   /// What the next call is; not when it is due, or settled. `is_timed`: note() comes after the call.
   Turn next();
-  /// Of the last turn; this rank's.
-  void note(const Sample& sample) { samples_.push_back(sample); }
+  /// Of the last turn; this rank's. Calls that came to no end are not noted, and count as if they took no time.
+  void note(const Sample& sample) { samples_.back() = sample; }
 
-  /// This rank's samples of the stage; their number is the same on all ranks.
+  /// This rank's samples of the stage, one for each turn that is timed: as many on all ranks.
   std::span<const Sample> samples() const { return samples_; }
   /// What each of these calls took on the slowest rank (derive_times()), equal on all ranks. Decides who stays, and
   /// what is tried next, as soon as `purse` has the price.

@@ -35,8 +35,9 @@ template <class MakeCall, class PassOn>
     if (permit.is_sample) return conclude_observed(comm, pass_on(*mpi), false);
   }
   std::optional<int> code;
+  Communicator* communicator = nullptr;
   try {
-    Communicator* const communicator = Communicator::find(comm);
+    communicator = Communicator::find(comm);
     if (communicator != nullptr && !communicator->passes_on(make_call())) {
       const auto call = make_call();
       code = try_call(*communicator, call, nullptr);
@@ -47,6 +48,9 @@ template <class MakeCall, class PassOn>
     return MPI_ERR_NO_MEM;
   }
   const int result = code ? *code : pass_on(*mpi);
+  // An error's handler may have freed it.
+  if (result == MPI_SUCCESS && communicator != nullptr && communicator->is_timing()) [[unlikely]]
+    communicator->engine()->stop_timing();
   return is_observed ? conclude_observed(comm, result, code.has_value()) : result;
 }
 

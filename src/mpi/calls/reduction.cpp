@@ -164,6 +164,7 @@ std::optional<int> try_call(Communicator& communicator, const Reduction& call, S
   const Bytes bytes = multiply(call.count, static_cast<MPI_Count>(arithmetic->element));
   Problem problem{call.operation, bytes, Rank(call.root), arithmetic->element, arithmetic->is_commutative};
   problem.is_symmetric = arithmetic->is_symmetric;
+  problem.depends_on_order = arithmetic->depends_on_order;
   return reduce(communicator, call.comm, problem, operands, *arithmetic, start);
 }
 
@@ -191,6 +192,7 @@ std::optional<int> try_call(Communicator& communicator, const ReduceScatter& cal
   problem.bytes = (problem.bytes + problem.element - 1) / problem.element * problem.element;
   problem.is_commutative = arithmetic->is_commutative;
   problem.is_symmetric = arithmetic->is_symmetric;
+  problem.depends_on_order = arithmetic->depends_on_order;
   return reduce(communicator, call.comm, problem, operands, *arithmetic, start);
 }
 

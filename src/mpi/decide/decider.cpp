@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "choice/choose.hpp"
 #include "execute/tiny.hpp"
+#include "mpi/decide/contenders.hpp"
 #include "verify/verify.hpp"
 
 namespace espalier::mpi {
@@ -193,15 +194,34 @@ void Decider::choose(Entry& entry, bool may_wait) const {
     entry.origin.clear();
     return take_built_in(entry, may_wait);
   }
-  switch (selection->kind) {
+  take(*selection, entry);
+}
+
+void Decider::take(const Selection& selection, Entry& entry) const {
+  switch (selection.kind) {
     case Selection::Kind::native:
       entry.kind = Entry::Kind::native;
       entry.label = native_selected;
       entry.is_passed_on = true;
       return;
     case Selection::Kind::tiny: return take_tiny(entry);
-    case Selection::Kind::plan: return take_plan(entry, selection->choice);
+    case Selection::Kind::plan: return take_plan(entry, selection.choice);
   }
+}
+
+void Decider::choose_by(const Selection& selection, Entry& entry) const {
+  if (!why_not(entry.problem, selection).empty()) return take_built_in(entry, true);
+  take(selection, entry);
+  if (selection.kind == Selection::Kind::native) entry.is_passed_on = false;
+}
+
+std::vector<Selection> Decider::derive_contenders(const Entry& entry) const {
+  const plan::Problem& problem = entry.problem;
+  const bool is_told = !entry.origin.empty() || is_nothing(problem) || entry.kind == Entry::Kind::native;
+  const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
+  if (is_told || !may_change || !problem.counts.empty() || has_edges(problem.operation)) return {};
+  return mpi::derive_contenders(facts_.topology, problem,
+                                facts_.table == nullptr ? cost::Parameters{} : facts_.table->parameters());
 }
 
 // The program's word counts most, then the user's, then what was measured.

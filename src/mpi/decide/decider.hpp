@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/learning.hpp"
 #include "execute/uneven_blocks.hpp"
 #include "mpi/decide/program_cache.hpp"
 #include "mpi/decide/selection.hpp"
@@ -20,6 +21,13 @@ namespace espalier::mpi {
 
 using Selections = std::array<std::optional<Selection>, plan::operation_count>;
 
+/// How a job learns from its calls.
+struct LearningPolicy {
+  Learning means = Learning::off;
+  double budget = 0.01;      ///< as learn::Purse
+  bool includes_sums = false;  ///< whose bits depend on who does them
+};
+
 /// What the settings say about every call; equal on all ranks.
 struct Policy {
   /// Selections forced by ESPALIER_CHOICE_*, by operation.
@@ -30,6 +38,7 @@ struct Policy {
   std::optional<plan::Leaders> leaders;
   /// Prove each plan before its first run.
   bool verify = false;
+  LearningPolicy learning;
   /// Told by rank 0 of a communicator which calls stay native and what ESPALIER_VERIFY found; may be empty.
   std::function<void(const std::string&)> tell;
 };
@@ -55,6 +64,14 @@ class Decider {
   /// native for that reason. A call that `may_wait` may take the dedicated path of short messages; others have
   /// programs.
   void choose(Entry& entry, bool may_wait = true) const;
+
+  /// Fills in what the entry's problem is by the built-in choice, whatever settings and tables say. Throws Error.
+  void choose_built_in(Entry& entry) const { take_built_in(entry, true); }
+  /// The same by `selection`, which may not fit the problem: then by the built-in choice.
+  void choose_by(const Selection& selection, Entry& entry) const;
+  /// Who may do a call that choose() has just decided, the first of them for now; empty where there is nothing to find
+  /// out: somebody has said how it is done, a table knows, or it may not change hands.
+  std::vector<Selection> derive_contenders(const Entry& entry) const;
 
   /// From now on `operation` follows this selection; empty: settings, table and built-in choice again.
   void select(plan::Operation operation, std::optional<Selection> selection);
@@ -109,6 +126,7 @@ class Decider {
   bool is_selected(const plan::Problem& problem) const;
   const std::optional<Selection>& selected(plan::Operation operation) const;
   std::string why_not(const plan::Problem& problem, const Selection& selection) const;
+  void take(const Selection& selection, Entry& entry) const;
   void take_built_in(Entry& entry, bool may_wait) const;
   plan::Choice with_leaders(const plan::Problem& problem, plan::Choice choice) const;
   void take_tiny(Entry& entry) const;

@@ -5,6 +5,10 @@
 
 namespace espalier::mpi {
 
+Entry::Entry(Entry&&) noexcept = default;
+Entry& Entry::operator=(Entry&&) noexcept = default;
+Entry::~Entry() = default;
+
 ProgramCache::~ProgramCache() {
   while (!entries_.empty()) drop_oldest();
 }
@@ -49,11 +53,26 @@ void ProgramCache::report() {
 }
 
 void ProgramCache::report(Entry& entry) {
+  if (entry.lesson != nullptr) report_variants(*entry.lesson);
   const std::uint64_t calls = std::exchange(entry.calls, 0);
   if (entry.kind == Entry::Kind::native)
     statistics_.add_native(entry.problem.operation, entry.label, calls);
   else
     statistics_.add_handled(entry.problem.operation, entry.label, calls, form_);
+}
+
+void ProgramCache::report_variants(Lesson& lesson) {
+  for (const std::unique_ptr<Entry>& variant : lesson.variants)
+    if (variant != nullptr) report(*variant);
+}
+
+// Variants are few and short-lived, and not counted against the budget; the one that stays is.
+void ProgramCache::take_over(Entry& entry, std::size_t variant) {
+  report(entry);
+  budget_.used -= footprint(entry);
+  Entry winner = std::move(*entry.lesson->variants[variant]);
+  entry = std::move(winner);
+  budget_.used += footprint(entry);
 }
 
 void ProgramCache::forget(plan::Operation operation) {

@@ -8,12 +8,16 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "mpi/process/statistics.hpp"
 #include "mpi/run/supplies.hpp"
 #include "plan/program.hpp"
 
 namespace espalier::mpi {
+
+struct Lesson;
 
 /// What a call on a communicator will be. Equal on all its ranks.
 struct Entry {
@@ -40,6 +44,23 @@ struct Entry {
   bool fits_short_rings = false;
   /// Counted here, so that a call costs one plain increment; handed to the statistics when the entry goes.
   std::uint64_t calls = 0;
+  /// Who does the call is still being found out: one of these, in turn. Null: the entry itself does it.
+  std::unique_ptr<Lesson> lesson = nullptr;
+
+  Entry() = default;
+  explicit Entry(plan::Problem what) : problem(std::move(what)) {}
+  Entry(Entry&&) noexcept;
+  Entry& operator=(Entry&&) noexcept;
+  ~Entry();
+};
+
+struct Study;
+
+/// A call that is learned about.
+struct Lesson {
+  Study& study;
+  /// What it is by each of the contenders; null before it first is.
+  std::vector<std::unique_ptr<Entry>> variants;
 };
 
 /// Memory that all communicators of a process together may spend on entries.
@@ -71,6 +92,9 @@ class ProgramCache {
   /// Keeps a new entry and makes room for it. One that alone exceeds the budget is kept until the next add().
   Entry& add(Entry entry);
 
+  /// Nothing more is learned about the call: it is what that variant is.
+  void take_over(Entry& entry, std::size_t variant);
+
   /// Drops the entries of an operation: its calls are to be decided anew.
   void forget(plan::Operation operation);
 
@@ -86,6 +110,7 @@ class ProgramCache {
   static Bytes footprint(const Entry& entry);
   Entry* find_older(const plan::Problem& problem);
   void report(Entry& entry);
+  void report_variants(Lesson& lesson);
   void drop(Entries::iterator entry);
   void drop_oldest() { drop(std::prev(entries_.end())); }
 

@@ -105,6 +105,8 @@ class Communicator {
 
   /// Null when it stays native: then it passes on every call.
   Engine* engine() const { return engine_.get(); }
+  /// Whether the call at hand is a trial (Engine::is_timing()).
+  bool is_timing() const { return engine_ != nullptr && engine_->is_timing(); }
   const std::string& refusal() const { return refusal_; }
   int ranks() const { return engine_->topology().ranks(); }
   int rank() const { return engine_->me().value; }

@@ -65,6 +65,7 @@ void Library::find_abstention() {
 void Library::read_policy() {
   policy_.verify = settings_.verify;
   policy_.strict = settings_.strict;
+  policy_.learning = {settings_.learn, settings_.learn_budget, settings_.learn_sums};
   if (settings_.verbose >= 1 || settings_.verify) policy_.tell = [this](const std::string& line) { say_once(line); };
   const auto attempt = [&](const char* name, const std::string& value, auto&& parse) {
     if (value.empty()) return;

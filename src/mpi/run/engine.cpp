@@ -27,6 +27,8 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
       seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings, means_.windows),
       cache_(budget, statistics) {
   if (means_.watch != nullptr) means_.watch->follow(*this);
+  if (policy.learning.means == Learning::on && means_.meter == nullptr && means_.topology.ranks() > 1)
+    learner_ = std::make_unique<Learner>(policy.learning.budget);
 }
 
 Engine::~Engine() {
@@ -105,7 +107,7 @@ Situation Engine::situation() const noexcept {
 std::string Engine::describe(const plan::Problem& problem, bool may_wait) {
   std::optional<Entry> foreseen;
   if (!problem.counts.empty() && may_wait) foreseen = decider_.foresee_uneven(problem);
-  const Entry& entry = foreseen ? *foreseen : may_wait ? prepare(problem) : prepare_run(problem);
+  const Entry& entry = foreseen ? *foreseen : may_wait ? find(problem) : prepare_run(problem);
   const std::string origin = entry.origin.empty() ? "" : " (" + entry.origin + ")";
   return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + origin;
 }
@@ -138,7 +140,9 @@ Entry& Engine::decide(const plan::Problem& problem, ProgramCache& cache, bool ma
     decider_.tell(std::string(plan::name(problem.operation)) + " of " + format_bytes(problem.bytes) +
                   " stays native: " + entry.label);
   }
-  return cache.add(std::move(entry));
+  Entry& added = cache.add(std::move(entry));
+  if (learner_ != nullptr && &cache == &cache_) begin_lesson(added);
+  return added;
 }
 
 // Rows are about a mean, so that calls with equal sums are alike; a sum that does not fit is none.

@@ -14,6 +14,7 @@
 #include "mpi/buffers/scratch.hpp"
 #include "mpi/decide/decider.hpp"
 #include "mpi/decide/program_cache.hpp"
+#include "mpi/run/learner.hpp"
 #include "mpi/run/supplies.hpp"
 #include "mpi/run/watch.hpp"
 #include "topology/topology.hpp"
@@ -72,8 +73,8 @@ class Engine {
   /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
   /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.
   Entry& prepare(const plan::Problem& problem) {
-    Entry* known = cache_.find(problem);
-    return known != nullptr ? *known : decide(problem);
+    Entry& entry = find(problem);
+    return entry.lesson == nullptr ? entry : take_turn(entry);
   }
 
   /// Before an entry that is not native runs: gets what it needs. False, on all ranks alike: that cannot be had, and
@@ -136,6 +137,12 @@ class Engine {
   /// by all ranks between the same two calls.
   void select(plan::Operation operation, std::optional<Selection> selection);
 
+  /// The call that was prepared last is a trial: stop_timing() comes when it is over, whoever made it.
+  bool is_timing() const { return learner_ != nullptr && learner_->is_timing(); }
+  [[gnu::cold]] void stop_timing() noexcept;
+  /// What was learned; null where nothing is.
+  const Learner* learner() const { return learner_.get(); }
+
   /// What calls will be before anything of them has been computed.
   const Decider& decider() const { return decider_; }
 
@@ -153,6 +160,17 @@ class Engine {
 
  private:
   friend class EngineRun;
+
+  Entry& find(const plan::Problem& problem) {
+    Entry* known = cache_.find(problem);
+    return known != nullptr ? *known : decide(problem);
+  }
+  void begin_lesson(Entry& entry);
+  [[gnu::noinline]] Entry& take_turn(Entry& entry);
+  Entry& vary(Entry& entry, int contender);
+  void agree(Study& study);
+  bool gather_own(std::byte* mine, Bytes bytes, std::byte* all);
+  bool perform_own(Entry& entry, std::byte* input, std::byte* output);
 
   bool supply_slowly(Entry& entry);
   bool differs_from_senders(const plan::Problem& problem);
@@ -189,6 +207,8 @@ class Engine {
   bool is_broken_ = false;  ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
   ProgramCache cache_;
+  std::unique_ptr<Learner> learner_;       ///< null: nothing is learned
+  std::unique_ptr<ProgramCache> own_;      ///< of calls for that; null before the first
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first
   CallForm runs_form_ = CallForm::nonblocking;
   bool asks_for_windows_ = false;  ///< and has no answer yet

@@ -52,12 +52,21 @@ execute::Ending Engine::run_with_room(Entry& entry, std::byte* input, std::byte*
 }
 
 Engine::Outcome Engine::exchange(const plan::Problem& problem, std::byte* input, std::byte* output) {
-  Entry& entry = prepare(problem);
+  Entry& known = find(problem);
+  Entry& entry = known.lesson == nullptr ? known : vary(known, known.lesson->study.contest.best());
   if (entry.kind == Entry::Kind::native || !supply(entry)) return Outcome::native;
   if (!std::exchange(other_bytes_, std::nullopt) && perform(entry, input, output, nullptr)) return Outcome::done;
   leave();
   return Outcome::broken;
 }
+
+bool Engine::perform_own(Entry& entry, std::byte* input, std::byte* output) {
+  if (!supply(entry)) return false;
+  if (!std::exchange(other_bytes_, std::nullopt) && perform(entry, input, output, nullptr)) return true;
+  leave();
+  return false;
+}
+
 execute::UnevenOutcome Engine::run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call) {
   uneven_ = kind.operation;
   const auto outcome = execute::run_uneven_blocks(seat_, kind, call, means_.single_copy.get(), *means_.waiter);

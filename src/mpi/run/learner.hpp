@@ -1,0 +1,76 @@
+#pragma once
+// What one communicator learns: a contest for each kind of its calls, and their common purse.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "learn/contest.hpp"
+#include "mpi/decide/selection.hpp"
+#include "plan/problem.hpp"
+
+namespace espalier::mpi {
+
+/// Sizes from one power of two, exclusive, to the next: 3 and 4 bytes, 5 to 8. `last` of barriers: 0.
+struct SizeClass {
+  Bytes first = 0;
+  Bytes last = 0;
+};
+SizeClass sizes_like(Bytes bytes);
+
+/// Calls that are learned about together.
+struct Study {
+  plan::Operation operation = plan::Operation::barrier;
+  SizeClass sizes;
+  std::vector<Selection> contenders;
+  learn::Contest contest;
+  /// When this rank's clock began to count for it; ranks of one node share a clock, which needs no beginning.
+  std::int64_t origin = 0;
+  bool has_begun = false;
+};
+
+/// Ranks that make the same calls hold the same.
+class Learner {
+ public:
+  /// `budget`: as learn::Purse.
+  explicit Learner(double budget) : purse_(budget) {}
+
+  /// The study of a problem, null where none was begun.
+  Study* find(const plan::Problem& problem);
+  /// Begins one. At least two contenders, of which the first does the calls for now.
+  Study& begin(const plan::Problem& problem, std::vector<Selection> contenders);
+
+  learn::Purse& purse() { return purse_; }
+  /// `each(study)`.
+  template <class Each>
+  void for_each(Each each) const {
+    for (const auto& [key, study] : studies_) each(*study);
+  }
+
+  // ---- the call at hand ----
+
+  /// It is timed from now on.
+  void start(Study& study, std::int64_t now) { timed_ = &study, came_ = now; }
+  bool is_timing() const { return timed_ != nullptr; }
+  /// It is over.
+  void stop(std::int64_t now) noexcept;
+
+ private:
+  struct Key {
+    plan::Operation operation;
+    Bytes last;
+    bool depends_on_order;
+
+    auto operator<=>(const Key&) const = default;
+  };
+  static Key key_of(const plan::Problem& problem);
+
+  learn::Purse purse_;
+  std::map<Key, std::unique_ptr<Study>> studies_;
+  Study* timed_ = nullptr;
+  std::int64_t came_ = 0;
+};
+
+}  // namespace espalier::mpi
