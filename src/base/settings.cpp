@@ -127,6 +127,11 @@ constexpr Setting table[] = {
       "found for the next run; read uses what was found; off neither.",
       collective},
      [](Settings& s, std::string_view v) { s.learn = parse_one<Learning>(v); }},
+    {{"ESPALIER_STORE", "",
+      "Folder where what was learned is kept (default: the user's, ~/.config/espalier/tables); off keeps and reads "
+      "nothing.",
+      local},
+     [](Settings& s, std::string_view v) { s.store = v; }},
     {{"ESPALIER_LEARN_BUDGET", "1",
       "Per cent of the time in collectives that may be lost by trying what turns out to be slower.", collective},
      [](Settings& s, std::string_view v) { s.learn_budget = parse_int(v, 0, 100) / 100.0; }},

@@ -44,6 +44,7 @@ struct Settings {
   /// ESPALIER_CHOICE_<OPERATION>, in the order of plan::Operation.
   std::array<std::string, 13> choices;
   std::string table;
+  std::string store;
   Learning learn = Learning::off;
   double learn_budget = 0.01;  ///< of the time in collectives
   bool learn_sums = false;

@@ -7,9 +7,10 @@ namespace {
 
 // The first calls come with set-up, cold caches and connections that are not there yet.
 constexpr int usual_calls = 4;
-constexpr int looks = 2;
+// Whose calls are long is looked at twice, others a few times more: a short call that was disturbed says nothing.
+constexpr int looks = 2, looks_at_short = 6;
 
-// How far behind the best a contender may be after its first looks, of which the better counts.
+// How far behind the best a contender may be after its first looks, of which the best counts.
 constexpr double hopeless = 2;
 // Later it has to be behind by so much, and by so many standard deviations of the rank sum.
 constexpr double worse = 1.03, certainly = 2.5;
@@ -18,7 +19,7 @@ constexpr double much_worse = 1.3;
 
 // Stages of rounds before the rest counts as equal.
 constexpr int most_stages = 4;
-constexpr int first_rounds = 6, later_rounds = 16;
+constexpr int first_rounds = 8, later_rounds = 16;
 
 // After a change of hands caches hold the other's memory. Where calls take long that does not matter, and a call that
 // does not count would be wasted.
@@ -26,6 +27,12 @@ constexpr double long_call_us = 200;
 
 // What nothing is known of is supposed to take twice as long as the best.
 constexpr double unknown_price = 1;
+
+// Of a few looks the best; of more calls the median.
+double typical(const std::vector<double>& times) {
+  if (times.empty()) return 0;
+  return times.size() < first_rounds ? *std::min_element(times.begin(), times.end()) : median(times);
+}
 
 }  // namespace
 
@@ -47,14 +54,10 @@ Turn Contest::next() {
 
 Finding Contest::finding(int contender) const {
   const Contender& it = at(contender);
-  return {median(it.times), static_cast<int>(it.times.size()), it.is_out};
+  return {typical(it.times), static_cast<int>(it.times.size()), it.is_out};
 }
 
-double Contest::time_of(int contender) const {
-  const std::vector<double>& times = at(contender).times;
-  if (stage_ == Stage::rounds) return median(times);
-  return times.empty() ? 0 : *std::min_element(times.begin(), times.end());
-}
+double Contest::time_of(int contender) const { return typical(at(contender).times); }
 
 void Contest::agree(std::span<const double> times, Purse& purse) {
   take(times, purse);
@@ -66,8 +69,8 @@ void Contest::agree(std::span<const double> times, Purse& purse) {
 }
 
 void Contest::take(std::span<const double> times, Purse& purse) {
-  // Of the first looks the better one counts, later the median: then they only stand in the way.
-  if (stage_ == Stage::rounds && rounds_done_ == 0)
+  // What each stage measures another way is not mixed; rounds add up.
+  if (rounds_done_ == 0)
     for (Contender& it : contenders_)
       if (!it.is_out) it.times.clear();
   std::size_t i = 0;
@@ -131,10 +134,11 @@ void Contest::plan_next(const Purse& purse) {
 }
 
 void Contest::plan_looks() {
+  const int wanted = time_of(best_) < long_call_us ? looks_at_short : looks;
   stage_ = Stage::looks;
   turns_.clear();
   for (int c = 0; c < contenders(); ++c)
-    for (int look = 0; look < looks; ++look) turns_.push_back({c, true});
+    for (int look = 0; look < wanted; ++look) turns_.push_back({c, true});
 }
 
 // Each round begins with another contender, so that none comes always after the same one.

@@ -158,6 +158,7 @@ std::vector<Row> rows_of(const Json& list) {
   std::vector<Row> rows;
   for (const Json& value : list) try {
       rows.push_back(row_of(value));
+      rows.back().number = static_cast<int>(rows.size());
     } catch (const Error& error) {
       throw Error("row " + std::to_string(rows.size() + 1) + ": " + error.what());
     }
@@ -171,7 +172,9 @@ Contents read_contents(std::string_view text, std::string_view name) try {
   if (!file.is_object() || !file.contains("espalier_table")) throw Error("not a table of Espalier");
   check_version(file);
   const Signature signature{text_of(file, "machine"), text_of(file, "mpi")};
-  return {signature, rows_of(member(file, "rows")), parameters_of(file), transport_of(file)};
+  const bool is_learned = file.contains("learned") && file["learned"] == true;
+  return {signature,          rows_of(member(file, "rows")), parameters_of(file),
+          transport_of(file), file.contains("model"),        is_learned};
 } catch (const Error& error) {
   throw Error(std::string(name) + ": " + error.what());
 }

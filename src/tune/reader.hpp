@@ -13,6 +13,8 @@ struct Contents {
   std::vector<Row> rows;
   cost::Parameters parameters;
   Transport transport = Transport::mpi;
+  bool has_model = false;   ///< "model" says what things cost
+  bool is_learned = false;  ///< "learned" is true
 };
 
 /// Reads and checks a whole file. Pure. Members it does not know are passed over: they are for people and for reports.

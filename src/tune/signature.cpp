@@ -64,7 +64,33 @@ long memory_gib() {
   return rounded;
 }
 
+/// Without the memory, which comes last.
+std::string_view without_memory(std::string_view machine) {
+  return machine.ends_with(" GiB") ? machine.substr(0, machine.rfind(',')) : machine;
+}
+
+/// "MPICH Version: 5", "Open MPI v5", "Intel(R) MPI Library 2021": up to the end of the first number.
+std::string_view until_major(std::string_view mpi) {
+  constexpr std::string_view digits = "0123456789";
+  const std::size_t first = mpi.find_first_of(digits);
+  return first == std::string_view::npos ? mpi : mpi.substr(0, mpi.find_first_not_of(digits, first));
+}
+
 }  // namespace
+
+Fit derive_fit(const Signature& made_for, const Signature& here) {
+  if (made_for == here) return Fit::exact;
+  const bool is_like = without_memory(made_for.machine) == without_memory(here.machine) &&
+                       until_major(made_for.mpi) == until_major(here.mpi);
+  return is_like ? Fit::near : Fit::foreign;
+}
+
+std::string why_foreign(const Signature& made_for, const Signature& here) {
+  if (derive_fit(made_for, here) != Fit::foreign) return "";
+  if (without_memory(made_for.machine) != without_memory(here.machine))
+    return "made for another machine (" + made_for.machine + "), this is " + here.machine;
+  return "made for another MPI (" + made_for.mpi + "), this is " + here.mpi;
+}
 
 std::string shorten_version(std::string_view library_version) {
   return single_blanks(

@@ -25,4 +25,11 @@ Signature probe_signature(std::string_view library_version);
 /// follows in that text (build host, date, configure flags) differs between equal libraries.
 std::string shorten_version(std::string_view library_version);
 
+/// Whether what was found out with one signature holds with another. Memory, and the MPI's releases of one major
+/// version, may differ.
+enum class Fit { exact, near, foreign };
+Fit derive_fit(const Signature& made_for, const Signature& here);
+/// Why a table made for `made_for` must not be used `here`; empty when it may.
+std::string why_foreign(const Signature& made_for, const Signature& here);
+
 }  // namespace espalier::tune

@@ -36,10 +36,21 @@ Table Table::parse(std::string_view text, std::string_view name) {
   Table table;
   table.signature_ = std::move(contents.signature);
   table.rows_ = std::move(contents.rows);
+  for (Row& row : table.rows_) row.is_learned = contents.is_learned;
   table.parameters_ = contents.parameters;
   table.transport_ = contents.transport;
+  table.has_parameters_ = contents.has_model;
+  table.is_learned_ = contents.is_learned;
   table.hash_ = hash_text(text);
   return table;
+}
+
+void Table::append(const Table& other) {
+  if (!has_parameters_) parameters_ = other.parameters_;
+  if (rows_.empty()) transport_ = other.transport_;
+  has_parameters_ = has_parameters_ || other.has_parameters_;
+  rows_.insert(rows_.end(), other.rows_.begin(), other.rows_.end());
+  hash_ = hash_ * 31 + other.hash_;
 }
 
 Table Table::load(const std::string& path) { return parse(read_file(path, most_bytes), path); }
@@ -123,13 +134,6 @@ std::optional<Bytes> Table::uneven_window(const topology::Topology& topology, pl
     if (row.uneven && row.operation == operation && row.is_about(topology, carried_by))
       if (const auto dedicated = parse_dedicated(operation, row.selection)) return dedicated->window;
   return std::nullopt;
-}
-
-std::string why_foreign(const Signature& made_for, const Signature& here) {
-  if (made_for.machine != here.machine)
-    return "made for another machine (" + made_for.machine + "), this is " + here.machine;
-  if (made_for.mpi != here.mpi) return "made for another MPI (" + made_for.mpi + "), this is " + here.mpi;
-  return "";
 }
 
 }  // namespace espalier::tune

@@ -56,6 +56,9 @@ struct Row {
   /// passes read_table.
   std::string selection;
   Measured measured;
+  /// Which of its file's rows it is, from 1 on; and whether a job's own calls have taught it (tune/store.hpp).
+  int number = 0;
+  bool is_learned = false;
 
   bool matches(const topology::Topology& topology, const plan::Problem& problem, Transport carried_by) const;
   /// Whether it speaks of communicators like this one.
@@ -95,6 +98,11 @@ class Table {
   const cost::Parameters& parameters() const { return parameters_; }
   /// What carries messages between nodes where nothing else was asked for: the faster one, if both were measured.
   Transport transport() const { return transport_; }
+  /// Puts another table's rows behind these. What things cost, and what carries messages, stays as it was said first.
+  void append(const Table& other);
+  /// Its rows are what jobs' own calls have taught.
+  bool is_learned() const { return is_learned_; }
+
   /// Of the file's text, byte by byte (64-bit FNV-1a): equal hashes on all ranks mean equal tables.
   std::uint64_t hash() const { return hash_; }
 
@@ -128,10 +136,9 @@ class Table {
   std::vector<Row> rows_;
   cost::Parameters parameters_;
   Transport transport_ = Transport::mpi;
+  bool has_parameters_ = false;
+  bool is_learned_ = false;
   std::uint64_t hash_ = 0;
 };
-
-/// Why a table made for `made_for` must not be used `here`; empty when it may.
-std::string why_foreign(const Signature& made_for, const Signature& here);
 
 }  // namespace espalier::tune

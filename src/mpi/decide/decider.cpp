@@ -30,10 +30,11 @@ bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
 }
 
 // "row 3 of the tuned table: 5.1 us against 7.2 us of native at 64K"; there may be nothing measured behind native.
-std::string name_row(const tune::Row& row, std::ptrdiff_t index) {
-  if (row.measured.calls == 0) return "row " + std::to_string(index + 1) + " of the tuned table: not measured";
+std::string name_row(const tune::Row& row) {
+  const char* const table = row.is_learned ? "what was learned" : "the tuned table";
+  if (row.measured.calls == 0) return "row " + std::to_string(row.number) + " of " + table + ": not measured";
   char text[128];
-  std::snprintf(text, sizeof text, "row %td of the tuned table: %.3g us against %.3g us of native at ", index + 1,
+  std::snprintf(text, sizeof text, "row %d of %s: %.3g us against %.3g us of native at ", row.number, table,
                 row.measured.chosen_us, row.measured.native_us);
   return text + format_bytes(row.measured.bytes);
 }
@@ -160,7 +161,7 @@ std::optional<Entry> Decider::foresee_uneven(const plan::Problem& problem) const
     const auto& [said, kind] = way_of(problem.operation, moved_bytes(problem));
     entry.kind = said.dedicated ? Entry::Kind::tiny : Entry::Kind::native;
     entry.label = said.dedicated ? to_string(*said.dedicated) : native_selected;
-    if (said.row != nullptr) entry.origin = name_row(*said.row, said.row - facts_.table->rows().data());
+    if (said.row != nullptr) entry.origin = name_row(*said.row);
     return entry;
   }
   const Bytes largest = *std::max_element(problem.counts.begin(), problem.counts.end());
@@ -239,7 +240,10 @@ std::optional<Selection> Decider::find_selection(Entry& entry) const {
   if (facts_.table == nullptr) return std::nullopt;
   const tune::Row* row = facts_.table->find(facts_.topology, problem, facts_.transport);
   if (row == nullptr) return std::nullopt;
-  entry.origin = name_row(*row, row - facts_.table->rows().data());
+  // From one run to the next, too, sums stay what they are.
+  const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
+  if (row->is_learned && !may_change) return std::nullopt;
+  entry.origin = name_row(*row);
   Selection measured = parse_selection(problem.operation, row->selection);
   if (measured.kind == Selection::Kind::plan) measured.choice = with_leaders(problem, measured.choice);
   return measured;

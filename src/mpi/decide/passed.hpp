@@ -43,13 +43,14 @@ struct Gist {
   MPI_Count count;
   MPI_Datatype type;
   int root;
+  MPI_Op op{};  ///< of a reduction: one may be learned about, and the other not
 
   friend bool operator==(const Gist&, const Gist&) = default;
 };
 
 /// `me`: the caller's rank. None where calls are told apart by all their counts. Asked only where some calls of the
 /// form are native, for scatterv, gatherv and alltoallv with two ranks only.
-inline std::optional<Gist> gist_of(const Run& run, int root = 0) { return Gist{run.count, run.type, root}; }
+inline std::optional<Gist> gist_of(const Run& run, int root = 0) { return Gist{run.count, run.type, root, {}}; }
 inline std::optional<Gist> gist_of(const Broadcast& call, int) { return gist_of(call.data, call.root); }
 inline std::optional<Gist> gist_of(const Scatter& call, int me) {
   return gist_of(me == call.root ? call.send : call.receive, call.root);
@@ -59,11 +60,11 @@ inline std::optional<Gist> gist_of(const Gather& call, int me) {
 }
 inline std::optional<Gist> gist_of(const Allgather& call, int) { return gist_of(call.receive); }
 inline std::optional<Gist> gist_of(const Alltoall& call, int) { return gist_of(call.receive); }
-inline std::optional<Gist> gist_of(const Reduction& call, int) { return Gist{call.count, call.type, call.root}; }
+inline std::optional<Gist> gist_of(const Reduction& call, int) { return Gist{call.count, call.type, call.root, call.op}; }
 /// Of the v-forms that may be told apart by what goes from one of two ranks to the other: that.
 inline std::optional<Gist> gist_of_other(const Parts& parts, int me, int root = 0) {
   if (parts.counts.is_missing()) return std::nullopt;
-  return Gist{parts.counts[1 - me], parts.type, root};
+  return Gist{parts.counts[1 - me], parts.type, root, {}};
 }
 inline std::optional<Gist> gist_of(const Scatterv& call, int me) {
   return me == call.root ? gist_of_other(call.send, me, call.root) : gist_of(call.receive, call.root);
@@ -105,6 +106,7 @@ class Passed {
   /// next time.
   template <class Call>
   void remember(const Call& call, int me) {
+    if (natives_ == tune::Natives::none) natives_ = tune::Natives::some;  // as the calls themselves have taught
     if (natives_ != tune::Natives::some) return;
     const std::optional<Gist> gist = gist_of(call, me);
     if (gist && describe(gist->type).is_named) last_ = *gist;
@@ -127,7 +129,7 @@ class Passed {
 
   tune::Natives natives_ = tune::Natives::none;
   std::uint64_t calls_ = 0;
-  Gist last_{no_call, {}, 0};
+  Gist last_{no_call, {}, 0, {}};
 };
 
 /// Of all forms.

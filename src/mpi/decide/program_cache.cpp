@@ -72,6 +72,7 @@ void ProgramCache::take_over(Entry& entry, std::size_t variant) {
   budget_.used -= footprint(entry);
   Entry winner = std::move(*entry.lesson->variants[variant]);
   entry = std::move(winner);
+  entry.is_passed_on = entry.kind == Entry::Kind::native;
   budget_.used += footprint(entry);
 }
 

@@ -184,7 +184,9 @@ void Communicator::report() {
   passed_.for_each([&](const Form& form, Passed& passed) {
     Library::get().statistics().add_native(form.operation, reason, passed.take_calls());
   });
-  if (engine_) engine_->report();
+  if (!engine_) return;
+  engine_->report();
+  Library::get().add_learned(engine_->derive_learned());
 }
 
 }  // namespace espalier::mpi

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdio>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/program_patterns.hpp"
@@ -16,6 +17,7 @@
 #include "mpi/setup/facts.hpp"
 #include "mpi/setup/surroundings.hpp"
 #include "tune/places.hpp"
+#include "tune/store.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -105,7 +107,6 @@ bool Library::start() {
   mpi.Comm_size(mpi.comm_world, &world_size_);
   progress_.start();
   watch_for_end();
-  load_table();
   find_place();
   report_complaints();
   is_running_.store(true, std::memory_order_release);
@@ -119,19 +120,42 @@ void Library::watch_for_end() {
     mpi.Comm_set_attr(mpi.comm_self, keyval, this);
 }
 
+WantedTables Library::wanted_tables() const {
+  return {settings_.table, settings_.learn == Learning::off ? "off" : settings_.store};
+}
+
+void Library::share_tables(MPI_Comm comm) {
+  const ReadTables read = mpi::share_tables(comm, world_rank_, wanted_tables());
+  std::call_once(has_tables_, [&] { take_tables(read); });
+}
+
 // A table that somebody named and that is of no use is worth a line; one that merely lies around, when asked.
-void Library::load_table() {
-  const std::string path = tune::probe_table_path(settings_.table);
-  if (path.empty()) return;
+void Library::take_tables(const ReadTables& read) {
   std::vector<char> version(MPI_MAX_LIBRARY_VERSION_STRING + 1);
   int length = 0;
   native().Get_library_version(version.data(), &length);
-  try {
-    table_ = tune::Table::load(path, tune::probe_signature(version.data()));
-  } catch (const Error& error) {
-    if (!settings_.table.empty() || settings_.verbose >= 1)
-      settings_.complaints.push_back(std::string("the tuned table is not used: ") + error.what());
-  }
+  signature_ = tune::probe_signature(version.data());
+  tune::Selected selected = tune::select_tables(read.texts, signature_, settings_.table);
+  table_ = std::move(selected.table);
+  const bool is_named = !settings_.table.empty() && settings_.table != "off";
+  if (world_rank_ != 0 || (!is_named && settings_.verbose < 1)) return;
+  for (const std::vector<std::string>* const remarks : {&read.remarks, &std::as_const(selected.remarks)})
+    for (const std::string& remark : *remarks) say_once("tuned tables: " + remark);
+}
+
+void Library::add_learned(std::vector<tune::Row> rows) {
+  if (world_rank_ != 0) return;
+  const std::lock_guard lock(learned_mutex_);
+  learned_ = tune::merge_rows(std::move(learned_), rows);
+}
+
+// What cannot be kept, as where there is no home, costs the next job some trials.
+void Library::keep_learned() {
+  const std::lock_guard lock(learned_mutex_);
+  const std::string folder = tune::probe_store(settings_.store);
+  if (learned_.empty() || folder.empty()) return;
+  const std::string trouble = tune::keep_learned(folder, signature_, learned_);
+  if (!trouble.empty() && settings_.verbose >= 1) say_once("what was learned is not kept: " + trouble);
 }
 
 void Library::find_place() {
@@ -152,6 +176,7 @@ void Library::begin() {
 }
 
 Facts Library::make_facts() {
+  std::call_once(has_tables_, [this] { take_tables(read_wanted(wanted_tables())); });
   Facts facts = probe_facts(settings_);
   disguise(facts);
   facts.virtual_node = virtual_node();
@@ -237,6 +262,7 @@ void Library::finish() {
   Communicator::forget();
   count_all();
   if (world_rank_ != 0 || !is_running_.load(std::memory_order_acquire)) return;
+  keep_learned();
   if (settings_.verbose >= 1) std::fputs(statistics_.to_text().c_str(), stderr);
   if (settings_.stats_file.empty()) return;
   if (const std::string trouble = write_whole_file(settings_.stats_file, statistics_.to_json()); !trouble.empty())

@@ -19,6 +19,7 @@
 #include "mpi/run/tags.hpp"
 #include "mpi/setup/facts.hpp"
 #include "mpi/setup/network_map.hpp"
+#include "mpi/setup/shared_tables.hpp"
 #include "mpi/setup/world.hpp"
 #include "topology/virtual_nodes.hpp"
 #include "transports/arena.hpp"
@@ -53,7 +54,11 @@ class Library {
   /// Why this process leaves everything to native, as the environment says; empty where it does not.
   const std::string& abstention() const { return abstention_; }
   const Policy& policy() const { return policy_; }
-  /// The tuned table for this machine and MPI, or null.
+  /// Reads the tables of the job; collective over `comm`, which holds all ranks of the world. Throws NativeFailure.
+  void share_tables(MPI_Comm comm);
+  /// What one of the world's rank 0's communicators has learned; others' is not kept.
+  void add_learned(std::vector<tune::Row> rows);
+  /// What was tuned and learned for this machine and MPI, or null.
   const tune::Table* table() const { return table_ ? &*table_ : nullptr; }
   /// What the job knows of the network.
   NetworkMap& network_map() { return network_map_; }
@@ -102,7 +107,9 @@ class Library {
   void find_abstention();
   bool start();
   void watch_for_end();
-  void load_table();
+  WantedTables wanted_tables() const;
+  void take_tables(const ReadTables& read);
+  void keep_learned();
   void find_place();
   void report_complaints();
   void count_all();
@@ -111,6 +118,8 @@ class Library {
   Settings settings_;
   std::string abstention_;
   Policy policy_;
+  std::once_flag has_tables_;
+  tune::Signature signature_;
   std::optional<tune::Table> table_;
   topology::VirtualNodes virtual_nodes_;
   machine::Place place_;
@@ -133,6 +142,8 @@ class Library {
   std::map<const transports::Arena*, std::unique_ptr<LentWindows>> windows_;
   std::set<Communicator*> communicators_;
   std::set<std::string> said_;
+  std::mutex learned_mutex_;  ///< guards what follows
+  std::vector<tune::Row> learned_;
 };
 
 }  // namespace espalier::mpi

@@ -140,8 +140,8 @@ class Engine {
   /// The call that was prepared last is a trial: stop_timing() comes when it is over, whoever made it.
   bool is_timing() const { return learner_ != nullptr && learner_->is_timing(); }
   [[gnu::cold]] void stop_timing() noexcept;
-  /// What was learned; null where nothing is.
-  const Learner* learner() const { return learner_.get(); }
+  /// What was learned so far, as rows of a table.
+  std::vector<tune::Row> derive_learned() const;
 
   /// What calls will be before anything of them has been computed.
   const Decider& decider() const { return decider_; }

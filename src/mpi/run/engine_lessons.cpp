@@ -102,6 +102,11 @@ bool Engine::gather_own(std::byte* mine, Bytes bytes, std::byte* all) {
   return perform_own(*entry, mine, all);
 }
 
+std::vector<tune::Row> Engine::derive_learned() const {
+  if (learner_ == nullptr) return {};
+  return derive_rows(*learner_, means_.topology, means_.transport);
+}
+
 void Engine::stop_timing() noexcept { learner_->stop(read_nanoseconds()); }
 
 }  // namespace espalier::mpi

@@ -1,5 +1,7 @@
 #include "mpi/run/learner.hpp"
 
+#include "mpi/decide/contenders.hpp"
+
 #include <bit>
 #include <utility>
 
@@ -27,6 +29,30 @@ Study& Learner::begin(const plan::Problem& problem, std::vector<Selection> conte
   auto& place = studies_[key_of(problem)];
   place.reset(new Study{problem.operation, sizes_like(problem.bytes), std::move(contenders), std::move(contest)});
   return *place;
+}
+
+std::vector<tune::Row> derive_rows(const Learner& learner, const topology::Topology& topology, Transport transport) {
+  constexpr int least_calls = 6;  // what two looks say is not worth keeping
+  const bool is_on_one_node = topology.nodes() == 1;
+  std::vector<tune::Row> rows;
+  learner.for_each([&](const Study& study) {
+    const learn::Contest& contest = study.contest;
+    const learn::Finding best = contest.finding(contest.best());
+    const learn::Finding native = contest.finding(contest.contenders() - 1);
+    if (!contest.is_settled() && best.calls < least_calls) return;
+    if (best.calls < 2 || native.calls == 0) return;
+    tune::Row row;
+    row.operation = study.operation;
+    row.nodes = {topology.nodes(), topology.nodes()};
+    row.ppn = {topology.largest_node(), topology.largest_node()};
+    row.bytes = {study.sizes.first, study.sizes.last};
+    row.transport = is_on_one_node ? Transport::mpi : transport;
+    row.selection = to_string(study.contenders[static_cast<std::size_t>(contest.best())]);
+    const double ratio = native.us / best.us;
+    row.measured = {study.sizes.last, native.us, best.us, ratio, ratio, best.calls};
+    rows.push_back(std::move(row));
+  });
+  return rows;
 }
 
 void Learner::stop(std::int64_t now) noexcept {

@@ -10,6 +10,8 @@
 #include "learn/contest.hpp"
 #include "mpi/decide/selection.hpp"
 #include "plan/problem.hpp"
+#include "topology/topology.hpp"
+#include "tune/table.hpp"
 
 namespace espalier::mpi {
 
@@ -72,5 +74,8 @@ class Learner {
   Study* timed_ = nullptr;
   std::int64_t came_ = 0;
 };
+
+/// Of studies that are settled, or far enough for the next job to begin with what was found. Pure.
+std::vector<tune::Row> derive_rows(const Learner& learner, const topology::Topology& topology, Transport transport);
 
 }  // namespace espalier::mpi

@@ -20,6 +20,7 @@ void World::meet(Library& library) {
     if (size_ == 1) return;
     await_all(library);
     make_communicator();
+    library.share_tables(messages_);
     gather_facts(library);
     const Acquaintance acquaintance =
         get_acquainted(library, messages_, facts_, me_, facts_[static_cast<std::size_t>(find_host_leader())].arena);

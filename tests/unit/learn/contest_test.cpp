@@ -68,8 +68,8 @@ TEST(Contest, finds_the_best_whoever_that_is) {
 
 TEST(Contest, lets_the_best_so_far_do_the_calls_as_soon_as_each_was_looked_at_twice) {
   Contest contest(3, 0);
-  Purse purse(0.01, 1e3);  // for the looks, not for rounds
-  const Course course = play(contest, purse, [](int c) { return c == 2 ? 100 : 200; }, 4 + 6 + 20);
+  Purse purse(0.01, 1e4);  // for the looks, not for rounds
+  const Course course = play(contest, purse, [](int c) { return c == 2 ? 1'000 : 2'000; }, 4 + 6 + 20);
   EXPECT_EQ(std::set<int>(course.turns.end() - 18, course.turns.end()), std::set<int>{2});
 }
 
@@ -80,13 +80,21 @@ TEST(Contest, keeps_the_usual_one_where_the_best_is_hardly_better) {
   EXPECT_EQ(contest.best(), 0);
 }
 
-TEST(Contest, does_not_try_again_what_was_hopeless_twice) {
+TEST(Contest, does_not_try_long_calls_again_that_were_hopeless_twice) {
   Contest contest(3, 0);
   Purse purse(0.01);
-  const Course course = play(contest, purse, [](int c) { return c == 1 ? 30 : 10; }, 500);
+  const Course course = play(contest, purse, [](int c) { return c == 1 ? 3'000 : 1'000; }, 500);
   EXPECT_EQ(std::count(course.turns.begin(), course.turns.end(), 1), 2);
   EXPECT_TRUE(contest.finding(1).is_out);
-  EXPECT_EQ(contest.finding(1).median_us, 30);
+  EXPECT_EQ(contest.finding(1).us, 3'000);
+}
+
+TEST(Contest, looks_at_short_calls_more_often_as_they_cost_little_and_are_easily_disturbed) {
+  Contest contest(2, 0);
+  Purse purse(0.01);
+  int calls_of_1 = 0;
+  play(contest, purse, [&](int c) { return c == 0 ? 10 : calls_of_1++ < 3 ? 3'000 : 5; }, 2'000);
+  EXPECT_EQ(contest.best(), 1);
 }
 
 TEST(Contest, looks_twice_before_it_calls_anything_hopeless) {
