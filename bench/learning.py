@@ -35,7 +35,9 @@ class Times:
 
 
 def run_job(mpi: TestMpi, ranks: int, arguments: list[str], settings: Mapping[str, str] | None) -> dict[Key, Times]:
-    program = Path(str(mpi.program("conformance")).replace("tests/mpi", "bench").replace("conformance", "bench_learning"))
+    program = Path(
+        str(mpi.program("conformance")).replace("tests/mpi", "bench").replace("conformance", "bench_learning")
+    )
     outcome = mpi.run([program, *arguments], ranks, native=settings is None, settings=settings or {}, timeout=1200)
     if outcome.code != 0:
         raise SystemExit(f"the job ended with code {outcome.code}:\n{outcome.err}")
