@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.hpp"
 #include "tune/places.hpp"
+#include "tune/store.hpp"
 #include "tune/table.hpp"
 
 namespace espalier::bindings {
@@ -42,6 +43,7 @@ void bind_row(nb::module_& module) {
       .def_ro("uneven", &Row::uneven, "Only for blocks of different sizes.")
       .def_prop_ro(
           "transport", [](const Row& row) { return name(row.transport); }, "Between nodes: mpi or ucx.")
+      .def_ro("is_learned", &Row::is_learned, "Jobs' own calls have taught it.")
       .def_ro("selection", &Row::selection, "\"native\", \"tiny\", or what parse_choice reads.")
       .def_prop_ro("measured_bytes", [](const Row& row) { return row.measured.bytes; })
       .def_prop_ro("native_us", [](const Row& row) { return row.measured.native_us; })
@@ -68,6 +70,7 @@ void bind_tune(nb::module_& module) {
                   "The same for a text; errors begin with `name`.")
       .def_prop_ro("signature", &Table::signature)
       .def_prop_ro("rows", &Table::rows)
+      .def_prop_ro("is_learned", &Table::is_learned, "Jobs' own calls have taught it.")
       .def_prop_ro("parameters", &Table::parameters, "What things cost on its machine, as far as it was measured.")
       .def_prop_ro(
           "transport", [](const Table& table) { return name(table.transport()); },
@@ -80,8 +83,22 @@ void bind_tune(nb::module_& module) {
              "This machine's, with the MPI whose MPI_Get_library_version says this.");
   module.def("why_foreign", &tune::why_foreign, nb::arg("made_for"), nb::arg("here"),
              "Why a table must not be used here; empty when it may.");
+  module.def(
+      "fits_exactly",
+      [](const Signature& made_for, const Signature& here) {
+        return tune::derive_fit(made_for, here) == tune::Fit::exact;
+      },
+      nb::arg("made_for"), nb::arg("here"), "Whether it was made for just this machine and this release of the MPI.");
   module.def("table_places", &tune::table_places, nb::arg("xdg_config_home"), nb::arg("home"),
              "Where tables are looked for, best first: the user's place, then the system's.");
+  module.def("store_folders", &tune::store_folders, nb::arg("xdg_config_home"), nb::arg("home"),
+             "The folders with tables of several MPIs and machines: the user's, then the system's.");
+  module.def("probe_store", &tune::probe_store, nb::arg("setting") = "",
+             "Where a process with this ESPALIER_STORE keeps what it learns; empty: nowhere.");
+  module.def("probe_table_files", &tune::probe_table_files, nb::arg("table") = "", nb::arg("store") = "",
+             "All files that a process with this ESPALIER_TABLE and ESPALIER_STORE may use, best first.");
+  module.def("tuned_name", &tune::tuned_name, nb::arg("signature"), "The name of a tuned table's file.");
+  module.def("learned_name", &tune::learned_name, nb::arg("signature"), "The same of what jobs have learned.");
   module.def("probe_table_path", &tune::probe_table_path, nb::arg("setting") = "",
              "The table that a process with this ESPALIER_TABLE uses; empty when there is none.");
   module.def(

@@ -41,6 +41,13 @@ std::string slug_of(std::string_view mpi) {
   return slug.substr(0, 40);
 }
 
+std::string stem_of(const Signature& signature) {
+  char hash[17];
+  std::snprintf(hash, sizeof hash, "%016llx",
+                static_cast<unsigned long long>(hash_text(signature.machine + "\n" + signature.mpi)));
+  return slug_of(signature.mpi) + "-" + hash;
+}
+
 template <class Number>
 std::string range_text(const Range<Number>& range) {
   return "[" + std::to_string(range.first) + ", " + std::to_string(range.last) + "]";
@@ -151,12 +158,9 @@ Selected select_tables(std::span<const TableText> texts, const Signature& here, 
   return selected;
 }
 
-std::string learned_name(const Signature& signature) {
-  char hash[17];
-  std::snprintf(hash, sizeof hash, "%016llx",
-                static_cast<unsigned long long>(hash_text(signature.machine + "\n" + signature.mpi)));
-  return "learned-" + slug_of(signature.mpi) + "-" + hash + ".json";
-}
+std::string learned_name(const Signature& signature) { return "learned-" + stem_of(signature) + ".json"; }
+std::string tuned_name(const Signature& signature) { return "tuned-" + stem_of(signature) + ".json"; }
+
 
 std::string format_learned(const Signature& signature, std::span<const Row> rows) {
   std::string text = "{\n  \"espalier_table\": " + std::to_string(Table::current_version) + ",\n  \"machine\": " +

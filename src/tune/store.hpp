@@ -31,8 +31,10 @@ Selected select_tables(std::span<const TableText> texts, const Signature& here, 
 
 // ---- what jobs have learned ----
 
-/// The name of the file for one signature: "learned-mpich-5-0123456789abcdef.json".
+/// The name of the file for one signature: "learned-mpich-version-5-0123456789abcdef.json".
 std::string learned_name(const Signature& signature);
+/// The same for a table that `espalier tune` makes: "tuned-…".
+std::string tuned_name(const Signature& signature);
 
 /// The file's text: as any table, and "learned": true.
 std::string format_learned(const Signature& signature, std::span<const Row> rows);

@@ -176,8 +176,8 @@ class FakeCore:
     def probe_node(self) -> Any:
         raise ValueError("no processors in /sys")
 
-    def probe_table_path(self, setting: str) -> str:
-        return setting
+    def probe_table_files(self, table: str, store: str) -> list[str]:
+        return [table] if table else []
 
     def check_settings(self, variables: list[str]) -> list[str]:
         return [f"{it}: write 1 or 0" for it in variables if it == "ESPALIER_VERBOSE=maybe"]

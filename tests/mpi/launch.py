@@ -92,7 +92,7 @@ class TestMpi:
         """
         preload = ([] if native else [str(self.espalier)]) + ([] if bare else [str(self.mpi.library)])
         # Most tests are about what Espalier does, so it does it from the first call on.
-        variables = {"ESPALIER_SETUP_CALLS": "0", **(settings or {})}
+        variables = {"ESPALIER_SETUP_CALLS": "0", "ESPALIER_LEARN": "off", **(settings or {})}
         if preload:
             variables["LD_PRELOAD"] = ":".join(preload)
         words = ["env", *(f"{name}={value}" for name, value in variables.items()), *command]

@@ -59,8 +59,8 @@ class Worker:
 
     def __init__(self, mpi: Mpi, ranks: int, settings: Mapping[str, str], hosts: Hosts | None = None) -> None:
         """Starts the job, on `hosts` or on this machine. Raises UserError when it does not come up."""
-        # A table that is in force must not steer what "auto" means here.
-        settings = {"ESPALIER_TABLE": "off", **settings}
+        # A table that is in force must not steer what "auto" means here; nor what jobs have learned.
+        settings = {"ESPALIER_TABLE": "off", "ESPALIER_LEARN": "off", **settings}
         job = measuring_job(mpi, [str(find_tune_worker(mpi.abi))], ranks, settings, hosts)
         self._patience_s = _HOSTS_PATIENCE_S if hosts else _PATIENCE_S
         argv, environment = build_command(job)

@@ -74,7 +74,7 @@ def tune(
     transports = parse_transports(transport or variables.get(TRANSPORT, MPI))
     chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
     hosts, network = emulated(ppn) if lab else (None, "")
-    path = output or (lab_table(core, chosen) if lab else own_table(core))
+    path = output or (lab_table(core, chosen) if lab else own_table(core, chosen))
     check_place(path)
     if report is not None:
         check_place(report, "--report")

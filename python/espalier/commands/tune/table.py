@@ -1,4 +1,4 @@
-"""espalier table: look at tuned tables, compare two, check one."""
+"""espalier table: look at a table, compare two, check one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from espalier.base import console
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.units import format_bytes
+from espalier.commands.tune.stored import add_to
 from espalier.jobs.mpis import find_default_mpi, read_library_version, select_mpi
 from espalier.tuning.table.check import compare, describe_places, find_faults, guidelines_of, name_of, tell_transport
 from espalier.tuning.table.file import TableFile, read_table
 from espalier.tuning.table.lookup import table_in_force
 
-app = typer.Typer(no_args_is_help=True, help="Tuned tables: show, diff, check.")
+app = typer.Typer(no_args_is_help=True, help="Tables, tuned and learned: list, show, compare, keep, forget.")
+add_to(app)
 
 _DEFAULT = "Default: the one that jobs load here."
 

@@ -36,6 +36,8 @@ def compare(first: Sequence[Any], second: Sequence[Any]) -> list[dict[str, Any]]
 
 # One way serves all sizes of an uneven form: at single ones it may be this much slower than native (docs/adr/0010).
 _LEAST_OF_A_FORM = 0.95
+# Jobs that learn keep what they usually do where nothing is better by more than this (src/learn/contest.cpp).
+_LEAST_LEARNED = 0.97
 
 
 def find_faults(rows: Sequence[Any]) -> list[str]:
@@ -45,7 +47,7 @@ def find_faults(rows: Sequence[Any]) -> list[str]:
         hidden = next((at for at, other in enumerate(rows[: number - 1], 1) if _covers(other, row)), None)
         if hidden is not None:
             faults.append(f"row {number} can never fire: row {hidden} matches first")
-        least = _LEAST_OF_A_FORM if row.uneven else 1.0
+        least = _LEAST_OF_A_FORM if row.uneven else _LEAST_LEARNED if row.is_learned else 1.0
         if row.selection != NATIVE and row.native_us < least * row.chosen_us:
             faults.append(f"row {number} is slower than native: {row.chosen_us:.2f} µs > {row.native_us:.2f} µs")
     return faults

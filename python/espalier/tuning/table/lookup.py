@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from espalier.base import console
-from espalier.base.errors import UserError
 from espalier.base.units import format_bytes
 from espalier.tuning.environment.distances import describe
 from espalier.tuning.problems.candidates import is_dedicated
 from espalier.tuning.table.file import TableFile, distances_in, read_table
+from espalier.tuning.table.store import files_in_force, list_stored
 
 
 @dataclass(frozen=True)
@@ -50,30 +51,31 @@ def consult_table(core: Any, topology: Any, operation: str, size: int, named: Pa
     None without a table or without a matching row. A table that a job would refuse because it is another machine's is
     passed over with a remark, unless it is named. Raises UserError when a named table cannot be read.
     """
-    path = named or table_in_force(core)
-    if path is None:
-        return None
-    try:
-        file = read_table(core, path)
-    except UserError as error:
-        if named is not None:
-            raise
-        console.note(f"no table is used: {error.message}")
-        return None
-    here = core.probe_signature(file.core.signature.mpi)
-    reason = core.why_foreign(file.core.signature, here)
-    if reason and named is None:
-        console.note(f"no table is used: {path} is {reason}")
-        return None
     transport = os.environ.get("ESPALIER_TRANSPORT", "auto")
-    row = file.core.find(topology, operation, size, "" if transport == "auto" else transport)
-    return None if row is None else _fired(file, row)
+    for file in [read_table(core, named)] if named else _tables_that_hold(core):
+        row = file.core.find(topology, operation, size, "" if transport == "auto" else transport)
+        if row is not None:
+            return _fired(file, row)
+    return None
+
+
+def _tables_that_hold(core: Any) -> Iterator[TableFile]:
+    """On this machine, for whichever MPI; says why others do not."""
+    for it in list_stored(core):
+        if it.file is None:
+            console.note(f"a table is not used: {it.trouble}")
+            continue
+        signature = it.file.core.signature
+        reason = core.why_foreign(signature, core.probe_signature(signature.mpi))
+        if reason:
+            console.note(f"a table is not used: {it.path} is {reason}")
+        else:
+            yield it.file
 
 
 def table_in_force(core: Any) -> Path | None:
-    """The table that jobs load here; None where there is none."""
-    path = core.probe_table_path(os.environ.get("ESPALIER_TABLE", ""))
-    return Path(path) if path else None
+    """The first table that jobs look at here; None where there is none."""
+    return next(iter(files_in_force(core)), None)
 
 
 def follow(core: Any, topology: Any, operation: str, size: int, builtin: Any, fired: FiredRow) -> tuple[Any, str]:

@@ -6,14 +6,16 @@ import os
 from pathlib import Path
 from typing import Any
 
-from espalier.jobs.mpis import Mpi
+from espalier.jobs.mpis import Mpi, read_library_version
+from espalier.tuning.table.store import tuned_table
 
 
-def own_table(core: Any) -> Path:
-    """The user's, which every job finds."""
-    return Path(core.table_places(os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("HOME", ""))[0])
+def own_table(core: Any, mpi: Mpi) -> Path:
+    """The user's for this machine and MPI, which every job finds."""
+    return tuned_table(core, core.probe_signature(read_library_version(mpi.library)))
 
 
 def lab_table(core: Any, mpi: Mpi) -> Path:
     """What an emulated network teaches must not steer real jobs: a name that no job looks for, one for each MPI."""
-    return own_table(core).with_name(f"table-lab-{mpi.family}-{mpi.version}.json")
+    places = core.table_places(os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("HOME", ""))
+    return Path(places[0]).with_name(f"table-lab-{mpi.family}-{mpi.version}.json")

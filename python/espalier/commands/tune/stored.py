@@ -1,0 +1,115 @@
+"""espalier table: which tables there are, and what to do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from espalier.base import console
+from espalier.base.core import load_core
+from espalier.base.errors import UserError
+from espalier.tuning.table import store
+from espalier.tuning.table.file import read_table, write_table
+
+_File = Annotated[Path, typer.Argument(metavar="FILE")]
+
+
+def list_(json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False) -> None:
+    """Name all tables that jobs look at, best first: for which machine and MPI, tuned or learned, how many rows."""
+    stored = list(store.list_stored(load_core()))
+    if json:
+        console.print_json({"tables": [it.facts() for it in stored]})
+        return
+    if not stored:
+        console.out.print("no tables: jobs that learn (ESPALIER_LEARN=on) make some, and so does espalier tune")
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("file", "", "rows", "changed", "MPI", "machine"):
+        table.add_column(name, justify="right" if name == "rows" else "left", overflow="fold")
+    for it in stored:
+        if it.file is None:
+            table.add_row(escape(str(it.path)), "[red]of no use[/]", "", "", escape(it.trouble), "")
+            continue
+        signature = it.file.core.signature
+        told = (it.kind, str(len(it.file.core.rows)), it.changed, escape(signature.mpi), escape(signature.machine))
+        table.add_row(escape(str(it.path)), *told)
+    console.print_table(table)
+
+
+def merge(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The table to write.")],
+) -> None:
+    """Make one table of several of one machine and MPI; of rows about the same calls the last file's count."""
+    core = load_core()
+    write_table(core, output, store.merge(core, [read_table(core, path) for path in files]))
+    console.out.print(f"{escape(str(output))}: {len(read_table(core, output).core.rows)} rows", soft_wrap=True)
+
+
+def export(
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Default: the first that `list` names.")] = None,
+) -> None:
+    """Copy a table to where another machine of this kind can get it (espalier table import)."""
+    core = load_core()
+    known = store.files_in_force(core)
+    if file is None and not known:
+        raise UserError("there is no table", "make one with espalier tune, or run jobs with ESPALIER_LEARN=on")
+    source = read_table(core, file or known[0])
+    write_table(core, output, store.format_like(source.raw, source.raw["rows"]))
+    console.out.print(
+        f"{escape(str(output))}: {len(source.core.rows)} rows of {escape(str(source.path))}", soft_wrap=True
+    )
+
+
+def import_(file: _File) -> None:
+    """Put a table among the user's, whatever machine and MPI it is for; rows about the same calls are replaced."""
+    core = load_core()
+    place = store.import_table(core, file, store.user_folder(core))
+    console.out.print(f"{escape(str(place))}: {len(read_table(core, place).core.rows)} rows", soft_wrap=True)
+
+
+def install(
+    file: _File,
+    system: Annotated[bool, typer.Option("--system", help="For all users of this machine: /etc/espalier.")] = False,
+    root: Annotated[Path, typer.Option(help="Another root of the file system, as of an image.")] = Path("/"),
+) -> None:
+    """The same for all users of this machine."""
+    if not system:
+        raise UserError("for whom?", "say --system for all users, or use espalier table import for yourself")
+    core = load_core()
+    place = store.import_table(core, file, root / store.system_folder(core).relative_to("/"))
+    console.out.print(f"{escape(str(place))}: {len(read_table(core, place).core.rows)} rows", soft_wrap=True)
+
+
+def forget(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Default: all that was learned.")
+    ] = None,
+) -> None:
+    """Remove what jobs have learned, so that the next ones begin anew. Tuned tables stay unless they are named."""
+    core = load_core()
+    learned = [path for path in store.files_in_force(core) if path.name.startswith("learned-")]
+    mine = [path for path in learned if path.parent != store.system_folder(core)]
+    for path in files or mine:
+        try:
+            path.unlink()
+        except OSError as error:
+            raise UserError(f"cannot remove {path}: {error.strerror}", "see espalier table list") from error
+        console.out.print(f"removed {escape(str(path))}", soft_wrap=True)
+    if not (files or mine):
+        console.out.print("nothing was learned")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes these commands of `app`."""
+    commands: dict[str, Callable[..., None]] = {
+        "list": list_, "merge": merge, "export": export, "import": import_, "install": install, "forget": forget,
+    }  # fmt: skip
+    for name, command in commands.items():
+        app.command(name)(command)
