@@ -37,8 +37,8 @@ static const struct operation {
   const char* name;
   calling* call;
 } operations[] = {
-    {"broadcast", broadcast}, {"scatter", scatter},     {"gather", gather},       {"allgather", allgather},
-    {"alltoall", alltoall},   {"reduce", reduce},       {"allreduce", allreduce}, {"reduce_scatter", reduce_scatter},
+    {"broadcast", broadcast}, {"scatter", scatter}, {"gather", gather},       {"allgather", allgather},
+    {"alltoall", alltoall},   {"reduce", reduce},   {"allreduce", allreduce}, {"reduce_scatter", reduce_scatter},
     {"scan", scan},           {"barrier", barrier},
 };
 
@@ -73,8 +73,7 @@ static void measure(const struct operation* operation, int bytes, int calls) {
   qsort(spent, (size_t)some, sizeof *spent, by_value);
   double* const last = spent + calls - some;
   qsort(last, (size_t)some, sizeof *last, by_value);
-  if (rank == 0)
-    printf("%s %d %.3f %.3f %.3f\n", operation->name, bytes, spent[some / 2], last[some / 2], all);
+  if (rank == 0) printf("%s %d %.3f %.3f %.3f\n", operation->name, bytes, spent[some / 2], last[some / 2], all);
   fflush(stdout);
 }
 

@@ -108,8 +108,8 @@ void Contest::eliminate() {
     if (stage_ == Stage::looks)
       at(c).is_out = ratio > hopeless;
     else
-      at(c).is_out = ratio > much_worse ||
-                     (ratio > worse && derive_certainty(at(best_).times, at(c).times) > certainly);
+      at(c).is_out =
+          ratio > much_worse || (ratio > worse && derive_certainty(at(best_).times, at(c).times) > certainly);
   }
 }
 

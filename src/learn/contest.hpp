@@ -23,8 +23,8 @@ struct Turn {
 
 /// What a contest has found about one contender.
 struct Finding {
-  double us = 0;   ///< the median, of a few calls the least; 0: not measured
-  int calls = 0;   ///< that were timed
+  double us = 0;  ///< the median, of a few calls the least; 0: not measured
+  int calls = 0;  ///< that were timed
   bool is_out = false;
 };
 

@@ -87,8 +87,8 @@ struct Problem {
   /// Reductions that commute: a o b has the bits of b o a (NaN, zeros of both signs). Where that is not certain, ranks
   /// that need the same result combine it in the same order, whichever that is.
   bool is_symmetric = true;
-  /// Reductions: another order of operands, or other pairs of them, may give other bits (sums of floating-point numbers,
-  /// operations of the program). Programs are the same; but one run does not change from one to another.
+  /// Reductions: another order of operands, or other pairs of them, may give other bits (sums of floating-point
+  /// numbers, operations of the program). Programs are the same; but one run does not change from one to another.
   bool depends_on_order = false;
   /// Neighbourhood collectives: all edges from and to the ranks whose programs are built. One after the other in the
   /// order in which a rank sends to another, where it has several edges to it.

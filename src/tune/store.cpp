@@ -161,11 +161,10 @@ Selected select_tables(std::span<const TableText> texts, const Signature& here, 
 std::string learned_name(const Signature& signature) { return "learned-" + stem_of(signature) + ".json"; }
 std::string tuned_name(const Signature& signature) { return "tuned-" + stem_of(signature) + ".json"; }
 
-
 std::string format_learned(const Signature& signature, std::span<const Row> rows) {
-  std::string text = "{\n  \"espalier_table\": " + std::to_string(Table::current_version) + ",\n  \"machine\": " +
-                     json_string(signature.machine) + ",\n  \"mpi\": " + json_string(signature.mpi) +
-                     ",\n  \"learned\": true,\n  \"rows\": [";
+  std::string text = "{\n  \"espalier_table\": " + std::to_string(Table::current_version) +
+                     ",\n  \"machine\": " + json_string(signature.machine) +
+                     ",\n  \"mpi\": " + json_string(signature.mpi) + ",\n  \"learned\": true,\n  \"rows\": [";
   const char* between = "\n    ";
   for (const Row& row : rows) text += std::exchange(between, ",\n    ") + row_text(row);
   return text + "\n  ]\n}\n";
@@ -173,7 +172,8 @@ std::string format_learned(const Signature& signature, std::span<const Row> rows
 
 std::vector<Row> merge_rows(std::vector<Row> known, std::span<const Row> fresh) {
   for (const Row& row : fresh) {
-    const auto same = std::find_if(known.begin(), known.end(), [&](const Row& it) { return is_about_the_same(it, row); });
+    const auto same =
+        std::find_if(known.begin(), known.end(), [&](const Row& it) { return is_about_the_same(it, row); });
     if (same != known.end())
       *same = row;
     else

@@ -24,7 +24,7 @@ using Selections = std::array<std::optional<Selection>, plan::operation_count>;
 /// How a job learns from its calls.
 struct LearningPolicy {
   Learning means = Learning::off;
-  double budget = 0.01;      ///< as learn::Purse
+  double budget = 0.01;        ///< as learn::Purse
   bool includes_sums = false;  ///< whose bits depend on who does them
 };
 

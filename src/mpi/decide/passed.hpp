@@ -60,7 +60,9 @@ inline std::optional<Gist> gist_of(const Gather& call, int me) {
 }
 inline std::optional<Gist> gist_of(const Allgather& call, int) { return gist_of(call.receive); }
 inline std::optional<Gist> gist_of(const Alltoall& call, int) { return gist_of(call.receive); }
-inline std::optional<Gist> gist_of(const Reduction& call, int) { return Gist{call.count, call.type, call.root, call.op}; }
+inline std::optional<Gist> gist_of(const Reduction& call, int) {
+  return Gist{call.count, call.type, call.root, call.op};
+}
 /// Of the v-forms that may be told apart by what goes from one of two ranks to the other: that.
 inline std::optional<Gist> gist_of_other(const Parts& parts, int me, int root = 0) {
   if (parts.counts.is_missing()) return std::nullopt;

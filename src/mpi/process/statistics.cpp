@@ -66,6 +66,13 @@ void Statistics::add_native(plan::Operation operation, const std::string& reason
   counts.reasons[reason] += calls;
 }
 
+void Statistics::add_learned(const LearnedAbout& learned) {
+  const std::lock_guard lock(mutex_);
+  learned_.kinds += learned.kinds;
+  learned_.settled += learned.settled;
+  learned_.spent_us += learned.spent_us;
+}
+
 std::string Statistics::to_json() const {
   const std::lock_guard lock(mutex_);
   std::string out = "{";
@@ -76,7 +83,11 @@ std::string Statistics::to_json() const {
            ", \"forms\": " + to_json_object(counts.forms) + ", \"reasons\": " + to_json_object(counts.reasons) +
            ", \"choices\": " + to_json_object(counts.choices) + "}";
   }
-  return out + "\n}\n";
+  char learned[96] = "";
+  if (learned_.kinds > 0)
+    std::snprintf(learned, sizeof learned, ",\n  \"learning\": {\"kinds\": %d, \"settled\": %d, \"spent_us\": %.0f}",
+                  learned_.kinds, learned_.settled, learned_.spent_us);
+  return out + learned + "\n}\n";
 }
 
 std::string Statistics::to_text() const {
@@ -89,6 +100,12 @@ std::string Statistics::to_text() const {
            listed(counts.forms) + listed(counts.choices) + ", native " + std::to_string(counts.native) +
            listed(counts.reasons) + "\n";
   }
+  char learned[128] = "";
+  if (learned_.kinds > 0)
+    std::snprintf(learned, sizeof learned,
+                  "espalier: learned about %d kinds of calls, %d of them settled; trials took %.3g ms longer\n",
+                  learned_.kinds, learned_.settled, learned_.spent_us * 1e-3);
+  out += learned;
   return out;
 }
 

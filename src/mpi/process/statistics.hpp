@@ -15,6 +15,13 @@ using plan::call_forms;
 using plan::CallForm;
 using plan::mpi_name;
 
+/// What contests have come to, and what trials took longer than the best did (learn/purse.hpp).
+struct LearnedAbout {
+  int kinds = 0;  ///< of calls
+  int settled = 0;
+  double spent_us = 0;
+};
+
 /// The calls of this process. Thread safe and not fast: communicators count for themselves (one plain increment per
 /// call) and hand their sums in when they are freed, drop a program, or at the end.
 class Statistics {
@@ -23,8 +30,12 @@ class Statistics {
                    CallForm form = CallForm::blocking);
   void add_native(plan::Operation operation, const std::string& reason, std::uint64_t calls);
 
+  /// Of one communicator, for this process.
+  void add_learned(const LearnedAbout& learned);
+
   /// {"MPI_Bcast": {"handled": n, "native": n, "forms": {"blocking": n, …}, "reasons": {text: n},
-  /// "choices": {text: n}}, …}, with a line end; "forms" are of what was handled.
+  /// "choices": {text: n}}, …}, with a line end; "forms" are of what was handled. And where jobs
+  /// learn, "learning": {"kinds": n, "settled": n, "spent_us": n}.
   std::string to_json() const;
   /// One line per operation that was called, for a person; empty when none was.
   std::string to_text() const;
@@ -40,6 +51,7 @@ class Statistics {
 
   mutable std::mutex mutex_;
   std::array<Counts, plan::operation_count> counts_;
+  LearnedAbout learned_;
 };
 
 /// Replaces the file in one step, so that a reader never sees half of it. Returns what went wrong, or nothing.

@@ -108,7 +108,9 @@ std::string Engine::describe(const plan::Problem& problem, bool may_wait) {
   std::optional<Entry> foreseen;
   if (!problem.counts.empty() && may_wait) foreseen = decider_.foresee_uneven(problem);
   const Entry& entry = foreseen ? *foreseen : may_wait ? find(problem) : prepare_run(problem);
-  const std::string origin = entry.origin.empty() ? "" : " (" + entry.origin + ")";
+  const std::string origin = entry.lesson != nullptr ? " (is being learned)"
+                             : entry.origin.empty()  ? ""
+                                                     : " (" + entry.origin + ")";
   return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + origin;
 }
 
@@ -164,6 +166,7 @@ void Engine::select(plan::Operation operation, std::optional<Selection> selectio
 void Engine::report() {
   cache_.report();
   if (runs_) runs_->report();
+  if (learner_) statistics_.add_learned(learner_->take_summary());
   for (int i = 0; i < plan::operation_count; ++i) {
     const auto operation = static_cast<plan::Operation>(i);
     const auto at = static_cast<std::size_t>(i);

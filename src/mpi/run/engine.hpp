@@ -207,8 +207,8 @@ class Engine {
   bool is_broken_ = false;  ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
   ProgramCache cache_;
-  std::unique_ptr<Learner> learner_;       ///< null: nothing is learned
-  std::unique_ptr<ProgramCache> own_;      ///< of calls for that; null before the first
+  std::unique_ptr<Learner> learner_;    ///< null: nothing is learned
+  std::unique_ptr<ProgramCache> own_;   ///< of calls for that; null before the first
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first
   CallForm runs_form_ = CallForm::nonblocking;
   bool asks_for_windows_ = false;  ///< and has no answer yet

@@ -72,7 +72,8 @@ Entry& Engine::vary(Entry& entry, int contender) {
 void Engine::agree(Study& study) {
   const bool is_first = !std::exchange(study.has_begun, true);
   const std::span<const learn::Sample> mine = study.contest.samples();
-  std::vector<learn::Sample> all(static_cast<std::size_t>(means_.topology.ranks()) * std::max<std::size_t>(mine.size(), 1));
+  std::vector<learn::Sample> all(static_cast<std::size_t>(means_.topology.ranks()) *
+                                 std::max<std::size_t>(mine.size(), 1));
   std::vector<learn::Sample> own(mine.begin(), mine.end());
   own.resize(std::max<std::size_t>(own.size(), 1));
   const bool is_told = gather_own(reinterpret_cast<std::byte*>(own.data()), own.size() * sizeof(learn::Sample),

@@ -31,6 +31,13 @@ Study& Learner::begin(const plan::Problem& problem, std::vector<Selection> conte
   return *place;
 }
 
+LearnedAbout Learner::take_summary() {
+  LearnedAbout now{static_cast<int>(studies_.size()), 0, purse_.spent()};
+  for_each([&](const Study& study) { now.settled += study.contest.is_settled(); });
+  const LearnedAbout before = std::exchange(told_, now);
+  return {now.kinds - before.kinds, now.settled - before.settled, now.spent_us - before.spent_us};
+}
+
 std::vector<tune::Row> derive_rows(const Learner& learner, const topology::Topology& topology, Transport transport) {
   constexpr int least_calls = 6;  // what two looks say is not worth keeping
   const bool is_on_one_node = topology.nodes() == 1;

@@ -9,6 +9,7 @@
 
 #include "learn/contest.hpp"
 #include "mpi/decide/selection.hpp"
+#include "mpi/process/statistics.hpp"
 #include "plan/problem.hpp"
 #include "topology/topology.hpp"
 #include "tune/table.hpp"
@@ -45,6 +46,8 @@ class Learner {
   Study& begin(const plan::Problem& problem, std::vector<Selection> contenders);
 
   learn::Purse& purse() { return purse_; }
+  /// What was not handed out yet.
+  LearnedAbout take_summary();
   /// `each(study)`.
   template <class Each>
   void for_each(Each each) const {
@@ -70,6 +73,7 @@ class Learner {
   static Key key_of(const plan::Problem& problem);
 
   learn::Purse purse_;
+  LearnedAbout told_;
   std::map<Key, std::unique_ptr<Study>> studies_;
   Study* timed_ = nullptr;
   std::int64_t came_ = 0;

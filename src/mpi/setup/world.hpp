@@ -17,8 +17,8 @@ class Library;
 class World {
  public:
   /// All ranks of MPI_COMM_WORLD call it, right after native's MPI_Init. A communicator is created, facts gathered, and
-  /// what neighbours can do with each other's memory tried, after tables were handed on: five rounds of messages. When native fails, nobody has
-  /// met, and each communicator asks for itself.
+  /// what neighbours can do with each other's memory tried, after tables were handed on: five rounds of messages. When
+  /// native fails, nobody has met, and each communicator asks for itself.
   void meet(Library& library);
 
   /// All ranks of the world have come through meet(), as all of them know.

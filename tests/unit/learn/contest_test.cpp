@@ -50,7 +50,10 @@ Time scattered(std::vector<double> medians, std::mt19937& random, double spread 
 TEST(Contest, begins_with_the_usual_one) {
   Contest contest(3, 1);
   Purse purse(0.01);
-  EXPECT_EQ(play(contest, purse, [](int) { return 1; }, 4).turns, (std::vector<int>{1, 1, 1, 1}));
+  EXPECT_EQ(play(
+                contest, purse, [](int) { return 1; }, 4)
+                .turns,
+            (std::vector<int>{1, 1, 1, 1}));
 }
 
 TEST(Contest, finds_the_best_whoever_that_is) {
@@ -69,21 +72,24 @@ TEST(Contest, finds_the_best_whoever_that_is) {
 TEST(Contest, lets_the_best_so_far_do_the_calls_as_soon_as_each_was_looked_at_twice) {
   Contest contest(3, 0);
   Purse purse(0.01, 1e4);  // for the looks, not for rounds
-  const Course course = play(contest, purse, [](int c) { return c == 2 ? 1'000 : 2'000; }, 4 + 6 + 20);
+  const Course course = play(
+      contest, purse, [](int c) { return c == 2 ? 1'000 : 2'000; }, 4 + 6 + 20);
   EXPECT_EQ(std::set<int>(course.turns.end() - 18, course.turns.end()), std::set<int>{2});
 }
 
 TEST(Contest, keeps_the_usual_one_where_the_best_is_hardly_better) {
   Contest contest(2, 0);
   Purse purse(0.01);
-  play(contest, purse, [](int c) { return c == 0 ? 10.2 : 10; }, 2'000);
+  play(
+      contest, purse, [](int c) { return c == 0 ? 10.2 : 10; }, 2'000);
   EXPECT_EQ(contest.best(), 0);
 }
 
 TEST(Contest, does_not_try_long_calls_again_that_were_hopeless_twice) {
   Contest contest(3, 0);
   Purse purse(0.01);
-  const Course course = play(contest, purse, [](int c) { return c == 1 ? 3'000 : 1'000; }, 500);
+  const Course course = play(
+      contest, purse, [](int c) { return c == 1 ? 3'000 : 1'000; }, 500);
   EXPECT_EQ(std::count(course.turns.begin(), course.turns.end(), 1), 2);
   EXPECT_TRUE(contest.finding(1).is_out);
   EXPECT_EQ(contest.finding(1).us, 3'000);
@@ -93,7 +99,10 @@ TEST(Contest, looks_at_short_calls_more_often_as_they_cost_little_and_are_easily
   Contest contest(2, 0);
   Purse purse(0.01);
   int calls_of_1 = 0;
-  play(contest, purse, [&](int c) { return c == 0 ? 10 : calls_of_1++ < 3 ? 3'000 : 5; }, 2'000);
+  play(
+      contest, purse, [&](int c) { return c == 0             ? 10
+                                          : calls_of_1++ < 3 ? 3'000
+                                                             : 5; }, 2'000);
   EXPECT_EQ(contest.best(), 1);
 }
 
@@ -101,7 +110,8 @@ TEST(Contest, looks_twice_before_it_calls_anything_hopeless) {
   Contest contest(2, 0);
   Purse purse(0.01);
   int first_of_1 = 0;
-  play(contest, purse, [&](int c) { return c == 1 ? (first_of_1++ == 0 ? 1e3 : 5) : 10; }, 500);
+  play(
+      contest, purse, [&](int c) { return c == 1 ? (first_of_1++ == 0 ? 1e3 : 5) : 10; }, 500);
   EXPECT_EQ(contest.best(), 1);
 }
 
@@ -110,7 +120,9 @@ TEST(Contest, costs_long_calls_no_more_than_the_purse_has) {
     Contest contest(4, 0);
     Purse purse(0.01);
     const int calls = 20'000;
-    const double best = each, total = play(contest, purse, [=](int c) { return each * (1 + 0.4 * c); }, calls).total_us;
+    const double best = each, total = play(
+                                          contest, purse, [=](int c) { return each * (1 + 0.4 * c); }, calls)
+                                          .total_us;
     EXPECT_LT(total - calls * best, 0.01 * total + 20'000 + 8 * each) << each;
     EXPECT_NEAR(purse.spent(), total - calls * best, 0.3 * purse.spent() + each) << each;
   }
@@ -119,7 +131,8 @@ TEST(Contest, costs_long_calls_no_more_than_the_purse_has) {
 TEST(Contest, waits_for_the_price_of_long_calls_with_the_one_that_is_best_so_far) {
   Contest contest(2, 0);
   Purse purse(0.01, 0);
-  const Course course = play(contest, purse, [](int) { return 1e5; }, 150);
+  const Course course = play(
+      contest, purse, [](int) { return 1e5; }, 150);
   EXPECT_EQ(std::count(course.turns.begin(), course.turns.end(), 1), 0);
 }
 

@@ -1,0 +1,182 @@
+// Engines that learn: each rank decides alone, and all the same.
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <barrier>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "mpi/decide/contenders.hpp"
+#include "mpi/run/engine.hpp"
+#include "transports/threads.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+using plan::Operation;
+using plan::Problem;
+
+class Yield final : public execute::Waiter {
+ public:
+  void pause(std::uint32_t, execute::Bell*) noexcept override { sched_yield(); }
+};
+
+// One node whose ranks are threads, and a native library that takes as long as it is told.
+class LessonsTest : public testing::Test {
+ protected:
+  static constexpr int ranks = 3;
+
+  LessonsTest() { policy.learning.means = Learning::on; }
+
+  void make_engines() {
+    const execute::BoardShape shape{ranks, 64 << 10};
+    memory.reset(static_cast<std::byte*>(std::aligned_alloc(4096, execute::Board::bytes(shape))));
+    std::fill_n(memory.get(), execute::Board::bytes(shape), std::byte{0});
+    for (int rank = 0; rank < ranks; ++rank) {
+      Means means;
+      means.topology = topology::Topology::from_nodes(std::vector<int>(ranks, 0), {false, true, shape.window_bytes});
+      means.me = Rank(rank);
+      means.board = execute::Board::furnished(memory.get(), shape);
+      means.waiter = std::make_unique<Yield>();
+      engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));
+    }
+  }
+
+  void native_broadcast(int me, int root, std::byte& data) {
+    if (me == root) native_data = data;
+    meeting.arrive_and_wait();
+    if (me != root) data = native_data;
+    std::this_thread::sleep_for(native_time);
+    meeting.arrive_and_wait();
+  }
+
+  /// Returns how many of rank 0's calls were native's.
+  int broadcast(int calls) {
+    int natives = 0;
+    transports::for_each_rank(ranks, [&](Rank me) {
+      Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+      for (int call = 0; call < calls; ++call) {
+        const int root = call % ranks;
+        std::byte data = me.value == root ? static_cast<std::byte>(call) : std::byte{0xff};
+        Entry& entry = engine.prepare({Operation::broadcast, 1, Rank(root)});
+        if (entry.kind == Entry::Kind::native) {
+          native_broadcast(me.value, root, data);
+          engine.pass_on(entry);
+          natives += me.value == 0;
+        } else {
+          EXPECT_TRUE(engine.supply(entry));
+          EXPECT_TRUE(engine.run(entry, &data, &data));
+        }
+        if (engine.is_timing()) engine.stop_timing();
+        EXPECT_EQ(data, static_cast<std::byte>(call));
+      }
+    });
+    return natives;
+  }
+
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> memory;
+  std::barrier<> meeting{ranks};
+  std::byte native_data{};
+  std::chrono::microseconds native_time{2'000};
+  Policy policy;
+  CacheBudget budget{Bytes{1} << 20, 0};
+  Statistics statistics;
+  std::vector<std::unique_ptr<Engine>> engines;
+};
+
+TEST_F(LessonsTest, TryNativeAndLeaveItWhereItIsSlow) {
+  make_engines();
+  const int natives = broadcast(600);
+  EXPECT_GE(natives, 2);
+  EXPECT_LE(natives, 40);
+  EXPECT_EQ(broadcast(100), 0);
+}
+
+TEST_F(LessonsTest, CountEveryCallOnce) {
+  make_engines();
+  broadcast(600);
+  for (const auto& engine : engines) engine->report();
+  const std::string report = statistics.to_text();
+  engines.clear();
+  EXPECT_EQ(report, statistics.to_text()) << "nothing is left to be counted";
+  EXPECT_NE(report.find("learned about"), std::string::npos) << report;
+}
+
+TEST_F(LessonsTest, BecomeRowsThatTheNextJobReads) {
+  make_engines();
+  broadcast(800);
+  const std::vector<tune::Row> rows = engines[0]->derive_learned();
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].operation, Operation::broadcast);
+  EXPECT_EQ(rows[0].ppn, (tune::Range<int>{ranks, ranks}));
+  EXPECT_EQ(rows[0].bytes, (tune::Range<Bytes>{1, 1}));
+  EXPECT_NE(rows[0].selection, "native");
+  EXPECT_GT(rows[0].measured.native_us, 1'000);
+  for (const auto& engine : engines) EXPECT_EQ(engine->derive_learned()[0].selection, rows[0].selection);
+}
+
+TEST_F(LessonsTest, AreNotGivenWhereSomebodyHasSaidHowItIsDone) {
+  policy.forced[static_cast<std::size_t>(Operation::broadcast)] =
+      parse_selection(Operation::broadcast, "knomial,cell=4K,cells=2");
+  make_engines();
+  EXPECT_EQ(broadcast(100), 0);
+  EXPECT_TRUE(engines[0]->derive_learned().empty());
+}
+
+TEST_F(LessonsTest, LeaveSumsAloneWhoseDigitsDependOnTheOrder) {
+  make_engines();
+  Problem sum{Operation::allreduce, 64};
+  sum.element = 8;
+  EXPECT_NE(engines[0]->describe(sum).find("is being learned"), std::string::npos) << "of whole numbers";
+  sum.depends_on_order = true;
+  EXPECT_EQ(engines[0]->describe(sum).find("is being learned"), std::string::npos) << "of floating-point numbers";
+}
+
+TEST_F(LessonsTest, AreNoneWhereNobodyLearns) {
+  policy.learning.means = Learning::read;
+  make_engines();
+  EXPECT_EQ(broadcast(100), 0);
+}
+
+TEST(Contenders, BeginWithWhatIsUsualAndEndWithNative) {
+  const auto topology = topology::Topology::from_nodes(std::vector{0, 0, 1, 1}, {true, false, 64 << 10});
+  for (const Bytes bytes : {Bytes{4}, Bytes{4096}, Bytes{1} << 20}) {
+    const std::vector<Selection> all = derive_contenders(topology, {Operation::allgather, bytes}, {});
+    ASSERT_GE(all.size(), 2U) << bytes;
+    EXPECT_EQ(all.front().kind, Selection::Kind::plan);
+    EXPECT_EQ(all.back().kind, Selection::Kind::native);
+    for (const Selection& it : all)
+      EXPECT_EQ(parse_selection(Operation::allgather, to_string(it)), it) << to_string(it);
+  }
+}
+
+TEST(Contenders, DifferInMoreThanSizesOfCells) {
+  const auto topology = topology::Topology::from_nodes(std::vector{0, 0, 0, 0}, {true, false, 64 << 10});
+  const std::vector<Selection> all = derive_contenders(topology, {Operation::broadcast, 64 << 10}, {});
+  for (std::size_t a = 0; a < all.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (all[a].kind == Selection::Kind::plan && all[b].kind == Selection::Kind::plan) {
+        EXPECT_NE(std::tuple(all[a].choice.between, all[a].choice.within, all[a].choice.levels),
+                  std::tuple(all[b].choice.between, all[b].choice.within, all[b].choice.levels));
+      }
+}
+
+TEST(Contenders, MayChangeHandsWhereTwoOperandsCommuteInEveryBit) {
+  Problem sum{Operation::allreduce, 64, Rank(0), 8};
+  sum.depends_on_order = true;
+  const auto two = topology::Topology::from_nodes(std::vector{0, 0}, {});
+  const auto three = topology::Topology::from_nodes(std::vector{0, 0, 0}, {});
+  EXPECT_TRUE(may_change_hands(two, sum));
+  EXPECT_FALSE(may_change_hands(three, sum));
+  sum.is_symmetric = false;
+  EXPECT_FALSE(may_change_hands(two, sum));
+}
+
+}  // namespace
+}  // namespace espalier::mpi
