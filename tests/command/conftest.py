@@ -40,11 +40,14 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
     return call
 
 
+_BATCH = ("SLURM_", "PBS_", "LSB_", "FLUX_", "COBALT_")
+
+
 @pytest.fixture(autouse=True)
 def _calm_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the caller's shell, no batch job, and room for messages to stay on one line."""
     for name in list(os.environ):
-        if name.startswith(("ESPALIER_", "SLURM_", "PBS_", "I_MPI_", "FI_", "MPIR_CVAR_")) or name == "LD_PRELOAD":
+        if name.startswith((*_BATCH, "ESPALIER_", "I_MPI_", "FI_", "MPIR_CVAR_")) or name == "LD_PRELOAD":
             monkeypatch.delenv(name)
     monkeypatch.setenv("COLUMNS", "200")
 

@@ -14,8 +14,22 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
-from espalier.commands.launching import LauncherFlags, Program, Ranks, SetTexts, VirtualNodes, WantedMpi
+from espalier.commands.launching import (
+    HostFile,
+    LauncherFlags,
+    LauncherWords,
+    Nodes,
+    Overcommit,
+    PerNode,
+    Program,
+    Ranks,
+    SetTexts,
+    VirtualNodes,
+    WantedMpi,
+)
 from espalier.jobs.launch import Job, choose_target, split_flags
+from espalier.jobs.layout import Wish
+from espalier.jobs.placement import Means, place_job
 from espalier.measure.compared import Arm, Compared, Metric, Wishes, compare_program
 
 _NATIVE = "native"
@@ -23,7 +37,9 @@ _NATIVE = "native"
 
 def compare(
     command: Program,
-    ranks: Ranks = 1,
+    ranks: Ranks = None,
+    nodes: Nodes = None,
+    ppn: PerNode = None,
     a: Annotated[
         list[str] | None,
         typer.Option("--a", metavar="NAME=VALUE", help="Setting of the first arm, or native. May be repeated."),
@@ -44,7 +60,10 @@ def compare(
     mpi: WantedMpi = None,
     virtual_nodes: VirtualNodes = None,
     settings: SetTexts = None,
+    launcher: LauncherWords = None,
     launcher_flags: LauncherFlags = "",
+    hostfile: HostFile = None,
+    overcommit: Overcommit = False,
     json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
 ) -> None:
     """Run PROGRAM natively and with Espalier in turns: times, exit codes, and whether both print the same.
@@ -56,7 +75,9 @@ def compare(
     both = parse_settings(settings or []) | split_nodes(virtual_nodes)
     arms = (_parse_arm("--a", a, native=not a), _parse_arm("--b", b, native=False))
     wishes = Wishes(rounds, timeout, Metric(metric, more_is_better) if metric else None, ignore)
-    job = Job(choose_target(command[0], mpi), ranks, command, settings=both, launcher_flags=split_flags(launcher_flags))
+    target, flags = choose_target(command[0], mpi), split_flags(launcher_flags)
+    placed = place_job(target.mpi, Wish(ranks, nodes, ppn), 1, Means(launcher, hostfile, overcommit))
+    job = Job(target, placed.ranks, command, settings=both, launcher_flags=flags, hosts=placed)
     with tempfile.TemporaryDirectory() as scratch, console.progress("compare", 2 * rounds) as show:
         result = compare_program(job, arms, wishes, Path(scratch), lambda work: show(work, 1))
     if json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,11 +32,18 @@ def up(
         float, typer.Option(help="What one TCP connection gets of its link at most: 0.55. With 1 there is no cap.")
     ] = 1.0,
     rails: Annotated[int, typer.Option(min=1, help="Interfaces of each node, each on a network of its own.")] = 1,
+    slurm: Annotated[
+        bool, typer.Option("--slurm", help="With Slurm: srun, sbatch, salloc by espalier lab enter.")
+    ] = False,
+    cpus: Annotated[int, typer.Option(min=1, help="With --slurm: processors that each node is said to have.")] = 4,
+    task_prolog: Annotated[Path | None, typer.Option(help="With --slurm: its TaskProlog.")] = None,
 ) -> None:
     """Put the cluster up."""
     spec = network.parse_spec(nodes, rate, delay, flow_cap, rails)
-    cluster.up(spec)
-    console.note(f"{spec.nodes} nodes are up; run on them with: espalier lab run --ppn 2 -- PROGRAM")
+    batch = cluster.WantedSlurm(cpus, task_prolog.absolute() if task_prolog else None) if slurm else None
+    cluster.up(spec, batch)
+    how = "enter -- srun -N2 hostname" if slurm else "run --ppn 2 -- PROGRAM"
+    console.note(f"{spec.nodes} nodes are up{', with Slurm' if slurm else ''}; run on them with: espalier lab {how}")
 
 
 @app.command()
@@ -49,11 +57,11 @@ def down() -> None:
 def status(json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False) -> None:
     """Show the nodes and what has passed their links."""
     if json and not cluster.is_up():
-        console.print_json({"nodes": []})
+        console.print_json({"nodes": [], "slurm": False})
         raise typer.Exit(1)
     counters = cluster.counters(cluster.load())
     if json:
-        console.print_json({"nodes": [asdict(counter) for counter in counters]})
+        console.print_json({"nodes": [asdict(counter) for counter in counters], "slurm": cluster.has_slurm()})
         return
     table = Table(box=None, pad_edge=False)
     for name in ("node", "address", "rate", "sent", "received"):
@@ -83,4 +91,13 @@ def run(
     raise typer.Exit(foreground.run(argv, environment))
 
 
-app.command(context_settings={"allow_interspersed_args": False})(run)
+def enter(
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND [ARGS]...", show_default=False)],
+) -> None:
+    """Run COMMAND on the cluster's front, as on a login node: with --slurm srun, sbatch, squeue. Its exit code."""
+    cluster.load()
+    raise typer.Exit(foreground.run(*cluster.front_command(command)))
+
+
+for _command in (run, enter):
+    app.command(context_settings={"allow_interspersed_args": False})(_command)

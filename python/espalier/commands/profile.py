@@ -19,9 +19,23 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.base.units import format_bytes, format_time
-from espalier.commands.launching import LauncherFlags, Program, Ranks, SetTexts, VirtualNodes, WantedMpi
+from espalier.commands.launching import (
+    HostFile,
+    LauncherFlags,
+    LauncherWords,
+    Nodes,
+    Overcommit,
+    PerNode,
+    Program,
+    Ranks,
+    SetTexts,
+    VirtualNodes,
+    WantedMpi,
+)
 from espalier.draw.profile_page import write_page
 from espalier.jobs.launch import Job, build_command, choose_target, split_flags
+from espalier.jobs.layout import Wish
+from espalier.jobs.placement import Means, place_job
 from espalier.profile.reading import Key, read_profile
 from espalier.profile.summary import Profile, Row, sum_up
 
@@ -31,7 +45,9 @@ _MOST_ROWS = 20
 
 def profile(
     command: Program,
-    ranks: Ranks = 1,
+    ranks: Ranks = None,
+    nodes: Nodes = None,
+    ppn: PerNode = None,
     sample: Annotated[
         str | None, typer.Option(metavar="1/N", help="Leave every Nth call to native, to see what that takes.")
     ] = None,
@@ -43,7 +59,10 @@ def profile(
     mpi: WantedMpi = None,
     virtual_nodes: VirtualNodes = None,
     settings: SetTexts = None,
+    launcher: LauncherWords = None,
     launcher_flags: LauncherFlags = "",
+    hostfile: HostFile = None,
+    overcommit: Overcommit = False,
     json: Annotated[bool, typer.Option("--json", help="The result as JSON, in place of the table.")] = False,
 ) -> None:
     """Run PROGRAM and say where its time goes in collectives: waiting for the last rank, or moving data.
@@ -55,7 +74,9 @@ def profile(
         result = sum_up(read_profile(Path(command[0])))
     else:
         variables = parse_settings(settings or []) | split_nodes(virtual_nodes) | _parse_sample(sample)
-        job = Job(choose_target(command[0], mpi), ranks, command, False, variables, split_flags(launcher_flags))
+        target, flags = choose_target(command[0], mpi), split_flags(launcher_flags)
+        placed = place_job(target.mpi, Wish(ranks, nodes, ppn), 1, Means(launcher, hostfile, overcommit))
+        job = Job(target, placed.ranks, command, False, variables, flags, placed)
         code, result = _run(job, keep, to_stderr=json)
     if output is not None:
         write_page(result, " ".join(command), output)

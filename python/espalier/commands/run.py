@@ -12,14 +12,30 @@ import typer
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
-from espalier.commands.launching import LauncherFlags, Program, Ranks, SetTexts, VirtualNodes, WantedMpi
+from espalier.commands.launching import (
+    HostFile,
+    LauncherFlags,
+    LauncherWords,
+    Nodes,
+    Overcommit,
+    PerNode,
+    Program,
+    Ranks,
+    SetTexts,
+    VirtualNodes,
+    WantedMpi,
+)
 from espalier.jobs import foreground
 from espalier.jobs.launch import Job, build_command, choose_target, split_flags
+from espalier.jobs.layout import Wish
+from espalier.jobs.placement import Means, Placement, place_job
 
 
 def run(
     command: Program,
-    ranks: Ranks = 1,
+    ranks: Ranks = None,
+    nodes: Nodes = None,
+    ppn: PerNode = None,
     mpi: WantedMpi = None,
     native: Annotated[bool, typer.Option("--native", help="Without Espalier, everything else the same.")] = False,
     virtual_nodes: VirtualNodes = None,
@@ -28,7 +44,10 @@ def run(
     verbose: Annotated[
         int, typer.Option("-v", "--verbose", count=True, metavar="", help="Say what was chosen and done; -vv more.")
     ] = 0,
+    launcher: LauncherWords = None,
     launcher_flags: LauncherFlags = "",
+    hostfile: HostFile = None,
+    overcommit: Overcommit = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command line instead of running it.")] = False,
     json: Annotated[bool, typer.Option("--json", help="With --dry-run: as JSON.")] = False,
 ) -> None:
@@ -43,14 +62,21 @@ def run(
         variables["ESPALIER_VERBOSE"] = str(verbose)
 
     target = choose_target(command[0], mpi)
-    job = Job(target, ranks, command, native, variables, split_flags(launcher_flags))
+    placed = place_job(target.mpi, Wish(ranks, nodes, ppn), 1, Means(launcher, hostfile, overcommit))
+    job = Job(target, placed.ranks, command, native, variables, split_flags(launcher_flags), placed)
     argv, environment = build_command(job)
     if dry_run:
         _print_command(argv, environment, json)
         return
     if verbose or os.environ.get("ESPALIER_VERBOSE", "0") != "0":
         console.note(f"{target.mpi} ({target.mpi.library}): {target.note}")
+        console.note(_tell_place(placed))
     raise typer.Exit(foreground.run(argv, environment))
+
+
+def _tell_place(placed: Placement) -> str:
+    where = f", in {placed.allocation}" if placed.allocation else ""
+    return f"{placed.layout} by {placed.launcher}{where}"
 
 
 def _print_command(argv: list[str], environment: dict[str, str], json: bool) -> None:

@@ -14,12 +14,14 @@ from pathlib import Path
 
 from espalier.base.errors import UserError
 from espalier.base.machine import count_cores, count_cpus, has_fabric
+from espalier.jobs.allocation import is_in_batch
+from espalier.jobs.launchers import OPEN_MPI, is_old_open_mpi, pick_launcher, write_line
+from espalier.jobs.layout import Layout
 from espalier.jobs.libraries import find_preload_library
 from espalier.jobs.mpis import Family, Mpi, find_default_mpi, is_named, mpi_of_abi, mpi_of_library, select_mpi
+from espalier.jobs.placement import Placement
 from espalier.jobs.programs import Kind, Program, inspect_program
 
-# A batch system decides where ranks go; this machine's core count says nothing about such a job.
-_BATCH_MARKS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID")
 # What takes turns on one processor in greater numbers says nothing of collectives, and may take the machine down.
 _MOST_PER_PROCESSOR = 64
 
@@ -50,6 +52,10 @@ class Hosts:
         return len(self.addresses) * self.ppn
 
 
+# Where ranks may go: the emulated cluster, or what a launcher and a batch system offer.
+Place = Hosts | Placement
+
+
 @dataclass(frozen=True)
 class Job:
     """One job: `command` on `ranks` ranks under `target`."""
@@ -60,7 +66,7 @@ class Job:
     native: bool = False  # True: without Espalier
     settings: Mapping[str, str] = field(default_factory=dict)  # variables to set for the ranks, most of them ours
     launcher_flags: Sequence[str] = ()
-    hosts: Hosts | None = None  # None: this machine
+    hosts: Place | None = None  # None: this machine
     library: Path | None = None  # Espalier's, of another build; None: the installed one
 
 
@@ -73,12 +79,12 @@ def split_flags(text: str) -> list[str]:
 
 
 def measuring_job(
-    mpi: Mpi, command: Sequence[str], ranks: int, settings: Mapping[str, str], hosts: Hosts | None = None
+    mpi: Mpi, command: Sequence[str], ranks: int, settings: Mapping[str, str], hosts: Place | None = None
 ) -> Job:
     """A job of one of our own measuring programs, which are linked with no MPI: they run under every one of their ABI,
     which therefore has to be preloaded. Raises UserError where they would be more than this machine can start."""
     most = _MOST_PER_PROCESSOR * count_cpus()
-    if hosts is None and ranks > most and not _is_in_batch():
+    if is_here(hosts) and ranks > most:
         raise UserError(
             f"-n {ranks}: this machine's processors are measured with up to {_MOST_PER_PROCESSOR} ranks on each",
             f"give at most -n {most}",
@@ -89,8 +95,11 @@ def measuring_job(
     return Job(Target(mpi, True, "measuring"), ranks, command, settings={**wishes, **settings}, hosts=hosts)
 
 
-def _is_in_batch() -> bool:
-    return any(mark in os.environ for mark in _BATCH_MARKS)
+def is_here(place: Place | None) -> bool:
+    """Whether all ranks share this machine. Other machines', and what a batch system grants, its processors say nothing
+    about."""
+    is_here = place.is_here if isinstance(place, Placement) else place is None
+    return is_here and not is_in_batch(os.environ)
 
 
 def choose_target(command: str, wanted: str | None) -> Target:
@@ -123,17 +132,31 @@ def build_command(job: Job) -> tuple[list[str], dict[str, str]]:
 
     Raises UserError if the MPI has no launcher here or our library for its ABI has not been built.
     """
+    place = job.hosts if isinstance(job.hosts, Placement) else _this_machine(job)
+    variables = {**_rank_environment(job), **_fit_environment(job), **_host_environment(job)}
+    own = _intel_environment(job)
+    if not place.launcher.is_mpiexec:
+        variables, own = {**own, **variables}, {}
+    # An mpiexec that counts slots counts cores, not hardware threads.
+    crowded = not isinstance(job.hosts, Hosts) and _is_crowded(job, count_cores())
+    flags = [*_own_flags(job, place), *job.launcher_flags]
+    line = write_line(place.launcher, place.allocation, place.layout, variables, crowded, flags)
+    enter = job.hosts.enter if isinstance(job.hosts, Hosts) else ()
+    return [*enter, *line, *job.command], own
+
+
+def _this_machine(job: Job) -> Placement:
+    """Under the MPI's own mpiexec, which is told the emulated cluster's hosts by `_own_flags`."""
+    return Placement(pick_launcher("mpiexec", job.target.mpi, None, False), Layout(job.ranks))
+
+
+def _own_flags(job: Job, place: Placement) -> list[str]:
+    """What mpiexec of this family wants here besides."""
     mpi = job.target.mpi
-    if mpi.launcher is None:
-        raise UserError(
-            f"found no launcher for {mpi} ({mpi.library})",
-            "put its mpiexec on PATH, or start the job yourself with LD_PRELOAD=$(espalier lib --for PROGRAM)",
-        )
-    ranks = {**_rank_environment(job), **_fit_environment(job), **_host_environment(job)}
-    enter = job.hosts.enter if job.hosts else ()
-    if mpi.family is Family.OPENMPI:
-        return [*enter, str(mpi.launcher), *_open_mpi_flags(job, ranks), *job.command], {}
-    return [*enter, str(mpi.launcher), *_hydra_flags(job, ranks), *job.command], _intel_environment(mpi)
+    if place.launcher.variable != OPEN_MPI.variable:
+        return _hydra_hosts(job.hosts, mpi.family) if isinstance(job.hosts, Hosts) else []
+    flags = _open_mpi_mapping(job.hosts, is_old_open_mpi(mpi)) if isinstance(job.hosts, Hosts) else []
+    return [*flags, *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
 
 
 def _check_abi(program: Program, mpi: Mpi, wanted: str) -> None:
@@ -160,7 +183,7 @@ def _rank_environment(job: Job) -> dict[str, str]:
 
 def _fit_environment(job: Job) -> dict[str, str]:
     """What an MPI, and Espalier, need to run well with more ranks than processors; never against the user's setting."""
-    if not _oversubscribed(job, count_cpus()):
+    if not _is_crowded(job, count_cpus()):
         return {}
     if job.target.mpi.family is Family.INTEL:
         wishes = {"I_MPI_THREAD_YIELD": "3"}  # sched_yield while waiting
@@ -172,20 +195,23 @@ def _fit_environment(job: Job) -> dict[str, str]:
         }
     else:
         # It sees for itself that ranks outnumber cores, but not that hosts of an emulated cluster share theirs.
-        wishes = {"OMPI_MCA_mpi_yield_when_idle": "1"} if job.hosts is not None else {}
-    if job.hosts is not None and not job.native and "ESPALIER_WAIT_SPIN" not in job.settings:
+        wishes = {"OMPI_MCA_mpi_yield_when_idle": "1"} if isinstance(job.hosts, Hosts) else {}
+    if isinstance(job.hosts, Hosts) and not job.native and "ESPALIER_WAIT_SPIN" not in job.settings:
         # Each host of an emulated cluster believes that this machine's processors are its own.
         wishes["ESPALIER_WAIT_SPIN"] = "0"
     return {name: value for name, value in wishes.items() if name not in os.environ}
 
 
-def _oversubscribed(job: Job, processors: int) -> bool:
-    return not _is_in_batch() and job.ranks > processors
+def _is_crowded(job: Job, processors: int) -> bool:
+    """Whether ranks outnumber processors: those of this machine, which the emulated cluster's nodes share."""
+    if isinstance(job.hosts, Placement) and job.hosts.overcommit:
+        return True
+    return (is_here(job.hosts) or isinstance(job.hosts, Hosts)) and job.ranks > processors
 
 
 def _host_environment(job: Job) -> dict[str, str]:
     """Keeps messages between hosts on their interface: some transports would find a way through shared memory."""
-    if job.hosts is None:
+    if not isinstance(job.hosts, Hosts):
         return {}
     wishes = {
         "UCX_TLS": "tcp,self",
@@ -215,33 +241,17 @@ def _open_mpi_hosts(hosts: Hosts, is_old: bool) -> list[str]:
     ]  # fmt: skip
 
 
-def _open_mpi_mapping(job: Job, is_old: bool) -> list[str]:
-    crowded = _oversubscribed(job, count_cores())  # its slots are cores, not hardware threads
-    if job.hosts is None:
-        return [] if not crowded else ["--oversubscribe"] if is_old else ["--map-by", ":OVERSUBSCRIBE"]
+def _open_mpi_mapping(hosts: Hosts, is_old: bool) -> list[str]:
     # Told to oversubscribe, version 5 would put all ranks on the first host.
-    mapping = f"ppr:{job.hosts.ppn}:node"
+    mapping = f"ppr:{hosts.ppn}:node"
     flags = ["--map-by", mapping, "--oversubscribe"] if is_old else ["--map-by", f"{mapping}:OVERSUBSCRIBE"]
-    return flags + _open_mpi_hosts(job.hosts, is_old)
+    return flags + _open_mpi_hosts(hosts, is_old)
 
 
-def _hydra_flags(job: Job, ranks: Mapping[str, str]) -> list[str]:
-    flags = [word for name, value in ranks.items() for word in ("-genv", name, value)]
-    flags += _hydra_hosts(job.hosts, job.target.mpi.family) if job.hosts else []
-    return [*flags, *job.launcher_flags, "-n", str(job.ranks)]
-
-
-def _open_mpi_flags(job: Job, ranks: Mapping[str, str]) -> list[str]:
-    is_old = job.target.mpi.version.startswith(("1.", "2.", "3.", "4."))
-    flags = [word for name, value in ranks.items() for word in ("-x", f"{name}={value}")]
-    flags += _open_mpi_mapping(job, is_old)
-    if os.geteuid() == 0:
-        flags.append("--allow-run-as-root")
-    return [*flags, *job.launcher_flags, "-n", str(job.ranks)]
-
-
-def _intel_environment(mpi: Mpi) -> dict[str, str]:
-    """Intel MPI outside its usual place (as the wheel is) must be told where its parts are."""
+def _intel_environment(job: Job) -> dict[str, str]:
+    """Intel MPI outside its usual place (as the wheel is) must be told where its parts are; under a batch system, that
+    the number of ranks per node is ours to say."""
+    mpi = job.target.mpi
     if mpi.family is not Family.INTEL:
         return {}
     wishes = {"I_MPI_ROOT": str(mpi.prefix)}
@@ -249,4 +259,6 @@ def _intel_environment(mpi: Mpi) -> dict[str, str]:
         wishes["FI_PROVIDER_PATH"] = str(mpi.library.parent)
     if not has_fabric():
         wishes["FI_PROVIDER"] = "tcp"
+    if isinstance(job.hosts, Placement) and job.hosts.allocation and job.hosts.layout.ppn:
+        wishes["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] = "0"
     return {name: value for name, value in wishes.items() if name not in os.environ}

@@ -8,18 +8,19 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from espalier.base.errors import UserError
 from espalier.jobs.launch import Hosts
-from espalier.lab import network
+from espalier.lab import network, slurm
 from espalier.lab.network import Command, Spec
 
 STATE = Path("/run/espalier-lab")
 _TOOLS = ("ip", "tc", "nsenter", "unshare")
+_FRONT_WORDS = ("nsenter", f"--net=/run/netns/{network.FRONT}", f"--uts={STATE}/front.uts", "--")
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,26 @@ class Counter:
     rail: int = 0
 
 
-def up(spec: Spec) -> None:
-    """Builds the cluster. Raises UserError; then nothing is left behind."""
+@dataclass(frozen=True)
+class WantedSlurm:
+    """What Slurm is to be told besides the nodes."""
+
+    cpus: int  # that each node is said to have
+    prolog: Path | None = None  # its TaskProlog
+
+
+def up(spec: Spec, batch: WantedSlurm | None = None) -> None:
+    """Builds the cluster, with Slurm on it where that is wanted. Raises UserError; then nothing is left behind."""
     _check_means()
+    if batch is not None:
+        slurm.check_means()
     if _namespaces():
         raise UserError("a cluster is up already", "see it with `espalier lab status`, end it with `espalier lab down`")
     with _unwound_by_sigterm():
         try:
             _build(spec)
+            if batch is not None:
+                slurm.up(_site(spec, batch))
         except BaseException:
             down()
             raise
@@ -77,8 +90,18 @@ def is_up() -> bool:
 def hosts(spec: Spec, ppn: int) -> Hosts:
     """How a job reaches the nodes."""
     addresses = tuple(network.address(node) for node in range(spec.nodes))
-    enter = ("nsenter", f"--net=/run/netns/{network.FRONT}", f"--uts={STATE}/front.uts", "--")
-    return Hosts(addresses, ppn, STATE / "agent", network.FRONT_ADDRESS, network.INTERFACE, enter, spec.rails)
+    return Hosts(addresses, ppn, STATE / "agent", network.FRONT_ADDRESS, network.INTERFACE, _FRONT_WORDS, spec.rails)
+
+
+def front_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """A command on the front, which is the cluster's login node, and the environment that it needs there."""
+    config = STATE / "slurm" / "slurm.conf"
+    return [*_FRONT_WORDS, *command], {"SLURM_CONF": str(config)} if has_slurm() else {}
+
+
+def has_slurm() -> bool:
+    """Whether the cluster that is up has a batch system."""
+    return (STATE / "slurm" / "slurm.conf").exists()
 
 
 def counters(spec: Spec) -> list[Counter]:
@@ -90,6 +113,19 @@ def counters(spec: Spec) -> list[Counter]:
             stats = json.loads(text)[0]["stats64"]
             found.append(Counter(node, rate, stats["tx"]["bytes"], stats["rx"]["bytes"], rail))
     return found
+
+
+def _site(spec: Spec, batch: WantedSlurm) -> slurm.Site:
+    nodes = (
+        slurm.Node(f"node{node}", network.address(node), (str(STATE / "agent"), network.address(node)))
+        for node in range(spec.nodes)
+    )
+    front = slurm.Node(_front_name(), network.FRONT_ADDRESS, _FRONT_WORDS)
+    return slurm.Site(STATE / "slurm", front, tuple(nodes), batch.cpus, batch.prolog)
+
+
+def _front_name() -> str:
+    return str(int(ipaddress.ip_address(network.FRONT_ADDRESS)))
 
 
 def _build(spec: Spec) -> None:
@@ -158,9 +194,8 @@ def _name_hosts(spec: Spec) -> None:
     Intel MPI's proxies call back to the launcher's host name, which nobody resolves; so the front is named by its
     address, as one number: Open MPI takes what comes before a dot for the short name of a host, and all for one host.
     """
-    front = str(int(ipaddress.ip_address(network.FRONT_ADDRESS)))
     STATE.mkdir(mode=0o755, parents=True, exist_ok=True)
-    names = {f"node{node}": f"node{node}" for node in range(spec.nodes)} | {"front": front}
+    names = {f"node{node}": f"node{node}" for node in range(spec.nodes)} | {"front": _front_name()}
     for file, name in names.items():
         (STATE / f"{file}.uts").touch()
         _run(["unshare", f"--uts={STATE / file}.uts", "hostname", name])

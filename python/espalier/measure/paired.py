@@ -16,7 +16,7 @@ from statistics import fmean, median
 from typing import Any, Protocol, TypeVar
 
 from espalier.base.errors import UserError
-from espalier.jobs.launch import Hosts, Job, build_command, measuring_job
+from espalier.jobs.launch import Job, Place, build_command, measuring_job
 from espalier.jobs.libraries import find_bench_worker
 from espalier.jobs.mpis import Mpi
 
@@ -137,7 +137,7 @@ class Plan:
     test_us: float = 0  # how often it calls MPI_Test; 0: never
     cold: bool = False  # a fresh buffer for every call, as applications with large working sets see it
     settings: dict[str, str] = field(default_factory=dict)
-    hosts: Hosts | None = None  # None: this machine; else `ranks` are theirs
+    hosts: Place | None = None  # None: this machine; else `ranks` are theirs
     library: Path | None = None  # Espalier's, of another build; None: the installed one
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from espalier.base.errors import UserError
-from espalier.jobs.launch import Hosts, build_command, measuring_job
+from espalier.jobs.launch import Place, build_command, is_here, measuring_job
 from espalier.jobs.libraries import find_tune_worker
 from espalier.jobs.mpis import Mpi
 
@@ -57,12 +57,12 @@ class Hello:
 class Worker:
     """One running job. Use as a context manager; whatever happens, nothing of it stays behind."""
 
-    def __init__(self, mpi: Mpi, ranks: int, settings: Mapping[str, str], hosts: Hosts | None = None) -> None:
+    def __init__(self, mpi: Mpi, ranks: int, settings: Mapping[str, str], hosts: Place | None = None) -> None:
         """Starts the job, on `hosts` or on this machine. Raises UserError when it does not come up."""
         # A table that is in force must not steer what "auto" means here; nor what jobs have learned.
         settings = {"ESPALIER_TABLE": "off", "ESPALIER_LEARN": "off", **settings}
         job = measuring_job(mpi, [str(find_tune_worker(mpi.abi))], ranks, settings, hosts)
-        self._patience_s = _HOSTS_PATIENCE_S if hosts else _PATIENCE_S
+        self._patience_s = _PATIENCE_S if is_here(hosts) else _HOSTS_PATIENCE_S
         argv, environment = build_command(job)
         self._process = subprocess.Popen(
             argv,

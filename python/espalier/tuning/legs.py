@@ -12,7 +12,7 @@ from typing import Any
 from espalier import __version__
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.jobs.launch import Hosts
+from espalier.jobs.launch import Place
 from espalier.jobs.mpis import Mpi
 from espalier.measure.worker import Hello, Worker
 from espalier.tuning.environment.curves import CURVES
@@ -44,7 +44,7 @@ class Request:
     mpi: Mpi
     ranks: int
     variables: Mapping[str, str]
-    hosts: Hosts | None
+    hosts: Place | None
     network: str  # of an emulated cluster; else empty
     operations: list[str]
     sizes: list[int]

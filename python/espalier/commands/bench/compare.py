@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
@@ -14,9 +14,20 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.base.units import counted, format_bytes
+from espalier.commands.launching import (
+    HostFile,
+    Lab,
+    LauncherWords,
+    MeasuredRanks,
+    Nodes,
+    Overcommit,
+    PerNode,
+    place_measuring,
+)
 from espalier.commands.operations import pick_operations, pick_sizes
+from espalier.jobs.layout import Wish
 from espalier.jobs.mpis import Mpi, find_default_mpi, select_mpi
-from espalier.lab import cluster
+from espalier.jobs.placement import Means
 from espalier.measure.paired import (
     DEFAULT_SIZES,
     FORMS,
@@ -33,7 +44,9 @@ from espalier.measure.paired import (
 def bench(
     context: typer.Context,
     ops: Annotated[str, typer.Option(help=f"`all`, or some of: {', '.join(OPERATIONS)}.")] = "bcast,allgather,barrier",
-    ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
+    ranks: MeasuredRanks = None,
+    nodes: Nodes = None,
+    ppn: PerNode = None,
     sizes: Annotated[
         str | None,
         typer.Option(
@@ -62,8 +75,10 @@ def bench(
         bool, typer.Option("--barrier", help="Begin each call after a native barrier, not all ranks at one moment.")
     ] = False,
     virtual_nodes: Annotated[str | None, typer.Option(help="4, or 3,1,4, or cyclic:4.")] = None,
-    lab: Annotated[bool, typer.Option("--lab", help="On all nodes of the emulated cluster (espalier lab up).")] = False,
-    ppn: Annotated[int, typer.Option(min=1, help="With --lab: ranks per node, in place of --ranks.")] = 1,
+    lab: Lab = False,
+    launcher: LauncherWords = None,
+    hostfile: HostFile = None,
+    overcommit: Overcommit = False,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
     ] = None,
@@ -78,26 +93,25 @@ def bench(
     if type_ not in TYPES:
         raise UserError(f"--type: '{type_}' is no type of elements", f"known: {', '.join(TYPES)}")
     _check_form(form, overlap, test_us)
-    hosts = cluster.hosts(cluster.load(), ppn) if lab else None
-    ranks = hosts.ranks if hosts else ranks
+    wish, means = Wish(ranks, nodes, ppn), Means(launcher, hostfile, overcommit)
     operations = pick_operations(ops, OPERATIONS, {"broadcast": "bcast"})
     plan = Plan(
         operations,
         pick_sizes(sizes, DEFAULT_SIZES),
-        ranks,
-        rounds,
-        budget_ms,
-        type_,
-        barrier,
-        form,
-        overlap,
-        test_us,
-        cold,
-        variables,
-        hosts,
+        rounds=rounds,
+        budget_ms=budget_ms,
+        type=type_,
+        barrier=barrier,
+        form=form,
+        overlap=overlap,
+        test_us=test_us,
+        cold=cold,
+        settings=variables,
     )
     mpis = [select_mpi(name) for name in against.split(",")] if against else [_one_mpi(mpi)]
-    rows = [row for one in mpis for row in _measure_with_progress(one, plan)]
+    places = [place_measuring(one, wish, means, lab) for one in mpis]
+    plans = [replace(plan, ranks=it.ranks, hosts=it) for it in places]
+    rows = [row for one, own in zip(mpis, plans, strict=True) for row in _measure_with_progress(one, own)]
     if json:
         console.print_json({"rows": [asdict(row) | best_peer(row, rows, len(mpis)) for row in rows]})
         return

@@ -12,18 +12,33 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings
 from espalier.base.units import format_bytes
+from espalier.commands.launching import (
+    HostFile,
+    Lab,
+    LauncherWords,
+    MeasuredRanks,
+    Nodes,
+    Overcommit,
+    PerNode,
+    place_measuring,
+)
 from espalier.draw.connections import write_page
+from espalier.jobs.layout import Wish
 from espalier.jobs.mpis import find_default_mpi, select_mpi
-from espalier.lab import cluster
+from espalier.jobs.placement import Means
 from espalier.measure.connections import Groups, Scaling, parse_points
 from espalier.measure.worker import Worker, WorkerLostError
 
 
 def connections(
     mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
-    ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks, on several nodes.")] = 2,
-    lab: Annotated[bool, typer.Option("--lab", help="On all nodes of the emulated cluster (espalier lab up).")] = False,
-    ppn: Annotated[int, typer.Option(min=1, help="With --lab: ranks per node, in place of --ranks.")] = 4,
+    ranks: MeasuredRanks = None,
+    nodes: Nodes = None,
+    ppn: PerNode = None,
+    lab: Lab = False,
+    launcher: LauncherWords = None,
+    hostfile: HostFile = None,
+    overcommit: Overcommit = False,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated.")
     ] = None,
@@ -32,9 +47,10 @@ def connections(
 ) -> None:
     """Concurrent allgathers of groups of one rank per node: round a ring (one connection each) and to all at once."""
     chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
-    hosts = cluster.hosts(cluster.load(), ppn) if lab else None
+    means = Means(launcher, hostfile, overcommit)
+    placed = place_measuring(chosen, Wish(ranks, nodes, ppn), means, lab, lab_ppn=4)
     try:
-        with Worker(chosen, hosts.ranks if hosts else ranks, parse_settings(settings or []), hosts) as worker:
+        with Worker(chosen, placed.ranks, parse_settings(settings or []), placed) as worker:
             scaling = Scaling(parse_points(worker.curve("groups")))
     except WorkerLostError as error:
         raise UserError(str(error), "see the job's messages above; try: espalier doctor") from error

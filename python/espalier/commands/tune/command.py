@@ -15,17 +15,30 @@ import typer
 from espalier.base import console
 from espalier.base.core import load_core
 from espalier.base.settings import parse_settings, split_nodes
+from espalier.commands.launching import (
+    HostFile,
+    Lab,
+    LauncherWords,
+    MeasuredRanks,
+    Overcommit,
+    place_measuring,
+)
 from espalier.commands.operations import pick_sizes
+from espalier.commands.tune.batch import write_scripts
 from espalier.commands.tune.request import (
     check_place,
-    emulated,
+    only_one,
     parse_duration,
+    parse_numbers,
     parse_operations,
     parse_transports,
 )
 from espalier.commands.tune.told import tell
 from espalier.draw.tuning_page import write_report
+from espalier.jobs.layout import Wish
 from espalier.jobs.mpis import find_default_mpi, select_mpi
+from espalier.jobs.placement import Means
+from espalier.lab import cluster
 from espalier.tuning.legs import TRANSPORT, Leg, Request, tune_over
 from espalier.tuning.problems.problem import DEFAULT_SIZES
 from espalier.tuning.table.file import MPI
@@ -35,9 +48,16 @@ _INTERRUPTED = 130  # as shells report it
 
 
 def tune(
+    context: typer.Context,
     ops: Annotated[str, typer.Option(help="`all`, or operations separated by commas.")] = "all",
     sizes: Annotated[str | None, typer.Option(help="Sizes, separated by commas: 4,1K,1M. Default: 4 to 4M.")] = None,
-    ranks: Annotated[int, typer.Option("-n", "--ranks", min=2, help="Number of ranks.")] = 2,
+    ranks: MeasuredRanks = None,
+    nodes: Annotated[str | None, typer.Option(help="So many of the job's nodes; with --sbatch several: 2,4,8.")] = None,
+    ppn: Annotated[str | None, typer.Option(help="Ranks on each node; with --sbatch several: 16,32.")] = None,
+    sbatch: Annotated[
+        bool,
+        typer.Option("--sbatch", help="Measure nothing: write a batch script of Slurm's for each --nodes and --ppn."),
+    ] = False,
     budget: Annotated[str, typer.Option(help="Most time to spend: 90s, 10m, 1h.")] = "10m",
     output: Annotated[
         Path | None,
@@ -51,8 +71,10 @@ def tune(
         str | None,
         typer.Option(help="What carries messages between nodes: mpi, ucx, or auto: both, to find the faster."),
     ] = None,
-    lab: Annotated[bool, typer.Option("--lab", help="On all nodes of the emulated cluster (espalier lab up).")] = False,
-    ppn: Annotated[int, typer.Option(min=1, help="With --lab: ranks per node, in place of --ranks.")] = 1,
+    lab: Lab = False,
+    launcher: LauncherWords = None,
+    hostfile: HostFile = None,
+    overcommit: Overcommit = False,
     margin: Annotated[float, typer.Option(min=0, max=1, help="Native stays unless beaten by this share.")] = 0.05,
     cold: Annotated[bool, typer.Option("--cold", help="Buffers that are in no cache.")] = False,
     samples: Annotated[int, typer.Option(min=0, help="Problems on which to try everything, as a check.")] = 2,
@@ -72,14 +94,20 @@ def tune(
     variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     operations, wanted_sizes = parse_operations(core, ops), pick_sizes(sizes, DEFAULT_SIZES)
     transports = parse_transports(transport or variables.get(TRANSPORT, MPI))
+    shapes = parse_numbers("--nodes", nodes), parse_numbers("--ppn", ppn)
+    if sbatch:
+        write_scripts(context, *shapes, parse_duration(budget))
+        return
     chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
-    hosts, network = emulated(ppn) if lab else (None, "")
+    wish = Wish(ranks, only_one("--nodes", shapes[0]), only_one("--ppn", shapes[1]))
+    placed = place_measuring(chosen, wish, Means(launcher, hostfile, overcommit), lab)
+    network = str(cluster.load()) if lab else ""
     path = output or (lab_table(core, chosen) if lab else own_table(core, chosen))
     check_place(path)
     if report is not None:
         check_place(report, "--report")
     request = Request(
-        chosen, hosts.ranks if hosts else ranks, variables, hosts, network, operations, wanted_sizes, margin, cold,
+        chosen, placed.ranks, variables, placed, network, operations, wanted_sizes, margin, cold,
         samples, curves, path, report or path.with_suffix(".html"),
     )  # fmt: skip
     try:

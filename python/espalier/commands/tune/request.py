@@ -8,8 +8,6 @@ from typing import Any
 
 from espalier.base.errors import UserError
 from espalier.commands.operations import pick_operations
-from espalier.jobs.launch import Hosts
-from espalier.lab import cluster
 from espalier.tuning.problems.problem import OPERATIONS
 from espalier.tuning.table.file import MPI, UCX
 
@@ -35,10 +33,20 @@ def parse_transports(text: str) -> list[str]:
     return [MPI, UCX] if text == "auto" else [text]
 
 
-def emulated(ppn: int) -> tuple[Hosts, str]:
-    """How to reach the emulated cluster, and what it is. Raises UserError when none is up."""
-    spec = cluster.load()
-    return cluster.hosts(spec, ppn), str(spec)
+def parse_numbers(option: str, text: str | None) -> list[int]:
+    """Of "2,4,8"; none where nothing is said. Raises UserError for what is no number of nodes or ranks."""
+    words = text.split(",") if text is not None else []
+    if not all(re.fullmatch(r"[1-9]\d{0,6}", word.strip()) for word in words):
+        raise UserError(f"{option} {text}: numbers from 1 are meant", f"write {option} 4; with --sbatch also 2,4,8")
+    return [int(word) for word in words]
+
+
+def only_one(option: str, numbers: list[int]) -> int | None:
+    """What a job has one of. Raises UserError for several."""
+    if len(numbers) > 1:
+        listed = ",".join(str(number) for number in numbers)
+        raise UserError(f"{option} {listed}: one job has one shape", "with --sbatch there is a script for each")
+    return numbers[0] if numbers else None
 
 
 def check_place(path: Path, option: str = "-o") -> None:
