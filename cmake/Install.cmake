@@ -13,8 +13,8 @@ endif()
 # It grows when a function goes or changes its arguments, not when one is added.
 set(ESPALIER_SOVERSION 0)
 
-# espalier_install_preload(TARGET): a preload library, where its layout wants it. Its SONAME is the same in both, so that
-# one in LD_PRELOAD also serves programs that were linked with another copy.
+# espalier_install_preload(TARGET [UNLINKED]): a preload library, where its layout wants it. Its SONAME is the same in both,
+# so that one in LD_PRELOAD also serves programs that were linked with another copy. UNLINKED: nobody links with it.
 function(espalier_install_preload target)
   get_target_property(name ${target} OUTPUT_NAME)
   if(SKBUILD)  # wheels hold no symbolic links
@@ -25,9 +25,13 @@ function(espalier_install_preload target)
   endif()
   set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${ESPALIER_SOVERSION} EXPORT_NAME ${name})
   target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  install(TARGETS ${target} EXPORT EspalierTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/espalier.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  if("UNLINKED" IN_LIST ARGN)
+    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  else()
+    install(TARGETS ${target} EXPORT EspalierTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/espalier.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endif()
   # Where the command looks.
   espalier_install_link(../../../${CMAKE_INSTALL_LIBDIR}/lib${name}.so.${ESPALIER_SOVERSION}
     ${ESPALIER_PACKAGE_DIR}/lib${name}.so)

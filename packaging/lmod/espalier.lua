@@ -14,11 +14,17 @@ prepend_path("MANPATH", pathJoin(base, "share/man"))
 prepend_path("CMAKE_PREFIX_PATH", base)
 prepend_path("PKG_CONFIG_PATH", pathJoin(base, "lib/pkgconfig"))
 
--- The build for the MPI at hand. Without an MPI module it is that of MPICH, Intel MPI, MVAPICH and Cray MPICH.
-local abi = "mpich"
-for _, name in ipairs({ "openmpi", "OpenMPI" }) do
-  if isloaded(name) then
-    abi = "openmpi"
+-- Programs that open their MPI themselves, as Pythons do, get the build for the MPI module that is loaded.
+local families = {
+  openmpi = { "openmpi", "OpenMPI" },
+  mpich = { "mpich", "MPICH", "impi", "intel-mpi", "mvapich2", "MVAPICH2", "mvapich", "cray-mpich" },
+}
+for abi, names in pairs(families) do
+  for _, name in ipairs(names) do
+    if isloaded(name) then
+      prepend_path("LD_PRELOAD", pathJoin(base, "lib/libespalier-" .. abi .. ".so.0"), ":")
+    end
   end
 end
-prepend_path("LD_PRELOAD", pathJoin(base, "lib/libespalier-" .. abi .. ".so.0"), ":")
+-- In front: what looks at each program's own MPI, and puts the build for that in place of any other.
+prepend_path("LD_PRELOAD", pathJoin(base, "lib/libespalier-any.so.0"), ":")

@@ -140,6 +140,11 @@ constexpr Setting table[] = {
       "of a run.",
       collective},
      [](Settings& s, std::string_view v) { s.learn_sums = parse_switch(v); }},
+    {{"ESPALIER_LAUNCHER", "",
+      "How the command espalier starts jobs: mpiexec, srun or flux, with flags if need be, or 'CMD {n} {nodes} {ppn} "
+      "--'. Default: what fits the batch system and the MPI. The library does not look at it.",
+      local},
+     [](Settings&, std::string_view) {}},
     {{"ESPALIER_LEADERS", "",
       "Which ranks speak for their nodes: near (to the network card; where nothing is known, the first), natural (the "
       "first), spread (one per NUMA node in turn). Default: as the tuned table says, else near.",

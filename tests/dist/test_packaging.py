@@ -19,7 +19,7 @@ def prefix(tmp_path: Path) -> Path:
     """A prefix with files of the right names."""
     folder = tmp_path / "prefix"
     (folder / "lib").mkdir(parents=True)
-    for abi in ("mpich", "openmpi"):
+    for abi in ("any", "mpich", "openmpi"):
         (folder / "lib" / f"libespalier-{abi}.so.0").touch()
     return folder
 
@@ -36,11 +36,13 @@ def prolog(**variables: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_slurms_prolog_preloads_the_build_for_the_jobs_mpi(prefix: Path) -> None:
+def test_slurms_prolog_preloads_what_chooses_and_the_build_of_the_jobs_mpi_for_programs_that_open_it(prefix: Path) -> None:
     site = {"SITE_ESPALIER": str(prefix)}
-    assert prolog(**site) == [f"export LD_PRELOAD={prefix}/lib/libespalier-mpich.so.0"]
+    any_, own = (f"{prefix}/lib/libespalier-{name}.so.0" for name in ("any", "openmpi"))
+    assert prolog(**site) == [f"export LD_PRELOAD={any_}"]
+    assert prolog(**site, SITE_MPI_ABI="lam") == [f"export LD_PRELOAD={any_}"]
     assert prolog(**site, SITE_MPI_ABI="openmpi", LD_PRELOAD="/opt/tool.so") == [
-        f"export LD_PRELOAD={prefix}/lib/libespalier-openmpi.so.0:/opt/tool.so"
+        f"export LD_PRELOAD={any_}:{own}:/opt/tool.so"
     ]
 
 
@@ -51,7 +53,7 @@ def test_slurms_prolog_leaves_jobs_alone_that_want_none(prefix: Path) -> None:
 def test_a_job_runs_without_what_is_not_installed() -> None:
     (line,) = prolog(SITE_ESPALIER="/nowhere")
     assert line.startswith("print ")
-    assert "libespalier-mpich.so.0" in line
+    assert "libespalier-any.so.0" in line
 
 
 LMOD = Path("/usr/share/lmod/lmod/init/bash")
@@ -76,12 +78,13 @@ def in_modules(script: str, prefix: Path, tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.skipif(not LMOD.exists(), reason="no lmod (Debian: lmod)")
-@pytest.mark.parametrize(("before", "abi"), [("", "mpich"), ("module load openmpi;", "openmpi")])
-def test_the_module_preloads_the_build_for_the_mpi_that_is_loaded(
-    before: str, abi: str, prefix: Path, tmp_path: Path
+@pytest.mark.parametrize(("before", "names"), [("", ["any"]), ("module load openmpi;", ["any", "openmpi"])])
+def test_the_module_preloads_what_chooses_and_the_build_for_the_mpi_that_is_loaded(
+    before: str, names: list[str], prefix: Path, tmp_path: Path
 ) -> None:
     script = f'{before} module load espalier; echo "$LD_PRELOAD"; module unload espalier; echo "-$LD_PRELOAD-"'
-    assert in_modules(script, prefix, tmp_path) == [f"{prefix}/lib/libespalier-{abi}.so.0", "--"]
+    preloaded = ":".join(f"{prefix}/lib/libespalier-{name}.so.0" for name in names)
+    assert in_modules(script, prefix, tmp_path) == [preloaded, "--"]
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")

@@ -23,6 +23,11 @@ def find_preload_library(abi: Abi) -> Path:
     return _find(f"libespalier-{abi}.so")
 
 
+def find_any_library() -> Path:
+    """The library that puts the fitting one in front of any program. Raises UserError where it is missing."""
+    return _find("libespalier-any.so")
+
+
 def find_bench_worker(abi: Abi) -> Path:
     """The program that `espalier bench` runs under an MPI of this ABI. Raises UserError where it is missing."""
     return _find(f"espalier_bench_{abi}")

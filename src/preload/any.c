@@ -1,0 +1,130 @@
+/* libespalier-any: preloaded into every program of a site, it puts the build of Espalier that fits the program's MPI in
+ * front of it, by starting the program again with another LD_PRELOAD. See README.md here.
+ *
+ * It never fails: whatever it cannot do leaves the program as it is. libc only; it runs before main, alone. */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { longest_value = 16384 };
+
+/* What a library of MPI is called in each of the binary interfaces, and our build for that. jobs/mpis.py has the same.
+ */
+static const struct {
+  const char* pattern;
+  const char* build;
+} known[] = {
+    {"libmpi_abi.so*", "abi"},    {"libmpi.so.12*", "mpich"},   {"libmpich.so.12*", "mpich"},
+    {"libmpi_*.so.12*", "mpich"}, {"libmpi.so.20*", "openmpi"}, {"libmpi.so.40*", "openmpi"},
+};
+
+static const char* base_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* The build for one loaded object; NULL for what is no MPI. */
+static const char* build_for(const char* path) {
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
+    if (fnmatch(known[i].pattern, base_name(path), 0) == 0) return known[i].build;
+  return NULL;
+}
+
+struct found {
+  const char* build;
+  int is_ambiguous; /* libraries of several interfaces: somebody knows more than we do */
+};
+
+static int look_at(struct dl_phdr_info* object, size_t size, void* result) {
+  (void)size;
+  struct found* found = result;
+  const char* build = object->dlpi_name != NULL ? build_for(object->dlpi_name) : NULL;
+  if (build == NULL) return 0;
+  if (found->build != NULL && strcmp(found->build, build) != 0) found->is_ambiguous = 1;
+  found->build = build;
+  return 0;
+}
+
+/* The file of the build beside this one. Nonzero where it is. */
+static int find_build(const char* build, char* path, size_t room) {
+  Dl_info own;
+  if (dladdr((const void*)&find_build, &own) == 0 || own.dli_fname == NULL) return 0;
+  const int folder = (int)(base_name(own.dli_fname) - own.dli_fname);
+  static const char* const endings[] = {".so.0", ".so"};
+  for (int i = 0; i < 2; ++i) {
+    const int length = snprintf(path, room, "%.*slibespalier-%s%s", folder, own.dli_fname, build, endings[i]);
+    if (length > 0 && (size_t)length < room && access(path, R_OK) == 0) return 1;
+  }
+  return 0;
+}
+
+static int is_any(const char* entry) { return strncmp(base_name(entry), "libespalier-any.so", 18) == 0; }
+
+static int is_build(const char* entry) { return !is_any(entry) && strncmp(base_name(entry), "libespalier-", 12) == 0; }
+
+/* Whether an entry is some copy of the build, the site's or somebody's own. */
+static int is_build_of(const char* entry, const char* build) {
+  const size_t length = strlen(build);
+  return is_build(entry) && strncmp(base_name(entry) + 12, build, length) == 0 &&
+         strncmp(base_name(entry) + 12 + length, ".so", 3) == 0;
+}
+
+/* Writes `before` with the build at `path` behind our own name and without other builds of ours. Nonzero if the program
+ * is to be started with that: it has not the right one, and that one only, and nothing there speaks against it. */
+static int derive_preload(const char* before, const char* build, const char* path, char* after, size_t room) {
+  char words[longest_value];
+  int right = 0;
+  int wrong = 0;
+  char* rest = NULL;
+  if (strlen(before) >= sizeof words) return 0;
+  strcpy(words, before);
+  const int written = snprintf(after, room, "%s", path);
+  size_t end = written > 0 ? (size_t)written : room;
+  for (char* word = strtok_r(words, ": ", &rest); word != NULL; word = strtok_r(NULL, ": ", &rest)) {
+    if (strstr(word, "vgpreload") != NULL) return 0; /* Valgrind would be lost */
+    right += is_build_of(word, build);
+    wrong += is_build(word) && !is_build_of(word, build);
+    if (is_build(word)) continue;
+    const size_t length = strlen(word);
+    if (end + length + 2 > room) return 0;
+    /* Our own name stays first, so that what this program starts is looked at, too. */
+    const int is_first = is_any(word);
+    memmove(after + (is_first ? length + 1 : 0), after, end + 1);
+    memcpy(after + (is_first ? 0 : end + 1), word, length);
+    after[is_first ? length : end] = ':';
+    end += length + 1;
+    after[end] = '\0';
+  }
+  return right == 0 || wrong > 0;
+}
+
+static int is_on(const char* name) {
+  const char* value = getenv(name);
+  return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
+}
+
+__attribute__((constructor)) static void choose(int count, char** arguments, char** environment) {
+  (void)count;
+  (void)environment;
+  struct found found = {NULL, 0};
+  char path[PATH_MAX];
+  char program[PATH_MAX];
+  char after[2 * longest_value];
+  if (is_on("ESPALIER_DISABLE")) return;
+  dl_iterate_phdr(look_at, &found);
+  if (found.build == NULL || found.is_ambiguous || !find_build(found.build, path, sizeof path)) return;
+  const char* before = getenv("LD_PRELOAD");
+  if (!derive_preload(before != NULL ? before : "", found.build, path, after, sizeof after)) return;
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0) return;
+  program[length] = '\0';
+  if (strncmp(base_name(program), "ld-", 3) == 0) return; /* the loader, called by name: argv is not the program's */
+  if (setenv("LD_PRELOAD", after, 1) == 0) execv(program, arguments);
+}
