@@ -1,28 +1,29 @@
 /* libespalier-any: preloaded into every program of a site, it puts the build of Espalier that fits the program's MPI in
  * front of it, by starting the program again with another LD_PRELOAD. See README.md here.
  *
- * It never fails: whatever it cannot do leaves the program as it is. libc only; it runs before main, alone. */
+ * It never fails: whatever it cannot do leaves the program as it is. It is linked to run first (-z initfirst), before
+ * the initialisers of the program's MPI, which may take 50 ms and would run twice; and so before libc's own. Hence no
+ * getenv, setenv, malloc or streams: only functions that need nothing to be set up. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { longest_value = 16384 };
+enum { longest_value = 16384, most_variables = 16384 };
 
-/* What a library of MPI is called in each of the binary interfaces, and our build for that. jobs/mpis.py has the same.
- */
+/* What a library of MPI is called in each of the binary interfaces, and our build for that: the beginning of its name,
+ * and what ends it but for further numbers. jobs/mpis.py has the same. */
 static const struct {
-  const char* pattern;
+  const char* beginning;
+  const char* version;
   const char* build;
 } known[] = {
-    {"libmpi_abi.so*", "abi"},    {"libmpi.so.12*", "mpich"},   {"libmpich.so.12*", "mpich"},
-    {"libmpi_*.so.12*", "mpich"}, {"libmpi.so.20*", "openmpi"}, {"libmpi.so.40*", "openmpi"},
+    {"libmpi_abi", ".so", "abi"},   {"libmpi", ".so.12", "mpich"},   {"libmpich", ".so.12", "mpich"},
+    {"libmpi_", ".so.12", "mpich"}, {"libmpi", ".so.20", "openmpi"}, {"libmpi", ".so.40", "openmpi"},
 };
 
 static const char* base_name(const char* path) {
@@ -30,10 +31,21 @@ static const char* base_name(const char* path) {
   return slash != NULL ? slash + 1 : path;
 }
 
+static int begins(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
+
 /* The build for one loaded object; NULL for what is no MPI. */
 static const char* build_for(const char* path) {
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
-    if (fnmatch(known[i].pattern, base_name(path), 0) == 0) return known[i].build;
+  const char* name = base_name(path);
+  const char* version = strstr(name, ".so");
+  if (version == NULL) return NULL;
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+    const char* beginning = known[i].beginning;
+    const size_t length = strlen(beginning);
+    const int is_family = beginning[length - 1] == '_'; /* libmpi_cray.so.12 and its like */
+    if (!begins(name, beginning) || (!is_family && name + length != version)) continue;
+    const size_t end = strlen(known[i].version);
+    if (begins(version, known[i].version) && (version[end] == '\0' || version[end] == '.')) return known[i].build;
+  }
   return NULL;
 }
 
@@ -105,26 +117,44 @@ static int derive_preload(const char* before, const char* build, const char* pat
   return right == 0 || wrong > 0;
 }
 
-static int is_on(const char* name) {
-  const char* value = getenv(name);
-  return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
+/* The value of a variable; NULL where there is none. */
+static const char* find_variable(char** environment, const char* name) {
+  const size_t length = strlen(name);
+  for (char** it = environment; *it != NULL; ++it)
+    if (strncmp(*it, name, length) == 0 && (*it)[length] == '=') return *it + length + 1;
+  return NULL;
+}
+
+/* Starts the program again with these words and this LD_PRELOAD; returns where that cannot be. */
+static void start_again(char** arguments, char** environment, char* preload) {
+  char program[PATH_MAX];
+  char* variables[most_variables];
+  size_t count = 0;
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0) return;
+  program[length] = '\0';
+  if (begins(base_name(program), "ld-")) return; /* the loader, called by name: the words are not the program's */
+  for (char** it = environment; *it != NULL; ++it) {
+    if (begins(*it, "LD_PRELOAD=")) continue;
+    if (count + 2 >= most_variables) return;
+    variables[count++] = *it;
+  }
+  variables[count++] = preload;
+  variables[count] = NULL;
+  execve(program, arguments, variables);
 }
 
 __attribute__((constructor)) static void choose(int count, char** arguments, char** environment) {
   (void)count;
-  (void)environment;
   struct found found = {NULL, 0};
   char path[PATH_MAX];
-  char program[PATH_MAX];
-  char after[2 * longest_value];
-  if (is_on("ESPALIER_DISABLE")) return;
+  char after[2 * longest_value] = "LD_PRELOAD=";
+  const size_t name = strlen(after);
+  const char* disabled = find_variable(environment, "ESPALIER_DISABLE");
+  if (disabled != NULL && disabled[0] != '\0' && strcmp(disabled, "0") != 0) return;
   dl_iterate_phdr(look_at, &found);
   if (found.build == NULL || found.is_ambiguous || !find_build(found.build, path, sizeof path)) return;
-  const char* before = getenv("LD_PRELOAD");
-  if (!derive_preload(before != NULL ? before : "", found.build, path, after, sizeof after)) return;
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (length <= 0) return;
-  program[length] = '\0';
-  if (strncmp(base_name(program), "ld-", 3) == 0) return; /* the loader, called by name: argv is not the program's */
-  if (setenv("LD_PRELOAD", after, 1) == 0) execv(program, arguments);
+  const char* before = find_variable(environment, "LD_PRELOAD");
+  if (!derive_preload(before != NULL ? before : "", found.build, path, after + name, sizeof after - name)) return;
+  start_again(arguments, environment, after);
 }

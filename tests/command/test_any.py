@@ -12,6 +12,7 @@ import pytest
 from workshop import Command, compile_c, compile_library
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "preload" / "any.c"
+FLAGS = ("-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wl,-z,initfirst")
 SONAMES = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40", "abi": "libmpi_abi.so.1"}
 # Says that it is loaded, as no build of ours does.
 BUILD = '#include <stdio.h>\n__attribute__((constructor)) static void say(void) { puts("NAME"); fflush(stdout); }'
@@ -33,7 +34,7 @@ int main(int count, char** words) {
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the library, stand-ins for the builds, and a program for each MPI's interface."""
     folder = tmp_path_factory.mktemp("site")
-    compile_c(SOURCE.read_text(), folder / "libespalier-any.so.0", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror")
+    compile_c(SOURCE.read_text(), folder / "libespalier-any.so.0", *FLAGS)
     for abi, soname in SONAMES.items():
         compile_library(f"libespalier-{abi}.so.0", folder, BUILD.replace("NAME", f"this is {abi}"))
         mpi = compile_library(soname, folder / abi, "void MPI_Barrier(void) {}")

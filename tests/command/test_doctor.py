@@ -117,3 +117,14 @@ def test_a_service_that_does_not_answer_is_told(tmp_path: Path) -> None:
     assert examine_fabric("nonsense").level is Level.WARNING
     assert examine_fabric(str(tmp_path / "no.sock")).level is Level.WARNING
     assert examine_fabric(str(tmp_path)).level is Level.OK
+
+
+def test_the_batch_job_that_this_is_in_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_TASKS_PER_NODE", "2(x3)")
+    (finding,) = diagnosis._examine_batch()
+    assert (finding.level, finding.text) == (Level.OK, "Slurm (7): 3 hosts, 6 ranks; espalier run fills it")
+    monkeypatch.setenv("SLURM_TASKS_PER_NODE", "many")
+    (finding,) = diagnosis._examine_batch()
+    assert finding.level is Level.WARNING
+    assert "2(x3),1" in finding.remedy

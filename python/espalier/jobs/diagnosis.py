@@ -17,6 +17,7 @@ from espalier.base.errors import UserError
 from espalier.base.node import overlooked
 from espalier.base.settings import known_settings, unknown_variables
 from espalier.base.units import approximate_bytes
+from espalier.jobs.allocation import find_allocation
 from espalier.jobs.libraries import Abi, find_executor, find_preload_library
 from espalier.jobs.mpis import find_mpis
 
@@ -45,6 +46,7 @@ class Finding:
 def examine() -> Iterator[Finding]:
     """Looks at everything once, in the order of the report."""
     yield from _examine_mpis()
+    yield from _examine_batch()
     yield from _examine_libraries()
     yield _examine_processors()
     yield _examine_shared_memory()
@@ -67,6 +69,17 @@ def _examine_mpis() -> Iterator[Finding]:
             yield Finding("MPI", Level.OK, f"{text}; {mpi.launcher}")
     if not usable:
         yield Finding("MPI", Level.ERROR, "no usable MPI", "install one: pip install mpich, or your system's package")
+
+
+def _examine_batch() -> Iterator[Finding]:
+    """The job that this is, where a batch system has started it."""
+    try:
+        allocation = find_allocation()
+    except UserError as error:
+        yield Finding("batch job", Level.WARNING, error.message, error.remedy)
+        return
+    if allocation is not None:
+        yield Finding("batch job", Level.OK, f"{allocation}; espalier run fills it")
 
 
 def _examine_libraries() -> Iterator[Finding]:
