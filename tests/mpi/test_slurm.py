@@ -192,8 +192,13 @@ def test_the_task_prolog_serves_programs_of_every_mpi(name: str, pmi: str, get_m
     words = ("srun", f"--mpi={pmi}", "-N3", "--ntasks-per-node=2", program)
     done = site.type(*words, **VERBOSE, SITE_ESPALIER=str(site.prefix))
     assert (done.code, nodes_of(done.out), handled(done.err)) == (0, ALL, 50), str(done)
-    off = site.type(*words, **VERBOSE, SITE_ESPALIER=str(site.prefix), ESPALIER_DISABLE="1")
-    assert (off.code, nodes_of(off.out), handled(off.err)) == (0, ALL, -1), str(off)
+
+
+def test_a_user_is_served_by_the_task_prolog_only_if_they_want(get_mpi: GetMpi, site: Slurm) -> None:
+    program = compile_program(get_mpi("mpich-5"), site.folder)
+    words = ("srun", "--mpi=pmi2", "-N3", "--ntasks-per-node=2", program)
+    done = site.type(*words, **VERBOSE, SITE_ESPALIER=str(site.prefix), ESPALIER_DISABLE="1")
+    assert (done.code, nodes_of(done.out), handled(done.err)) == (0, ALL, -1), str(done)
 
 
 HARMLESS = {
