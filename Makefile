@@ -76,7 +76,8 @@ scaling:               ## 3 minutes: scaling curves on simulated networks agains
 
 # The cluster is up for the tests only; `espalier lab up` is for people.
 .PHONY: lab
-lab: setup             ## as root: an emulated cluster of network namespaces, and the tests that need it
+lab: setup             ## as root: an emulated cluster of network namespaces, with Slurm, and the tests that need it
+	scripts/system-packages.sh lab
 	$(BIN)/python -m pytest -m lab tests
 
 .PHONY: soak

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # system-packages.sh [GROUP]: makes sure that the Debian packages Espalier is built and tested with are there. With `demo`
 # only those that the demo is built with. With one of these groups also what only that needs: `apps` programs for `make apps`,
-# `sim` SimGrid, which executes the library on simulated ranks, `fabric` the simulated subnet of `make fabric-live`, `fuzz` the
+# `lab` the batch system and modules of `make lab`, `sim` SimGrid, which executes the library on simulated ranks, `fabric` the simulated subnet of `make fabric-live`, `fuzz` the
 # compiler of `make fuzz`, `dist` what makes and checks Debian packages.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
@@ -13,6 +13,7 @@ build=("${demo[@]}" pkg-config libucx-dev)
 tests=(libgtest-dev fish zsh chromium quicktree mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
 lint=(clang-format-14)
 apps=(lammps hpcc examl)
+lab=(slurmctld slurmd slurm-client munge lmod)
 sim=(libsimgrid-dev)
 fabric=(ibsim-utils opensm infiniband-diags)
 fuzz=(clang-14 libclang-rt-14-dev)
@@ -20,11 +21,11 @@ dist=(debhelper lintian debootstrap lmod)
 none=()
 case ${1:-} in
 demo) needed=("${demo[@]}") ;;
-'' | apps | sim | fabric | fuzz | dist)
+'' | apps | lab | sim | fabric | fuzz | dist)
     declare -n group=${1:-none}
     needed=("${build[@]}" "${tests[@]}" "${lint[@]}" "${group[@]}")
     ;;
-*) fail "system-packages.sh $1: no such group; there are demo, apps, sim, fabric, fuzz and dist" ;;
+*) fail "system-packages.sh $1: no such group; there are demo, apps, lab, sim, fabric, fuzz and dist" ;;
 esac
 
 # Only a Python that cannot do the job pulls in the distribution's own.

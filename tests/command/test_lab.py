@@ -78,7 +78,7 @@ def test_without_a_cluster_status_says_how_to_get_one() -> None:
     assert "espalier lab up" in done.stderr
     as_json = lab("status", "--json")
     assert as_json.returncode == 1
-    assert json.loads(as_json.stdout) == {"nodes": []}
+    assert json.loads(as_json.stdout) == {"nodes": [], "slurm": False}
 
 
 @pytest.fixture
