@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # system-packages.sh [GROUP]: makes sure that the Debian packages Espalier is built and tested with are there. With `demo`
-# only those that the demo is built with. With one of these groups also what only that needs: `apps` programs for `make apps`,
-# `lab` the batch system and modules of `make lab`, `sim` SimGrid, which executes the library on simulated ranks, `fabric` the simulated subnet of `make fabric-live`, `fuzz` the
-# compiler of `make fuzz`, `dist` what makes and checks Debian packages.
+# only those that the demo is built with. With one of these groups also what only that needs: `apps` programs for `make
+# apps`, `lab` the batch system and modules of `make lab`, `sim` SimGrid, which executes the library on simulated ranks,
+# `fabric` the simulated subnet of `make fabric-live`, `fuzz` the compiler of `make fuzz`, `dist` what makes and checks
+# Debian packages.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail

@@ -9,9 +9,13 @@ import pytest
 
 from espalier.base.errors import UserError
 from espalier.jobs import launch
+from espalier.jobs.allocation import Allocation, Host, System
 from espalier.jobs.launch import Hosts, Job, Target, build_command, choose_target, measuring_job
+from espalier.jobs.launchers import pick_launcher
+from espalier.jobs.layout import Layout
 from espalier.jobs.libraries import Abi
 from espalier.jobs.mpis import Family, Mpi
+from espalier.jobs.placement import Placement
 from workshop import MPI_TEXT, compile_c, make_mpi
 
 HYDRA_LIKE = [Family.MPICH, Family.INTEL, Family.MVAPICH, Family.CRAY, Family.UNKNOWN]
@@ -64,6 +68,19 @@ def test_a_preloaded_tool_of_the_users_stays_in_front(libraries: Path, processor
     monkeypatch.setenv("LD_PRELOAD", "/opt/tool.so /opt/other.so")
     argv, _ = build_command(a_job(an_mpi()))
     assert rank_variables(argv)["LD_PRELOAD"].split(":")[:2] == ["/opt/tool.so", "/opt/other.so"]
+
+
+def test_what_a_module_preloads_of_ours_is_not_in_the_native_arm(
+    libraries: Path, processors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/opt/lib/libespalier-any.so.0:/opt/tool.so:/opt/lib/libespalier-mpich.so.0")
+    native, _ = build_command(a_job(an_mpi(), native=True))
+    assert rank_variables(native)["LD_PRELOAD"] == "/opt/tool.so"
+    ours, _ = build_command(a_job(an_mpi()))
+    assert rank_variables(ours)["LD_PRELOAD"] == f"/opt/tool.so:{libraries}/libespalier-mpich.so"
+    monkeypatch.setenv("LD_PRELOAD", "/opt/lib/libespalier-any.so.0")
+    native, _ = build_command(a_job(an_mpi(), native=True))
+    assert rank_variables(native)["LD_PRELOAD"] == "", "what launchers hand on by themselves is replaced"
 
 
 def test_native_means_that_nothing_of_ours_is_preloaded(libraries: Path, processors) -> None:
@@ -245,3 +262,38 @@ def test_a_script_runs_under_the_default_mpi_and_the_note_says_so(tmp_path: Path
     target = choose_target("/bin/sh", None)
     assert not target.preload_mpi
     assert "default" in target.note
+
+
+def test_a_job_in_an_allocation_is_started_by_its_launcher_with_all_variables(libraries: Path, processors) -> None:
+    allocation = Allocation(System.SLURM, "7", (Host(2, 2),) * 3)
+    placed = Placement(pick_launcher(None, an_mpi(Family.INTEL), allocation, True), Layout(6, 3, 2), allocation)
+    argv, environment = build_command(a_job(an_mpi(Family.INTEL), ranks=6, hosts=placed, launcher_flags=["--label"]))
+    assert environment == {}, "srun's own may not reach the ranks"
+    end = argv.index("env")
+    assert argv[:end] == [
+        *("srun", "--input=0", "--mpi=pmi2", "--nodes=3", "--ntasks-per-node=2", "--label", "--ntasks=6")
+    ]
+    assert f"LD_PRELOAD={libraries}/libespalier-mpich.so" in argv[end:]
+    assert "I_MPI_ROOT=/opt/mpi" in argv[end:]
+    assert argv[-3:] == ["./app", "-x", "1"]
+
+
+def test_intels_mpiexec_takes_our_number_of_ranks_per_node_not_the_batch_systems(libraries: Path, processors) -> None:
+    allocation = Allocation(System.SLURM, "7", (Host(2, 2),) * 3)
+    placed = Placement(pick_launcher("mpiexec", an_mpi(Family.INTEL), allocation, True), Layout(3, 3, 1), allocation)
+    argv, environment = build_command(a_job(an_mpi(Family.INTEL), ranks=3, hosts=placed))
+    assert environment["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
+    assert " ".join(argv).endswith("-ppn 1 -n 3 ./app -x 1")
+
+
+def test_what_a_batch_system_grants_is_not_held_against_this_machines_processors(libraries: Path, processors) -> None:
+    processors(2)
+    allocation = Allocation(System.SLURM, "7", (Host(64, 64),) * 3)
+    placed = Placement(pick_launcher(None, an_mpi(), allocation, True), Layout(192, 3, 64), allocation)
+    argv, _ = build_command(a_job(an_mpi(), ranks=192, hosts=placed))
+    assert not any("THROTTLE" in word or "overcommit" in word for word in argv)
+    assert measuring_job(an_mpi(), ["./worker"], 192, {}, placed).ranks == 192
+    shared = dataclasses.replace(placed, overcommit=True)
+    argv, _ = build_command(a_job(an_mpi(), ranks=192, hosts=shared))
+    assert "--overcommit" in argv
+    assert any("THROTTLE" in word for word in argv)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -216,15 +215,29 @@ def test_the_task_prolog_harms_no_other_program(words: list[str], site: Slurm) -
     assert "espalier" not in loaded.err
 
 
-@pytest.mark.skipif(not LMOD.exists(), reason="no lmod (Debian: lmod)")
-@pytest.mark.parametrize(("name", "pmi"), [("mpich-5", "pmi2"), ("openmpi-4", "pmix")])
-def test_module_load_and_srun_is_all_that_a_user_types(name: str, pmi: str, get_mpi: GetMpi, site: Slurm) -> None:
-    program = compile_program(get_mpi(name), site.folder)
+def load_module(site: Slurm) -> str:
+    """The words of a shell that load the module."""
     modules = site.folder / "modules" / "espalier"
     modules.mkdir(parents=True, exist_ok=True)
     text = (PACKAGING / "lmod" / "espalier.lua").read_text().replace("/opt/espalier", str(site.prefix))
     (modules / "0.1.0.lua").write_text(text)
-    script = f". {LMOD}; module use {modules.parent}; module load espalier; srun -N3 --ntasks-per-node=2 {program}"
-    shell = shutil.which("bash") or "sh"
-    done = site.type(shell, "-c", script, **VERBOSE, SLURM_MPI_TYPE=pmi)
+    return f". {LMOD}; module use {modules.parent}; module load espalier"
+
+
+@pytest.mark.skipif(not LMOD.exists(), reason="no lmod (Debian: lmod)")
+@pytest.mark.parametrize(("name", "pmi"), [("mpich-5", "pmi2"), ("openmpi-4", "pmix")])
+def test_module_load_and_srun_is_all_that_a_user_types(name: str, pmi: str, get_mpi: GetMpi, site: Slurm) -> None:
+    program = compile_program(get_mpi(name), site.folder)
+    script = f"{load_module(site)}; srun -N3 --ntasks-per-node=2 {program}"
+    done = site.type("bash", "-c", script, **VERBOSE, SLURM_MPI_TYPE=pmi)
     assert (done.code, nodes_of(done.out), handled(done.err)) == (0, ALL, 50), str(done)
+
+
+@pytest.mark.skipif(not LMOD.exists(), reason="no lmod (Debian: lmod)")
+def test_a_loaded_module_is_not_in_the_native_arm(get_mpi: GetMpi, site: Slurm) -> None:
+    program = compile_program(get_mpi("mpich-5"), site.folder)
+    for launcher in ("srun", "mpiexec"):
+        for option, count in (("--native", -1), ("-v", 50)):
+            words = f"salloc -N2 --ntasks-per-node=1 espalier run --launcher {launcher} {option} {program}"
+            done = site.type("bash", "-c", f"{load_module(site)}; {words}", **VERBOSE)
+            assert (nodes_of(done.out), handled(done.err)) == ({"node0": 1, "node1": 1}, count), str(done)

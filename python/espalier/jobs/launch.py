@@ -17,7 +17,7 @@ from espalier.base.machine import count_cores, count_cpus, has_fabric
 from espalier.jobs.allocation import is_in_batch
 from espalier.jobs.launchers import OPEN_MPI, is_old_open_mpi, pick_launcher, write_line
 from espalier.jobs.layout import Layout
-from espalier.jobs.libraries import find_preload_library
+from espalier.jobs.libraries import find_preload_library, is_own
 from espalier.jobs.mpis import Family, Mpi, find_default_mpi, is_named, mpi_of_abi, mpi_of_library, select_mpi
 from espalier.jobs.placement import Placement
 from espalier.jobs.programs import Kind, Program, inspect_program
@@ -169,14 +169,16 @@ def _check_abi(program: Program, mpi: Mpi, wanted: str) -> None:
 
 def _rank_environment(job: Job) -> dict[str, str]:
     """The variables that make Espalier part of the ranks."""
-    preload = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+    inherited = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+    # What a module or a site preloads of ours would serve the native arm, too.
+    preload = [word for word in inherited if not is_own(Path(word))]
     if not job.native:
         preload.append(str(job.library or find_preload_library(job.target.mpi.abi)))
     if job.target.preload_mpi:
         preload.append(str(job.target.mpi.library))
     variables = {name: value for name, value in os.environ.items() if name.startswith("ESPALIER_")}
     variables.update(job.settings)
-    if preload:
+    if preload or inherited:
         variables["LD_PRELOAD"] = ":".join(preload)
     return variables
 

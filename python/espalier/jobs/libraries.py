@@ -23,6 +23,11 @@ def find_preload_library(abi: Abi) -> Path:
     return _find(f"libespalier-{abi}.so")
 
 
+def is_own(library: Path) -> bool:
+    """Whether a file is one of Espalier's preload libraries, by its name."""
+    return library.name.startswith("libespalier-")
+
+
 def find_any_library() -> Path:
     """The library that puts the fitting one in front of any program. Raises UserError where it is missing."""
     return _find("libespalier-any.so")

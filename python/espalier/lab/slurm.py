@@ -94,6 +94,7 @@ def format_config(site: Site) -> str:
         "TaskPlugin": "task/none",
         "SelectType": "select/cons_tres",
         "SelectTypeParameters": "CR_CPU",
+        "MpiDefault": "pmi2",
         "MpiParams": "ports=20000-21000",
         "ReturnToService": "2",
         "SlurmdParameters": "config_overrides",
