@@ -7,16 +7,19 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from espalier.base.errors import UserError
+from espalier.jobs.mpis import read_library_version
 from espalier.lab import cluster, network, slurm
 from espalier.lab.network import parse_spec
 from launch import TestMpi
 from slurm_site import NODES, PACKAGING, Slurm, compile_program, handled, install, nodes_of
+from spy import compile_spy, format_table
 
 GetMpi = Callable[[str], TestMpi]
 pytestmark = [
@@ -128,6 +131,24 @@ def test_several_jobs_at_once_do_not_disturb_each_other(get_mpi: GetMpi, site: S
     for number in range(4):
         text = (site.folder / f"at-once-{number}.out").read_text()
         assert (nodes_of(text), handled(text)) == (dict.fromkeys(ALL, 1), 50), text
+
+
+def test_one_rank_of_a_job_on_several_nodes_reads_the_tables(get_mpi: GetMpi, site: Slurm) -> None:
+    mpi = get_mpi("mpich-5")
+    home, log = site.folder / "config", site.folder / "spy.log"
+    for name in ("table.json", "tables/one.json", "tables/two.json"):
+        path = home / "espalier" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(format_table(read_library_version(mpi.mpi.library)))
+    preload = f"LD_PRELOAD={site.prefix}/lib/libespalier-mpich.so.0:{compile_spy(site.folder)}"
+    program = compile_program(mpi, site.folder)
+    words = ("srun", "--mpi=pmi2", "-N3", "--ntasks-per-node=4", f"--export=ALL,{preload}", program)
+    done = site.type(*words, **VERBOSE, SPY_LOG=str(log), XDG_CONFIG_HOME=str(home))
+    assert (nodes_of(done.out), handled(done.err)) == (dict.fromkeys(ALL, 4), 50), str(done)
+    looks = {tuple(line.split(" ", 1)) for line in log.read_text().splitlines()}
+    ours = Counter(path for _, path in looks if path.startswith(str(home)))
+    assert {Path(path).name for path in ours} >= {"table.json", "one.json", "two.json"}
+    assert set(ours.values()) == {1}, ours
 
 
 def processes_on_nodes(site: Slurm, program: str) -> list[str]:
