@@ -17,10 +17,11 @@ from launch import CHECKOUT, Outcome, TestMpi, clean_environment, run_command
 NODES = 3
 PACKAGING = CHECKOUT / "packaging"
 
-# Sums over all ranks fifty times, then says where each is.
+# Sums over all ranks fifty times, or as often as it is told, then says where each is; told 0, it never ends.
 PROGRAM = r"""
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 int main(int count, char** words) {
   int rank, size, sum = 0;
@@ -28,9 +29,11 @@ int main(int count, char** words) {
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int i = 0; i < 50; ++i) MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  do MPI_Barrier(MPI_COMM_WORLD);
-  while (count > 1);
+  const int calls = count > 1 ? atoi(words[1]) : 50;
+  for (int i = 0; calls == 0 || i < calls; ++i) {
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (calls == 0 && rank == 0 && i == 300) puts("three hundred"), fflush(stdout);
+  }
   gethostname(host, sizeof host);
   printf("rank %d of %d on %s: %s\n", rank, size, host, sum == size * (size - 1) / 2 ? "right" : "wrong");
   MPI_Finalize();

@@ -133,6 +133,40 @@ def test_several_jobs_at_once_do_not_disturb_each_other(get_mpi: GetMpi, site: S
         assert (nodes_of(text), handled(text)) == (dict.fromkeys(ALL, 1), 50), text
 
 
+def learned_in(store: Path) -> list[dict[str, object]]:
+    """The rows that are kept there: one file for the one MPI and machine."""
+    (file,) = store.glob("*.json")
+    rows: list[dict[str, object]] = json.loads(file.read_text())["rows"]
+    return rows
+
+
+def test_jobs_at_once_learn_into_one_store(get_mpi: GetMpi, site: Slurm) -> None:
+    program = compile_program(get_mpi("mpich-5"), site.folder)
+    store = site.folder / "store"
+    settings = {"ESPALIER_LEARN": "on", "ESPALIER_STORE": str(store)}
+    words = ("--ntasks-per-node=1", "--output=/dev/null", f"--wrap=espalier run {program} 400")
+    jobs = [site.submit(f"-N{nodes}", *words, **settings) for nodes in (2, 3, 2, 3)]
+    assert [site.await_end(job) for job in jobs] == ["COMPLETED"] * 4
+    assert {tuple(row["nodes"]) for row in learned_in(store)} == {(2, 2), (3, 3)}  # type: ignore[arg-type]
+
+
+def test_a_job_that_is_killed_while_it_learns_leaves_the_store_as_it_was(get_mpi: GetMpi, site: Slurm) -> None:
+    program = compile_program(get_mpi("mpich-5"), site.folder)
+    store, output = site.folder / "kept", site.folder / "killed.out"
+    settings = {"ESPALIER_LEARN": "on", "ESPALIER_STORE": str(store)}
+    shape = ("-N2", "--ntasks-per-node=1", f"--output={output}")
+    assert site.await_end(site.submit(*shape, f"--wrap=espalier run {program} 400", **settings)) == "COMPLETED"
+    before = {file.name: file.read_bytes() for file in store.glob("*.json")}
+    job = site.submit(*shape, f"--wrap=espalier run {program} 0", **settings)
+    deadline = time.monotonic() + 60
+    while "three hundred" not in (output.read_text() if output.exists() else "") and time.monotonic() < deadline:
+        time.sleep(0.2)
+    site.type("scancel", str(job))
+    assert site.await_end(job) == "CANCELLED"
+    assert {file.name: file.read_bytes() for file in store.glob("*.json")} == before
+    assert learned_in(store)
+
+
 def test_one_rank_of_a_job_on_several_nodes_reads_the_tables(get_mpi: GetMpi, site: Slurm) -> None:
     mpi = get_mpi("mpich-5")
     home, log = site.folder / "config", site.folder / "spy.log"
@@ -173,7 +207,7 @@ def test_a_job_that_its_time_limit_kills_leaves_nothing(get_mpi: GetMpi, site: S
     program = compile_program(get_mpi("mpich-5"), site.folder)
     before = set(Path("/dev/shm").iterdir())
     job = site.submit(
-        "-N2", "--ntasks-per-node=2", "--time=1", "--output=limit.out", f"--wrap=espalier run {program} on"
+        "-N2", "--ntasks-per-node=2", "--time=1", "--output=limit.out", f"--wrap=espalier run {program} 0"
     )
     deadline = time.monotonic() + 30
     while len(processes_on_nodes(site, program)) < 4 and time.monotonic() < deadline:
