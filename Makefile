@@ -36,17 +36,18 @@ apps: setup            ## set up, then LAMMPS, HPCC and ExaML from Debian's pack
 
 lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	scripts/check-format.sh $(SOURCES)
-	$(BIN)/ruff check --quiet python tests bench packaging/pages.py
-	$(BIN)/ruff format --check python tests bench packaging/pages.py || { echo "run: make format" >&2; exit 1; }
+	$(BIN)/ruff check --quiet python tests bench docs/site packaging/pages.py
+	$(BIN)/ruff format --check python tests bench docs/site packaging/pages.py || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
 	MYPYPATH=python $(BIN)/mypy packaging/pages.py
+	MYPYPATH=python:packaging:docs/site $(BIN)/mypy docs/site
 	MYPYPATH=bench $(BIN)/mypy bench/beginnings.py bench/embedding.py bench/measures.py bench/measures_page.py
 	MYPYPATH=bench $(BIN)/mypy bench/scaling.py bench/scaling_page.py bench/scaling_points.py bench/versions.py
 
 format: .venv/.complete  ## put sources into the form that lint wants
 	clang-format-14 -i $(SOURCES)
-	$(BIN)/ruff check --quiet --fix python tests bench packaging/pages.py
-	$(BIN)/ruff format --quiet python tests bench packaging/pages.py
+	$(BIN)/ruff check --quiet --fix python tests bench docs/site packaging/pages.py
+	$(BIN)/ruff format --quiet python tests bench docs/site packaging/pages.py
 
 bench: setup           ## native against Espalier, every collective, 2 ranks, every size
 	$(BIN)/espalier bench --ops all -n 2
@@ -83,6 +84,11 @@ lab: setup             ## as root: an emulated cluster of network namespaces, wi
 .PHONY: soak
 soak: setup            ## 30 minutes, or SOAK_MINUTES: random jobs under every MPI, killed and limited ones among them
 	$(BIN)/python -m pytest -s -m soak tests/mpi/test_soak.py
+
+.PHONY: docs
+docs: setup            ## the documentation as a site with search: build/docs/index.html; any warning is an error
+	$(BIN)/sphinx-build -q -W --keep-going -c docs/site -d build/docs/.trees . build/docs
+	echo "file://$(CURDIR)/build/docs/index.html"
 
 .PHONY: tutorials
 tutorials: setup       ## what docs/tutorials say, done on a copy of this checkout, which is built from scratch

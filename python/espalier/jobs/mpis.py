@@ -1,7 +1,7 @@
 """The MPI libraries of this machine: where they are, what they are, and which launcher belongs to them.
 
 Looked for in this order, which is also the order of preference: the `mpiexec` on PATH, the environments of a checkout
-(build/mpi/*) and of this Python, I_MPI_ROOT, and what the distribution installs beside each other.
+(`build/mpi/*`) and of this Python, I_MPI_ROOT, and what the distribution installs beside each other.
 """
 
 from __future__ import annotations

@@ -1,0 +1,106 @@
+"""The documentation: it is built without a warning, what it shows can be typed, and what can be run is run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from blocks import PAGES, ROOT, commands, runnable
+from espalier.cli import app
+
+# Pages whose blocks are run by a test of their own.
+_ELSEWHERE = {"new-algorithm.md"}
+RUNNABLE = [page for page in PAGES if page.name not in _ELSEWHERE and any(not it.name for it in runnable(page))]
+# What Typer's parser raises for words that it does not know; a file that is not there is no mistake of the page's.
+_UNKNOWN = {"NoSuchOption", "NoSuchCommand", "BadOptionUsage", "MissingParameter", "UsageError"}
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def test_all_that_a_page_shows_as_commands_runs(page: Path, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ESPALIER_")}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+    environment["XDG_CONFIG_HOME"] = str(tmp_path)  # no table of whoever runs this
+    for block in runnable(page):
+        if block.name:
+            (tmp_path / block.name).write_text(block.text)
+            continue
+        done = subprocess.run(
+            ["bash", "-euc", block.text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=180
+        )
+        assert done.returncode == 0, f"{block.text}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+
+
+def parse(words: list[str]) -> None:
+    """As `espalier` would, without doing anything."""
+    command: Any = typer.main.get_command(app)
+    context = None
+    while words and words[0] in getattr(command, "commands", {}):
+        context = type(context or command.make_context("espalier", ["--help"], resilient_parsing=True))(command)
+        command, words = command.commands[words[0]], words[1:]
+    try:
+        command.make_context("espalier", list(words), parent=context)
+    except Exception as error:
+        if type(error).__name__ in _UNKNOWN:
+            raise AssertionError(f"{' '.join(words)}: {error}") from error
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_of_a_page_has_the_options_that_it_shows(page: Path) -> None:
+    faults = []
+    for words in commands(page):
+        try:
+            parse(words)
+        except AssertionError as error:
+            faults.append(str(error))
+        except SystemExit:
+            pass  # --version
+    assert faults == []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", ROOT / "docs" / "site", ROOT, folder],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    return folder
+
+
+def test_the_site_is_built_without_a_warning(site: Path) -> None:
+    assert (site / "docs" / "index.html").is_file()
+
+
+def test_search_finds_what_is_generated(site: Path) -> None:
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    for word in ("espalier_alltoallv", "espalier_virtual_nod", "scatter_allgath"):
+        assert word in index.lower(), word
+
+
+def test_the_papers_figures_are_on_it(site: Path) -> None:
+    page = (site / "docs" / "results.html").read_text(encoding="utf-8")
+    assert page.count("<img") >= 20
+    assert all((site / "_images" / f"{name}.svg").is_file() for name in ("smp-1-real", "trees-7-simulated"))
+
+
+def test_every_setting_and_command_is_in_the_reference(site: Path) -> None:
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "packaging" / "pages.py")
+    assert spec
+    assert spec.loader
+    pages = importlib.util.module_from_spec(spec)
+    sys.modules["pages"] = pages
+    spec.loader.exec_module(pages)
+    reference = (site / "docs" / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert [it.page for it in pages.walk(pages.root()) if f'id="{it.page}"' not in reference] == []
