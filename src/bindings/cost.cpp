@@ -1,5 +1,9 @@
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <tuple>
+#include <utility>
 
 #include "bindings/bindings.hpp"
 #include "choice/estimate.hpp"
@@ -10,6 +14,24 @@ namespace espalier::bindings {
 namespace nb = nanobind;
 using cost::Line;
 using cost::Parameters;
+
+namespace {
+
+/// Spans and flights as Python's tuples: pictures ask for thousands.
+using Span = std::tuple<int, std::size_t, double, double>;
+using Flight = std::tuple<int, int, Bytes, double, double>;
+
+std::tuple<double, std::vector<Span>, std::vector<Flight>> play(const plan::Plan& plan, const Parameters& parameters) {
+  const cost::Record record = cost::record_play(plan, parameters);
+  std::vector<Span> spans;
+  for (const cost::Span& it : record.spans) spans.emplace_back(it.rank.value, it.step, it.begin, it.end);
+  std::vector<Flight> flights;
+  for (const cost::Flight& it : record.flights)
+    flights.emplace_back(it.from.value, it.to.value, it.bytes, it.set_out, it.arrival);
+  return {record.total, std::move(spans), std::move(flights)};
+}
+
+}  // namespace
 
 void bind_cost(nb::module_& module) {
   nb::class_<Line>(module, "CostLine", "A fixed cost (µs) and a rate (bytes per µs).")
@@ -51,6 +73,9 @@ void bind_cost(nb::module_& module) {
       [](const plan::Plan& plan, const Parameters& parameters) { return cost::estimate_time(plan, parameters).total; },
       nb::arg("plan"), nb::arg("parameters") = Parameters{},
       "Microseconds from the common start to the last rank's end. Orders choices rather than predicts times.");
+  module.def("play", &play, nb::arg("plan"), nb::arg("parameters") = Parameters{},
+             "The same with all that happens: the time; (rank, step, begin, end) of every step in the order of their "
+             "ends; (from, to, bytes, set out, arrival) of every message. The plan must be correct.");
 }
 
 }  // namespace espalier::bindings

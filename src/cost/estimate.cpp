@@ -25,6 +25,8 @@ class LinkPerNode final : public Wire {
         in_(static_cast<std::size_t>(topology.nodes())) {}
 
   void serve(Play& play) { play_ = &play; }
+  /// Keeps all messages from now on in `flights`, which must outlive the play.
+  void record(std::vector<Flight>& flights) { flights_ = &flights; }
 
   void carry(std::size_t message, Rank from, Rank to, Bytes bytes, double when) override {
     const topology::Distances& network = topology_.distances();
@@ -35,7 +37,13 @@ class LinkPerNode final : public Wire {
     out = std::max(out, when) + leaving;
     const double latency = std::max<double>(is_.latency, way.latency);
     const double departure = std::max(out, end_of_flow(from, to, bytes, when));
-    coming_.push({out - leaving + latency, message, node(to), entering, departure, departure + latency});
+    coming_.push({out - leaving + latency,
+                  message,
+                  node(to),
+                  entering,
+                  departure,
+                  departure + latency,
+                  {from, to, bytes, when, 0}});
   }
 
   /// When the next message reaches its receiver's link; `never` while none is under way.
@@ -46,7 +54,12 @@ class LinkPerNode final : public Wire {
     coming_.pop();
     double& in = in_[it.to];
     in = std::max(in, it.begin) + it.entering;
-    play_->deliver(it.message, it.departure, std::max(in, it.soonest));
+    const double arrival = std::max(in, it.soonest);
+    if (flights_) {
+      flights_->push_back(it.flight);
+      flights_->back().arrival = arrival;
+    }
+    play_->deliver(it.message, it.departure, arrival);
   }
 
  private:
@@ -58,6 +71,7 @@ class LinkPerNode final : public Wire {
     double entering;  ///< how long the link takes to let it in
     double departure;
     double soonest;  ///< when its last byte can be there
+    Flight flight;   ///< but for its arrival
     bool operator>(const Coming& other) const {
       return std::pair(begin, message) > std::pair(other.begin, other.message);
     }
@@ -82,7 +96,18 @@ class LinkPerNode final : public Wire {
   std::map<std::pair<int, int>, double> flows_;  ///< by sender and receiver: busy until
   std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
   Play* play_ = nullptr;
+  std::vector<Flight>* flights_ = nullptr;
 };
+
+/// To the end.
+void run(Play& play, LinkPerNode& wire) {
+  while (std::min(play.next(), wire.next()) < Play::never) {
+    if (wire.next() <= play.next())
+      wire.advance();
+    else
+      play.advance();
+  }
+}
 
 }  // namespace
 
@@ -90,14 +115,22 @@ Estimate estimate_time(const plan::Plan& plan, const Parameters& parameters) {
   LinkPerNode wire(plan.topology, parameters);
   Play play(plan, parameters, wire);
   wire.serve(play);
-  while (std::min(play.next(), wire.next()) < Play::never) {
-    if (wire.next() <= play.next())
-      wire.advance();
-    else
-      play.advance();
-  }
+  run(play, wire);
   const std::vector<double> ends = play.ends();
   return {*std::max_element(ends.begin(), ends.end()), ends};
+}
+
+Record record_play(const plan::Plan& plan, const Parameters& parameters) {
+  LinkPerNode wire(plan.topology, parameters);
+  Play play(plan, parameters, wire);
+  Record record;
+  wire.serve(play);
+  wire.record(record.flights);
+  play.record(record.spans);
+  run(play, wire);
+  const std::vector<double> ends = play.ends();
+  record.total = *std::max_element(ends.begin(), ends.end());
+  return record;
 }
 
 }  // namespace espalier::cost

@@ -8,9 +8,8 @@ from pathlib import Path
 from espalier.base.writing import replace_file
 from espalier.draw.chart import Series, draw_lines
 from espalier.draw.page import compose_page
+from espalier.draw.style import SERIES
 from espalier.measure.connections import Groups, Scaling
-
-_COLOURS = ("#8a8a8a", "#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8", "#b8336a")
 
 
 def write_page(scaling: Scaling, mpi: str, path: Path) -> None:
@@ -22,16 +21,16 @@ def write_page(scaling: Scaling, mpi: str, path: Path) -> None:
         f"<h1>{escape(title)}</h1><p>After figure 1 of Qian, Rashti, Afsahi: groups of one rank per node, each with an "
         f'allgather of its own.</p><div class="charts">{charts}</div><ul>{findings}</ul>'
     )
-    replace_file(path, compose_page(title, body, line_styles()))
+    replace_file(path, compose_page(title, body))
 
 
 def draw_figure(scaling: Scaling) -> list[str]:
     """Its two panels: what leaves a node, and the ratio to one group's ring."""
     kinds = [kind for kind in scaling.kinds() if kind == scaling.BASELINE or kind.way == "direct"]
     sizes = scaling.sizes()
-    rates = [Series(_name(kind), f"line{i}", [scaling.rate(kind, size) for size in sizes]) for i, kind in _count(kinds)]
+    rates = [Series(_name(kind), _style(i), [scaling.rate(kind, size) for size in sizes]) for i, kind in _count(kinds)]
     ratios = [
-        Series(_name(kind), f"line{i}", [scaling.ratio(kind, size) for size in sizes]) for i, kind in _count(kinds)
+        Series(_name(kind), _style(i), [scaling.ratio(kind, size) for size in sizes]) for i, kind in _count(kinds)
     ]
     blank = [""] * len(sizes)
     return [
@@ -40,16 +39,13 @@ def draw_figure(scaling: Scaling) -> list[str]:
     ]
 
 
-def line_styles() -> str:
-    """A colour for each line."""
-    return "".join(
-        f"svg .line{i} polyline {{ stroke: {colour}; }} svg .line{i} circle, svg text.line{i} {{ fill: {colour}; }}\n"
-        for i, colour in enumerate(_COLOURS)
-    )
+def _style(i: int) -> str:
+    """The baseline is grey."""
+    return "native" if i == 0 else f"line{(i - 1) % SERIES}"
 
 
 def _count(kinds: list[Groups]) -> list[tuple[int, Groups]]:
-    return [(i % len(_COLOURS), kind) for i, kind in enumerate(kinds)]
+    return list(enumerate(kinds))
 
 
 def _name(kind: Groups) -> str:

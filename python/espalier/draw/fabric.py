@@ -14,6 +14,8 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
+from espalier.draw.page import compose_page
+from espalier.draw.style import open_svg
 from espalier.fabric.view import View
 
 _STEP_Y, _BOX_W, _BOX_H, _GAP, _MARGIN = 110, 92, 26, 14, 24
@@ -22,18 +24,15 @@ _HOST_H, _STEM, _TICK = 15, 38, 10  # hosts hang on a stem left of their leaf's 
 _MOST_HOSTS = 512
 _WIDEST = 9.0  # of a link that many routes take
 _MOST_NAMES = 12  # of routes, on one link
-# Slow to fast; readable on white and on black.
-_COLOURS = ("#b3541e", "#c98a00", "#4f8f3a", "#2a7f9e", "#5a5fc7", "#8e44ad")
-_UNKNOWN = "#888888"
+# Slow to fast, of palette.css.
+_COLOURS = ("--slow", "--c5", "--c3", "--c0", "--fast", "--c2")
+_UNKNOWN = "--line"
 
 _STYLE = """
-text { font: 11px system-ui, sans-serif; fill: currentColor; }
-.box { fill: Canvas; stroke: currentColor; stroke-width: 1; }
-.stem { fill: none; stroke: currentColor; stroke-opacity: .3; }
-.cable { fill: none; stroke-opacity: .55; stroke-width: 1.2; }
-.route { fill: none; stroke: #d6006e; stroke-linejoin: round; stroke-opacity: .8; }
-.number { text-anchor: middle; font-weight: 700; paint-order: stroke; stroke: Canvas; stroke-width: 3; }
-.faint { opacity: .6; }
+svg .stem { fill: none; stroke: var(--line); stroke-opacity: .5; }
+svg .cable { fill: none; stroke-opacity: .6; stroke-width: 1.2; }
+svg .route { fill: none; stroke: var(--mark); stroke-linejoin: round; stroke-opacity: .8; }
+svg .number { text-anchor: middle; font-weight: 700; paint-order: stroke; stroke: var(--ground); stroke-width: 3; }
 """
 
 
@@ -50,9 +49,7 @@ def draw_svg(view: View, routes: Iterable[Any] = ()) -> str:
     spots, width, height = _place(view)
     colours = _colours(view)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
-        # Pages stretch pictures: not those of a few hosts.
-        f'aria-label="the fabric" style="max-width: {2 * width:.0f}px"><style>{_STYLE}</style>',
+        open_svg("the fabric", width, height, _STYLE),
         *_draw_cables(view, spots, colours),
         *_draw_routes(view, spots, routes),
         *_draw_switches(view, spots),
@@ -67,12 +64,8 @@ def draw_page(view: View, routes: Sequence[Any], title: str, remarks: Sequence[s
     """The drawing on a page of its own, with what there is to say about it."""
     width = ["The wider a link, the more routes take it; between switches their number stands on it."]
     said = "".join(f"<li>{escape(remark)}</li>" for remark in [*remarks, *(width if len(routes) > 1 else [])])
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>body {{ font: 15px system-ui, sans-serif; margin: 2em; }} "
-        "svg { width: 100%; height: auto; }</style></head>\n"
-        f"<body><h1>{escape(title)}</h1><ul>{said}</ul>\n{draw_svg(view, routes)}</body></html>\n"
-    )
+    body = f'<h1>{escape(title)}</h1><ul>{said}</ul>\n<figure class="wide">{draw_svg(view, routes)}</figure>'
+    return compose_page(title, body)
 
 
 def _place(view: View) -> tuple[dict[int, Spot], float, float]:
@@ -139,11 +132,11 @@ def _draw_cables(view: View, spots: dict[int, Spot], colours: dict[str, str]) ->
             x = near.x - _TICK
             lines.append(f'<path class="stem" d="M{x:.1f} {far.y:.1f} V{near.y:.1f}"/>')
             tick = f'd="M{x:.1f} {near.y:.1f} h{_TICK - 2}"'
-            lines.append(f'<path class="cable" style="stroke-width:3" stroke="{colour}" {tick}>{title}</path>')
+            lines.append(f'<path class="cable" style="stroke-width:3; stroke:var({colour})" {tick}>{title}</path>')
             continue
         middle = f"{(near.x + far.x) / 2 + number * 8:.1f} {(near.y + far.y) / 2:.1f}"
         curve = f'd="M{near.x:.1f} {near.y:.1f} Q{middle} {far.x:.1f} {far.y:.1f}"'
-        lines.append(f'<path class="cable" stroke="{colour}" {curve}>{title}</path>')
+        lines.append(f'<path class="cable" style="stroke:var({colour})" {curve}>{title}</path>')
     return lines
 
 
@@ -222,7 +215,7 @@ def _draw_legend(colours: dict[str, str], height: float) -> list[str]:
         y = height - 12
         text = rate if rate != "?" else "rate not known"
         lines.append(
-            f'<path stroke="{colour}" stroke-width="3" d="M{x:.0f} {y:.0f} h20"/>'
+            f'<path style="stroke:var({colour})" stroke-width="3" d="M{x:.0f} {y:.0f} h20"/>'
             f'<text x="{x + 25:.0f}" y="{y + 4:.0f}">{escape(text)}</text>'
         )
         x += 45 + 7 * len(text)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from espalier.base.units import approximate_bytes
+from espalier.draw.style import open_svg
 from espalier.simulation.simulator import Answer, Load
 
 # More bars than this are no picture any more; the profile shows the others.
@@ -14,7 +15,7 @@ MOST_BARS = 48
 _WIDTH, _LEFT, _TOP, _ROW, _BAR = 960, 200, 64, 18, 12
 _RIGHT = 130  # for the numbers
 _PROFILE = 90
-_SHADES = ((0.9, "#b3261e"), (0.6, "#d9822b"), (0.3, "#c9b458"), (0.0, "#2b7a78"))
+_SHADES = ((0.9, "busy"), (0.6, "half"), (0.3, "some"), (0.0, "idle"))  # of palette.css
 
 
 def draw_links(title: str, answer: Answer) -> str:
@@ -24,11 +25,9 @@ def draw_links(title: str, answer: Answer) -> str:
     shown = loads[:MOST_BARS]
     below = _TOP + _ROW * len(shown)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {below + _PROFILE + 70}"',
-        ' font-family="sans-serif" font-size="11">',
-        '<rect width="100%" height="100%" fill="#fff"/>',
-        f'<text x="16" y="20" font-size="13" font-weight="bold">{escape(title)}</text>',
-        f'<text x="16" y="38" fill="#555">{escape(answer.network)}: {_count(loads)}; shares of the whole time</text>',
+        open_svg(title, _WIDTH, below + _PROFILE + 70),
+        f'<text class="title" x="16" y="20">{escape(title)}</text>',
+        f'<text class="faint" x="16" y="38">{escape(answer.network)}: {_count(loads)}; shares of the whole time</text>',
         *_scale(below),
     ]
     for row, load in enumerate(shown):
@@ -48,25 +47,25 @@ def _x(share: float) -> float:
 
 
 def _shade(share: float) -> str:
-    return next(colour for least, colour in _SHADES if share >= least)
+    return next(name for least, name in _SHADES if share >= least)
 
 
 def _scale(below: float) -> list[str]:
     parts = []
     for percent in (0, 25, 50, 75, 100):
         x = _x(percent / 100)
-        parts.append(f'<line x1="{x:.1f}" y1="{_TOP - 6}" x2="{x:.1f}" y2="{below}" stroke="#ddd"/>')
-        parts.append(f'<text x="{x:.1f}" y="{_TOP - 10}" fill="#777" text-anchor="middle">{percent} %</text>')
+        parts.append(f'<line x1="{x:.1f}" y1="{_TOP - 6}" x2="{x:.1f}" y2="{below}" class="grid"/>')
+        parts.append(f'<text x="{x:.1f}" y="{_TOP - 10}" class="faint middle">{percent} %</text>')
     return parts
 
 
 def _bar(load: Load, y: float) -> list[str]:
     end, middle = _x(load.busy), y + _BAR - 2
     return [
-        f'<text x="{_LEFT - 8}" y="{middle}" text-anchor="end">{escape(load.link)}</text>',
+        f'<text x="{_LEFT - 8}" y="{middle}" class="end">{escape(load.link)}</text>',
         f'<rect class="link" x="{_LEFT}" y="{y}" width="{max(end - _LEFT, 0.5):.1f}" height="{_BAR}" '
-        f'fill="{_shade(load.busy)}"><title>{escape(load.link)}: {load.bytes:.0f} bytes</title></rect>',
-        f'<text x="{end + 6:.1f}" y="{middle}" fill="#333">{load.busy:.0%}, {approximate_bytes(load.bytes)}</text>',
+        f'style="fill: var(--{_shade(load.busy)})"><title>{escape(load.link)}: {load.bytes:.0f} bytes</title></rect>',
+        f'<text x="{end + 6:.1f}" y="{middle}">{load.busy:.0%}, {approximate_bytes(load.bytes)}</text>',
     ]
 
 
@@ -82,10 +81,10 @@ def _profile(loads: Sequence[Load], top: float) -> list[str]:
     )
     mean = sum(load.busy for load in loads) / len(loads)
     return [
-        f'<path d="M{_LEFT} {bottom}{steps}V{bottom}z" fill="#2b7a78" fill-opacity=".35"/>',
-        f'<path d="M{_LEFT} {top}V{bottom}H{_x(1):.1f}" fill="none" stroke="#999"/>',
-        f'<text x="{_LEFT - 8}" y="{top + 8}" fill="#777" text-anchor="end">100 %</text>',
-        f'<text x="{_LEFT - 8}" y="{bottom}" fill="#777" text-anchor="end">0 %</text>',
-        f'<text x="{_LEFT}" y="{bottom + 16}" fill="#555">all {len(loads)} links, the busiest first; '
+        f'<path d="M{_LEFT} {bottom}{steps}V{bottom}z" style="fill: var(--idle); fill-opacity: .35"/>',
+        f'<path d="M{_LEFT} {top}V{bottom}H{_x(1):.1f}" class="frame"/>',
+        f'<text x="{_LEFT - 8}" y="{top + 8}" class="faint end">100 %</text>',
+        f'<text x="{_LEFT - 8}" y="{bottom}" class="faint end">0 %</text>',
+        f'<text x="{_LEFT}" y="{bottom + 16}" class="faint">all {len(loads)} links, the busiest first; '
         f"busy for {mean:.0%} of the time on average</text>",
     ]

@@ -17,19 +17,13 @@ from itertools import groupby
 from typing import Any
 
 from espalier.base.node import NodeView, share_out
+from espalier.draw.style import open_svg
 
 _CELL, _GAP, _HEAD, _NIC = 26, 8, 18, 24
 _PER_ROW = 8  # processors of a row
 _WIDEST = 1200  # packages that would reach farther begin a new row: letters must stay readable
 
-_STYLE = """
-svg { font: 11px system-ui, sans-serif; }
-.package { fill: none; stroke: #8a8f98; } .numa { fill: #8a8f9822; stroke: #8a8f98; }
-.cpu { fill: #ffffff; stroke: #8a8f98; } .leader { fill: #1f7a4d; stroke: #1f7a4d; }
-.l3 { fill: #8a8f98; } .nic, .link { fill: none; stroke: #8a8f98; } .used { fill: #1f7a4d33; stroke: #1f7a4d; }
-text { fill: #22262b; } text.cell { text-anchor: middle; } text.on { fill: #ffffff; font-weight: 700; }
-@media (prefers-color-scheme: dark) { text { fill: #e7e5df; } .cpu { fill: #1c2024; } }
-"""
+_STYLE = "svg .l3 { fill: var(--line); } svg .used { fill: var(--own); fill-opacity: .2; stroke: var(--own); }"
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,7 @@ def draw_node(core: Any, view: NodeView) -> str:
         width = sum(numa.width + _GAP for numa in inside) + _GAP
         if x > _GAP and x + width > _WIDEST:
             x, y = _GAP, y + row
-        body += [_box("package", x, y + _GAP, width, _HEAD + numa_height + _GAP)]
+        body += [_box("frame", x, y + _GAP, width, _HEAD + numa_height + _GAP)]
         body += [f'<text x="{x + _GAP}" y="{y + _GAP + 14}">{title}</text>']
         x += _GAP
         for numa in inside:
@@ -75,11 +69,7 @@ def draw_node(core: Any, view: NodeView) -> str:
             x += numa.width + _GAP
         x += _GAP
         right = max(right, x)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {right} {y + row}" width="{right}"'
-        f' style="max-width: {2 * right}px">\n'  # pages stretch pictures: not a small node's
-        f"<title>{escape(view.node.source)}</title><style>{_STYLE}</style>\n" + "\n".join(body) + "\n</svg>\n"
-    )
+    return open_svg(view.node.source, right, y + row, _STYLE) + "\n" + "\n".join(body) + "\n</svg>\n"
 
 
 def _by_package(cpus: list[int], packages: list[set[int]]) -> list[int]:
@@ -103,22 +93,22 @@ def _draw_numa(
     core: Any, view: NodeView, numa: _Numa, x: int, y: int, height: int, rank_at: dict[int, int], leaders: set[int]
 ) -> list[str]:
     os_index = view.node.numa_nodes[numa.index].os_index
-    parts = [_box("numa", x, y, numa.width, height), f'<text x="{x + 5}" y="{y + 13}">NUMA node {os_index}</text>']
+    parts = [_box("node", x, y, numa.width, height), f'<text x="{x + 5}" y="{y + 13}">NUMA node {os_index}</text>']
     for place, cpu in enumerate(numa.cpus):
         left, top = x + _GAP + place % _PER_ROW * _CELL, y + _HEAD + place // _PER_ROW * _CELL
         rank = rank_at.get(cpu)
         leads = rank in leaders
-        parts.append(_box("leader" if leads else "cpu", left, top, _CELL - 3, _CELL - 3))
+        parts.append(_box("leader" if leads else "box", left, top, _CELL - 3, _CELL - 3))
         if rank is not None:
-            style = "cell on" if leads else "cell"
+            style = "middle on" if leads else "middle"
             parts.append(f'<text class="{style}" x="{left + _CELL / 2 - 1.5}" y="{top + 15}">{rank}</text>')
     parts += _draw_caches(core, view, numa, x + _GAP, y + _HEAD)
     if numa.nics:
-        parts.append(f'<path class="link" d="M{x + numa.width / 2} {y + height} v{3 * _GAP}"/>')
+        parts.append(f'<path class="wire" d="M{x + numa.width / 2} {y + height} v{3 * _GAP}"/>')
     for line, index in enumerate(numa.nics):
         top = y + height + 3 * _GAP + line * (_NIC + 4)
         used = index in view.nics
-        parts.append(_box("used" if used else "nic", x, top, numa.width, _NIC))
+        parts.append(_box("used" if used else "frame", x, top, numa.width, _NIC))
         names = escape(" ".join(view.node.nics[index].names))
         parts.append(f'<text x="{x + 6}" y="{top + 16}">{names}{" · in use" if used else ""}</text>')
     return parts

@@ -19,28 +19,14 @@ from typing import Any
 
 from espalier.base.errors import UserError
 from espalier.base.units import approximate_bytes
+from espalier.draw.style import SERIES, open_svg
 
 MOST_NODES, MOST_RANKS = 12, 96
 
 _STEP, _RADIUS = 34, 11  # between ranks of a node; of their circles
 _BOX, _BETWEEN, _MARGIN, _HEAD = 96, 40, 14, 40
 _CIRCLE_X, _BAR_X = 22, 70  # in the box
-_COLOURS = ("#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8", "#b8336a", "#8c7a1f")
 _MOST_LABELS = 16  # of messages in one panel
-
-_STYLE = (
-    """
-svg { font: 11px system-ui, sans-serif; }
-.node { fill: #8a8f9818; stroke: #8a8f98; } .memory { fill: #8a8f98; }
-.rank { fill: #ffffff; stroke: #8a8f98; } .master { fill: #1f7a4d; stroke: #1f7a4d; }
-text { fill: #22262b; } .in { text-anchor: middle; } .on { fill: #ffffff; font-weight: 700; }
-.name { font-weight: 700; } .label { font-size: 9px; text-anchor: middle; }
-.arrow { fill: none; stroke-width: 1.3; } .local { stroke: #5c6068; }
-@media (prefers-color-scheme: dark) { text { fill: #e7e5df; } .rank { fill: #1c2024; } .local { stroke: #b5bac2; } }
-"""
-    + "".join(f".c{i} {{ stroke: {colour}; }} " for i, colour in enumerate(_COLOURS))
-    + "\n"
-)
 
 
 @dataclass(frozen=True)
@@ -74,10 +60,7 @@ def draw_plan(plan: Any, node_of: list[int], title: str) -> str:
     for panel in find_panels(plan, node_of):
         body += picture.draw(panel, y)
         y += picture.height(panel)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {picture.width} {y}" width="{picture.width}">\n'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style>\n{_markers()}\n" + "\n".join(body) + "\n</svg>\n"
-    )
+    return f"{open_svg(title, picture.width, y)}\n{_markers()}\n" + "\n".join(body) + "\n</svg>\n"
 
 
 def find_masters(plan: Any) -> set[int]:
@@ -185,18 +168,18 @@ class _Picture:
         height = count * _STEP + 8
         parts = [
             f'<rect class="node" x="{x}" y="{top}" width="{_BOX}" height="{height}" rx="5"/>',
-            f'<text class="label" x="{x + _BOX / 2}" y="{top + height + 11}">node {node}</text>',
+            f'<text class="label small middle" x="{x + _BOX / 2}" y="{top + height + 11}">node {node}</text>',
         ]
         if has_memory and count > 1:
             parts.append(
-                f'<rect class="memory" x="{x + _BAR_X}" y="{top + 8}" width="7" height="{height - 16}" rx="2"/>'
+                f'<rect class="solid" x="{x + _BAR_X}" y="{top + 8}" width="7" height="{height - 16}" rx="2"/>'
             )
         return parts
 
     def _draw_rank(self, rank: int, top: int) -> list[str]:
         x, y = self._place(rank, top)
-        style = "master" if rank in self._masters else "rank"
-        text = "in on" if rank in self._masters else "in"
+        style = "leader" if rank in self._masters else "box"
+        text = "middle on" if rank in self._masters else "middle"
         return [
             f'<circle class="{style}" cx="{x}" cy="{y}" r="{_RADIUS}"/>',
             f'<text class="{text}" x="{x}" y="{y + 4}">{rank}</text>',
@@ -217,7 +200,7 @@ class _Picture:
         (x1, y1), (x2, y2) = self._place(move.source, top), self._place(move.target, top)
         y1, y2 = y1 - _RADIUS, y2 - _RADIUS
         middle, high = (x1 + x2) / 2, min(y1, y2) - 2 * _bulge(self._distance(move)) + 16
-        colour = f"c{self._local[move.source] % len(_COLOURS)}"
+        colour = f"c{self._local[move.source] % SERIES}"
         both = f' marker-start="url(#{colour})"' if is_mutual else ""
         what = f"{move.source} {'↔' if is_mutual else '→'} {move.target}: {approximate_bytes(move.bytes)}"
         parts = [
@@ -226,7 +209,9 @@ class _Picture:
         ]
         if is_labelled:
             label = (y1 + y2) / 4 + high / 2 - 3
-            parts.append(f'<text class="label" x="{middle}" y="{label:.0f}">{approximate_bytes(move.bytes)}</text>')
+            parts.append(
+                f'<text class="small middle" x="{middle}" y="{label:.0f}">{approximate_bytes(move.bytes)}</text>'
+            )
         return parts
 
     def _draw_local(self, move: Move, top: int) -> list[str]:
@@ -235,12 +220,12 @@ class _Picture:
             (x, y1), (_, y2) = self._place(move.source, top), self._place(move.target, top)
             x += _RADIUS
             bend = x + 8 + 4 * abs(self._local[move.source] - self._local[move.target])
-            return [f'<path class="arrow local" d="M{x} {y1} Q{bend} {(y1 + y2) / 2} {x + 1} {y2}" '
+            return [f'<path class="arrow wire" d="M{x} {y1} Q{bend} {(y1 + y2) / 2} {x + 1} {y2}" '
                     f'marker-end="url(#local)">{what}</path>']  # fmt: skip
         x, y = self._place(max(move.source, move.target), top)
         bar = x - _CIRCLE_X + _BAR_X
         begin, end, line = (x + _RADIUS, bar - 1, y - 5) if move.target == -1 else (bar, x + _RADIUS + 1, y + 5)
-        return [f'<path class="arrow local" d="M{begin} {line} H{end}" marker-end="url(#local)">{what}</path>']
+        return [f'<path class="arrow wire" d="M{begin} {line} H{end}" marker-end="url(#local)">{what}</path>']
 
 
 def _bulge(distance: int) -> int:
@@ -256,13 +241,13 @@ def _amounts(moves: Iterable[Move]) -> str:
 
 def _markers() -> str:
     """Arrow heads; they take no colour from their lines."""
-    heads = [*((f"c{i}", colour) for i, colour in enumerate(_COLOURS)), ("local", "#7d828b")]
+    heads = [*((f"c{i}", f"head c{i}") for i in range(SERIES)), ("local", "solid")]
     return (
         "<defs>"
         + "".join(
             f'<marker id="{name}" viewBox="0 0 6 6" refX="5" refY="3" markerWidth="6" markerHeight="6" '
-            f'orient="auto-start-reverse"><path d="M0 0 L6 3 L0 6 z" fill="{colour}"/></marker>'
-            for name, colour in heads
+            f'orient="auto-start-reverse"><path class="{style}" d="M0 0 L6 3 L0 6 z"/></marker>'
+            for name, style in heads
         )
         + "</defs>"
     )

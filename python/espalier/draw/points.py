@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from espalier.base.units import format_time, name_problem
 from espalier.draw.chart import Series, draw_lines
+from espalier.draw.style import SERIES, open_svg
 from espalier.simulation.points import Point
-
-_COLOURS = ("#1f7a4d", "#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8")
-
 
 _WIDTH, _HEIGHT = 440, 270  # of one of chart.py's
 
@@ -30,24 +28,10 @@ def draw_points(operation: str, points: Sequence[Point]) -> str:
         )
         for i, chart in enumerate(charts)
     )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT * len(charts)}">'
-        f'<style>{_style()}</style><rect width="100%" height="100%" fill="#fff"/>{placed}</svg>\n'
-    )
+    return f"{open_svg(operation, _WIDTH, _HEIGHT * len(charts))}{placed}</svg>\n"
 
 
 def _chart(title: str, places: Sequence[int], points: Sequence[Point]) -> str:
     arms = [arm for arm in points[0].times if all(arm in point.times for point in points)]
-    lines = [Series(arm, f"line{i % len(_COLOURS)}", [it.times[arm] for it in points]) for i, arm in enumerate(arms)]
+    lines = [Series(arm, f"line{i % SERIES}", [it.times[arm] for it in points]) for i, arm in enumerate(arms)]
     return draw_lines(title, places, lines, [""] * len(places), lambda us: format_time(us).replace(".00", ""))
-
-
-def _style() -> str:
-    lines = "".join(
-        f".line{i} polyline {{ stroke: {colour}; }} .line{i} circle, text.line{i} {{ fill: {colour}; }} "
-        for i, colour in enumerate(_COLOURS)
-    )
-    return (
-        "text { font: 11px sans-serif; fill: #444; } .title, .name { font-weight: bold; } "
-        f".grid {{ stroke: #ddd; }} polyline {{ fill: none; stroke-width: 1.6; }} {lines}"
-    )

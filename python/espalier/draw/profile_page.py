@@ -11,7 +11,7 @@ from espalier.base.writing import replace_file
 from espalier.draw.page import compose_page
 from espalier.profile.summary import Profile, Row, describe
 
-_MORE_STYLE = "svg .waits { fill: #b7791f; } svg .moves { fill: #2b7a78; } svg .bar { fill: #3b6fb6; }"
+_MORE_STYLE = "svg .waits { fill: var(--half); } svg .moves { fill: var(--idle); } svg .bar { fill: var(--c0); }"
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR = 900, 300, 150, 22, 14
 # More are in the table.
 _MOST_BARS = 16

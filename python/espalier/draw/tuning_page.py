@@ -22,17 +22,8 @@ from espalier.tuning.search.racing import NATIVE
 from espalier.tuning.search.run import Result
 from espalier.tuning.verdict.summary import Summary, geometric_mean, ratio_of
 
-# The demo's colours for native and ours; two more for the other lines, which must differ in light and dark.
-_MORE_STYLE = """
-:root { --best: #b7791f; --third: #3b6fb6; --fourth: #8a4fa3; --fifth: #b3261e; }
-@media (prefers-color-scheme: dark) {
-  :root { --best: #e3b04b; --third: #7aa7e8; --fourth: #c79be0; --fifth: #ff8a80; } }
-""" + "".join(
-    f"svg .{name} polyline {{ stroke: var(--{name}); }}\n"
-    f"svg .{name} circle, svg text.{name} {{ fill: var(--{name}); }}\n"
-    for name in ("best", "third", "fourth", "fifth")
-)
-_STYLES = ("own", "best", "third", "fourth", "fifth", "native")
+# Of a curve's lines, the first one first.
+_STYLES = ("own", "line1", "line0", "line2", "line4", "native")
 
 # How to draw a curve: its title, what its horizontal axis is and what tells its lines apart.
 _CURVES = {
@@ -82,7 +73,7 @@ def write_report(result: Result, summary: Summary, signature: Any, shape: Shape,
             _numbers(decisions),
         ]
     )
-    replace_file(path, compose_page(title, body, _MORE_STYLE))
+    replace_file(path, compose_page(title, body))
 
 
 def sorted_decisions(decisions: Iterable[Decision]) -> list[Decision]:
@@ -112,7 +103,7 @@ def _operations(decisions: Sequence[Decision]) -> str:
             continue
         lines = [
             Series("native", "native", [entry.native_us for entry in entries]),
-            Series("best", "best", [entry.best_us or entry.native_us for entry in entries]),
+            Series("best", "line1", [entry.best_us or entry.native_us for entry in entries]),
             Series("chosen", "own", [entry.chosen_us for entry in entries]),
         ]
         sizes = [entry.problem.bytes for entry in entries]

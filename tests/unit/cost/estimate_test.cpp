@@ -145,5 +145,21 @@ INSTANTIATE_TEST_SUITE_P(Cost, OnPlacement, ::testing::Range(0, static_cast<int>
                            return testing::placements()[static_cast<std::size_t>(info.param)].name;
                          });
 
+TEST(Record, HoldsEveryStepAndEveryMessageOfTheSamePlay) {
+  const Topology topology = Topology::from_nodes(std::vector<int>{0, 0, 1, 2, 2}, {.single_copy = true});
+  const plan::Plan plan = algorithms::build_plan(topology, {Operation::broadcast, 100000, Rank(0)},
+                                                 choice::parse_choice(Operation::broadcast, "chain,segment=16K"));
+  const Record record = record_play(plan);
+  EXPECT_EQ(record.total, estimate_time(plan).total);
+  std::size_t steps = 0, messages = 0;
+  for (const plan::Program& program : plan.programs) {
+    steps += program.steps.size();
+    for (const plan::Step& step : program.steps) messages += step.op() == plan::Op::send;
+  }
+  EXPECT_EQ(record.spans.size(), steps);
+  ASSERT_EQ(record.flights.size(), messages);
+  for (const Flight& flight : record.flights) EXPECT_GE(flight.arrival, flight.set_out + Parameters{}.latency);
+}
+
 }  // namespace
 }  // namespace espalier::cost

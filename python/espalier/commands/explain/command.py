@@ -16,9 +16,11 @@ from espalier.base.writing import write_text
 from espalier.commands.explain.told import Explanation, tell, tell_native
 from espalier.commands.operations import pick_operation
 from espalier.draw.laid import draw_map
+from espalier.draw.plan_page import Shown, draw_plan_page
 from espalier.draw.plan_svg import draw_plan
 from espalier.fabric.laid import LaidPlan, find_site
 from espalier.fabric.view import split_hosts
+from espalier.simulation.usual import usual_choice
 from espalier.tuning.table.lookup import consult_table, follow, why_native
 
 # So many of the cost model's candidates are shown, the fastest first.
@@ -56,6 +58,9 @@ def explain(
         Path | None, typer.Option(metavar="FILE", help="A tuned table. Default: the one a job would load.")
     ] = None,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw the plan, phase by phase.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also a page that plays the plan: who holds which bytes when.")
+    ] = None,
     fabric: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Dumps of a network: shows how the tree lies on it.")
     ] = None,
@@ -91,15 +96,15 @@ def explain(
         if fired is not None:
             choice, reason = follow(core, topology, operation, size, choice, fired)
         if not asked and (why := core.why_invalid(topology, operation, size, choice)):
-            if svg is not None or map_ is not None:
-                raise UserError(f"there is no plan to draw: {why}", "leave out --svg and --map")
+            if svg is not None or html is not None or map_ is not None:
+                raise UserError(f"there is no plan to draw: {why}", "leave out --svg, --html and --map")
             tell_native(operation, size, root, node_of, why_native(fired, why), fired, json)
             return
         is_whole = _is_small(core, topology, operation, size, root, choice)
-        if not is_whole and (rank == "all" or svg is not None):
+        if not is_whole and (rank == "all" or svg is not None or html is not None):
             raise UserError(
                 f"a plan of more than {_MOST_STEPS:,} steps is neither shown nor drawn whole",
-                "name one --rank, leave out --svg, or explain a smaller job",
+                "name one --rank, leave out --svg and --html, or explain a smaller job",
             )
         seen = [*shown, *(index for index, where in enumerate(node_of) if where == node)]
         plan = (
@@ -117,6 +122,9 @@ def explain(
     if svg is not None:
         write_text(svg, draw_plan(plan, node_of, _title(explanation)))
         console.note(f"wrote {svg}")
+    if html is not None:
+        write_text(html, draw_plan_page(core, _heading(explanation), _compared(core, topology, explanation), node_of))
+        console.note(f"wrote {html}")
     tell(core, explanation, shown, json)
     if laid is not None and map_ is not None:
         draw_map(laid, map_, f"{name_problem(operation, size)} on {fabric}: {shown_choice}")
@@ -156,6 +164,20 @@ def choose(
     values = {name: value for name, _, value in (knob.partition("=") for knob in (*start[1:], *knobs))}
     text = ",".join([start[0], *(f"{name}={value}" for name, value in values.items())])
     return core.parse_choice(operation, text), "as asked for"
+
+
+def _compared(core: Any, topology: Any, it: Explanation) -> list[Shown]:
+    """The plan, and beside it what MPI libraries usually do, where that is known and something else."""
+    plans = [Shown(f"Espalier: {it.plan.choice}", it.plan)]
+    usual = usual_choice(core, topology, it.operation, it.bytes)
+    if usual is not None and usual.between != it.plan.choice.between:
+        plan = core.build(topology, it.operation, it.bytes, it.root, usual)
+        plans.append(Shown(f"Usual: {str(usual).split(',within')[0]}", plan))
+    return plans
+
+
+def _heading(it: Explanation) -> str:
+    return f"{name_problem(it.operation, it.bytes)} on {len(it.node_of)} ranks, {max(it.node_of) + 1} nodes"
 
 
 def _title(it: Explanation) -> str:

@@ -36,7 +36,7 @@ def play(
         arms += play_algorithms(core, request)
     what = name_problem(request.operation, request.bytes)
     if gantt is not None:
-        write_text(gantt, draw_gantt(f"{what}: {first.choice}", first, ranks))
+        write_text(gantt, draw_gantt(f"{what}: {first.choice}", first, request.node_of))
     if links is not None:
         write_text(links, draw_links(f"{what}, {ranks} ranks: {first.choice}", first))
     if as_json:
