@@ -2,7 +2,11 @@
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <tuple>
 
 #include "bindings/bindings.hpp"
 
@@ -69,6 +73,15 @@ void make_server(Server* self, Engine& engine, std::size_t connections, std::siz
   new (self) Server(engine, limits);
 }
 
+/// Address, requests, seconds since 1970 of the last one.
+std::vector<std::tuple<std::string, std::uint64_t, double>> askers_of(const Server& server) {
+  std::vector<std::tuple<std::string, std::uint64_t, double>> all;
+  for (const service::Asker& asker : server.askers())
+    all.emplace_back(asker.address, asker.requests,
+                     std::chrono::duration<double>(asker.last.time_since_epoch()).count());
+  return all;
+}
+
 }  // namespace
 
 void bind_service(nb::module_& module) {
@@ -88,6 +101,7 @@ void bind_service(nb::module_& module) {
            nb::arg("per_address"), nb::arg("memory"), nb::arg("idle"), nb::arg("slow"))
       .def("listen_tcp", &Server::listen_tcp, nb::arg("host"), nb::arg("port"), "The port, which it chooses for 0.")
       .def("listen_unix", &Server::listen_unix, nb::arg("path"))
+      .def("askers", &askers_of, "Who asked by lines, the last one first: address, requests, when last.")
       .def("start", &Server::start, "Begins to answer.")
       .def("stop", &Server::stop, nb::call_guard<nb::gil_scoped_release>(), "Ends connections and threads.");
 }

@@ -205,6 +205,8 @@ void Server::start() {
   it.thread = std::thread([&io = it.io] { io.run(); });
 }
 
+std::vector<Asker> Server::askers() const { return impl_->shared.askers.list(); }
+
 void Server::stop() {
   impl_->io.stop();
   if (impl_->thread.joinable()) impl_->thread.join();

@@ -14,9 +14,11 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "fabric/engine.hpp"
+#include "service/askers.hpp"
 
 namespace espalier::service {
 
@@ -51,6 +53,8 @@ class Server {
   void start();
   /// Closes all connections. Nothing happens when it does not run.
   void stop();
+  /// Who has asked by lines, the last one first; up to Askers::most of them. For any thread.
+  std::vector<Asker> askers() const;
 
  private:
   struct Impl;

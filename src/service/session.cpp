@@ -91,6 +91,7 @@ asio::awaitable<bool> Session::answer_lines() {
     if (line.size() >= fabric::kLongestRequest) break;
     taken = end + 1;
     co_await answer(line);
+    shared_.askers.note(address_);
     if (is_quit(line)) {
       co_await flush();
       co_return false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fabric/engine.hpp"
+#include "service/askers.hpp"
 #include "service/server.hpp"
 #include "service/workers.hpp"
 
@@ -25,6 +26,7 @@ struct Shared {
   Workers& workers;
   Bytes held = 0;             ///< of Limits::memory
   std::vector<char> scratch;  ///< what was just received
+  Askers askers{};            ///< read by other threads, too
 };
 
 /// Bytes that count against Limits::memory while this lives.

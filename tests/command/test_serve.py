@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -321,6 +322,39 @@ def test_prometheus_reads_counts_ages_and_whether_the_data_is_good(service: Serv
     assert "# TYPE espalier_reloads_total counter" in text
 
 
+def test_it_says_who_asked_by_lines_and_how_often(service: Service) -> None:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as line:
+        line.sendall(b"hops node000:node005\nhops node000:node004\nquit\n")
+        while line.recv(4096):
+            pass
+    (asker, *_) = json.loads(fetch(service, "api/v1/askers")[1])["askers"]
+    assert asker["address"] == "127.0.0.1"
+    assert asker["requests"] >= 3
+    assert asker["seconds_ago"] < 60
+
+
+def test_it_says_which_links_the_routes_among_hosts_share(service: Service) -> None:
+    loads = json.loads(fetch(service, "api/v1/loads?among=node[000-002],node005")[1])["loads"]
+    assert sum(it["routes"] for it in loads if it["far"].startswith("node005")) == 3, "everybody's route to node005"
+    assert [it["routes"] for it in loads] == sorted((it["routes"] for it in loads), reverse=True)
+    drawing = fetch(service, "fabric.svg?among=node[000-002],node005")[1]
+    assert drawing.count('class="route"') > 4
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ("", 400, "bad-request"),
+        ("among=node000,nobody", 404, "unknown-host"),
+        ("among=node[000-1", 400, "bad-request"),
+        ("among=node[0000-9999]", 413, "too-many-hosts"),
+    ],
+)
+def test_loads_among_what_cannot_be_are_refused(service: Service, query: str, status: int, code: str) -> None:
+    found, text = fetch(service, f"api/v1/loads?{query}")
+    assert (found, json.loads(text)["error"]["code"]) == (status, code)
+
+
 def test_the_page_shows_the_fabric_its_age_and_a_route(service: Service) -> None:
     browser = shutil.which("chromium")
     if browser is None:
@@ -329,7 +363,7 @@ def test_the_page_shows_the_fabric_its_age_and_a_route(service: Service) -> None
     dom = subprocess.run(
         [browser, *flags, f"{service.url}?from=node000&to=node005"], capture_output=True, text=True, timeout=120
     ).stdout
-    assert "<dt>age of the data</dt><dd>" in dom
+    assert "</b><span>age of the data</span>" in dom
     assert "ok, 4 links, slowest 4xSDR (8 Gbit/s)" in dom
     assert "<td>spine02</td><td>0x0002c90200400060</td>" in dom
     assert dom.count('class="route"') == 4

@@ -2,24 +2,31 @@
 
 GET /api/v1/query?from=A&to=B     also route, hops
 GET /api/v1/matrix?metric=hops&hosts=A,B,C     or POST {"metric": …, "hosts": […]}
-GET /api/v1/hosts     also stats, version
-GET /fabric.svg?from=A&to=B     GET /metrics     GET /
+GET /api/v1/hosts     also stats, version, askers
+GET /api/v1/loads?among=A,B,C     of each link: how many of all routes among these take it
+GET /fabric.svg?from=A&to=B, or ?among=A,B,C     GET /metrics     GET /
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
 from aiohttp import web
 
 from espalier.base.core import load_core
+from espalier.base.errors import UserError
 from espalier.draw.fabric import draw_svg
+from espalier.draw.page import compose_page
+from espalier.fabric.loads import count_loads, routes_among
 from espalier.fabric.routes import route_facts
+from espalier.fabric.view import split_hosts
 from espalier.service import metrics
 from espalier.service.door import Bounds, DoorKeeper, Handler
 from espalier.service.keeper import Keeper, Kept
@@ -35,6 +42,11 @@ _REFUSED = {"bad-request": 400, "unknown-command": 400, "unknown-metric": 400}
 _KEEPER = web.AppKey("keeper", Keeper)
 _BOUNDS = web.AppKey("bounds", Bounds)
 _AT_WORK = web.AppKey("at_work", asyncio.Semaphore)
+# Of who asked and of busy links the page shows so many; the routes of a crowd are its square.
+_MOST_ASKERS, _MOST_LOADS, _MOST_IN_A_CROWD = 50, 30, 64
+
+Asker = tuple[str, int, float]  # an address, its requests, when last: seconds since 1970
+_ASKERS: web.AppKey[Callable[[], list[Asker]]] = web.AppKey("askers")
 
 
 class _NoAnswer(Exception):
@@ -43,13 +55,17 @@ class _NoAnswer(Exception):
 
 
 @asynccontextmanager
-async def serving(keeper: Keeper, host: str, port: int, bounds: Bounds = Bounds()) -> AsyncIterator[int]:
-    """Serves while the context lasts, which is given the port. Raises OSError when it cannot listen."""
+async def serving(
+    keeper: Keeper, host: str, port: int, bounds: Bounds = Bounds(), askers: Callable[[], list[Asker]] = list
+) -> AsyncIterator[int]:
+    """Serves while the context lasts, which is given the port. `askers` says who asked by lines. Raises OSError when it
+    cannot listen."""
     app = web.Application(client_max_size=_LONGEST_BODY)
     runner = web.AppRunner(app, access_log=None)
     door = DoorKeeper(runner, bounds)
     app.middlewares.extend([door.mark, _errors_as_json])
     app[_KEEPER], app[_BOUNDS], app[_AT_WORK] = keeper, bounds, asyncio.Semaphore(_MOST_AT_WORK)
+    app[_ASKERS] = askers
     routes: list[tuple[str, Handler]] = [
         *((f"/api/v1/{name}", _pair) for name in ("query", "hops")),
         ("/api/v1/route", _route),
@@ -57,6 +73,8 @@ async def serving(keeper: Keeper, host: str, port: int, bounds: Bounds = Bounds(
         ("/api/v1/hosts", _hosts),
         ("/api/v1/stats", _stats),
         ("/api/v1/version", _version),
+        ("/api/v1/askers", _askers),
+        ("/api/v1/loads", _loads),
         ("/fabric.svg", _drawing),
         ("/metrics", _metrics),
         ("/", _page),
@@ -194,10 +212,56 @@ async def _version(request: web.Request) -> web.Response:
     return web.json_response({"protocol": int(protocol), "program": program})
 
 
+async def _askers(request: web.Request) -> web.Response:
+    now = time.time()
+    known = request.app[_ASKERS]()
+    facts = [
+        {"address": address, "requests": count, "seconds_ago": max(0, int(now - last))}
+        for address, count, last in known
+    ]
+    return web.json_response({"askers": facts[:_MOST_ASKERS]})
+
+
+def _crowd(request: web.Request, kept: Kept) -> Callable[[], list[Any]]:
+    """The routes among the hosts that were named."""
+    core = kept.snapshot.core
+    with _no_answer_for_faults():
+        hosts = list(dict.fromkeys(split_hosts([request.query["among"]])))
+    if len(hosts) > _MOST_IN_A_CROWD:
+        raise _NoAnswer("too-many-hosts", f"at most {_MOST_IN_A_CROWD} hosts at a time, not {len(hosts)}")
+
+    def trace() -> list[Any]:
+        with _no_answer_for_faults():
+            return routes_among(core, hosts)
+
+    return trace
+
+
+@contextmanager
+def _no_answer_for_faults() -> Iterator[None]:
+    try:
+        yield
+    except load_core().FabricError as error:
+        raise _NoAnswer(error.fault, str(error)) from error
+    except UserError as error:
+        raise _NoAnswer("bad-request", error.message) from error
+
+
+async def _loads(request: web.Request) -> web.Response:
+    kept = _kept(request)
+    if not request.query.get("among"):
+        raise _NoAnswer("bad-request", "say ?among=A,B,C or ?among=node[000-015]")
+    trace = _crowd(request, kept)
+    loads = await _beside(request, lambda: count_loads(kept.snapshot.core, trace()))
+    return web.json_response({"snapshot": kept.number, "loads": [asdict(it) for it in loads[:_MOST_LOADS]]})
+
+
 async def _drawing(request: web.Request) -> web.Response:
     kept = _kept(request)
     routes: Callable[[], list[Any]] = list
-    if request.query:
+    if request.query.get("among"):
+        routes = _crowd(request, kept)
+    elif request.query:
         source, target = _ends(request)
         routes = lambda: [_trace(kept, source, target)]  # noqa: E731
     text = await _beside(request, lambda: draw_svg(kept.view, routes()))
@@ -209,5 +273,8 @@ async def _metrics(request: web.Request) -> web.Response:
 
 
 async def _page(_: web.Request) -> web.Response:
-    text = resources.files("espalier.service").joinpath("page.html").read_text("utf-8")
+    body, style, script = (
+        resources.files("espalier.service").joinpath(f"page.{kind}") for kind in ("html", "css", "js")
+    )
+    text = compose_page("The fabric", body.read_text("utf-8"), style.read_text("utf-8"), script.read_text("utf-8"))
     return web.Response(text=text, content_type="text/html")

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import resource
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ from pathlib import Path
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
 from espalier.service.keeper import Keeper
+
+Asker = tuple[str, int, float]  # as in http.py, which needs packages that lines do not
 
 log = logging.getLogger("espalier.serve")
 
@@ -79,7 +81,7 @@ def serve(options: Options) -> None:
     keeper.refresh(patient=False)
     server.start()
     try:
-        asyncio.run(_attend(options, keeper))
+        asyncio.run(_attend(options, keeper, server.askers))
     finally:
         server.stop()
         log.info("ended")
@@ -96,7 +98,7 @@ def _allow_descriptors(connections: int) -> None:
         log.warning("this system allows %d open files, less than %d connections need", allowed, connections)
 
 
-async def _attend(options: Options, keeper: Keeper) -> None:
+async def _attend(options: Options, keeper: Keeper, askers: Callable[[], list[Asker]]) -> None:
     """The interpreter's part: HTTP, signals, new dumps."""
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -104,7 +106,7 @@ async def _attend(options: Options, keeper: Keeper) -> None:
     loop.add_signal_handler(signal.SIGHUP, keeper.forget)
     async with AsyncExitStack() as doors:
         if options.http:
-            await _open_http(options.http, options.slow_s, keeper, doors)
+            await _open_http(options.http, options.slow_s, keeper, askers, doors)
         log.info("serving %s", options.folder)
         while not end.is_set():
             await asyncio.to_thread(keeper.refresh)
@@ -112,7 +114,9 @@ async def _attend(options: Options, keeper: Keeper) -> None:
                 await asyncio.wait_for(end.wait(), options.poll_s)
 
 
-async def _open_http(door: Door, slow_s: float, keeper: Keeper, doors: AsyncExitStack) -> None:
+async def _open_http(
+    door: Door, slow_s: float, keeper: Keeper, askers: Callable[[], list[Asker]], doors: AsyncExitStack
+) -> None:
     try:
         from espalier.service import http
         from espalier.service.door import Bounds
@@ -122,7 +126,7 @@ async def _open_http(door: Door, slow_s: float, keeper: Keeper, doors: AsyncExit
         ) from error
     try:
         bounds = Bounds(slow_s=slow_s)
-        port = await doors.enter_async_context(http.serving(keeper, door.host, door.port, bounds))
+        port = await doors.enter_async_context(http.serving(keeper, door.host, door.port, bounds, askers))
     except OSError as error:
         raise UserError(f"cannot listen at {door.host}:{door.port}: {error.strerror}", "name another --http") from error
     log.info("HTTP at http://%s:%d/", door.host, port)
