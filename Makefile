@@ -41,7 +41,7 @@ lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	$(BIN)/mypy
 	MYPYPATH=python $(BIN)/mypy packaging/pages.py
 	MYPYPATH=python:packaging:docs/site $(BIN)/mypy docs/site
-	MYPYPATH=bench $(BIN)/mypy bench/beginnings.py bench/embedding.py bench/measures.py bench/measures_page.py
+	MYPYPATH=bench $(BIN)/mypy bench/beginnings.py bench/embedding.py bench/measured_picture.py bench/measures.py bench/measures_page.py
 	MYPYPATH=bench $(BIN)/mypy bench/scaling.py bench/scaling_page.py bench/scaling_points.py bench/versions.py
 
 format: .venv/.complete  ## put sources into the form that lint wants

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
+import measured_picture
 import typer
 from embedding import embed
 from measures import (
@@ -52,6 +53,9 @@ native ÷ Espalier, medians of the rounds: above 1 Espalier is faster; at 1.0 na
 against native in the same rounds: what falls within that is noise. *As native*: the goal is to be no slower than
 native, native was kept wherever ours took longer, and the mean is within 2 % of it.
 """
+
+
+PICTURE = "![native ÷ Espalier by operation, place and MPI](measured.svg)\n"
 
 
 def load(folder: Path) -> dict[str, list[Row]]:
@@ -91,7 +95,7 @@ def describe_drift(folder: Path, name: str) -> str:
 
 def page(places: Mapping[str, Sequence[Row]], where: str, drifts: Mapping[str, str] = MappingProxyType({})) -> str:
     """The whole page. `where` says on what machine and when, `drifts` how steady it was at each place."""
-    parts = [HEAD, where, "\n## All places\n", summary(places)]
+    parts = [HEAD, where, "\n## All places\n", PICTURE, summary(places)]
     for name, rows in places.items():
         parts += [f"\n## {_title(name)}\n", *_floor(name, rows)]
         for part in comparable(rows):
@@ -211,6 +215,7 @@ def main(
     where = f"Measured on {machine.processor_name()}, {machine.count_cores()} cores (a virtual machine's), {date}."
     below = f"{where}\n\n{remark}" if remark else where
     _write_data(places, output / "measured.csv")
+    measured_picture.main(output / "measured.csv", output / "measured.svg")
     (output / "measured.md").write_text(page(places, below, {name: describe_drift(results, name) for name in places}))
     if readme is not None:
         embed(f"{where} {summary(places)}", readme, BEGIN, END)

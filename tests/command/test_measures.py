@@ -40,8 +40,9 @@ def measures() -> Iterator[ModuleType]:
 @pytest.fixture
 def measures_page(measures: ModuleType) -> Iterator[ModuleType]:
     load("embedding")
+    load("measured_picture")
     yield load("measures_page")
-    del sys.modules["measures_page"], sys.modules["embedding"]
+    del sys.modules["measures_page"], sys.modules["embedding"], sys.modules["measured_picture"]
 
 
 def row(mpi: str, native: float, own: float, op: str = "bcast", size: int = 64, line_ns: float = 0) -> Row:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from espalier.base.errors import UserError
 from espalier.base.units import format_bytes
 from espalier.base.writing import replace_file
+from espalier.draw.style import read
 from espalier.papers.figure import Axes, Data
 from espalier.papers.store import Result
 
@@ -23,6 +24,14 @@ _COLOURS = ("#1f7a4d", "#3b6fb6", "#c2702a", "#7b52ab", "#1f9aa8", "#b8336a", "#
 _NATIVE = "#8a8f98"
 _COLUMNS = 3
 _MOST_INSIDE = 6  # curves whose legend leaves room for the curves
+# As palette.css calls them.
+_NAMES = {
+    **dict(zip(_COLOURS, ("--own", "--c0", "--c1", "--c2", "--c3", "--c4", "--c5", "--ink", "--bad"), strict=True)),
+    _NATIVE: "--native",
+    "#ffffff": "--ground",
+    "#000000": "--ink",
+    "#b0b0b0": "--rule",
+}
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: small files, and one can search them
     "svg.hashsalt": "espalier",  # the same picture is the same file
@@ -74,7 +83,16 @@ def _write(sheet: Sheet, path: Path, kind: str) -> None:
     picture = io.BytesIO()
     # No date in the file: drawn again from the same points it is the same.
     sheet.savefig(picture, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else {})
-    replace_file(path, picture.getvalue())
+    drawn = picture.getvalue()
+    replace_file(path, follow_reader(drawn.decode()).encode() if kind == "svg" else drawn)
+
+
+def follow_reader(svg: str) -> str:
+    """The same picture in the colours of all others, which follow a reader's light or dark."""
+    for colour, name in _NAMES.items():
+        svg = svg.replace(f": {colour}", f": var({name})")
+    style = f'<style type="text/css">{read("palette.css")}svg text {{ fill: var(--ink); }}</style>\n'
+    return svg.replace(" <defs>\n", f" {style} <defs>\n", 1)
 
 
 def _draw_panel(diagram: Diagram, data: Data, panel: str, axes: Axes) -> None:

@@ -33,4 +33,4 @@ def _leader_table(view: NodeView) -> str:
         cells = (OPERATIONS[it.operation], where, leaders, it.reason)
         rows.append("<tr>" + "".join(f'<td class="left">{escape(cell)}</td>' for cell in cells) + "</tr>")
     head = "".join(f'<th class="left">{name}</th>' for name in ("operation", "node of", "leaders", "why"))
-    return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+    return f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'

@@ -83,7 +83,7 @@ def _table(profile: Profile) -> str:
     titles = ("collective", "communicator", "calls", "seconds, all ranks", "waiting", "imbalance", "saved", "done by")
     head = "".join(f"<th>{title}</th>" for title in titles)
     rows = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>" for row in profile.rows)
-    return f"<h2>Every kind of call</h2><table><tr>{head}</tr>\n{rows}</table>"
+    return f"<h2>Every kind of call</h2><div class='scroll'><table><tr>{head}</tr>\n{rows}</table></div>"
 
 
 def _cells(row: Row) -> list[str]:

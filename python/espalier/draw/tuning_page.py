@@ -15,6 +15,7 @@ from espalier import __version__
 from espalier.base.units import format_bytes, format_time
 from espalier.base.writing import replace_file
 from espalier.draw.chart import Series, draw_times
+from espalier.draw.heat import Heat, draw_heat
 from espalier.draw.page import compose_page
 from espalier.tuning.problems.problem import FORMS, OPERATIONS, Shape
 from espalier.tuning.search.decisions import Decision
@@ -62,6 +63,7 @@ def write_report(result: Result, summary: Summary, signature: Any, shape: Shape,
         [
             f'<h1>{escape(title)}</h1><p class="faint">{escape(head)}</p>',
             "".join(f"<p>{escape(line)}</p>" for line in summary.lines()),
+            _gains(decisions),
             _operations(decisions),
             _curves(result.curves),
             _findings("Guidelines that do not hold", map(str, result.violations), _GUIDELINES),
@@ -95,6 +97,17 @@ def summary_table(result: Result, shape: Shape) -> Table:
     return table
 
 
+def _gains(decisions: Sequence[Decision]) -> str:
+    """Native ÷ chosen by operation and size; an operation's name leads to its race."""
+    ratios = {(it.problem.operation, "bytes", format_bytes(it.problem.bytes)): ratio_of(it) for it in decisions}
+    operations = list(dict.fromkeys(it.problem.operation for it in decisions))
+    sizes = [format_bytes(size) for size in sorted({it.problem.bytes for it in decisions})]
+    if not sizes:
+        return ""
+    heat = Heat("native ÷ chosen", operations, {"bytes": sizes}, ratios, {it: f"#{it}" for it in operations})
+    return f'<h2>What is gained</h2><figure class="wide">{draw_heat(heat)}</figure>'
+
+
 def _operations(decisions: Sequence[Decision]) -> str:
     figures = []
     for operation, group in groupby(decisions, key=lambda it: it.problem.operation):
@@ -107,7 +120,8 @@ def _operations(decisions: Sequence[Decision]) -> str:
             Series("chosen", "own", [entry.chosen_us for entry in entries]),
         ]
         sizes = [entry.problem.bytes for entry in entries]
-        figures.append(f"<figure>{draw_times(operation, sizes, lines, [_mark(entry) for entry in entries])}</figure>")
+        chart = draw_times(operation, sizes, lines, [_mark(entry) for entry in entries])
+        figures.append(f'<figure id="{operation}">{chart}</figure>')
     if not figures:
         return ""
     note = (
