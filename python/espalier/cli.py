@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -86,13 +86,21 @@ def _options(
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
+# Click's UsageError: Typer brings click under a name of its own, and exports this child of it.
+_WrongUsage: Any = typer.BadParameter.__bases__[0]
+
+
 def main() -> None:
     """The console script."""
     try:
         try:
-            app()
+            code = app(prog_name="espalier", standalone_mode=False)
         finally:
             sys.stdout.flush()  # here, where a failure has somebody to tell
+        if isinstance(code, int):
+            sys.exit(code)
+    except _WrongUsage as error:
+        sys.exit(_tell_usage(error))
     except UserError as error:
         console.print_error(error)
         sys.exit(2)
@@ -107,6 +115,17 @@ def main() -> None:
         console.print_error(UserError(f"{where}: {error.strerror}", remedy))
         _forget_output()
         sys.exit(2)
+
+
+def _tell_usage(error: Any) -> int:
+    """Words that no command has, told like all other errors. Returns the exit code."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+    else:
+        text = error.format_message().rstrip(".")
+        command = error.ctx.command_path if error.ctx else "espalier"
+        console.print_error(UserError(text[:1].lower() + text[1:], f"see {command} --help"))
+    return int(error.exit_code)
 
 
 def _forget_output() -> None:

@@ -92,14 +92,16 @@ void bind_error(nb::module_& module) {
   type = nb::exception<FabricError>(module, "FabricError", module.attr("Error").ptr()).release();
   type.attr("__doc__") =
       "Why dumps of a fabric were rejected, or why a question about one has no answer. `fault`: unreadable, empty, "
-      "truncated, bad-number, bad-record, too-large, no-wiring or unknown-host.";
+      "truncated, bad-number, bad-record, too-large, no-wiring or unknown-host; `reason`: the text without it.";
   type.attr("fault") = "";
+  type.attr("reason") = "";
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
     } catch (const FabricError& error) {
       nb::object value = type(error.what());
       value.attr("fault") = name_of(error.fault());
+      value.attr("reason") = error.reason();
       PyErr_SetObject(type.ptr(), value.ptr());
     }
   });

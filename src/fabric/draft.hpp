@@ -79,6 +79,7 @@ class Draft {
   void check_lids();
   void number_parts();
   void name_hosts();
+  void name_without_domain();
   void report_ambiguous(const std::map<std::pair<std::string, PortNumber>, std::vector<Guid>>& same);
 
   Fabric fabric_;

@@ -93,10 +93,10 @@ struct Fabric {
   std::vector<ForwardingTable> tables;  ///< by node; adapters have none
   /// By table source, then LID: the port GUID that the tables' own comments give it; 0 where they say nothing.
   std::vector<std::vector<Guid>> lid_owners;
-  std::vector<Host> hosts;                     ///< ascending by name
-  std::unordered_map<Guid, Endpoint> by_guid;  ///< nodes (port 0) and adapter ports
-  std::unordered_map<std::string, int> host_by_name;
-  std::unordered_map<NodeIndex, int> host_of;  ///< by adapter
+  std::vector<Host> hosts;                            ///< ascending by name
+  std::unordered_map<Guid, Endpoint> by_guid;         ///< nodes (port 0) and adapter ports
+  std::unordered_map<std::string, int> host_by_name;  ///< and by names without a domain, where that is no other host
+  std::unordered_map<NodeIndex, int> host_of;         ///< by adapter
   std::vector<Finding> findings;
   Basis basis = Basis::shortest;
   /// Some table belongs to a switch that the wiring does not have: a dead end is then the tables' fault.

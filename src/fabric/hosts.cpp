@@ -102,6 +102,21 @@ void Draft::name_hosts() {
     fabric_.host_by_name.emplace(name, static_cast<int>(fabric_.hosts.size()));
     fabric_.hosts.push_back(std::move(host));
   }
+  name_without_domain();
+}
+
+// "c000-000.cluster" is "c000-000", too, as pictures and batch systems call it: where that is nobody else, and no
+// number, as the first part of an address is.
+void Draft::name_without_domain() {
+  std::map<std::string, std::vector<int>> meant;
+  for (std::size_t i = 0; i < fabric_.hosts.size(); ++i) {
+    const std::string& name = fabric_.hosts[i].name;
+    const std::string first = name.substr(0, name.find('.'));
+    if (first.size() < name.size() && first.find_first_not_of("0123456789") != std::string::npos)
+      meant[first].push_back(static_cast<int>(i));
+  }
+  for (const auto& [name, bearers] : meant)
+    if (bearers.size() == 1) fabric_.host_by_name.emplace(name, bearers.front());
 }
 
 void Draft::report_ambiguous(const std::map<std::pair<std::string, PortNumber>, std::vector<Guid>>& same) {

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from rich.table import Table
 
 from espalier.base import console
@@ -69,3 +70,39 @@ def test_more_than_the_bound_is_not_read(tmp_path: Path) -> None:
     assert read_regular(file, 5) == b"12345"
     with pytest.raises(OSError, match="larger than the 4 bytes"):
         read_regular(file, 4)
+
+
+def test_a_bar_whose_steps_are_done_goes_on_with_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=screen, force_terminal=True, width=80))
+    with console.progress("tuning", 2) as tell:
+        tell("a", 2)
+        tell("meets native again", 0)
+    shown = screen.getvalue()
+    assert "2/2" not in shown.split("meets native again")[-1], "no end is known of what goes on"
+    assert "meets native again" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "remedy"),
+    [
+        (["explain"], "missing argument 'OP'", "see espalier explain --help"),
+        (["verify", "--foo"], "no such option: --foo", "see espalier verify --help"),
+        (["nosuch"], "no such command 'nosuch'", "see espalier --help"),
+        (["verify", "--random", "many"], "invalid value for '--random'", "see espalier verify --help"),
+    ],
+)
+def test_wrong_usage_is_told_like_all_other_errors(
+    command: Command, arguments: list[str], said: str, remedy: str
+) -> None:
+    done = command(*arguments)
+    assert done.code == 2
+    assert done.err.startswith(f"espalier: {said}")
+    assert f"remedy: {remedy}" in done.err
+    assert "─" not in done.err
+
+
+def test_no_words_at_all_show_what_there_is(command: Command) -> None:
+    done = command()
+    assert done.code == 2
+    assert "explain" in done.out + done.err

@@ -274,3 +274,13 @@ def test_four_thousand_hosts_load_in_seconds_and_their_matrix_in_a_moment(tmp_pa
     assert float(load_s) < 5
     assert float(matrix_s) < 0.1
     assert int(megabytes) < 600
+
+
+def test_hosts_answer_to_their_names_without_a_domain_as_pictures_call_them(command: Command, tmp_path: Path) -> None:
+    folder = str(DATA / "m128" / "00-baseline")
+    whole = command("route", "c000-000.cluster", "c000-001.cluster", "--fabric", folder)
+    short = command("route", "c000-000", "c000-001", "--fabric", folder)
+    assert short.out.splitlines()[1:] == whole.out.splitlines()[1:]
+    picture = tmp_path / "part.svg"
+    assert command("topo", "--fabric", folder, "--hosts", "c000-[000-001]", "-o", str(picture)).code == 0
+    assert "c000-001" in picture.read_text()

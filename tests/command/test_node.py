@@ -106,10 +106,10 @@ def test_hwlocs_own_machines_can_be_drawn(command: Command, tmp_path: Path) -> N
         assert "NUMA node" in done.out, machine
 
 
-def test_topo_draws_a_node_as_a_page_or_a_picture(command: Command, tmp_path: Path) -> None:
+def test_a_node_is_drawn_as_a_page_or_a_picture(command: Command, tmp_path: Path) -> None:
     page, picture = tmp_path / "node.html", tmp_path / "node.svg"
     for output in (page, picture):
-        assert command("topo", "--node", str(_MACHINES / "opteron-4s.xml"), "-o", str(output)).code == 0
+        assert command("node", str(_MACHINES / "opteron-4s.xml"), "-o", str(output)).code == 0
     text = page.read_text()
     assert "<svg" in text
     assert "mlx4_0: the fastest that is up" in text
@@ -118,37 +118,17 @@ def test_topo_draws_a_node_as_a_page_or_a_picture(command: Command, tmp_path: Pa
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 
-def test_topo_draws_this_node(command: Command, tmp_path: Path) -> None:
+def test_this_node_is_drawn(command: Command, tmp_path: Path) -> None:
     output = tmp_path / "node.html"
-    for machine in ([], ["this"]):
-        assert command("topo", "--node", *machine, "-o", str(output)).code == 0
-        assert "this machine: who speaks for the node" in output.read_text()
-        output.unlink()
+    assert command("node", "-o", str(output)).code == 0
+    assert "this machine: who speaks for the node" in output.read_text()
 
 
 def test_the_picture_joins_processors_that_share_a_cache(command: Command, tmp_path: Path) -> None:
     output = tmp_path / "node.svg"
-    assert command("topo", "--node", str(_MACHINES / "epyc-2s-nps4.xml"), "-o", str(output)).code == 0
+    assert command("node", str(_MACHINES / "epyc-2s-nps4.xml"), "-o", str(output)).code == 0
     shapes = ElementTree.parse(output).getroot().iter("{http://www.w3.org/2000/svg}rect")
     assert [shape.get("class") for shape in shapes].count("l3") == 16
-
-
-def test_topo_wants_a_fabric_or_a_node(command: Command) -> None:
-    done = command("topo")
-    assert done.code == 2
-    assert "there is a fabric or a node to draw" in done.err
-
-
-def test_topo_says_that_only_a_fabric_has_hosts(command: Command) -> None:
-    done = command("topo", "--node", "--hosts", "node000")
-    assert done.code == 2
-    assert "--hosts and --highlight are about a fabric" in done.err
-
-
-def test_topo_says_that_only_a_node_is_a_machine(command: Command) -> None:
-    done = command("topo", "opteron.xml", "--fabric", ".")
-    assert done.code == 2
-    assert "opteron.xml: only a node has a machine" in done.err
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ DRAWINGS: dict[str, tuple[str, ...]] = {
     "plan.html": (*PLAN, "--html"),
     "time.svg": (*PLAYED, "--algorithm", "ring", "--gantt"),
     "links.svg": (*PLAYED, "--algorithm", "ring", "--links"),
-    "node.html": ("topo", "--node", NODE, "-o"),
+    "node.html": ("node", NODE, "-o"),
     "fabric.html": ("topo", "--fabric", FABRIC, "--highlight", "node000:node005", "-o"),
 }
 SHOTS = [

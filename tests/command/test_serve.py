@@ -341,6 +341,12 @@ def test_it_says_which_links_the_routes_among_hosts_share(service: Service) -> N
     assert drawing.count('class="route"') > 4
 
 
+def test_an_unknown_host_is_said_to_be_one_once(service: Service) -> None:
+    error = json.loads(fetch(service, "api/v1/route?from=nobody&to=node000")[1])["error"]
+    assert error["code"] == "unknown-host"
+    assert "unknown-host" not in error["text"]
+
+
 @pytest.mark.parametrize(
     ("query", "status", "code"),
     [

@@ -103,8 +103,15 @@ def note(text: str) -> None:
 @contextlib.contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[str, int], None]]:
     """A bar on stderr, where that is a terminal. Yields what tells it: the work at hand, and how many steps are done
-    on top of those before."""
+    on top of those before. Work that goes on after the last step has no known end: bar and clock go on, too."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(escape(title), total=total)
-        yield lambda work, steps: bar.update(task, advance=steps, description=escape(f"{title}  {work}"))
+
+        def tell(work: str, steps: int) -> None:
+            bar.update(task, advance=steps, description=escape(f"{title}  {work}"))
+            if bar.tasks[0].completed >= total:
+                # A bar that is full stops its clock. No total cannot be said by update().
+                bar.tasks[0].total, bar.tasks[0].finished_time = None, None
+
+        yield tell

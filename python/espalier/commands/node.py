@@ -13,6 +13,7 @@ from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
 from espalier.base.node import as_json, overlooked, view_node
 from espalier.base.writing import write_text
+from espalier.draw.node_page import draw_node_page
 from espalier.draw.node_svg import draw_node
 from espalier.draw.node_text import render_node
 
@@ -35,7 +36,12 @@ def node(
     root: Annotated[int, typer.Option(min=0, help="The root, where it sits on this node.")] = 0,
     nic: Annotated[str, typer.Option(help="As ESPALIER_NIC: the devices in use.")] = "",
     hwloc: Annotated[bool, typer.Option("--hwloc", help="This machine as hwloc sees it, not the kernel.")] = False,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it, too.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", "--svg", metavar="FILE", help="Draw it, too: a page, or with .svg the drawing alone."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Draw a node: NUMA nodes, caches, NICs; where ranks sit; who leads for which operation, and why."""
@@ -52,8 +58,8 @@ def node(
         view = view_node(core, facts, seats, policy=policy, count=leaders, root=root, nic=setting)
     if remark := overlooked(facts, view.why_nics, setting):
         console.note(remark)
-    if svg is not None:
-        write_text(svg, draw_node(core, view))
+    if output is not None:
+        write_text(output, draw_node(core, view) if output.suffix == ".svg" else draw_node_page(core, view))
     if json:
         console.print_json(as_json(view))
     else:

@@ -30,13 +30,7 @@ class View:
         """With `hosts`, only those, and the switches on the routes between them. Raises UserError for unknown ones."""
         self.core = core
         self.nodes: list[Any] = core.nodes
-        known = {host.name: host for host in core.hosts}
-        unknown = [name for name in hosts if name not in known]
-        if unknown:
-            raise UserError(
-                f"unknown-host: '{unknown[0]}' is no host of this fabric", "`espalier routes --all` lists all hosts"
-            )
-        self.hosts: list[Any] = [known[name] for name in dict.fromkeys(hosts)] if hosts else core.hosts
+        self.hosts: list[Any] = _find_hosts(core, hosts) if hosts else core.hosts
         self.adapters: dict[int, str] = {end.node: host.name for host in self.hosts for end in host.endpoints}
         self._kept = self._on_routes() if hosts else None
 
@@ -92,6 +86,21 @@ class View:
     def label(self, index: int) -> str:
         """The host's name, or the node's own."""
         return self.adapters.get(index) or self.nodes[index].name or str(self.nodes[index].guid)
+
+
+def _find_hosts(core: Any, names: Iterable[str]) -> list[Any]:
+    """The hosts that these names mean, each once: with their domains or, where that is unique, without. Raises
+    UserError for unknown ones."""
+    known: dict[str, list[Any]] = {}
+    for host in core.hosts:
+        known.setdefault(host.name.split(".")[0], []).append(host)
+    meant = {name: it[0] for name, it in known.items() if len(it) == 1} | {host.name: host for host in core.hosts}
+    unknown = next((name for name in names if name not in meant), None)
+    if unknown is not None:
+        raise UserError(
+            f"unknown-host: '{unknown}' is no host of this fabric", "`espalier routes --all` lists all hosts"
+        )
+    return list({meant[name].name: meant[name] for name in names}.values())
 
 
 def split_hosts(texts: Iterable[str]) -> list[str]:

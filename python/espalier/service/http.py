@@ -150,7 +150,7 @@ def _trace(kept: Kept, source: str, target: str) -> Any:
     try:
         return core.trace_route(*core.find_pair(source, target))
     except load_core().FabricError as error:
-        raise _NoAnswer(error.fault, str(error)) from error
+        raise _NoAnswer(error.fault, error.reason) from error
 
 
 async def _route(request: web.Request) -> web.Response:
@@ -242,7 +242,7 @@ def _no_answer_for_faults() -> Iterator[None]:
     try:
         yield
     except load_core().FabricError as error:
-        raise _NoAnswer(error.fault, str(error)) from error
+        raise _NoAnswer(error.fault, error.reason) from error
     except UserError as error:
         raise _NoAnswer("bad-request", error.message) from error
 

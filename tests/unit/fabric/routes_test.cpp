@@ -92,5 +92,22 @@ TEST(Routes, HostsAreFoundByNamePortDeviceAndGuid) {
     EXPECT_THROW(fabric.find_endpoint(text), FabricError) << text;
 }
 
+std::string renamed(std::string text, const std::string& from, const std::string& to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(Hosts, AnswerToTheirNamesWithoutADomainWhereThatIsNobodyElse) {
+  const auto one =
+      load_texts({renamed(renamed(kSquare, "\"a HCA-1\"", "\"a.x HCA-1\""), "\"b HCA-1\"", "\"b.x HCA-1\"")});
+  EXPECT_EQ(one.find_endpoint("a"), one.find_endpoint("a.x"));
+  const auto two =
+      load_texts({renamed(renamed(kSquare, "\"a HCA-1\"", "\"a.x HCA-1\""), "\"b HCA-1\"", "\"a.y HCA-1\"")});
+  EXPECT_THROW(two.find_endpoint("a"), FabricError) << "two of them";
+  const auto number = load_texts({renamed(kSquare, "\"a HCA-1\"", "\"10.0.0.1 HCA-1\"")});
+  EXPECT_THROW(number.find_endpoint("10"), FabricError) << "an address";
+}
+
 }  // namespace
 }  // namespace espalier::fabric
