@@ -36,18 +36,18 @@ apps: setup            ## set up, then LAMMPS, HPCC and ExaML from Debian's pack
 
 lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	scripts/check-format.sh $(SOURCES)
-	$(BIN)/ruff check --quiet python tests bench docs/site packaging/pages.py
-	$(BIN)/ruff format --check python tests bench docs/site packaging/pages.py || { echo "run: make format" >&2; exit 1; }
+	$(BIN)/ruff check --quiet python tests bench docs/site packaging/pages.py packaging/sbom.py
+	$(BIN)/ruff format --check python tests bench docs/site packaging/pages.py packaging/sbom.py || { echo "run: make format" >&2; exit 1; }
 	$(BIN)/mypy
-	MYPYPATH=python $(BIN)/mypy packaging/pages.py
+	MYPYPATH=python $(BIN)/mypy packaging/pages.py packaging/sbom.py
 	MYPYPATH=python:packaging:docs/site $(BIN)/mypy docs/site
 	MYPYPATH=bench $(BIN)/mypy bench/beginnings.py bench/embedding.py bench/measured_picture.py bench/measures.py bench/measures_page.py
 	MYPYPATH=bench $(BIN)/mypy bench/scaling.py bench/scaling_page.py bench/scaling_points.py bench/versions.py
 
 format: .venv/.complete  ## put sources into the form that lint wants
 	clang-format-14 -i $(SOURCES)
-	$(BIN)/ruff check --quiet --fix python tests bench docs/site packaging/pages.py
-	$(BIN)/ruff format --quiet python tests bench docs/site packaging/pages.py
+	$(BIN)/ruff check --quiet --fix python tests bench docs/site packaging/pages.py packaging/sbom.py
+	$(BIN)/ruff format --quiet python tests bench docs/site packaging/pages.py packaging/sbom.py
 
 bench: setup           ## native against Espalier, every collective, 2 ranks, every size
 	$(BIN)/espalier bench --ops all -n 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # dist.sh PYTHON…: a wheel for each Python's binary interface in dist/, for every Linux of this machine's kind with glibc
-# 2.28 or later, stripped, and beside it the debug files. From Python 3.12 on one wheel serves all later ones, too.
+# 2.28 or later, stripped, and beside it the debug files and a list of what it is made of. From Python 3.12 on one wheel serves all later ones, too.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -48,5 +48,6 @@ for python in "$@"; do
     wheel=$(basename "$work/wheel"/*.whl)
     collect_debug "$work/wheel/$wheel" "dist/${wheel%.whl}.debug.tar"
     mv "$work/wheel/$wheel" dist/
+    "$work/env-$tag/bin/python" packaging/sbom.py "dist/$wheel" "dist/${wheel%.whl}.cdx.json"
     say "dist/$wheel"
 done
