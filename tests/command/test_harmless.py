@@ -10,46 +10,12 @@ from pathlib import Path
 import pytest
 
 from espalier.base.errors import UserError
+from espalier.jobs.elf import read_elf
 from espalier.jobs.libraries import Abi, find_any_library, find_preload_library
-from workshop import compile_c
 
-# Starts /bin/true again and again, with and without LD_PRELOAD in turn, and prints the first quartiles of the processor
-# time that both took, in ms: what else runs on the machine takes turns with them.
-STARTS = r"""
-#include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-enum { ROUNDS = 200 };
-static double start(char** environment) {
-  char* words[] = {"/bin/true", NULL};
-  struct rusage used;
-  pid_t child;
-  int status;
-  if (posix_spawn(&child, words[0], NULL, NULL, words, environment) != 0) exit(2);
-  wait4(child, &status, 0, &used);
-  if (status != 0) exit(3);
-  return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-3;
-}
-static int order(const void* a, const void* b) {
-  return (*(double*)a > *(double*)b) - (*(double*)a < *(double*)b);
-}
-int main(int count, char** words) {
-  static double plain[ROUNDS], loaded[ROUNDS];
-  char* nothing[] = {NULL};
-  char* preload[] = {words[1], NULL};
-  for (int i = 0; i < ROUNDS; ++i) {
-    plain[i] = start(nothing);
-    loaded[i] = start(preload);
-  }
-  qsort(plain, ROUNDS, sizeof *plain, order);
-  qsort(loaded, ROUNDS, sizeof *loaded, order);
-  printf("%f %f\n", plain[ROUNDS / 4], loaded[ROUNDS / 4]);
-  return count != 2;
-}
-"""
-MOST_MS = 0.3
+# What the loader does for a library, beside mapping it: so many values to be added to, so many names to be looked up. A
+# third of a millisecond in all (bench/micro/loading.c), which no test can hold a busy machine to.
+MOST_RELATIVE, MOST_NAMES = 6000, 400
 
 PROGRAMS = {
     "ls": ["ls", "-l", "/"],
@@ -76,16 +42,15 @@ def test_programs_without_mpi_do_and_say_what_they_did(command: list[str], libra
     assert (got.returncode, got.stdout, got.stderr) == (expected.returncode, expected.stdout, expected.stderr)
 
 
-def test_loading_takes_less_than_a_third_of_a_millisecond(library: Path, tmp_path: Path) -> None:
-    program = compile_c(STARTS, tmp_path / "starts", "-O2")
-    costs = []
-    for _ in range(5):
-        done = subprocess.run([program, f"LD_PRELOAD={library}"], capture_output=True, text=True, check=True)
-        plain, loaded = (float(word) for word in done.stdout.split())
-        costs.append(loaded - plain)
-        if costs[-1] <= MOST_MS:  # shared caches only ever add
-            return
-    pytest.fail(f"loading takes {min(costs):.2f} ms")
+def test_the_loader_has_little_to_do(library: Path) -> None:
+    shown = subprocess.run(
+        ["readelf", "--wide", "--relocs", library], capture_output=True, text=True, check=True
+    ).stdout
+    relative = shown.count("_RELATIVE")
+    names = sum("_GLOB_DAT" in line or "_JUMP_SLO" in line or "R_X86_64_64 " in line for line in shown.splitlines())
+    assert relative <= MOST_RELATIVE
+    assert 0 < names <= MOST_NAMES
+    assert {name.split(".so")[0] for name in read_elf(library).needed} <= {"libc", "libm", "ld-linux-x86-64"}
 
 
 def test_it_starts_no_threads_opens_no_files_and_says_nothing(library: Path) -> None:
