@@ -18,7 +18,7 @@ PYTEST_FLAGS ?= -m 'not long and not lab and not live and not soak'
 
 .PHONY: help
 help:
-	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # ---- what people come for --------------------------------------------------------------------------------------------
 
@@ -134,6 +134,12 @@ sanitized: mpi
 	cmake -S . -B build/$(SANITIZER) -G Ninja -DESPALIER_TESTS=ON -DESPALIER_SANITIZE=$(SANITIZER) >/dev/null
 	cmake --build build/$(SANITIZER)
 	ctest --test-dir build/$(SANITIZER) --output-on-failure --parallel $(JOBS)
+
+# With AARCH64_TESTS="plan execute" only those folders of tests/unit.
+.PHONY: aarch64
+aarch64:               ## unit tests on 64-bit ARM: Debian's cross compiler, and qemu for the processor
+	scripts/system-packages.sh cross
+	scripts/aarch64.sh $(AARCH64_TESTS)
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz

@@ -3,7 +3,7 @@
 # only those that the demo is built with. With one of these groups also what only that needs: `apps` programs for `make
 # apps`, `lab` the batch system and modules of `make lab`, `sim` SimGrid, which executes the library on simulated ranks,
 # `fabric` the simulated subnet of `make fabric-live`, `fuzz` the compiler of `make fuzz`, `dist` what makes and checks
-# Debian packages.
+# Debian packages, `cross` what builds for 64-bit ARM and runs it.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail
@@ -19,14 +19,15 @@ sim=(libsimgrid-dev)
 fabric=(ibsim-utils opensm infiniband-diags)
 fuzz=(clang-14 libclang-rt-14-dev)
 dist=(debhelper lintian debootstrap lmod)
+cross=(g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static googletest)
 none=()
 case ${1:-} in
 demo) needed=("${demo[@]}") ;;
-'' | apps | lab | sim | fabric | fuzz | dist)
+'' | apps | lab | sim | fabric | fuzz | dist | cross)
     declare -n group=${1:-none}
     needed=("${build[@]}" "${tests[@]}" "${lint[@]}" "${group[@]}")
     ;;
-*) fail "system-packages.sh $1: no such group; there are demo, apps, lab, sim, fabric, fuzz and dist" ;;
+*) fail "system-packages.sh $1: no such group; there are demo, apps, lab, sim, fabric, fuzz, dist and cross" ;;
 esac
 
 # Only a Python that cannot do the job pulls in the distribution's own.
