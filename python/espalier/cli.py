@@ -33,6 +33,7 @@ from espalier.commands.lab import app as lab
 from espalier.commands.lib import lib
 from espalier.commands.node import node
 from espalier.commands.profile import profile
+from espalier.commands.replay import replay
 from espalier.commands.reproduce import reproduce
 from espalier.commands.run import run
 from espalier.commands.simulate.command import simulate
@@ -50,7 +51,7 @@ app = typer.Typer(
 
 # What `espalier --help` lists, in groups. `bench`, `table`, `fabric` and `lab` have commands of their own.
 _PANELS: dict[str, tuple[tuple[Callable[..., None], ...], dict[str, typer.Typer]]] = {
-    "Your programs": ((run, compare, profile, hang, lib, doctor, demo), {}),
+    "Your programs": ((run, compare, profile, replay, hang, lib, doctor, demo), {}),
     "What a collective does, and how fast": ((explain, algorithms, verify, tune), {"table": table, "bench": bench}),
     "Machines and networks": ((node, topo, route, routes, serve), {"fabric": fabric}),
     "Clusters that one does not have": ((simulate, reproduce), {"lab": lab}),

@@ -85,10 +85,22 @@ constexpr Setting table[] = {
       collective},
      [](Settings& s, std::string_view v) { s.check = parse_switch(v); }},
     {{"ESPALIER_PROFILE", "",
-      "File that rank 0 writes to at MPI_Finalize what all ranks' blocking collectives took, and how much of that was "
-      "waiting, as JSON (espalier profile).",
+      "File that rank 0 writes to at MPI_Finalize what all ranks' collectives took, and how much of that was waiting, "
+      "as "
+      "JSON (espalier profile).",
       collective},
      [](Settings& s, std::string_view v) { s.profile = v; }},
+    {{"ESPALIER_PROFILE_SITES", "0",
+      "1 has ESPALIER_PROFILE tell calls apart by where the program makes them: an address, which espalier profile "
+      "turns "
+      "into function and line.",
+      collective},
+     [](Settings& s, std::string_view v) { s.profile_sites = parse_switch(v); }},
+    {{"ESPALIER_PROFILE_TRACE", "",
+      "File that rank 0 writes to at MPI_Finalize when each rank was in which collective, in Chrome's trace format; of "
+      "each rank the first 50000 starts and ends, of all 1500000.",
+      collective},
+     [](Settings& s, std::string_view v) { s.profile_trace = v; }},
     {{"ESPALIER_PROFILE_SAMPLE", "0",
       "With ESPALIER_PROFILE: every so many-th call of a communicator, but for those of neighbourhoods, is left to "
       "native, to see what that takes; sums of floating-point numbers may then differ in their last digits; 0 none.",

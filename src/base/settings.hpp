@@ -35,6 +35,8 @@ struct Settings {
   bool verify = false;
   bool check = false;
   std::string profile;
+  std::string profile_trace;
+  bool profile_sites = false;
   int profile_sample = 0;  ///< every so many-th call is native's; 0: none
   int watchdog = 0;        ///< seconds; 0: never
   Bytes shm_limit = Bytes{1} << 30;

@@ -15,7 +15,7 @@ FOLDERS = (
     ("base",),
     ("jobs",),
     ("lab", "fabric", "simulation", "measure", "profile"),
-    ("tuning",),
+    ("tuning", "replay"),
     ("papers", "demo", "health"),
     ("draw",),
     ("service",),

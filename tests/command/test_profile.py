@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from espalier.base.errors import UserError
-from espalier.profile.reading import Key, Moments, read_profile
+from espalier.profile.reading import Key, Moments, parse_members, read_profile
 from espalier.profile.summary import Profile, describe, sum_up
 from workshop import MPI_TEXT, Command, compile_c, make_mpi
 
@@ -24,7 +25,9 @@ def moments(calls: int = 0, each: float = 0.0, spread: float = 0.0) -> dict[str,
 def a_row(**facts: Any) -> dict[str, Any]:
     usual = {
         "communicator": "2 ranks on 1 node",
+        "members": "0-1",
         "operation": "MPI_Allreduce",
+        "form": "blocking",
         "counts": False,
         "size_class": 4,
         "calls": 100,
@@ -37,13 +40,19 @@ def a_row(**facts: Any) -> dict[str, Any]:
         "sample": moments(),
         "choice": "tiny",
         "waited_for": {},
+        "start": 0.0,
+        "between": 0.0,
+        "gap": 0.5,
+        "first": 0.1,
+        "last": 9.0,
+        "roots": {},
     }
     return {**usual, **facts}
 
 
 def write(path: Path, *ranks: list[dict[str, Any]], sample: int = 0) -> Path:
     parts = [{"rank": rank, "seconds": 10.0, "rows": rows} for rank, rows in enumerate(ranks)]
-    path.write_text(json.dumps({"format": 1, "sample": sample, "ranks": parts}))
+    path.write_text(json.dumps({"format": 2, "sample": sample, "nodes": [0] * len(parts), "ranks": parts}))
     return path
 
 
@@ -105,6 +114,23 @@ def test_kinds_of_calls_have_the_names_that_mpi_gives_them() -> None:
     assert describe(Key("", "MPI_Gather", True, 4)) == "MPI_Gatherv of 8"
     assert describe(Key("", "MPI_Reduce_scatter", False, 11)) == "MPI_Reduce_scatter_block of 1K"
     assert describe(Key("", "MPI_Barrier", False, 0)) == "MPI_Barrier"
+    assert describe(Key("", "MPI_Gather", True, 4, "nonblocking")) == "MPI_Igatherv of 8"
+    assert describe(Key("", "MPI_Bcast", False, 4, "persistent")) == "MPI_Bcast_init of 8"
+
+
+def test_ranks_of_a_communicator_are_told_as_ranges() -> None:
+    assert parse_members("0-3") == (0, 1, 2, 3)
+    assert parse_members("1-13:4,0") == (1, 5, 9, 13, 0)
+    assert parse_members("") == ()
+    with pytest.raises(ValueError, match="no ranks: 3-"):
+        parse_members("3-")
+
+
+def test_calls_of_one_shape_on_several_communicators_are_one_row_with_one_part_for_each_rank(tmp_path: Path) -> None:
+    rows = [a_row(members="0,2"), a_row(members="0-1", calls=20, seconds=1.0)]
+    (row,) = read(tmp_path, rows, [a_row(members="0-1", calls=20)]).rows
+    assert [part.calls for part in row.parts] == [120, 20]
+    assert row.parts[0].seconds == 3.0
 
 
 def test_the_error_of_a_mean_of_one_call_is_not_known() -> None:
@@ -112,7 +138,7 @@ def test_the_error_of_a_mean_of_one_call_is_not_known() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": 2, "ranks": [], "sample": 0}', '{"format": 1, "ranks": [{}]}']
+    "text", ["", "[]", "{}", '{"format": 1, "ranks": [], "sample": 0}', '{"format": 2, "ranks": [{}]}']
 )
 def test_what_is_no_profile_is_refused_by_name(tmp_path: Path, text: str) -> None:
     path = tmp_path / "p.json"
@@ -139,6 +165,52 @@ def test_the_page_has_its_pictures_before_its_table(command: Command, tmp_path: 
     assert text.rindex("<svg") < text.index("<table")
     assert "&lt;b&gt;" in text
     assert "<b>" not in text
+
+
+def started(**facts: Any) -> dict[str, Any]:
+    """100 nonblocking calls, 1 s in start, 2 s until completion and 4 s there."""
+    return a_row(
+        **{"form": "nonblocking", "seconds": 5.0, "start": 1.0, "between": 2.0, "waiting": 0.0, "split": 0} | facts
+    )
+
+
+def test_what_does_not_block_is_shown_apart_with_start_completion_and_what_lies_between(
+    command: Command, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "p.json", [a_row(), started()], [a_row(), started()])
+    lines = command("profile", "--from", str(path)).out.splitlines()
+    blocking = next(line for line in lines if line.startswith("MPI_Allreduce"))
+    other = next(line for line in lines if line.startswith("MPI_Iallreduce"))
+    assert lines.index(blocking) < lines.index(other)
+    assert all(time in other for time in ("10.00 ms", "20.00 ms", "40.00 ms")), other
+    found = json.loads(command("profile", "--from", "--json", str(path)).out)
+    (row,) = [row for row in found["rows"] if row["form"] == "nonblocking"]
+    assert (row["start_seconds"], row["between_seconds"], row["completion_seconds"]) == (2.0, 4.0, 8.0)
+    assert "50.0 % of it starting and completing what does not block" in found["verdict"]
+    page = tmp_path / "page.html"
+    assert command("profile", "--from", "-o", str(page), str(path)).code == 0
+    assert "A call that does not block" in page.read_text()
+
+
+def test_a_job_that_only_starts_calls_has_a_verdict_too(tmp_path: Path) -> None:
+    verdict = read(tmp_path, [started()]).verdict
+    assert "50.0 % of it starting" in verdict
+    assert "waiting" not in verdict
+
+
+def test_places_in_the_program_become_functions_and_lines(command: Command, tmp_path: Path) -> None:
+    program = compile_c(
+        "int work(void) { return 7; }\nint main(void) { return work(); }", tmp_path / "app", "-g", "-O0"
+    )
+    symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    (work,) = [int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" T work")]
+    rows = [a_row(site=f"{program}+{work:#x} main"), a_row(site="/nowhere/lib.so+0x12 solve", operation="MPI_Bcast")]
+    path = write(tmp_path / "p.json", rows)
+    sites = [row["site"] for row in json.loads(command("profile", "--from", "--json", str(path)).out)["rows"]]
+    assert sites[0].startswith("work at ")
+    assert sites[0].endswith(":1")
+    assert sites[1] == "solve in lib.so"
+    assert "called at" in command("profile", "--from", str(path)).out
 
 
 def test_json_holds_every_rank(command: Command, tmp_path: Path) -> None:

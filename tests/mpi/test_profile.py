@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from espalier.profile.reading import read_profile
-from espalier.profile.summary import Profile, sum_up
+from espalier.profile.summary import Profile, Row, sum_up
 from launch import TestMpi
 
 GetMpi = Callable[[str], TestMpi]
@@ -82,3 +83,76 @@ def test_native_calls_are_profiled_too(get_mpi: GetMpi, tmp_path: Path) -> None:
     assert all(row.native == row.calls for row in profile.rows)
     assert profile.waiting is not None
     assert profile.waiting > 1
+
+
+def rows_of(profile: Profile) -> dict[str, Row]:
+    """By name, of calls of all ranks, which the program makes of one size each."""
+    rows = [row for row in profile.rows if row.key.communicator.startswith(f"{RANKS} ranks")]
+    assert len({row.key.name for row in rows}) == len(rows)
+    return {row.key.name: row for row in rows}
+
+
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("name", MPIS)
+def test_what_does_not_block_is_timed_when_it_starts_and_when_it_is_completed(
+    get_mpi: GetMpi, name: str, nodes: str | None, tmp_path: Path
+) -> None:
+    rows = rows_of(profile_of(get_mpi(name), ["rhythm"], tmp_path / "p.json", nodes))
+    for kind, between in (("MPI_Iallreduce", 0.003), ("MPI_Bcast_init", 0.001)):
+        row = rows[kind]
+        assert row.calls == 20
+        assert all(part.between >= 20 * between for part in row.parts), "what the program computes meanwhile"
+        assert row.start > 0
+        assert row.completion > 0
+        assert row.waiting is None
+        assert row.native in (0, 20)
+        assert row.choice
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_what_native_does_of_it_is_timed_too(get_mpi: GetMpi, name: str, tmp_path: Path) -> None:
+    rows = rows_of(profile_of(get_mpi(name), ["rhythm"], tmp_path / "p.json", ESPALIER_DISABLE="1"))
+    for kind in ("MPI_Iallreduce", "MPI_Bcast_init"):
+        assert rows[kind].native == rows[kind].calls == 20
+        assert all(part.between > 0.02 for part in rows[kind].parts)
+
+
+def test_ranks_roots_and_times_of_calls_are_recorded(get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi = get_mpi("mpich-5")
+    profile_of(mpi, ["rhythm"], tmp_path / "p.json", "2,2")
+    recorded = read_profile(tmp_path / "p.json")
+    assert recorded.nodes == (0, 0, 1, 1)
+    kinds = {(kind.key.name, kind.members): parts for kind, parts in recorded.kinds.items()}
+    assert {members for name, members in kinds if name == "MPI_Allgather"} == {"0,2", "1,3"}
+    broadcasts = kinds["MPI_Bcast", "0-3"]
+    assert all(part.roots == {0: 5, 1: 5, 2: 5, 3: 5} for part in broadcasts)
+    reductions = {part.rank: part for part in kinds["MPI_Allreduce", "0-3"]}
+    assert all(part.last > part.first > 0 for part in reductions.values())
+    assert reductions[3].gap > 20 * 0.002 > reductions[3].waiting, "it computes, and the others wait for it"
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_calls_are_told_apart_by_where_they_are_made(get_mpi: GetMpi, name: str, tmp_path: Path) -> None:
+    profile_of(get_mpi(name), ["rhythm"], tmp_path / "p.json", ESPALIER_PROFILE_SITES="1")
+    sites = {kind.key.name: kind.key.site for kind in read_profile(tmp_path / "p.json").kinds}
+    assert all("/rhythm" in site and "+0x" in site for site in sites.values()), sites
+    assert len(set(sites.values())) == 5
+    profile_of(get_mpi(name), ["rhythm"], tmp_path / "p.json")
+    assert all(not kind.key.site for kind in read_profile(tmp_path / "p.json").kinds)
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_trace_has_every_call_of_every_rank_in_its_time(get_mpi: GetMpi, name: str, tmp_path: Path) -> None:
+    mpi, file = get_mpi(name), tmp_path / "trace.json"
+    outcome = mpi.run([mpi.program("rhythm")], RANKS, settings={"ESPALIER_PROFILE_TRACE": str(file)}, timeout=60)
+    assert outcome.code == 0, str(outcome)
+    trace = json.loads(file.read_text())
+    assert trace["otherData"]["dropped"] == 0
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert {event["tid"] for event in events} == set(range(RANKS))
+    mine = [event for event in events if event["tid"] == 1]
+    names = [event["name"] for event in mine]
+    assert [names.count(it) for it in ("MPI_Allreduce", "MPI_Iallreduce", "MPI_Iallreduce: completion")] == [20, 20, 20]
+    ends = [event["ts"] + event["dur"] for event in mine]
+    assert all(begin["ts"] >= end for begin, end in zip(mine[1:], ends[:-1], strict=True)), "one after the other"
+    assert any(event["args"].get("waiting_us", 0) > 1000 for event in mine if event["name"] == "MPI_Allreduce")

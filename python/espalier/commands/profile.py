@@ -37,6 +37,7 @@ from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, place_job
 from espalier.profile.reading import Key, read_profile
+from espalier.profile.sites import name_sites
 from espalier.profile.summary import Profile, Row, sum_up
 
 # More kinds of calls than this are for the page.
@@ -52,6 +53,10 @@ def profile(
         str | None, typer.Option(metavar="1/N", help="Leave every Nth call to native, to see what that takes.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a page with pictures.")] = None,
+    sites: Annotated[bool, typer.Option("--sites", help="Tell calls apart by where the program makes them.")] = False,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write when each rank was in which call (Chrome's format).")
+    ] = None,
     keep: Annotated[Path | None, typer.Option(help="Keep what the ranks have recorded, for --from.")] = None,
     from_file: Annotated[
         bool, typer.Option("--from", help="PROGRAM is a file that --keep or ESPALIER_PROFILE has written.")
@@ -71,9 +76,11 @@ def profile(
     """
     code = 0
     if from_file:
-        result = sum_up(read_profile(Path(command[0])))
+        result = sum_up(name_sites(read_profile(Path(command[0]))))
     else:
         variables = parse_settings(settings or []) | split_nodes(virtual_nodes) | _parse_sample(sample)
+        variables |= {"ESPALIER_PROFILE_SITES": "1"} if sites else {}
+        variables |= {"ESPALIER_PROFILE_TRACE": str(trace.absolute())} if trace else {}
         target, flags = choose_target(command[0], mpi), split_flags(launcher_flags)
         placed = place_job(target.mpi, Wish(ranks, nodes, ppn), 1, Means(launcher, hostfile, overcommit))
         job = Job(target, placed.ranks, command, False, variables, flags, placed)
@@ -112,7 +119,7 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile]:
                 f"{job.command[0]} left no profile (exit code {done.returncode})",
                 "it has to end by MPI_Finalize, on two ranks or more, all with the same settings",
             )
-        return done.returncode, sum_up(read_profile(file))
+        return done.returncode, sum_up(name_sites(read_profile(file)))
 
 
 def _print(result: Profile) -> None:
@@ -123,12 +130,41 @@ def _print(result: Profile) -> None:
         table.add_column(title, justify="right")
     table.add_column("communicator")
     table.add_column("done by", overflow="fold")
-    for row in result.rows[:_MOST_ROWS]:
-        table.add_row(*_cells(row, result), row.key.communicator, escape(row.choice))
-    console.print_table(table)
-    if len(result.rows) > _MOST_ROWS:
-        console.out.print(f"and {len(result.rows) - _MOST_ROWS} kinds of calls that took less: see --json or --output")
+    if result.has_sites:
+        table.add_column("called at", overflow="fold")
+    for row in result.blocking[:_MOST_ROWS]:
+        table.add_row(*_cells(row, result), row.key.communicator, escape(row.choice), *_site(row, result))
+    if result.blocking or not result.started:
+        console.print_table(table)
+    if result.started:
+        _print_started(result)
+    hidden = sum(max(0, len(rows) - _MOST_ROWS) for rows in (result.blocking, result.started))
+    if hidden:
+        console.out.print(f"and {hidden} kinds of calls that took less: see --json or --output")
     console.out.print(escape(result.verdict), soft_wrap=True)
+
+
+def _print_started(result: Profile) -> None:
+    """What does not block, apart: times are those of a call."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("started")
+    for title in ("bytes", "calls", "of run", "start", "in between", "completion"):
+        table.add_column(title, justify="right")
+    table.add_column("communicator")
+    table.add_column("done by", overflow="fold")
+    if result.has_sites:
+        table.add_column("called at", overflow="fold")
+    for row in result.started[:_MOST_ROWS]:
+        calls = max(1, sum(part.calls for part in row.parts))
+        times = [format_time(1e6 * seconds / calls) for seconds in (row.start, row.between, row.completion)]
+        share = f"{result.share(row.seconds):.1f} %"
+        facts = [row.key.name, _size(row.key), str(row.calls), share, *times]
+        table.add_row(*facts, row.key.communicator, escape(row.choice), *_site(row, result))
+    console.print_table(table)
+
+
+def _site(row: Row, result: Profile) -> list[str]:
+    return [escape(row.key.site)] if result.has_sites else []
 
 
 def _size(key: Key) -> str:

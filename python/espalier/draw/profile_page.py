@@ -11,7 +11,11 @@ from espalier.base.writing import replace_file
 from espalier.draw.page import compose_page
 from espalier.profile.summary import Profile, Row, describe
 
-_MORE_STYLE = "svg .waits { fill: var(--half); } svg .moves { fill: var(--idle); } svg .bar { fill: var(--c0); }"
+_MORE_STYLE = (
+    "svg .waits { fill: var(--half); } svg .moves { fill: var(--idle); } svg .bar { fill: var(--c0); }"
+    " svg .meanwhile { fill: var(--line); }"
+)
+_TITLES = ("collective", "communicator", "calls", "seconds, all ranks", "waiting", "imbalance", "saved", "done by")
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR = 900, 300, 150, 22, 14
 # More are in the table.
 _MOST_BARS = 16
@@ -27,6 +31,9 @@ def write_page(profile: Profile, program: str, path: Path) -> None:
             f"<h1>{escape(title)}</h1><p>{escape(profile.verdict)}</p>",
             draw_bars("Where time goes (amber: waiting for the last rank; green: moving data)", _times(profile)),
             draw_bars("Who is waited for, in seconds of all others together", _waits(profile)),
+            draw_bars(
+                "A call that does not block (green: start; grey: in between; amber: completion)", _started(profile)
+            ),
             draw_bars("What a call takes without waiting: Espalier (green) and native (blue)", _natives(profile)),
             _table(profile),
         ]
@@ -60,13 +67,22 @@ def _times(profile: Profile) -> list[Bar]:
             [("waits", row.waiting or 0.0), ("moves", row.moving)],
             f"{profile.share(row.seconds):.1f} % of the run",
         )
-        for row in profile.rows
+        for row in profile.blocking
     ]
 
 
 def _waits(profile: Profile) -> list[Bar]:
     longest_first = sorted(profile.waited_for.items(), key=lambda it: -it[1])
     return [(f"rank {rank}", [("waits", seconds)], format_time(seconds * 1e6)) for rank, seconds in longest_first]
+
+
+def _started(profile: Profile) -> list[Bar]:
+    bars: list[Bar] = []
+    for row in profile.started:
+        calls = max(1, sum(part.calls for part in row.parts))
+        parts = [("moves", row.start / calls), ("meanwhile", row.between / calls), ("waits", row.completion / calls)]
+        bars.append((describe(row.key), parts, f"{format_time(1e6 * row.completion / calls)} in completion"))
+    return bars
 
 
 def _natives(profile: Profile) -> list[Bar]:
@@ -80,13 +96,15 @@ def _natives(profile: Profile) -> list[Bar]:
 
 
 def _table(profile: Profile) -> str:
-    titles = ("collective", "communicator", "calls", "seconds, all ranks", "waiting", "imbalance", "saved", "done by")
+    titles = [*_TITLES, *(["called at"] if profile.has_sites else [])]
     head = "".join(f"<th>{title}</th>" for title in titles)
-    rows = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>" for row in profile.rows)
+    rows = "\n".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row, profile))}</tr>" for row in profile.rows
+    )
     return f"<h2>Every kind of call</h2><div class='scroll'><table><tr>{head}</tr>\n{rows}</table></div>"
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: Row, profile: Profile) -> list[str]:
     saving = row.saving
     return [
         describe(row.key),
@@ -97,4 +115,5 @@ def _cells(row: Row) -> list[str]:
         f"{row.imbalance:.2f}",
         f"{saving.seconds:.3g} ± {saving.uncertainty:.2g} s" if saving else "not sampled",
         row.choice,
+        *([row.key.site] if profile.has_sites else []),
     ]

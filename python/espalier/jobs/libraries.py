@@ -48,6 +48,11 @@ def find_tune_worker(abi: Abi) -> Path:
     return _find(f"espalier_tune_{abi}")
 
 
+def find_replay_worker(abi: Abi) -> Path:
+    """The program of `espalier replay` for an MPI of this ABI. Raises UserError where it is missing."""
+    return _find(f"espalier_replay_{abi}")
+
+
 def find_simulator() -> Path:
     """The program that plays plans on simulated networks. Raises UserError where it is missing."""
     return _find("espalier-simulator")

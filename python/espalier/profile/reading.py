@@ -1,16 +1,47 @@
-"""Reads ESPALIER_PROFILE's file: every rank's sums, by kind of call."""
+"""Reads ESPALIER_PROFILE's file: every rank's sums, by kind of call.
+
+    {"format": 2, "sample": 0, "nodes": [0, 0, 1, 1], "ranks": [
+      {"rank": 0, "seconds": 12.5, "rows": [ROW, …]}, …]}
+
+`nodes` has the node of every rank of MPI_COMM_WORLD; `seconds` are those from MPI_Init's end to MPI_Finalize. A ROW is
+what a rank's calls of one kind came to. What tells kinds apart:
+
+    communicator  its shape, "4 ranks on 2 nodes"         operation   MPI_Bcast …
+    members       its ranks in MPI_COMM_WORLD, in their   counts      whether there is a count for each rank
+                  order: "0-3", "1-13:4", "2,0"           size_class  0: no bytes; k: from 2^(k-1) to below 2^k;
+    form          blocking, nonblocking or persistent                 -1: not known
+    site          where the program calls, if that was asked for (espalier.profile.sites)
+
+The sums over its calls; times are in seconds:
+
+    calls, bytes  how many, and a block or the message; with counts what the rank brings, or gets where it only gets
+    native        calls that native made; sample: Moments of those that it made for comparison
+    own           Moments of blocking calls that Espalier made, less waiting; choice: how the first was done
+    seconds       in MPI; of what does not block, in start and completion together
+    start         of that, in the call that starts; between: from start to completion, outside of both
+    waiting       until the last rank of the host had come; split: calls of which that is known
+    waited_for    the same, by the rank that came last
+    roots         calls by root, a rank of the communicator
+    gap           the program's own time before these calls, since the rank's collective before
+    first, last   when the first and the last of them began, since MPI_Init's end
+
+Ranks play a program again (`espalier replay`) from these: they come `waiting` before the last one does, `gap` after
+the call before, with the calls of a kind spread evenly from `first` to `last`.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from espalier.base.errors import UserError
 
-FORMAT = 1
+FORMAT = 2
+FORMS = ("blocking", "nonblocking", "persistent")
 
 
 @dataclass(frozen=True)
@@ -21,6 +52,12 @@ class Key:
     operation: str  # "MPI_Allreduce"
     has_counts: bool
     size_class: int  # 0: no bytes; k: from 2^(k-1) to below 2^k; -1: not known
+    form: str = "blocking"  # of FORMS
+    site: str = ""  # where the program calls; empty: not asked for
+
+    @property
+    def is_blocking(self) -> bool:
+        return self.form == FORMS[0]
 
     @property
     def size(self) -> int:
@@ -31,8 +68,12 @@ class Key:
     def name(self) -> str:
         """As MPI calls it: MPI_Gatherv where there is a count for each rank."""
         if self.operation == "MPI_Reduce_scatter":
-            return self.operation if self.has_counts else f"{self.operation}_block"
-        return f"{self.operation}v" if self.has_counts else self.operation
+            name = self.operation if self.has_counts else f"{self.operation}_block"
+        else:
+            name = f"{self.operation}v" if self.has_counts else self.operation
+        if self.form == "nonblocking":
+            return f"MPI_I{name[4].lower()}{name[5:]}"
+        return f"{name}_init" if self.form == "persistent" else name
 
 
 @dataclass(frozen=True)
@@ -61,7 +102,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Part:
-    """One rank's calls of one kind."""
+    """One rank's calls of one kind: the fields of a ROW."""
 
     rank: int
     calls: int
@@ -69,11 +110,41 @@ class Part:
     native: int
     seconds: float
     waiting: float
-    split: int  # calls of which it is known what was waiting
-    own: Moments  # without waiting
+    split: int
+    own: Moments
     sample: Moments
     choice: str
-    waited_for: Mapping[int, float] = field(default_factory=dict)  # seconds, by the rank that came last
+    waited_for: Mapping[int, float] = field(default_factory=dict)
+    start: float = 0.0
+    between: float = 0.0
+    gap: float = 0.0
+    first: float = 0.0
+    last: float = 0.0
+    roots: Mapping[int, int] = field(default_factory=dict)
+
+    def __add__(self, other: Part) -> Part:
+        """Both as one, of the same rank."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
+        return replace(
+            self,
+            **sums,
+            choice=self.choice or other.choice,
+            waited_for=_add_up(self.waited_for, other.waited_for),
+            roots={root: int(calls) for root, calls in _add_up(self.roots, other.roots).items()},
+            first=min(self.first, other.first),
+            last=max(self.last, other.last),
+        )
+
+
+_SUMS = ("calls", "bytes", "native", "seconds", "waiting", "split", "own", "sample", "start", "between", "gap")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Calls of one key on one communicator, or on several of the same ranks."""
+
+    key: Key
+    members: str  # as in the file; empty: not told, too many and in no order
 
 
 @dataclass(frozen=True)
@@ -81,8 +152,31 @@ class Recorded:
     """The whole file."""
 
     run_seconds: Mapping[int, float]  # by rank, from MPI_Init's end to MPI_Finalize
-    parts: Mapping[Key, list[Part]]
+    kinds: Mapping[Kind, list[Part]]
     sample: int  # every so many-th call was native's; 0: none
+    nodes: tuple[int, ...] = ()  # by rank
+
+    @property
+    def parts(self) -> Mapping[Key, list[Part]]:
+        """By key, whatever the communicator's ranks: one part for each rank."""
+        by_key: dict[Key, dict[int, Part]] = {}
+        for kind, parts in self.kinds.items():
+            known = by_key.setdefault(kind.key, {})
+            for part in parts:
+                known[part.rank] = known[part.rank] + part if part.rank in known else part
+        return {key: list(parts.values()) for key, parts in by_key.items()}
+
+
+def parse_members(text: str) -> tuple[int, ...]:
+    """ "0-3", "1-13:4", "2,0-1": ranks in MPI_COMM_WORLD. Raises ValueError."""
+    members: list[int] = []
+    for word in text.split(",") if text else []:
+        found = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", word)
+        if found is None:
+            raise ValueError(f"no ranks: {word}")
+        first, step = int(found[1]), int(found[3] or 1)
+        members += range(first, int(found[2] or first) + 1, step)
+    return tuple(members)
 
 
 def read_profile(path: Path) -> Recorded:
@@ -102,29 +196,56 @@ def read_profile(path: Path) -> Recorded:
 def _read(raw: Any) -> Recorded:
     if raw["format"] != FORMAT:
         raise ValueError(f"format {raw['format']}, not {FORMAT}")
-    parts: dict[Key, list[Part]] = {}
+    kinds: dict[Kind, list[Part]] = {}
     for rank in raw["ranks"]:
         for row in rank["rows"]:
-            key = Key(row["communicator"], row["operation"], bool(row["counts"]), int(row["size_class"]))
-            parts.setdefault(key, []).append(_read_part(int(rank["rank"]), row))
+            kinds.setdefault(_read_kind(row), []).append(_read_part(int(rank["rank"]), row))
     seconds = {int(rank["rank"]): float(rank["seconds"]) for rank in raw["ranks"]}
-    return Recorded(seconds, parts, int(raw["sample"]))
+    return Recorded(seconds, kinds, int(raw["sample"]), tuple(int(node) for node in raw["nodes"]))
+
+
+def _read_kind(row: Mapping[str, Any]) -> Kind:
+    key = Key(
+        row["communicator"],
+        row["operation"],
+        bool(row["counts"]),
+        int(row["size_class"]),
+        row["form"],
+        row.get("site", ""),
+    )
+    if key.form not in FORMS:
+        raise ValueError(f"form {key.form}")
+    parse_members(row["members"])
+    return Kind(key, row["members"])
 
 
 def _read_part(rank: int, row: Mapping[str, Any]) -> Part:
+    def seconds(name: str) -> float:
+        return float(row[name])
+
     return Part(
-        rank,
-        int(row["calls"]),
-        int(row["bytes"]),
-        int(row["native"]),
-        float(row["seconds"]),
-        float(row["waiting"]),
-        int(row["split"]),
-        _read_moments(row["own"]),
-        _read_moments(row["sample"]),
-        str(row["choice"]),
-        {int(other): float(seconds) for other, seconds in row["waited_for"].items()},
+        rank=rank,
+        calls=int(row["calls"]),
+        bytes=int(row["bytes"]),
+        native=int(row["native"]),
+        split=int(row["split"]),
+        seconds=seconds("seconds"),
+        waiting=seconds("waiting"),
+        start=seconds("start"),
+        between=seconds("between"),
+        gap=seconds("gap"),
+        first=seconds("first"),
+        last=seconds("last"),
+        own=_read_moments(row["own"]),
+        sample=_read_moments(row["sample"]),
+        choice=str(row["choice"]),
+        waited_for={int(other): float(seconds) for other, seconds in row["waited_for"].items()},
+        roots={int(root): int(calls) for root, calls in row["roots"].items()},
     )
+
+
+def _add_up(one: Mapping[int, float], other: Mapping[int, float]) -> Mapping[int, float]:
+    return {rank: one.get(rank, 0.0) + other.get(rank, 0.0) for rank in {**one, **other}}
 
 
 def _read_moments(raw: Mapping[str, Any]) -> Moments:

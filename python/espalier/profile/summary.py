@@ -60,6 +60,21 @@ class Row:
         return self.seconds - (self.waiting or 0.0)
 
     @property
+    def start(self) -> float:
+        """In the calls that start, of what does not block."""
+        return sum(part.start for part in self.parts)
+
+    @property
+    def completion(self) -> float:
+        """In those that wait for it, or look whether it is over."""
+        return 0.0 if self.key.is_blocking else self.seconds - self.start
+
+    @property
+    def between(self) -> float:
+        """From start to completion, outside of both: what the program had to compute meanwhile."""
+        return sum(part.between for part in self.parts)
+
+    @property
     def imbalance(self) -> float:
         """The longest any rank has been in these calls, divided by the mean."""
         mean = self.seconds / len(self.parts)
@@ -122,6 +137,20 @@ class Profile:
         known = [row.waiting for row in self.rows if row.waiting is not None]
         return sum(known) if known else None
 
+    @property
+    def has_sites(self) -> bool:
+        """Whether calls are told apart by where the program makes them."""
+        return any(row.key.site for row in self.rows)
+
+    @property
+    def blocking(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.key.is_blocking)
+
+    @property
+    def started(self) -> tuple[Row, ...]:
+        """Nonblocking and persistent calls."""
+        return tuple(row for row in self.rows if not row.key.is_blocking)
+
     @cached_property
     def waited_for(self) -> Mapping[int, float]:
         return add_up(row.waited_for for row in self.rows)
@@ -153,8 +182,13 @@ class Profile:
         if not self.rows:
             return "No collective of several ranks was called."
         text = f"{self.share(self.seconds):.1f} % of the run is spent in collectives"
-        if self.waiting is None:
+        if self.started:
+            starting = sum(row.seconds for row in self.started)
+            text += f", {self.share(starting):.1f} % of it starting and completing what does not block"
+        if self.waiting is None and self.blocking:
             return f"{text}; how much of that is waiting is not known, as ranks are on several hosts."
+        if self.waiting is None:
+            return f"{text}."
         text += f", {self.share(self.waiting):.1f} % waiting for the last rank to come"
         if self.waiting > 0 and self.waited_for:
             rank, seconds = max(self.waited_for.items(), key=lambda it: it[1])
@@ -202,12 +236,17 @@ def _row_as_json(row: Row) -> dict[str, Any]:
     return {
         "communicator": row.key.communicator,
         "operation": row.key.name,
+        "form": row.key.form,
+        "site": row.key.site or None,
         "bytes_from": row.key.size if row.key.size_class >= 0 else None,
         "calls": row.calls,
         "bytes": row.bytes,
         "native_calls": row.native,
         "seconds": row.seconds,
         "waiting_seconds": row.waiting,
+        "start_seconds": row.start,
+        "completion_seconds": row.completion,
+        "between_seconds": row.between,
         "seconds_by_rank": {str(part.rank): part.seconds for part in row.parts},
         "waiting_by_rank": {str(part.rank): part.waiting for part in row.parts},
         "waited_for": {str(rank): seconds for rank, seconds in sorted(row.waited_for.items())},

@@ -50,6 +50,12 @@ class Case:
     operation: str
     bytes: int
     root: int = 0
+    early: tuple[float, ...] = ()  # µs before the common start, by rank; empty: all come together
+
+    def __str__(self) -> str:
+        """As the executor takes it."""
+        text = f"{self.operation}:{self.bytes}:{self.root}"
+        return f"{text}:{','.join(f'{early:.3f}' for early in self.early)}" if self.early else text
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Timing:
-    """The second call of a case: from the common start to the last rank's end."""
+    """The second call of a case: from the common start, when the last rank comes, to the last rank's end."""
 
     case: Case
     microseconds: float
@@ -128,7 +134,7 @@ def _command(job: Job, arm: str, cases: Sequence[Case], folder: Path) -> list[st
         "--log=root.thres:error",
         program,
         "ours" if arm == OURS else "native",
-        *(f"{case.operation}:{case.bytes}:{case.root}" for case in cases),
+        *(str(case) for case in cases),
     ]
 
 

@@ -30,7 +30,7 @@ template <class MakeCall, class PassOn>
   if (mpi == nullptr) return MPI_ERR_INTERN;  // find_native has said why
   const bool is_observed = Observer::is_on();
   if (is_observed) [[unlikely]] {
-    const Permit permit = Observer::begin(comm, make_call);
+    const Permit permit = Observer::begin(comm, make_call, __builtin_return_address(0));
     if (permit.code != MPI_SUCCESS) return permit.code;
     if (permit.is_sample) return conclude_observed(comm, pass_on(*mpi), false);
   }

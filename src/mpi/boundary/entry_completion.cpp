@@ -11,6 +11,7 @@
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
+#include "mpi/observe/started.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -235,6 +236,11 @@ template <class Complete>
   });
 }
 
+/// Of those that are done; none where there was none to wait for (MPI_UNDEFINED).
+bool is_among(int place, int done, const int* indices) {
+  return done > 0 && std::find(indices, indices + done, place) != indices + done;
+}
+
 /// Ends the use of a handle that our calls may still use: later, if there are any.
 template <class Handle>
 int free(Handle* handle, Handle null, int (*natively)(Handle*)) noexcept {
@@ -254,16 +260,19 @@ using namespace espalier::mpi;
 // ---- requests ----
 
 ESPALIER_CALL(Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
+  const Completion seen(1, request, [](int) { return true; });
   if (OwnRequest* const own = find_own(request)) return wait_for(*own, request, status);
   return wait_for(request, status);
 }
 
 ESPALIER_CALL(Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status)) {
+  const Completion seen(1, request, [=](int) { return *flag != 0; });
   if (OwnRequest* const own = find_own(request)) return test(*own, request, flag, status);
   return look([=](const Native& mpi) { return mpi.Test(request, flag, status); });
 }
 
 ESPALIER_CALL(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]), (count, requests, statuses)) {
+  const Completion seen(count, requests, [](int) { return true; });
   if (may_have_own(count, requests)) return guarded([=] { return wait_for_all(count, requests, statuses); });
   return wait([=](const Native& mpi) { return mpi.Waitall(count, requests, statuses); },
               [=](const Native& mpi, int* is_done) { return mpi.Testall(count, requests, is_done, statuses); });
@@ -271,12 +280,14 @@ ESPALIER_CALL(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]
 
 ESPALIER_CALL(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]),
               (count, requests, flag, statuses)) {
+  const Completion seen(count, requests, [=](int) { return *flag != 0; });
   if (may_have_own(count, requests)) return guarded([=] { return test_all(count, requests, flag, statuses); });
   return look([=](const Native& mpi) { return mpi.Testall(count, requests, flag, statuses); });
 }
 
 ESPALIER_CALL(Waitany, (int count, MPI_Request requests[], int* index, MPI_Status* status),
               (count, requests, index, status)) {
+  const Completion seen(count, requests, [=](int place) { return place == *index; });
   return with_own(count, requests, [=](MPI_Request* all) {
     return wait([=](const Native& mpi) { return mpi.Waitany(count, all, index, status); },
                 [=](const Native& mpi, int* is_done) { return mpi.Testany(count, all, index, is_done, status); });
@@ -285,6 +296,7 @@ ESPALIER_CALL(Waitany, (int count, MPI_Request requests[], int* index, MPI_Statu
 
 ESPALIER_CALL(Waitsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
               (count, requests, done, indices, statuses)) {
+  const Completion seen(count, requests, [=](int place) { return is_among(place, *done, indices); });
   return with_own(count, requests, [=](MPI_Request* all) {
     return wait([=](const Native& mpi) { return mpi.Waitsome(count, all, done, indices, statuses); },
                 [=](const Native& mpi, int* is_done) {
@@ -297,6 +309,7 @@ ESPALIER_CALL(Waitsome, (int count, MPI_Request requests[], int* done, int indic
 
 ESPALIER_CALL(Testany, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
               (count, requests, index, flag, status)) {
+  const Completion seen(count, requests, [=](int place) { return *flag != 0 && place == *index; });
   return with_own(count, requests, [=](MPI_Request* all) {
     return look([=](const Native& mpi) { return mpi.Testany(count, all, index, flag, status); });
   });
@@ -304,6 +317,7 @@ ESPALIER_CALL(Testany, (int count, MPI_Request requests[], int* index, int* flag
 
 ESPALIER_CALL(Testsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
               (count, requests, done, indices, statuses)) {
+  const Completion seen(count, requests, [=](int place) { return is_among(place, *done, indices); });
   return with_own(count, requests, [=](MPI_Request* all) {
     return look([=](const Native& mpi) { return mpi.Testsome(count, all, done, indices, statuses); });
   });

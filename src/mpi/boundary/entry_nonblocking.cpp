@@ -57,9 +57,8 @@ int begin(std::unique_ptr<StartedCall> call, MPI_Comm comm, MPI_Request* request
   return MPI_SUCCESS;
 }
 
-/// The code to return from an entry point, as enter() does for calls that block.
 template <class Call, class Natively>
-int enter(MPI_Comm comm, MPI_Request* request, const Call& call, const Natively& natively) noexcept {
+int start(MPI_Comm comm, MPI_Request* request, const Call& call, const Natively& natively) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (request == nullptr) return natively(*mpi, request);
@@ -77,6 +76,17 @@ int enter(MPI_Comm comm, MPI_Request* request, const Call& call, const Natively&
   return natively(*mpi, request);
 }
 
+/// The code to return from an entry point, as enter() does for calls that block; the program goes on at `back`.
+template <class Call, class Natively>
+int enter(MPI_Comm comm, MPI_Request* request, const void* back, const Call& call, const Natively& natively) noexcept {
+  if (!Observer::is_on()) [[likely]]
+    return start(comm, request, call, natively);
+  const auto observed = Observer::begin_start(comm, call, espalier::plan::CallForm::nonblocking, back);
+  const int code = start(comm, request, call, natively);
+  if (code == MPI_SUCCESS && request != nullptr) Observer::end_start(observed, comm, *request);
+  return code;
+}
+
 }  // namespace
 }  // namespace espalier::mpi
 
@@ -85,14 +95,15 @@ using espalier::plan::Operation;
 
 #define WITH_REQUEST(...) (__VA_ARGS__, request)
 
-#define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)                          \
-  int espalier::mpi::begin_##function parameters {                                          \
-    keep;                                                                                   \
-    return enter(comm, request, __VA_ARGS__, [=](const Native& mpi, MPI_Request* request) { \
-      static_cast<void>(kept);                                                              \
-      return mpi.function WITH_REQUEST arguments;                                           \
-    });                                                                                     \
-  }                                                                                         \
+#define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)                                \
+  int espalier::mpi::begin_##function parameters {                                                \
+    keep;                                                                                         \
+    const void* const back = __builtin_return_address(0);                                         \
+    return enter(comm, request, back, __VA_ARGS__, [=](const Native& mpi, MPI_Request* request) { \
+      static_cast<void>(kept);                                                                    \
+      return mpi.function WITH_REQUEST arguments;                                                 \
+    });                                                                                           \
+  }                                                                                               \
   ESPALIER_CALL_BY(function, parameters, WITH_REQUEST arguments, begin_##function)
 #define ESPALIER_SMALL_ENTRY(name, nonblocking, parameters, arguments, ...) \
   ESPALIER_ENTRY(nonblocking, KEEP_##parameters, parameters(int, int, MPI_Request* request), arguments, __VA_ARGS__)

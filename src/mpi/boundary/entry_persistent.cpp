@@ -9,6 +9,8 @@
 #include "mpi/boundary/kept_arrays.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/persistent_call.hpp"
+#include "mpi/observe/clock.hpp"
+#include "mpi/observe/started.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -34,10 +36,9 @@ std::optional<int> make(MPI_Comm comm, MPI_Request* request, const Call& call, c
   return make_own(comm, std::move(persistent), request);
 }
 
-/// The code to return from an entry point. `natively(mpi)` makes native's request.
+/// MPI's code. `natively(mpi)` makes native's request.
 template <class Call, class Natively>
-int enter(MPI_Comm comm, MPI_Request* request, const Call& call, const Arrays& kept,
-          const Natively& natively) noexcept {
+int make(MPI_Comm comm, MPI_Request* request, const Call& call, const Arrays& kept, const Natively& natively) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (request == nullptr || !is_intra(comm)) return natively(*mpi);
@@ -47,6 +48,18 @@ int enter(MPI_Comm comm, MPI_Request* request, const Call& call, const Arrays& k
   } catch (const std::exception&) {  // out of memory
     return report(comm, MPI_ERR_NO_MEM);
   }
+}
+
+/// The code to return from an entry point; the program goes on at `back`.
+template <class Call, class Natively>
+int enter(MPI_Comm comm, MPI_Request* request, const void* back, const Call& call, const Arrays& kept,
+          const Natively& natively) noexcept {
+  if (!Observer::is_on()) [[likely]]
+    return make(comm, request, call, kept, natively);
+  const auto observed = Observer::begin_start(comm, call, espalier::plan::CallForm::persistent, back);
+  const int code = make(comm, request, call, kept, natively);
+  if (code == MPI_SUCCESS && request != nullptr) Observer::end_start(observed, comm, *request);
+  return code;
 }
 
 /// Of an MPI before version 4 there is none.
@@ -76,9 +89,12 @@ std::optional<int> start(MPI_Request* request) noexcept {
 
 int start_requests(int count, MPI_Request* requests, int (*natively)(MPI_Request*)) noexcept {
   for (int i = 0; i < count; ++i) {
+    const std::uint64_t begin = StartedCalls::are_any() ? read_clock() : 0;
     const std::optional<int> own = start(&requests[i]);
     const int code = own ? *own : natively(&requests[i]);
     if (code != MPI_SUCCESS) return code;
+    if (begin != 0) [[unlikely]]
+      StartedCalls::get().start(requests[i], begin);
   }
   return MPI_SUCCESS;
 }
@@ -112,14 +128,14 @@ using espalier::plan::Operation;
 
 #define ESPALIER_TAKE(...) __VA_ARGS__
 // Native gets the caller's arrays, which it may keep for as long as it likes.
-#define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)                    \
-  int espalier::mpi::make_##function parameters {                                     \
-    const auto natively = [=](const Native& mpi) {                                    \
-      return call_native(mpi.function, comm, ESPALIER_TAKE arguments, info, request); \
-    };                                                                                \
-    keep;                                                                             \
-    return enter(comm, request, __VA_ARGS__, kept, natively);                         \
-  }                                                                                   \
+#define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)                         \
+  int espalier::mpi::make_##function parameters {                                          \
+    const auto natively = [=](const Native& mpi) {                                         \
+      return call_native(mpi.function, comm, ESPALIER_TAKE arguments, info, request);      \
+    };                                                                                     \
+    keep;                                                                                  \
+    return enter(comm, request, __builtin_return_address(0), __VA_ARGS__, kept, natively); \
+  }                                                                                        \
   ESPALIER_CALL_BY(function, parameters, (ESPALIER_TAKE arguments, info, request), make_##function)
 #define ESPALIER_SMALL_ENTRY(name, nonblocking, parameters, arguments, ...)                                            \
   ESPALIER_ENTRY(name##_init, KEEP_##parameters, parameters(int, int, MPI_Info info, MPI_Request* request), arguments, \
@@ -142,13 +158,14 @@ ESPALIER_CALL(Start, (MPI_Request * request), (request)) {
 ESPALIER_CALL(Startall, (int count, MPI_Request requests[]), (count, requests)) {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!Requests::has_persistent()) return mpi->Startall(count, requests);
+  if (!Requests::has_persistent() && !StartedCalls::are_any()) return mpi->Startall(count, requests);
   return start_requests(count, requests, mpi->Start);
 }
 
 ESPALIER_CALL(Request_free, (MPI_Request * request), (request)) {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
+  if (StartedCalls::are_any() && request != nullptr) StartedCalls::get().forget(*request);
   return free_own(request) ? MPI_SUCCESS : mpi->Request_free(request);
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/observe/clock.hpp"
+#include "mpi/observe/members.hpp"
 #include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
@@ -60,15 +61,15 @@ std::unique_ptr<ObservedCommunicator> ObservedCommunicator::make(MPI_Comm comm) 
   check(native().Comm_rank(comm, &me));
   auto members = library.world().find_members(comm, ranks);
   if (!members || ranks == 1) return nullptr;
-  std::unique_ptr<ObservedCommunicator> communicator(new ObservedCommunicator(comm, std::move(*members), me));
-  return communicator;
+  return std::unique_ptr<ObservedCommunicator>(new ObservedCommunicator(std::move(*members), me));
 }
 
-ObservedCommunicator::ObservedCommunicator(MPI_Comm comm, std::vector<int> members, int me)
-    : members_(std::move(members)), me_(me) {
-  Library& library = Library::get();
-  describe(library);
-  share_arrivals(library, comm);
+ObservedCommunicator::ObservedCommunicator(std::vector<int> members, int me) : members_(std::move(members)), me_(me) {
+  describe(Library::get());
+}
+
+void ObservedCommunicator::meet(MPI_Comm comm) {
+  if (!std::exchange(has_met_, true)) share_arrivals(Library::get(), comm);
 }
 
 ObservedCommunicator::~ObservedCommunicator() {
@@ -91,6 +92,13 @@ void ObservedCommunicator::describe(Library& library) {
   place_ = static_cast<int>(mine - hosts_ranks_.begin());
   shape_ = std::to_string(members_.size()) + " ranks on " + std::to_string(nodes.size()) +
            (nodes.size() == 1 ? " node" : " nodes");
+  members_text_ = describe_members(members_);
+}
+
+ProfileRow*& ObservedCommunicator::row(const CallKind& kind) {
+  if (kind.form != plan::CallForm::blocking || kind.site != nullptr) return other_rows_[kind];
+  const std::size_t operation = 2 * static_cast<std::size_t>(kind.operation) + (kind.has_counts ? 1 : 0);
+  return rows_[operation * size_classes + static_cast<std::size_t>(kind.size_class + 1)];
 }
 
 void ObservedCommunicator::share_arrivals(Library& library, MPI_Comm comm) {

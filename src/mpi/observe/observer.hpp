@@ -1,9 +1,11 @@
 #pragma once
-// Looks at every blocking collective of the program before and after it is made, where ESPALIER_CHECK or
-// ESPALIER_PROFILE ask for that.
+// Looks at every collective of the program, where ESPALIER_CHECK, ESPALIER_PROFILE or ESPALIER_PROFILE_TRACE ask for
+// that: at blocking ones before and after they are made, at others when they are started and completed.
 
 #include <atomic>
+#include <optional>
 
+#include "mpi/observe/call.hpp"
 #include "mpi/observe/subject.hpp"
 
 namespace espalier::mpi {
@@ -24,29 +26,44 @@ class Observer {
 
 #if defined(ESPALIER_SIMULATED)
   template <class MakeCall>
-  static Permit begin(MPI_Comm, const MakeCall&) noexcept {
+  static Permit begin(MPI_Comm, const MakeCall&, const void*) noexcept {
     return {};
   }
   static void end(MPI_Comm, bool) noexcept {}
 #else
   /// Ranks of MPI_COMM_WORLD have met, and know each other's settings: from now on, if these ask for it.
   static void start(Library& library);
-  /// At MPI_Finalize, which all ranks call: gathers and writes the profile.
+  /// At MPI_Finalize, which all ranks call: gathers and writes what was recorded.
   static void finish(Library& library) noexcept;
 
+  /// A blocking call; the program goes on at `back`.
   template <class MakeCall>
-  static Permit begin(MPI_Comm comm, const MakeCall& make_call) noexcept {
+  static Permit begin(MPI_Comm comm, const MakeCall& make_call, const void* back) noexcept {
     int me = 0, ranks = 0;
     if (!enter(comm, me, ranks)) return {};
-    return begin(comm, subject_of(make_call(), me, ranks));
+    return begin(comm, subject_of(make_call(), me, ranks), back);
   }
   /// The call is over; `is_own`: Espalier made it.
   static void end(MPI_Comm comm, bool is_own) noexcept;
+
+  /// A call that starts another, or makes a persistent one. Nothing: it is not observed.
+  template <class Call>
+  static std::optional<ObservedCall> begin_start(MPI_Comm comm, const Call& call, plan::CallForm form,
+                                                 const void* back) noexcept {
+    ObservedCommunicator* const communicator = enter_start(comm);
+    if (communicator == nullptr) return std::nullopt;
+    return begin_start(*communicator, subject_of(call, communicator->me(), communicator->ranks()), form, back);
+  }
+  /// It has given that request.
+  static void end_start(const std::optional<ObservedCall>& call, MPI_Comm comm, MPI_Request request) noexcept;
 #endif
 
  private:
   static bool enter(MPI_Comm comm, int& me, int& ranks) noexcept;
-  static Permit begin(MPI_Comm comm, const Subject& subject) noexcept;
+  static Permit begin(MPI_Comm comm, const Subject& subject, const void* back) noexcept;
+  static ObservedCommunicator* enter_start(MPI_Comm comm) noexcept;
+  static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
+                                  const void* back) noexcept;
 
   static inline std::atomic<bool> is_on_ = false;
 };

@@ -15,28 +15,48 @@ std::string number(double value) {
   std::snprintf(text, sizeof text, "%.9g", value);
   return text;
 }
+std::string number(std::uint64_t value) { return std::to_string(value); }
+std::string seconds(double ns) { return number(ns * 1e-9); }
 
 std::string to_json(const Moments& moments) {
-  return "{\"calls\": " + std::to_string(moments.calls) + ", \"seconds\": " + number(moments.sum * 1e-9) +
+  return "{\"calls\": " + number(moments.calls) + ", \"seconds\": " + seconds(moments.sum) +
          ", \"squares\": " + number(moments.squares * 1e-18) + "}";
 }
 
-std::string caused_by(const std::vector<double>& caused) {
+/// What is not zero, by its place.
+template <class Value, class Write>
+std::string by_place(const std::vector<Value>& values, const Write& write) {
   std::string out;
-  for (std::size_t r = 0; r < caused.size(); ++r)
-    if (caused[r] > 0) out += (out.empty() ? "\"" : ", \"") + std::to_string(r) + "\": " + number(caused[r] * 1e-9);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] > 0) out += (out.empty() ? "\"" : ", \"") + std::to_string(i) + "\": " + write(values[i]);
   return "{" + out + "}";
 }
 
-std::string to_json(const ProfileKey& key, const ProfileRow& row) {
-  return "{\"communicator\": " + json_string(printable(key.shape)) + ", \"operation\": \"" +
-         plan::mpi_name(key.operation) + "\", \"counts\": " + (key.has_counts ? "true" : "false") +
-         ", \"size_class\": " + std::to_string(key.size_class) + ", \"calls\": " + std::to_string(row.calls) +
-         ", \"bytes\": " + std::to_string(row.bytes) + ", \"native\": " + std::to_string(row.native) +
-         ", \"seconds\": " + number(row.seconds_ns * 1e-9) + ", \"waiting\": " + number(row.waiting_ns * 1e-9) +
-         ", \"split\": " + std::to_string(row.split) + ", \"own\": " + to_json(row.own) +
+std::string key_to_json(const ProfileKey& key, const std::string& site) {
+  return "\"communicator\": " + json_string(printable(key.shape)) + ", \"members\": \"" + key.members +
+         "\", \"operation\": \"" + plan::mpi_name(key.operation) + "\", \"form\": \"" + plan::name(key.form) +
+         "\", \"counts\": " + (key.has_counts ? "true" : "false") +
+         ", \"size_class\": " + std::to_string(key.size_class) +
+         (site.empty() ? "" : ", \"site\": " + json_string(printable(site)));
+}
+
+std::string row_to_json(const ProfileRow& row) {
+  return "\"calls\": " + number(row.calls) + ", \"bytes\": " + number(row.bytes) +
+         ", \"native\": " + number(row.native) + ", \"seconds\": " + seconds(row.seconds_ns) +
+         ", \"waiting\": " + seconds(row.waiting_ns) + ", \"split\": " + number(row.split) +
+         ", \"start\": " + seconds(row.start_ns) + ", \"between\": " + seconds(row.between_ns) +
+         ", \"gap\": " + seconds(row.gap_ns) + ", \"first\": " + seconds(row.first_ns) +
+         ", \"last\": " + seconds(row.last_ns) + ", \"own\": " + to_json(row.own) +
          ", \"sample\": " + to_json(row.sample) + ", \"choice\": " + json_string(printable(row.choice)) +
-         ", \"waited_for\": " + caused_by(row.caused) + "}";
+         ", \"waited_for\": " + by_place(row.caused, seconds) +
+         ", \"roots\": " + by_place(row.roots, [](std::uint64_t calls) { return number(calls); });
+}
+
+template <class Value>
+void add_at(std::vector<Value>& values, int place, Value value) {
+  const auto at = static_cast<std::size_t>(place);
+  if (values.size() <= at) values.resize(at + 1);
+  values[at] += value;
 }
 
 }  // namespace
@@ -44,25 +64,35 @@ std::string to_json(const ProfileKey& key, const ProfileRow& row) {
 int size_class_of(std::int64_t bytes) { return bytes < 0 ? -1 : std::bit_width(static_cast<std::uint64_t>(bytes)); }
 
 void Profile::add(ProfileRow& row, const Observed& call) {
-  ++row.calls;
+  if (row.calls++ == 0) row.first_ns = call.begin_ns;
+  row.last_ns = call.begin_ns;
   row.bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(call.bytes, 0));
   row.native += call.is_native;
   row.seconds_ns += call.seconds_ns;
   row.waiting_ns += call.waiting_ns;
+  row.gap_ns += call.gap_ns;
   row.split += call.is_split;
+  if (call.root >= 0) add_at<std::uint64_t>(row.roots, call.root, 1);
+  if (call.is_started) {
+    row.start_ns += call.seconds_ns;
+    return;
+  }
   if (call.is_sample) row.sample.add(call.seconds_ns - call.waiting_ns);
   if (!call.is_native) row.own.add(call.seconds_ns - call.waiting_ns);
-  if (call.last < 0 || call.waiting_ns <= 0) return;
-  const auto last = static_cast<std::size_t>(call.last);
-  if (row.caused.size() <= last) row.caused.resize(last + 1);
-  row.caused[last] += call.waiting_ns;
+  if (call.last >= 0 && call.waiting_ns > 0) add_at(row.caused, call.last, call.waiting_ns);
 }
 
-std::string Profile::to_json(int rank, double run_seconds) const {
+void Profile::add_completion(ProfileRow& row, double in_mpi_ns, double between_ns) {
+  row.seconds_ns += in_mpi_ns;
+  row.between_ns += between_ns;
+}
+
+std::string Profile::to_json(int rank, double run_seconds, const NameSite& name_site) const {
   std::string out = "{\"rank\": " + std::to_string(rank) + ", \"seconds\": " + number(run_seconds) + ", \"rows\": [";
   bool is_first = true;
   for (const auto& [key, row] : rows_)
-    out += (std::exchange(is_first, false) ? "\n    " : ",\n    ") + espalier::mpi::to_json(key, row);
+    out += (std::exchange(is_first, false) ? "\n    {" : ",\n    {") +
+           key_to_json(key, key.site == nullptr ? "" : name_site(key.site)) + ", " + row_to_json(row) + "}";
   return out + "]}";
 }
 

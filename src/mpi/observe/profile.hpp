@@ -1,10 +1,11 @@
 #pragma once
-// What a rank's collectives took, by kind and size: sums only. Pure; the observer feeds it.
+// What a rank's collectives took, by kind and size: sums only. Pure; the observer feeds it. What the file's fields mean
+// is said where they are read (python/espalier/profile/reading.py).
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "plan/calls.hpp"
@@ -26,10 +27,13 @@ struct Moments {
 
 /// Calls that are reported together.
 struct ProfileKey {
-  std::string shape;  ///< of the communicator: "8 ranks on 2 nodes"
+  std::string shape;    ///< of the communicator: "8 ranks on 2 nodes"
+  std::string members;  ///< its ranks (describe_members())
   plan::Operation operation = plan::Operation::barrier;
   bool has_counts = false;
   int size_class = -1;  ///< 0: no bytes; k: from 2^(k-1) to below 2^k bytes; -1: not known
+  plan::CallForm form = plan::CallForm::blocking;
+  const void* site = nullptr;  ///< the instruction after the program's call; null: not asked for
 
   auto operator<=>(const ProfileKey&) const = default;
 };
@@ -38,18 +42,23 @@ int size_class_of(std::int64_t bytes);
 struct ProfileRow {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t native = 0;  ///< of the calls; those of the sample included
-  double seconds_ns = 0;     ///< from entry to exit
-  double waiting_ns = 0;     ///< of that, until the last rank of the host had come
-  std::uint64_t split = 0;   ///< calls of which that is known
+  std::uint64_t native = 0;          ///< of the calls; those of the sample included
+  double seconds_ns = 0;             ///< in MPI: from entry to exit; of what does not block, in start and completion
+  double waiting_ns = 0;             ///< of that, until the last rank of the host had come
+  std::uint64_t split = 0;           ///< calls of which that is known
+  double start_ns = 0;               ///< of seconds_ns, in the call that starts
+  double between_ns = 0;             ///< from start to completion, outside of both
+  double gap_ns = 0;                 ///< of the program's own before the calls, since the rank's collective before
+  double first_ns = 0, last_ns = 0;  ///< when the first and the last began, since MPI_Init's end
   Moments own,
       sample;  ///< what was no waiting, of calls that Espalier made, and of those that native made for the sake of it
   bool is_choice_known = false;
-  std::string choice;          ///< how the first was done
-  std::vector<double> caused;  ///< waiting, by the world's rank that came last; empty: none
+  std::string choice;                ///< how the first was done
+  std::vector<double> caused;        ///< waiting, by the world's rank that came last; empty: none
+  std::vector<std::uint64_t> roots;  ///< calls by root, where there is one
 };
 
-/// One call as it was seen.
+/// One call as it was seen when it ended, or, of what does not block, when it had been started.
 struct Observed {
   std::int64_t bytes = -1;
   double seconds_ns = 0;
@@ -58,16 +67,25 @@ struct Observed {
   int last = -1;  ///< who came last, in the world
   bool is_native = false;
   bool is_sample = false;
+  int root = -1;  ///< -1: the operation has none
+  double begin_ns = 0;
+  double gap_ns = 0;
+  bool is_started = false;  ///< it goes on, and add_completion() follows
 };
 
 class Profile {
  public:
+  /// What a place in the program is called, for the file.
+  using NameSite = std::function<std::string(const void*)>;
+
   /// It stays where it is.
   ProfileRow& row(const ProfileKey& key) { return rows_[key]; }
   static void add(ProfileRow& row, const Observed& call);
+  /// A started call is over: it was in MPI for so long since, and outside for so long before.
+  static void add_completion(ProfileRow& row, double in_mpi_ns, double between_ns);
 
   /// One rank's part of the file: {"rank": 3, "seconds": …, "rows": [ … ]}.
-  std::string to_json(int rank, double run_seconds) const;
+  std::string to_json(int rank, double run_seconds, const NameSite& name_site) const;
 
  private:
   std::map<ProfileKey, ProfileRow> rows_;

@@ -1,7 +1,9 @@
 // One rank of a simulated job: runs collectives one after the other, by this library or by the native one, checks what
 // they deliver, and has rank 0 write down how long they took. `espalier simulate --execute` starts it.
 //
-//     espalier-executor.so ours|native OPERATION:BYTES:ROOT …
+//     espalier-executor.so ours|native OPERATION:BYTES:ROOT[:EARLY,EARLY…] …
+//
+// EARLY are microseconds before the common start at which each rank comes.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,13 +36,29 @@ struct Case {
   Operation operation;
   int words;  ///< of the message or vector, or of each block
   int root;
+  std::vector<double> early;  ///< microseconds before the common start, by rank; empty: all come together
+
+  double early_of(int rank) const {
+    const auto at = static_cast<std::size_t>(rank);
+    return at < early.size() ? early[at] : 0;
+  }
 };
+
+/// Numbers between commas, from `at` on.
+std::vector<double> parse_numbers(const std::string& text, std::size_t at) {
+  std::vector<double> numbers;
+  for (; at < text.size(); at = std::min(text.find(',', at), text.size()) + 1)
+    numbers.push_back(std::atof(text.c_str() + at));
+  return numbers;
+}
 
 Case parse_case(const std::string& text) {
   const std::size_t first = text.find(':'), second = text.find(':', first + 1);
+  const std::size_t third = second == text.npos ? second : text.find(':', second + 1);
   const long bytes = std::atol(text.c_str() + first + 1);
   return {plan::parse_operation(text.substr(0, first)), static_cast<int>(bytes / static_cast<long>(sizeof(Word))),
-          second == text.npos ? 0 : std::atoi(text.c_str() + second + 1)};
+          second == text.npos ? 0 : std::atoi(text.c_str() + second + 1),
+          third == text.npos ? std::vector<double>() : parse_numbers(text, third + 1)};
 }
 
 struct World {
@@ -206,7 +224,7 @@ int call(const Case& it, bool is_ours, MPI_Op sum, Data& data) {
 }
 
 struct Outcome {
-  double microseconds;  ///< from the common start of the measured call to this rank's end
+  double microseconds;  ///< from the common start of the measured call, when the last rank comes, to this rank's end
   double is_wrong;
 };
 
@@ -217,7 +235,7 @@ Outcome run(const Case& it, bool is_ours, World world, int& slot) {
   for (int i = 0; i < calls; ++i) {
     data.fill();
     const double start = ++slot * microseconds_per_slot;
-    simgrid::s4u::this_actor::sleep_until(start);
+    simgrid::s4u::this_actor::sleep_until(start - it.early_of(world.rank));
     const bool is_fine = call(it, is_ours, sum, data) == MPI_SUCCESS;
     outcome.microseconds = simulated_now() - start;
     if (!is_fine || !data.is_right()) outcome.is_wrong = 1;

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "mpi/observe/arrivals.hpp"
+#include "mpi/observe/members.hpp"
+#include "mpi/observe/trace.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -32,17 +34,81 @@ TEST(Profile, SumsUpWhatWaitedAndWhatMoved) {
   EXPECT_EQ(row.caused, (std::vector<double>{0, 0, 60}));
 }
 
+TEST(Profile, WhatDoesNotBlockIsInMpiWhenItStartsAndWhenItIsCompleted) {
+  ProfileRow row;
+  Profile::add(row, {.bytes = 8, .seconds_ns = 10, .begin_ns = 5, .is_started = true});
+  Profile::add_completion(row, 30, 500);
+  EXPECT_EQ(row.calls, 1u);
+  EXPECT_EQ(row.start_ns, 10);
+  EXPECT_EQ(row.seconds_ns, 40);
+  EXPECT_EQ(row.between_ns, 500);
+  EXPECT_EQ(row.own.calls, 0u) << "nobody knows what of it was waiting";
+}
+
+TEST(Profile, WhatIsPlayedAgainIsKept) {
+  ProfileRow row;
+  Profile::add(row, {.root = 1, .begin_ns = 100, .gap_ns = 7});
+  Profile::add(row, {.root = 1, .begin_ns = 300, .gap_ns = 9});
+  EXPECT_EQ(row.first_ns, 100);
+  EXPECT_EQ(row.last_ns, 300);
+  EXPECT_EQ(row.gap_ns, 16);
+  EXPECT_EQ(row.roots, (std::vector<std::uint64_t>{0, 2}));
+}
+
 TEST(Profile, IsWrittenWithWhatOthersNeedToReadIt) {
   Profile profile;
-  ProfileRow& row = profile.row({"4 ranks on 1 node", plan::Operation::allreduce, false, 4});
+  const int place = 0;
+  ProfileRow& row =
+      profile.row({"4 ranks on 1 node", "0-3", plan::Operation::allreduce, false, 4, plan::CallForm::blocking, &place});
   Profile::add(row, {.bytes = 8, .seconds_ns = 2e9, .waiting_ns = 1e9, .is_split = true, .last = 0});
   row.choice = "a \"choice\"";
-  EXPECT_EQ(profile.to_json(3, 10),
-            "{\"rank\": 3, \"seconds\": 10, \"rows\": [\n    {\"communicator\": \"4 ranks on 1 node\", \"operation\": "
-            "\"MPI_Allreduce\", \"counts\": false, \"size_class\": 4, \"calls\": 1, \"bytes\": 8, \"native\": 0, "
-            "\"seconds\": 2, \"waiting\": 1, \"split\": 1, \"own\": {\"calls\": 1, \"seconds\": 1, \"squares\": 1}, "
-            "\"sample\": {\"calls\": 0, \"seconds\": 0, \"squares\": 0}, \"choice\": \"a \\\"choice\\\"\", "
-            "\"waited_for\": {\"0\": 1}}]}");
+  EXPECT_EQ(
+      profile.to_json(3, 10, [](const void*) { return "app+0x12 main"; }),
+      "{\"rank\": 3, \"seconds\": 10, \"rows\": [\n    {\"communicator\": \"4 ranks on 1 node\", \"members\": "
+      "\"0-3\", \"operation\": \"MPI_Allreduce\", \"form\": \"blocking\", \"counts\": false, \"size_class\": 4, "
+      "\"site\": \"app+0x12 main\", \"calls\": 1, \"bytes\": 8, \"native\": 0, \"seconds\": 2, \"waiting\": 1, "
+      "\"split\": 1, \"start\": 0, \"between\": 0, \"gap\": 0, \"first\": 0, \"last\": 0, \"own\": {\"calls\": 1, "
+      "\"seconds\": 1, \"squares\": 1}, \"sample\": {\"calls\": 0, \"seconds\": 0, \"squares\": 0}, \"choice\": "
+      "\"a \\\"choice\\\"\", \"waited_for\": {\"0\": 1}, \"roots\": {}}]}");
+}
+
+TEST(Members, AreToldAsRunsOfEqualSteps) {
+  const auto told = [](std::vector<int> members) { return describe_members(members); };
+  EXPECT_EQ(told({0, 1, 2, 3}), "0-3");
+  EXPECT_EQ(told({0, 1}), "0-1");
+  EXPECT_EQ(told({1, 5, 9, 13}), "1-13:4");
+  EXPECT_EQ(told({3, 0, 1}), "3,0-1");
+  EXPECT_EQ(told({0, 4}), "0,4") << "two are no run";
+  EXPECT_EQ(told({2, 1, 0}), "2,1,0") << "steps go up";
+  std::vector<int> scattered;
+  for (int r = 0; r < 1000; ++r) scattered.push_back(r * r % 7919);
+  EXPECT_EQ(told(scattered), "") << "too many words";
+}
+
+TEST(Trace, KeepsTheFirstCallsAndCountsTheOthers) {
+  Trace trace(2);
+  for (const std::uint64_t begin : {1000u, 2500u, 4000u}) {
+    TraceEvent event;
+    event.operation = plan::Operation::broadcast;
+    event.bytes = 64;
+    event.begin_ns = begin;
+    event.took_ns = 1234;
+    event.waiting_ns = 200;
+    trace.add(event);
+  }
+  EXPECT_EQ(trace.dropped(), 1u);
+  EXPECT_EQ(trace.to_json(1, 3),
+            "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 3, \"args\": {\"name\": \"rank 3\"}},\n"
+            "{\"name\": \"MPI_Bcast\", \"ph\": \"X\", \"ts\": 1.000, \"dur\": 1.234, \"pid\": 1, \"tid\": 3, \"args\": "
+            "{\"by\": \"Espalier\", \"bytes\": 64, \"waiting_us\": 0.200}},\n"
+            "{\"name\": \"MPI_Bcast\", \"ph\": \"X\", \"ts\": 2.500, \"dur\": 1.234, \"pid\": 1, \"tid\": 3, \"args\": "
+            "{\"by\": \"Espalier\", \"bytes\": 64, \"waiting_us\": 0.200}},\n");
+}
+
+TEST(Trace, NamesCallsAsMpiDoes) {
+  EXPECT_EQ(call_name(plan::Operation::gather, true, plan::CallForm::nonblocking), "MPI_Igatherv");
+  EXPECT_EQ(call_name(plan::Operation::reduce_scatter, false, plan::CallForm::blocking), "MPI_Reduce_scatter_block");
+  EXPECT_EQ(call_name(plan::Operation::broadcast, false, plan::CallForm::persistent), "MPI_Bcast_init");
 }
 
 TEST(Arrivals, TheLastToComeIsKept) {

@@ -1,0 +1,140 @@
+"""A recorded program's collectives on a simulated cluster: the library itself, and others' algorithms, executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from espalier.base.errors import UserError
+from espalier.replay.script import Piece, Script
+from espalier.simulation.executor import OURS, Case, Job, Timing, execute
+
+# With counts each block has a length of its own; simulated ranks have blocks of the mean length.
+_EVEN = {
+    "bcast": "broadcast",
+    "scatterv": "scatter",
+    "gatherv": "gather",
+    "allgatherv": "allgather",
+    "alltoallv": "alltoall",
+    "reduce_scatter_block": "reduce_scatter",
+}
+_LONGEST_EARLY_US = 5e5  # simulated calls begin a second apart
+
+Progress = Callable[[str], None]  # told before each simulation what it is
+
+
+@dataclass(frozen=True)
+class SimulatedRow:
+    """One kind of call. Times are in µs, by arm; those of arms whose data were wrong, or that failed, are left out."""
+
+    piece: Piece
+    times: dict[str, float]
+    choice: str
+
+
+@dataclass(frozen=True)
+class SimulatedReplay:
+    """What came of it: ours is the first arm."""
+
+    rows: tuple[SimulatedRow, ...]
+    arms: tuple[str, ...]
+    script: Script
+    platform: str
+
+    def seconds(self, arm: str) -> float | None:
+        """Of all the program's calls; None where not all of them worked."""
+        times = [row.times.get(arm) for row in self.rows]
+        if any(time is None for time in times):
+            return None
+        return 1e-6 * sum(row.piece.calls * (time or 0.0) for row, time in zip(self.rows, times, strict=True))
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        own = self.seconds(OURS)
+        if own is None or not self.rows:
+            return "Not all that was recorded can be simulated."
+        others = [(arm, self.seconds(arm)) for arm in self.arms if arm != OURS]
+        told = [
+            f"{seconds:.3g} s with {arm}'s ({seconds / own:.2f} times)" for arm, seconds in others if seconds and own
+        ]
+        return f"The program's collectives take {own:.3g} s with Espalier{''.join(f', {it}' for it in told)}."
+
+    def as_json(self) -> dict[str, Any]:
+        """The same, as plain data."""
+        return {
+            "platform": self.platform,
+            "ranks": self.script.ranks,
+            "left_out": dict(self.script.left_out),
+            "seconds": {arm: self.seconds(arm) for arm in self.arms},
+            "verdict": self.verdict,
+            "rows": [
+                {
+                    "communicator": row.piece.key.communicator,
+                    "operation": row.piece.key.name,
+                    "block_bytes": sum(row.piece.blocks) // len(row.piece.blocks),
+                    "calls": row.piece.calls,
+                    "us": row.times,
+                    "choice": row.choice,
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def simulate_script(
+    script: Script, platform: str, node_of: Sequence[int], others: Sequence[str], progress: Progress = lambda what: None
+) -> SimulatedReplay:
+    """Every kind of call alone, its ranks coming as early as they came: on `platform`, node n being its host n.
+
+    `node_of` is by the program's ranks. Raises UserError where SimGrid is missing or the job does not fit the network.
+    """
+    if not script.pieces:
+        raise UserError("nothing that was recorded can be played", "see espalier profile --from for what there is")
+    arms = (OURS, *others)
+    groups: dict[tuple[int, ...], list[Piece]] = {}
+    for piece in script.pieces:
+        groups.setdefault(piece.members, []).append(piece)
+    rows: list[SimulatedRow] = []
+    for members, pieces in groups.items():
+        rows += _simulate_group(pieces, Job(platform, _number([node_of[it] for it in members])), arms, progress)
+    rows.sort(key=lambda row: -row.piece.calls * row.times.get(OURS, 0.0))
+    return SimulatedReplay(tuple(rows), arms, script, platform)
+
+
+def _simulate_group(pieces: Sequence[Piece], job: Job, arms: Sequence[str], progress: Progress) -> list[SimulatedRow]:
+    cases = [_case(piece) for piece in pieces]
+    times: list[dict[str, float]] = [{} for _ in pieces]
+    choices = [""] * len(pieces)
+    for arm in arms:
+        progress(f"{arm}, {len(job.node_of)} ranks")
+        for number, timing in enumerate(_execute(job, arm, cases)):
+            if timing.wrong == 0:
+                times[number][arm] = timing.microseconds
+            choices[number] = choices[number] or timing.choice
+    return [SimulatedRow(*row) for row in zip(pieces, times, choices, strict=True)]
+
+
+def _execute(job: Job, arm: str, cases: Sequence[Case]) -> list[Timing]:
+    """Ours must work; another that fails is left out."""
+    try:
+        return execute(job, arm, cases)
+    except UserError:
+        if arm == OURS:
+            raise
+        return []
+
+
+def _case(piece: Piece) -> Case:
+    """Whoever comes last most often comes last."""
+    last = max(piece.lasts, key=lambda member: piece.lasts[member])
+    early = tuple(0.0 if place == last else min(it, _LONGEST_EARLY_US) for place, it in enumerate(piece.early))
+    mean = sum(piece.blocks) // len(piece.blocks)
+    return Case(_EVEN.get(piece.operation, piece.operation), (mean + 3) // 4 * 4, piece.root, early)
+
+
+def _number(nodes: Sequence[int]) -> list[int]:
+    """From 0 on, in the order of their first appearance."""
+    known = {node: number for number, node in enumerate(dict.fromkeys(nodes))}
+    return [known[node] for node in nodes]

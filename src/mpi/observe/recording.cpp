@@ -1,0 +1,242 @@
+#include "mpi/observe/recording.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/settings.hpp"
+#include "mpi/boundary/quiet.hpp"
+#include "mpi/calls/calls.hpp"
+#include "mpi/observe/clock.hpp"
+#include "mpi/observe/sites.hpp"
+#include "mpi/process/communicator.hpp"
+#include "mpi/process/library.hpp"
+#include "mpi/process/statistics.hpp"
+
+namespace espalier::mpi {
+namespace {
+
+/// Some 4 MB of a rank, and some 200 MB of a file.
+constexpr std::size_t most_events_of_a_rank = 50'000, most_events = 1'500'000;
+
+thread_local std::uint64_t last_end = 0;
+
+plan::Problem problem_of(const Subject& subject) {
+  plan::Problem problem;
+  problem.operation = subject.operation;
+  problem.bytes = static_cast<Bytes>(std::max<MPI_Count>(subject.bytes, 0));
+  problem.root = Rank(subject.root);
+  return problem;
+}
+
+constexpr const char* before_set_up = "native: before set-up";
+
+std::string choice_of(const ObservedCall& call, MPI_Comm comm, bool is_own) {
+  const Communicator* const communicator = Communicator::find_existing(comm);
+  if (communicator == nullptr || communicator->awaits_set_up()) return before_set_up;
+  if (communicator->engine() != nullptr && (call.subject.has_counts || call.subject.bytes < 0))
+    return is_own ? "Espalier" : "native";
+  return describe_call(problem_of(call.subject), false, call.form == plan::CallForm::blocking, comm);
+}
+
+/// A blocking call that ends now.
+Observed look_at(const ObservedCall& call, std::uint64_t now, bool is_own) {
+  Observed seen;
+  seen.seconds_ns = static_cast<double>(now - call.begin);
+  seen.is_native = !is_own;
+  seen.is_sample = call.is_sample;
+  if (!call.communicator->sees_arrivals()) return seen;
+  const ObservedCommunicator::Last last = call.communicator->last(call.number);
+  seen.is_split = true;
+  seen.waiting_ns = last.time > call.begin ? static_cast<double>(std::min(last.time, now) - call.begin) : 0;
+  seen.last = last.world_rank;
+  return seen;
+}
+
+/// What does not depend on how it ended.
+Observed complete(Observed seen, const ObservedCall& call, std::uint64_t began) {
+  seen.bytes = call.subject.bytes;
+  seen.root = plan::has_root(call.subject.operation) ? call.subject.root : -1;
+  seen.begin_ns = static_cast<double>(call.begin - began);
+  seen.gap_ns = static_cast<double>(call.gap);
+  return seen;
+}
+
+TraceEvent event_of(const ObservedCall& call, std::uint64_t began, std::uint64_t begin, std::uint64_t end) {
+  TraceEvent event;
+  event.operation = call.subject.operation;
+  event.form = call.form;
+  event.has_counts = call.subject.has_counts;
+  event.bytes = call.subject.bytes;
+  event.begin_ns = begin - began;
+  event.took_ns = end - begin;
+  return event;
+}
+
+/// Texts of all ranks, at rank 0; elsewhere nothing.
+std::vector<std::string> gather_texts(const Library& library, const std::string& mine, int size, int me) {
+  const Native& mpi = native();
+  const MPI_Comm comm = library.world().messages();
+  const std::vector<int> lengths = gather_quietly(comm, size, static_cast<int>(mine.size()));
+  std::vector<int> places(lengths.size());
+  std::size_t total = 0;
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    places[r] = static_cast<int>(total);
+    total += static_cast<std::size_t>(lengths[r]);
+  }
+  std::string all(me == 0 ? total : 0, ' ');
+  MPI_Request request;
+  check(mpi.Igatherv(mine.data(), static_cast<int>(mine.size()), mpi.byte, all.data(), lengths.data(), places.data(),
+                     mpi.byte, 0, comm, &request));
+  wait_quietly(request);
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; me == 0 && r < lengths.size(); ++r)
+    texts.push_back(all.substr(static_cast<std::size_t>(places[r]), static_cast<std::size_t>(lengths[r])));
+  return texts;
+}
+
+/// The node of every rank, numbered by first appearance.
+std::vector<int> nodes_of(const Library& library, int size) {
+  std::map<std::pair<std::uint64_t, std::int32_t>, int> numbers;
+  std::vector<int> nodes;
+  for (int r = 0; r < size; ++r) {
+    const Facts& facts = library.world().facts_of(r);
+    nodes.push_back(
+        numbers.try_emplace({facts.host, facts.virtual_node}, static_cast<int>(numbers.size())).first->second);
+  }
+  return nodes;
+}
+
+void write(Library& library, const std::string& path, const char* setting, const std::string& text) {
+  const std::string trouble = write_whole_file(path, text);
+  if (!trouble.empty()) library.say_once(std::string(setting) + ": " + trouble);
+}
+
+}  // namespace
+
+Recording& Recording::get() {
+  static Recording* const made = new Recording;  // never destroyed, as the library
+  return *made;
+}
+
+void Recording::start(const Settings& settings, int size) {
+  wants_profile_ = !settings.profile.empty();
+  wants_sites_ = settings.profile_sites;
+  sample_ = static_cast<std::uint64_t>(settings.profile_sample);
+  if (!settings.profile_trace.empty())
+    trace_ = Trace(std::clamp<std::size_t>(most_events / static_cast<std::size_t>(size), 1, most_events_of_a_rank));
+  is_on_ = wants_profile_ || trace_.is_on();
+  began_ = read_clock();
+}
+
+// Natives have ideas of their own of which block goes where in some grids and graphs (docs/adr/0027), so those calls
+// stay ours.
+bool Recording::is_sampled(std::uint64_t call, plan::Operation operation) const {
+  if (sample_ == 0 || operation == plan::Operation::neighbor_allgather ||
+      operation == plan::Operation::neighbor_alltoall)
+    return false;
+  std::uint64_t mixed = call * 0x9e37'79b9'7f4a'7c15;
+  mixed = (mixed ^ mixed >> 32) * 0xd6e8'feb8'6659'fd93;
+  return (mixed >> 33) % sample_ == 0;
+}
+
+std::uint64_t Recording::gap_until(std::uint64_t now) const { return now - std::max(last_end, began_); }
+
+// ---- calls ----
+
+ProfileRow& Recording::row_of(const ObservedCall& call) {
+  const Subject& subject = call.subject;
+  const int size_class = size_class_of(subject.bytes);
+  ProfileRow*& known =
+      call.communicator->row({subject.operation, subject.has_counts, size_class, call.form, call.site});
+  if (known == nullptr)
+    known = &profile_.row({call.communicator->shape(), call.communicator->members(), subject.operation,
+                           subject.has_counts, size_class, call.form, call.site});
+  return *known;
+}
+
+void Recording::note(const ObservedCall& call, MPI_Comm comm, bool is_own) {
+  const std::uint64_t now = last_end = read_clock();
+  const Observed seen = complete(look_at(call, now, is_own), call, began_);
+  const std::lock_guard lock(mutex_);
+  ProfileRow& row = row_of(call);
+  Profile::add(row, seen);
+  if (trace_.is_on()) {
+    TraceEvent event = event_of(call, began_, call.begin, now);
+    event.is_native = seen.is_native;
+    event.waiting_ns = static_cast<std::uint64_t>(seen.waiting_ns);
+    trace_.add(event);
+  }
+  if (!call.is_sample) note_choice(row, call, comm, is_own);
+}
+
+void Recording::note_choice(ProfileRow& row, const ObservedCall& call, MPI_Comm comm, bool is_own) {
+  if (row.is_choice_known) return;
+  row.choice = choice_of(call, comm, is_own);
+  row.is_choice_known = row.choice != before_set_up;
+}
+
+void Recording::note_start(const ObservedCall& call, ProfileRow& row, bool is_own) {
+  const std::uint64_t now = last_end = read_clock();
+  Observed seen;
+  seen.seconds_ns = static_cast<double>(now - call.begin);
+  seen.is_native = !is_own;
+  seen.is_started = true;
+  seen = complete(seen, call, began_);
+  const std::lock_guard lock(mutex_);
+  Profile::add(row, seen);
+  TraceEvent event = event_of(call, began_, call.begin, now);
+  event.is_native = !is_own;
+  if (trace_.is_on()) trace_.add(event);
+}
+
+void Recording::note_completion(const ObservedCall& call, ProfileRow& row, std::uint64_t begin, std::uint64_t in_mpi,
+                                std::uint64_t between) {
+  const std::uint64_t now = last_end = read_clock();
+  const std::lock_guard lock(mutex_);
+  Profile::add_completion(row, static_cast<double>(in_mpi), static_cast<double>(between));
+  TraceEvent event = event_of(call, began_, begin, now);
+  event.is_completion = true;
+  if (trace_.is_on()) trace_.add(event);
+}
+
+// ---- what is written ----
+
+void Recording::write_profile(Library& library, int size, int me) {
+  const double seconds = static_cast<double>(read_clock() - began_) * 1e-9;
+  const auto texts = gather_texts(library, profile_.to_json(me, seconds, name_site), size, me);
+  if (me != 0) return;
+  std::string nodes;
+  for (const int node : nodes_of(library, size)) nodes += (nodes.empty() ? "" : ", ") + std::to_string(node);
+  std::string out =
+      "{\"format\": 2, \"sample\": " + std::to_string(sample_) + ", \"nodes\": [" + nodes + "], \"ranks\": [\n  ";
+  for (std::size_t r = 0; r < texts.size(); ++r) out += (r == 0 ? "" : ",\n  ") + texts[r];
+  write(library, library.settings().profile, "ESPALIER_PROFILE", out + "\n]}\n");
+}
+
+void Recording::write_trace(Library& library, int size, int me) {
+  const int node = nodes_of(library, size)[static_cast<std::size_t>(me)];
+  const auto texts = gather_texts(library, trace_.to_json(node, me), size, me);
+  const auto dropped = gather_quietly(library.world().messages(), size, trace_.dropped());
+  if (me != 0) return;
+  std::string out = "{\"traceEvents\": [\n";
+  for (const std::string& text : texts) out += text;
+  out.resize(out.size() - 2);  // the last comma
+  std::uint64_t all = 0;
+  for (const std::uint64_t some : dropped) all += some;
+  write(library, library.settings().profile_trace, "ESPALIER_PROFILE_TRACE",
+        out + "\n],\n\"displayTimeUnit\": \"ns\", \"otherData\": {\"dropped\": " + std::to_string(all) + "}}\n");
+  if (all > 0)
+    library.say_once("ESPALIER_PROFILE_TRACE: " + std::to_string(all) +
+                     " calls came after there was no room left for more, and are not in it");
+}
+
+void Recording::finish(Library& library) {
+  int me = 0, size = 0;
+  check(native().Comm_rank(native().comm_world, &me));
+  check(native().Comm_size(native().comm_world, &size));
+  if (wants_profile_) write_profile(library, size, me);
+  if (trace_.is_on()) write_trace(library, size, me);
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,51 @@
+#include "mpi/observe/trace.hpp"
+
+#include <cctype>
+#include <cstdio>
+
+namespace espalier::mpi {
+namespace {
+
+/// Microseconds.
+std::string us(std::uint64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%llu.%03llu", static_cast<unsigned long long>(ns / 1000),
+                static_cast<unsigned long long>(ns % 1000));
+  return text;
+}
+
+std::string to_json(const TraceEvent& event, const std::string& place) {
+  std::string name = call_name(event.operation, event.has_counts, event.form);
+  if (event.is_completion) name += ": completion";
+  std::string arguments = event.is_native ? "\"by\": \"native\"" : "\"by\": \"Espalier\"";
+  if (event.bytes >= 0) arguments += ", \"bytes\": " + std::to_string(event.bytes);
+  if (event.waiting_ns > 0) arguments += ", \"waiting_us\": " + us(event.waiting_ns);
+  return "{\"name\": \"" + name + "\", \"ph\": \"X\", \"ts\": " + us(event.begin_ns) +
+         ", \"dur\": " + us(event.took_ns) + place + ", \"args\": {" + arguments + "}},\n";
+}
+
+}  // namespace
+
+std::string call_name(plan::Operation operation, bool has_counts, plan::CallForm form) {
+  std::string name = plan::mpi_name(operation);
+  if (operation == plan::Operation::reduce_scatter)
+    name += has_counts ? "" : "_block";
+  else if (has_counts)
+    name += "v";
+  constexpr std::size_t prefix = 4;  // MPI_
+  if (form == plan::CallForm::nonblocking) {
+    name[prefix] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[prefix])));
+    name.insert(prefix, "I");
+  }
+  return form == plan::CallForm::persistent ? name + "_init" : name;
+}
+
+std::string Trace::to_json(int node, int rank) const {
+  const std::string place = ", \"pid\": " + std::to_string(node) + ", \"tid\": " + std::to_string(rank);
+  std::string out = "{\"name\": \"thread_name\", \"ph\": \"M\"" + place + ", \"args\": {\"name\": \"rank " +
+                    std::to_string(rank) + "\"}},\n";
+  for (const TraceEvent& event : events_) out += espalier::mpi::to_json(event, place);
+  return out;
+}
+
+}  // namespace espalier::mpi

@@ -1,0 +1,57 @@
+"""espalier replay: a recorded program's calls are played again, under every MPI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from espalier.profile.reading import read_profile
+from espalier.replay.played import Replay, play_script
+from espalier.replay.script import derive_script
+from launch import TestMpi
+
+GetMpi = Callable[[str], TestMpi]
+RANKS = 4
+MPIS = ("mpich-5", "openmpi-5", "intel")
+
+
+def replay_of(mpi: TestMpi, folder: Path, calls: int, **settings: str) -> Replay:
+    outcome = mpi.run([mpi.program("rhythm")], RANKS, settings={"ESPALIER_PROFILE": str(folder / "p.json")}, timeout=60)
+    assert outcome.code == 0, str(outcome)
+    script = derive_script(read_profile(folder / "p.json"), calls)
+    return play_script(script, mpi.mpi, 2, settings, folder, timeout=120)
+
+
+@pytest.mark.parametrize("nodes", [None, "3,1"])
+@pytest.mark.parametrize("name", MPIS)
+def test_every_kind_of_call_is_played_natively_and_by_espalier(
+    get_mpi: GetMpi, name: str, nodes: str | None, tmp_path: Path
+) -> None:
+    settings = {"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {}
+    result = replay_of(get_mpi(name), tmp_path, 1000, **settings)
+    calls = {(row.piece.key.name, row.piece.members): row.piece.calls for row in result.rows}
+    everybody = (0, 1, 2, 3)
+    assert calls == {
+        ("MPI_Allreduce", everybody): 20,
+        ("MPI_Bcast", everybody): 20,
+        ("MPI_Allgather", (0, 2)): 20,
+        ("MPI_Allgather", (1, 3)): 20,
+        ("MPI_Iallreduce", everybody): 20,
+        ("MPI_Bcast_init", everybody): 20,
+    }
+    assert not result.script.left_out
+    assert all(row.native_us > 0 and row.own_us > 0 for row in result.rows)
+    assert all(row.choice for row in result.rows)
+    assert result.one_clock
+    assert len(result.played.first) == 2
+    assert "collectives take" in result.verdict
+
+
+def test_what_was_late_is_late_again(get_mpi: GetMpi, tmp_path: Path) -> None:
+    result = replay_of(get_mpi("mpich-5"), tmp_path, 1000)
+    (row,) = [row for row in result.rows if row.piece.key.name == "MPI_Allreduce"]
+    assert max(row.piece.lasts, key=lambda member: row.piece.lasts[member]) == 3
+    assert all(early > 500 for early in row.piece.early[:3])
+    assert min(result.played.first) > 20 * 0.0005, "the others wait for it"
