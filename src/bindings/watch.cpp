@@ -46,11 +46,75 @@ std::optional<std::string> call_of(const RankStand& rank) {
   return watch::describe_call(rank.seen);
 }
 
+std::optional<watch::Life> parse_life(const std::string& name) {
+  using enum watch::Life;
+  for (const watch::Life life : {running, asleep, in_kernel, stopped, dead})
+    if (name == name_of(life)) return life;
+  return std::nullopt;
+}
+
 std::vector<Sighting> find_all_ranks(int pid) {
   std::vector<Sighting> seen;
   for (const auto& arena : watch::find_arenas(pid))
     for (Sighting& it : watch::find_ranks(*arena)) seen.push_back(it);
   return seen;
+}
+
+/// A rank as one host tells others of it.
+nb::dict to_dict(const Sighting& seen, watch::Life life) {
+  nb::dict told;
+  told["community"] = seen.community;
+  told["pid"] = seen.pid;
+  told["world_rank"] = seen.world_rank;
+  told["rank"] = seen.rank;
+  told["ranks"] = seen.ranks;
+  told["finished"] = seen.finished;
+  told["call"] = seen.call;
+  told["operation"] = static_cast<int>(seen.operation);
+  told["form"] = static_cast<int>(seen.form);
+  told["bytes"] = seen.bytes;
+  told["root"] = seen.root;
+  told["seconds"] = seen.seconds;
+  told["life"] = name_of(life);
+  return told;
+}
+
+template <class Value>
+Value at(const nb::dict& told, const char* name) {
+  return nb::cast<Value>(told[name]);
+}
+
+Sighting from_dict(const nb::dict& told) {
+  Sighting seen{at<std::uint32_t>(told, "community"), at<int>(told, "pid"), at<int>(told, "world_rank"),
+                at<int>(told, "rank"), at<int>(told, "ranks")};
+  seen.finished = at<std::uint64_t>(told, "finished");
+  seen.call = at<std::uint64_t>(told, "call");
+  seen.operation = static_cast<plan::Operation>(at<int>(told, "operation"));
+  seen.form = static_cast<plan::CallForm>(at<int>(told, "form"));
+  seen.bytes = at<std::uint64_t>(told, "bytes");
+  seen.root = at<int>(told, "root");
+  seen.seconds = at<double>(told, "seconds");
+  seen.host = at<std::string>(told, "host");
+  return seen;
+}
+
+std::vector<nb::dict> list_ranks(int pid) {
+  const std::vector<Sighting> seen = find_all_ranks(pid);
+  const watch::Lives lives = watch::probe_lives(seen);
+  std::vector<nb::dict> told;
+  for (const Sighting& it : seen) told.push_back(to_dict(it, lives.at(watch::process_of(it))));
+  return told;
+}
+
+std::vector<Standstill> diagnose(const std::vector<nb::dict>& told, double least) {
+  std::vector<Sighting> seen;
+  watch::Lives lives;
+  for (const nb::dict& it : told) {
+    seen.push_back(from_dict(it));
+    const auto life = parse_life(at<std::string>(it, "life"));
+    if (life) lives[watch::process_of(seen.back())] = *life;
+  }
+  return watch::find_standstills(seen, lives, least);
 }
 
 }  // namespace
@@ -60,6 +124,8 @@ void bind_watch(nb::module_& module) {
       .def_ro("rank", &RankStand::rank, "In the communicator.")
       .def_ro("world_rank", &RankStand::world_rank, "In MPI_COMM_WORLD; -1: not known.")
       .def_ro("pid", &RankStand::pid, "Its process; 0: on another host.")
+      .def_prop_ro(
+          "host", [](const RankStand& it) { return it.seen.host; }, "Where that is; empty: here, or not known.")
       .def_prop_ro(
           "stand", [](const RankStand& it) { return std::string(name_of(it.stand)); },
           "waits, differs (with another operation or root), has_finished, elsewhere (in another communicator), "
@@ -85,6 +151,10 @@ void bind_watch(nb::module_& module) {
       "count_watched", [](int pid) { return find_all_ranks(pid).size(); }, nb::arg("pid") = 0,
       "How many ranks, each once for every communicator, are to be seen in jobs that this process takes part in; 0: in "
       "all jobs of this host.");
+  module.def("list_ranks", &list_ranks, nb::arg("pid") = 0,
+             "What this host shows of them, as plain data for diagnose().");
+  module.def("diagnose", &diagnose, nb::arg("told"), nb::arg("least") = 1.0,
+             "find_standstills() of what list_ranks() has told on several hosts, each rank with its `host` added.");
   module.def(
       "find_standstills",
       [](int pid, double least) {

@@ -33,7 +33,8 @@ auto usual_gist(std::span<const Sighting> members, std::uint64_t call) {
 std::optional<Sighting> find_elsewhere(std::span<const Sighting> seen, const Sighting& rank) {
   std::optional<Sighting> found;
   for (const Sighting& it : seen)
-    if (it.pid == rank.pid && it.community != rank.community && it.waits() && (!found || it.seconds > found->seconds))
+    if (process_of(it) == process_of(rank) && it.community != rank.community && it.waits() &&
+        (!found || it.seconds > found->seconds))
       found = it;
   return found;
 }
@@ -55,11 +56,14 @@ std::string capital(std::string text) {
   return text;
 }
 
+/// Of a process; nothing where all is about this host.
+std::string place_of(const RankStand& rank) { return rank.seen.host.empty() ? "" : " on " + rank.seen.host; }
+
 std::string processes_of(const Ranks& ranks) {
   constexpr std::size_t most = 4;
   std::string text = ranks.size() == 1 ? "process " : "processes ";
   for (std::size_t i = 0; i < std::min(ranks.size(), most); ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]->pid);
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]->pid) + place_of(*ranks[i]);
   return text + (ranks.size() > most ? ", …" : "");
 }
 
@@ -195,7 +199,7 @@ Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> 
       continue;
     }
     RankStand stand = stand_of(*member, all, call);
-    const auto life = lives.find(member->pid);
+    const auto life = lives.find(process_of(*member));
     if (life != lives.end()) stand.life = life->second;
     if (stand.stand == Stand::waits) found.seconds = std::max(found.seconds, member->seconds);
     if (stand.stand == Stand::waits && gist_of(*member) != usual) stand.stand = Stand::differs;

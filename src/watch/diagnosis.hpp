@@ -19,7 +19,7 @@ enum class Stand {
   has_finished,  ///< it has come through already
   elsewhere,     ///< has not come, and waits in a call of another communicator
   not_come,      ///< has not come: it does something else
-  unseen,        ///< on another host
+  unseen,        ///< on another host, which has not been asked
 };
 
 struct RankStand {

@@ -69,7 +69,7 @@ Life probe_life(int pid) {
 Lives probe_lives(std::span<const Sighting> seen) {
   Lives lives;
   for (const Sighting& rank : seen)
-    if (!lives.contains(rank.pid)) lives[rank.pid] = probe_life(rank.pid);
+    if (const Process process = process_of(rank); !lives.contains(process)) lives[process] = probe_life(rank.pid);
   return lives;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "transports/arena.hpp"
@@ -13,9 +14,19 @@ namespace espalier::watch {
 
 enum class Life { running, asleep, in_kernel, stopped, dead };
 
-/// By number. What /proc does not show is dead, or of another namespace of processes.
-using Lives = std::map<int, Life>;
+/// Hosts number their own.
+struct Process {
+  std::string host;  ///< empty: this one
+  int pid = 0;
+
+  auto operator<=>(const Process&) const = default;
+};
+inline Process process_of(const Sighting& seen) { return {seen.host, seen.pid}; }
+
+/// What /proc does not show is dead, or of another namespace of processes.
+using Lives = std::map<Process, Life>;
 Life probe_life(int pid);
+/// Of ranks of this host.
 Lives probe_lives(std::span<const Sighting> seen);
 
 /// The arenas that a process has open; those of all processes for pid 0. Each once. What may not be looked at is left

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "plan/calls.hpp"
@@ -25,7 +26,8 @@ struct Sighting {
   plan::CallForm form = plan::CallForm::blocking;
   std::uint64_t bytes = 0;
   int root = 0;
-  double seconds = 0;  ///< for how long
+  double seconds = 0;     ///< for how long
+  std::string host = {};  ///< where it was seen; empty: on this one
 
   bool waits() const { return call > finished; }
   bool is_of_all() const { return (community & 1) != 0; }

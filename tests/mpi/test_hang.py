@@ -121,6 +121,23 @@ def test_calls_that_do_not_block_are_seen_where_they_are_waited_for(get_mpi: Get
     assert "Rank 2" in world["culprit"]
 
 
+def test_hosts_that_are_asked_show_what_this_one_shows(get_mpi: GetMpi, tmp_path: Path) -> None:
+    """Half of the ranks are said to be on another host, which numbers its processes anew."""
+    with standing(get_mpi("mpich-5"), "sleep", "2") as job:
+        ask(job, "Rank 2")
+        pid = str(ranks_of(job.pid)[0])
+        words = [sys.executable, "-m", "espalier", "hang", "--record", pid]
+        whole = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    for host, mine in (("a", (0, 1)), ("b", (2, 3))):
+        ranks = [rank for rank in whole["ranks"] if rank["world_rank"] in mine]
+        (tmp_path / host).write_text(json.dumps({**whole, "host": host, "ranks": ranks}))
+    via = ["--hosts", "a,b", "--via", f"sh -c 'cat {tmp_path}/{{host}}' ssh", "--seconds", "0"]
+    words = [sys.executable, "-m", "espalier", "hang", *via]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"Rank 2 \(process \d+ on b\) has not come; it is asleep", done.stdout), done.stdout
+
+
 def test_the_stack_of_who_is_waited_for_says_which_call_of_mpi_it_is_in(get_mpi: GetMpi) -> None:
     with standing(get_mpi("mpich-5"), "receive", "2") as job:
         said = ask(job, "Rank 2", "--stacks")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json as json_text
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from espalier.base import console
-from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
-from espalier.jobs.stacks import find_debugger, read_stack, shorten
-
-# Whoever is waited for may be one of many.
-_MOST_STACKS = 4
+from espalier.fabric.view import split_hosts
+from espalier.health.standstill import Findings, ask_all, look_here, record
+from espalier.jobs.elsewhere import SSH
+from espalier.jobs.stacks import find_debugger
 
 
 def hang(
@@ -24,52 +24,66 @@ def hang(
     stacks: Annotated[
         bool, typer.Option("--stacks", help="Where those who are waited for are in their code; takes gdb.")
     ] = False,
+    hosts: Annotated[list[str] | None, typer.Option(help="Ask these hosts, not this one: node[0-3], a,b.")] = None,
+    via: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help=f"What reaches them: '{SSH}'. Without {{host}} in it, what starts a command once on each host of the "
+            "job: 'srun --jobid 17 --overlap --ntasks-per-node 1'.",
+        ),
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for hosts.")] = 60.0,
+    recording: Annotated[
+        bool, typer.Option("--record", help="What this host shows, as one line of JSON: what hosts are asked for.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
 ) -> None:
-    """Say who is waited for, in the collectives of the jobs on this host that run with Espalier.
+    """Say who is waited for, in the collectives of the jobs on this host, or on others, that run with Espalier.
 
     Looks at the memory that the ranks share, and disturbs nobody; --stacks stops those who are waited for a moment.
     Exit code 1 if something stands still.
     """
-    if stacks and find_debugger() is None:
+    if stacks and not (hosts or via) and find_debugger() is None:
         raise UserError("--stacks: there is no gdb here", "install it, or leave --stacks out")
-    core = load_core()
-    with user_errors("give a process of this host, or none"):
-        watched = core.count_watched(pid or 0)
-        standstills = core.find_standstills(pid or 0, seconds)
-    if not watched:
-        whose = f"process {pid} has no" if pid else "no process here that you may look at has"
-        raise UserError(f"{whose} communicators that Espalier serves", "is it preloaded, and is this the right user?")
-    where = {it.pid: shorten(read_stack(it.pid)) for it in _awaited(standstills)} if stacks else {}
-    if json:
-        console.print_json([_describe(standstill, where) for standstill in standstills])
+    if recording:
+        print(json_text.dumps(record(pid or 0, stacks)))
+        return
+    if hosts or via:
+        if pid is not None:
+            raise UserError("a process is one of this host", "leave it out, or --hosts and --via")
+        found = ask_all(via or SSH, split_hosts(hosts) if hosts else [], seconds, stacks, timeout)
     else:
-        _print(standstills, watched, where)
-    raise typer.Exit(1 if standstills else 0)
+        found = look_here(pid or 0, seconds, stacks)
+    _refuse_nothing(found, pid)
+    for host, why in found.silent.items():
+        console.note(f"{host} has not answered: {why}")
+    if json:
+        console.print_json([_describe(standstill, found) for standstill in found.standstills])
+    else:
+        _print(found)
+    raise typer.Exit(1 if found.standstills else 0)
 
 
-def _awaited(standstills: list[Any]) -> list[Any]:
-    """Living ranks that have not come; those of one communicator are enough to tell."""
-    found = [
-        rank
-        for standstill in standstills
-        for rank in standstill.ranks
-        if rank.stand in ("not_come", "elsewhere") and rank.life not in ("dead", "stopped")
-    ]
-    return found[:_MOST_STACKS]
+def _refuse_nothing(found: Findings, pid: int | None) -> None:
+    if found.watched:
+        return
+    whose = f"process {pid} has no" if pid else "no process here that you may look at has"
+    raise UserError(f"{whose} communicators that Espalier serves", "is it preloaded, and is this the right user?")
 
 
-def _describe(standstill: Any, where: dict[int, str]) -> dict[str, Any]:
+def _describe(standstill: Any, found: Findings) -> dict[str, Any]:
     ranks = [
         {
             "rank": rank.rank,
             "world_rank": rank.world_rank,
             "pid": rank.pid,
+            "host": rank.host or None,
             "stand": rank.stand,
             "life": rank.life,
             "seconds": round(rank.seconds, 3),
             "call": rank.call,
-            "stack": where.get(rank.pid),
+            "stack": found.stacks.get((rank.host, rank.pid)),
         }
         for rank in standstill.ranks
     ]
@@ -82,14 +96,14 @@ def _describe(standstill: Any, where: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def _print(standstills: list[Any], watched: int, where: dict[int, str]) -> None:
-    if not standstills:
-        console.out.print(f"nothing stands still: {watched} ranks of communicators go on, or do something else")
-    for standstill in standstills:
+def _print(found: Findings) -> None:
+    if not found.standstills:
+        console.out.print(f"nothing stands still: {found.watched} ranks of communicators go on, or do something else")
+    for standstill in found.standstills:
         *facts, culprit = standstill.text.rstrip("\n").split("\n")
         for line in facts:
             console.out.print(escape(line), soft_wrap=True)
         console.out.print(f"[bold]{escape(culprit)}[/]", soft_wrap=True)
         for rank in standstill.ranks:
-            if stack := where.get(rank.pid):
+            if stack := found.stacks.get((rank.host, rank.pid)):
                 console.out.print(f"  rank {rank.rank} is in {escape(stack)}", soft_wrap=True)

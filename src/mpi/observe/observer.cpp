@@ -19,8 +19,6 @@ namespace {
 /// Calls that are under way in a thread: a native one may call back into ours (attribute functions, other tools).
 thread_local std::optional<ObservedCall> under_way;
 
-bool checks = false;
-
 bool have_equal_settings(const Library& library, int size) {
   for (int r = 1; r < size; ++r)
     if (library.world().facts_of(r).settings != library.world().facts_of(0).settings) return false;
@@ -46,7 +44,7 @@ void Observer::start(Library& library) {
     library.say_once("ESPALIER_CHECK and ESPALIER_PROFILE have no effect: they need the same settings on all ranks");
     return;
   }
-  checks = settings.check;
+  checks_ = settings.check;
   Recording::get().start(settings, size);
   is_on_.store(true, std::memory_order_release);
 }
@@ -84,18 +82,20 @@ bool Observer::enter(MPI_Comm comm, int& me, int& ranks) noexcept {
   }
 }
 
-Permit Observer::begin(MPI_Comm comm, const Subject& subject, const void* back) noexcept {
-  ObservedCall& call = *under_way;
-  call.subject = subject;
-  call.number = call.communicator->begin_call();
+Permit Observer::check(MPI_Comm comm, const Subject& subject, const std::function<Shares()>& list_shares) noexcept {
   try {
-    if (checks)
-      if (const int code = check_call(comm, *call.communicator, subject); code != MPI_SUCCESS) return {code};
+    return {check_call(comm, *under_way->communicator, subject, list_shares())};
   } catch (const NativeFailure&) {
     return {report(comm, MPI_ERR_OTHER)};
   } catch (const std::exception&) {
     return {report(comm, MPI_ERR_NO_MEM)};
   }
+}
+
+Permit Observer::begin(const Subject& subject, const void* back) noexcept {
+  ObservedCall& call = *under_way;
+  call.subject = subject;
+  call.number = call.communicator->begin_call();
   const Recording& recording = Recording::get();
   call.site = site_of(back);
   call.is_sample = recording.is_sampled(call.number, subject.operation);

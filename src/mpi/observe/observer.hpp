@@ -3,9 +3,11 @@
 // that: at blocking ones before and after they are made, at others when they are started and completed.
 
 #include <atomic>
+#include <functional>
 #include <optional>
 
 #include "mpi/observe/call.hpp"
+#include "mpi/observe/shares.hpp"
 #include "mpi/observe/subject.hpp"
 
 namespace espalier::mpi {
@@ -41,7 +43,12 @@ class Observer {
   static Permit begin(MPI_Comm comm, const MakeCall& make_call, const void* back) noexcept {
     int me = 0, ranks = 0;
     if (!enter(comm, me, ranks)) return {};
-    return begin(comm, subject_of(make_call(), me, ranks), back);
+    const auto call = make_call();
+    if (checks_) {
+      const Permit permit = check(comm, subject_of(call, me, ranks), [&] { return shares_of(call, me, ranks); });
+      if (permit.code != MPI_SUCCESS) return permit;
+    }
+    return begin(subject_of(call, me, ranks), back);
   }
   /// The call is over; `is_own`: Espalier made it.
   static void end(MPI_Comm comm, bool is_own) noexcept;
@@ -60,12 +67,14 @@ class Observer {
 
  private:
   static bool enter(MPI_Comm comm, int& me, int& ranks) noexcept;
-  static Permit begin(MPI_Comm comm, const Subject& subject, const void* back) noexcept;
+  static Permit begin(const Subject& subject, const void* back) noexcept;
+  static Permit check(MPI_Comm comm, const Subject& subject, const std::function<Shares()>& list_shares) noexcept;
   static ObservedCommunicator* enter_start(MPI_Comm comm) noexcept;
   static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
                                   const void* back) noexcept;
 
   static inline std::atomic<bool> is_on_ = false;
+  static inline bool checks_ = false;
 };
 
 }  // namespace espalier::mpi

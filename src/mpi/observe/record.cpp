@@ -7,12 +7,15 @@
 namespace espalier::mpi {
 namespace {
 
+std::string text_of(const char* text, std::size_t room) { return {text, strnlen(text, room)}; }
+
 bool fit(Misfit::Kind kind, const CallRecord& one, const CallRecord& other) {
   switch (kind) {
     case Misfit::operation: return one.operation == other.operation && one.has_counts == other.has_counts;
     case Misfit::root: return one.root == other.root;
     case Misfit::bytes:
       return one.bytes == other.bytes || one.bytes == CallRecord::unknown || other.bytes == CallRecord::unknown;
+    case Misfit::op: return std::strncmp(one.op, other.op, sizeof one.op) == 0;
     case Misfit::type:
       return one.type[0] == 0 || other.type[0] == 0 || std::strncmp(one.type, other.type, sizeof one.type) == 0;
   }
@@ -36,7 +39,8 @@ std::string describe(const CallRecord& record) {
   std::string text = std::string(plan::mpi_name(operation)) + (record.has_counts != 0 ? " with counts" : "");
   if (operation != plan::Operation::barrier && record.bytes != CallRecord::unknown)
     text += " of " + format_bytes(static_cast<Bytes>(record.bytes)) + " bytes";
-  if (record.type[0] != 0) text += " of type " + std::string(record.type, strnlen(record.type, sizeof record.type));
+  if (record.type[0] != 0) text += " of type " + text_of(record.type, sizeof record.type);
+  if (record.op[0] != 0) text += " by " + text_of(record.op, sizeof record.op);
   if (plan::has_root(operation)) text += ", root " + std::to_string(record.root);
   return text;
 }
@@ -44,9 +48,25 @@ std::string describe(const CallRecord& record) {
 }  // namespace
 
 std::optional<Misfit> find_misfit(std::span<const CallRecord> records) {
-  for (const auto kind : {Misfit::operation, Misfit::root, Misfit::bytes, Misfit::type})
+  for (const auto kind : {Misfit::operation, Misfit::root, Misfit::bytes, Misfit::type, Misfit::op})
     if (const auto misfit = find_misfit(kind, records)) return misfit;
   return std::nullopt;
+}
+
+ShareMisfit find_misfit(const Shares& mine, std::span<const std::int64_t> sent) {
+  for (std::size_t r = 0; r < sent.size() && r < mine.expects.size(); ++r) {
+    const std::int64_t expected = mine.expects[r];
+    if (expected != CallRecord::unknown && sent[r] != CallRecord::unknown && expected != sent[r])
+      return {static_cast<int>(r), 0, sent[r], expected};
+  }
+  return {};
+}
+
+std::string describe(const ShareMisfit& misfit, int receiver, const CallRecord& record) {
+  const auto size = [](std::int64_t bytes) { return format_bytes(static_cast<Bytes>(bytes)); };
+  return "rank " + std::to_string(misfit.sender) + " sends " + size(misfit.sent) + " bytes to rank " +
+         std::to_string(receiver) + ", which expects " + size(misfit.expected) + " (" +
+         plan::mpi_name(static_cast<plan::Operation>(record.operation)) + " with counts)";
 }
 
 std::string describe(const Misfit& misfit, std::span<const CallRecord> records) {

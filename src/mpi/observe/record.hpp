@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "plan/calls.hpp"
 
@@ -20,15 +21,18 @@ struct CallRecord {
   std::uint8_t unused[2] = {};
   std::int32_t root = 0;         ///< 0 where the operation has none
   std::int64_t bytes = unknown;  ///< of a block, or of the message: what all ranks have to agree on
-  /// The type that the data are said to be of; empty where that says nothing: a type of the program's own, MPI_BYTE or
-  /// MPI_PACKED. With equal bytes, types of different names are different signatures.
+  /// The one predefined type that all data are made of, whatever type of the program's own they are told by; empty
+  /// where that says nothing: types that mix several, MPI_BYTE, MPI_PACKED. With equal bytes, other names are other
+  /// signatures.
   char type[32] = {};
+  /// The operation of a reduction, "MPI_SUM" (signature.hpp); empty: there is none.
+  char op[24] = {};
 };
-static_assert(sizeof(CallRecord) == 48);
+static_assert(sizeof(CallRecord) == 72);
 
 /// Two ranks whose calls do not fit together.
 struct Misfit {
-  enum Kind { operation, root, bytes, type };
+  enum Kind { operation, root, bytes, type, op };
   Kind kind = operation;
   int one = 0;
   int other = 0;
@@ -36,6 +40,24 @@ struct Misfit {
 
 /// The gravest misfit, and of those the one of the lowest ranks: the same on all ranks, which have the same records.
 std::optional<Misfit> find_misfit(std::span<const CallRecord> records);
+
+/// What a rank sends each other in a call with counts, and expects of each: in bytes, by rank; unknown: it does not
+/// say.
+struct Shares {
+  std::vector<std::int64_t> sends, expects;
+};
+/// What a rank has found out of the others' sends, which all ranks are told.
+struct ShareMisfit {
+  static constexpr int none = -1;
+
+  std::int32_t sender = none;
+  std::int32_t unused = 0;
+  std::int64_t sent = 0, expected = 0;
+};
+/// The first rank whose `sent` bytes to this one are not what this one expects.
+ShareMisfit find_misfit(const Shares& mine, std::span<const std::int64_t> sent);
+/// "rank 2 sends 64 bytes to rank 0, which expects 32 (MPI_Gatherv)".
+std::string describe(const ShareMisfit& misfit, int receiver, const CallRecord& record);
 
 /// "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Barrier".
 std::string describe(const Misfit& misfit, std::span<const CallRecord> records);

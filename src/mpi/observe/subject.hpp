@@ -1,6 +1,8 @@
 #pragma once
 // What observers want to know of a call: less than is needed to make it.
 
+#include <optional>
+
 #include "mpi/buffers/datatype.hpp"
 #include "mpi/decide/passed.hpp"
 
@@ -14,6 +16,8 @@ struct Subject {
   MPI_Count bytes = -1;  ///< -1: not known, or no valid arguments
   MPI_Datatype type{};
   bool has_type = false;
+  MPI_Op op{};  ///< of a reduction
+  bool has_op = false;
 };
 
 namespace detail {
@@ -49,6 +53,22 @@ MPI_Count own_bytes(const Other&, int, int) {
   return -1;  // of neighbourhoods, whose size is not the communicator's, and alltoallw
 }
 
+/// Of calls with counts: what the rank's bytes are counted in. None: types may differ from rank to rank, or are not
+/// told.
+inline std::optional<MPI_Datatype> own_type(const Scatterv& call, int me) {
+  return me == call.root ? call.send.type : call.receive.type;
+}
+inline std::optional<MPI_Datatype> own_type(const Gatherv& call, int me) {
+  return me == call.root ? call.receive.type : call.send.type;
+}
+inline std::optional<MPI_Datatype> own_type(const Allgatherv& call, int) { return call.receive.type; }
+inline std::optional<MPI_Datatype> own_type(const Alltoallv& call, int) { return call.receive.type; }
+inline std::optional<MPI_Datatype> own_type(const ReduceScatter& call, int) { return call.type; }
+template <class Other>
+std::optional<MPI_Datatype> own_type(const Other&, int) {
+  return std::nullopt;
+}
+
 }  // namespace detail
 
 /// `me` of `ranks`.
@@ -57,8 +77,12 @@ Subject subject_of(const Call& call, int me, int ranks) {
   const Form form = form_of(call);
   Subject subject{form.operation, form.has_counts};
   if constexpr (requires { call.root; }) subject.root = call.root;
+  if constexpr (requires { call.op; }) subject.op = call.op, subject.has_op = true;
   if (form.has_counts) {
     subject.bytes = detail::own_bytes(call, me, ranks);
+    const std::optional<MPI_Datatype> type = detail::own_type(call, me);
+    subject.has_type = type && subject.bytes > 0 && detail::is_type(*type);
+    if (subject.has_type) subject.type = *type;
     return subject;
   }
   const std::optional<Gist> gist = gist_of(call, me);

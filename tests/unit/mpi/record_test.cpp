@@ -52,6 +52,27 @@ TEST(CallRecord, AnotherTypeIsNamedUnlessItSaysNothing) {
   EXPECT_EQ(found({a_broadcast(64, "MPI_INT"), a_broadcast(64, "")}), "");
 }
 
+TEST(CallRecord, AnotherOperationOfAReductionIsNamed) {
+  CallRecord sum = a_broadcast(), largest = a_broadcast();
+  sum.operation = largest.operation = static_cast<std::uint8_t>(plan::Operation::allreduce);
+  std::memcpy(sum.op, "MPI_SUM", 7);
+  std::memcpy(largest.op, "MPI_MAX", 7);
+  EXPECT_EQ(
+      found({sum, sum, largest}),
+      "rank 0 calls MPI_Allreduce of 64 bytes of type MPI_INT by MPI_SUM, and rank 2 MPI_Allreduce of 64 bytes of "
+      "type MPI_INT by MPI_MAX");
+}
+
+TEST(Shares, TheFirstRankThatSendsSomethingElseIsNamed) {
+  const Shares mine{{}, {4, 8, CallRecord::unknown, 16}};
+  EXPECT_EQ(find_misfit(mine, std::vector<std::int64_t>{4, 8, 99, 16}).sender, ShareMisfit::none);
+  EXPECT_EQ(find_misfit(mine, std::vector<std::int64_t>{4, CallRecord::unknown, 0, 16}).sender, ShareMisfit::none);
+  const ShareMisfit misfit = find_misfit(mine, std::vector<std::int64_t>{4, 8, 99, 12});
+  CallRecord record = a_broadcast();
+  record.operation = static_cast<std::uint8_t>(plan::Operation::gather);
+  EXPECT_EQ(describe(misfit, 0, record), "rank 3 sends 12 bytes to rank 0, which expects 16 (MPI_Gather with counts)");
+}
+
 TEST(CallRecord, AFormWithCountsIsAnotherOperation) {
   CallRecord with_counts = a_broadcast();
   with_counts.has_counts = 1;

@@ -36,7 +36,7 @@ TEST(Diagnosis, WhoWaitsForLessThanAskedForDoesNotStandStill) {
 
 TEST(Diagnosis, NamesTheRankThatHasNotCome) {
   EXPECT_EQ(
-      culprit_of({at(0, 8), at(1, 7, 8), at(2, 7), at(3, 7, 8)}, {{102, Life::running}}),
+      culprit_of({at(0, 8), at(1, 7, 8), at(2, 7), at(3, 7, 8)}, {{{"", 102}, Life::running}}),
       "Rank 2 (process 102) has not come; it is running: in code of the program's own, or in another call of MPI.");
 }
 
@@ -83,7 +83,8 @@ TEST(Diagnosis, SaysThatARankThatOthersHaveLeftBehindMadeAnotherCall) {
 
 TEST(Diagnosis, NamesTheDeadAndTheStoppedFirst) {
   const std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7), at(3, 7)};
-  const std::string text = culprit_of(seen, {{101, Life::stopped}, {102, Life::dead}, {103, Life::asleep}});
+  const std::string text =
+      culprit_of(seen, {{{"", 101}, Life::stopped}, {{"", 102}, Life::dead}, {{"", 103}, Life::asleep}});
   EXPECT_TRUE(text.starts_with("Rank 2 (process 102) is dead. Rank 1 (process 101) is stopped: ")) << text;
   EXPECT_NE(text.find("Rank 3 (process 103) has not come; it is asleep"), std::string::npos) << text;
 }
@@ -106,6 +107,18 @@ TEST(Diagnosis, PutsWhatHasStoodLongestFirst) {
   const auto found = find_standstills(seen, {}, 1);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].community, other);
+}
+
+TEST(Diagnosis, ProcessesOfSeveralHostsAreToldApart) {
+  std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7), at(3, 7, 8), at(0, 1, 2, other)};
+  for (Sighting& it : seen) {
+    it.host = it.rank < 2 ? "a" : "b";
+    it.pid = 100 + it.rank % 2;
+  }
+  const Lives lives{{{"a", 100}, Life::running}, {{"b", 100}, Life::asleep}};
+  EXPECT_EQ(find_standstills(seen, lives, 1).front().culprit,
+            "Rank 2 (process 100 on b) has not come; it is asleep in the system: in code of the program's own, or in "
+            "another call of MPI.");
 }
 
 }  // namespace

@@ -1,0 +1,86 @@
+#pragma once
+// Who sends whom how much, in calls with a count for each rank, as one rank says it (ESPALIER_CHECK).
+
+#include "mpi/buffers/datatype.hpp"
+#include "mpi/calls/calls.hpp"
+#include "mpi/observe/record.hpp"
+
+namespace espalier::mpi {
+namespace detail {
+
+inline std::int64_t bytes_of_block(MPI_Count count, MPI_Datatype type) {
+  if (count < 0 || type == native().datatype_null) return CallRecord::unknown;
+  return count * describe(type).size;
+}
+
+inline std::vector<std::int64_t> blocks_of(const Parts& parts, int ranks) {
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(ranks), CallRecord::unknown);
+  for (int r = 0; !parts.counts.is_missing() && r < ranks; ++r)
+    blocks[static_cast<std::size_t>(r)] = bytes_of_block(parts.counts[r], parts.type);
+  return blocks;
+}
+
+inline std::vector<std::int64_t> blocks_of(const Pieces& pieces, int ranks) {
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(ranks), CallRecord::unknown);
+  for (int r = 0; !pieces.counts.is_missing() && pieces.types != nullptr && r < ranks; ++r)
+    blocks[static_cast<std::size_t>(r)] = bytes_of_block(pieces.counts[r], pieces.types[r]);
+  return blocks;
+}
+
+inline std::vector<std::int64_t> all(std::int64_t bytes, int ranks) {
+  return std::vector<std::int64_t>(static_cast<std::size_t>(ranks), bytes);
+}
+
+/// Of one rank alone.
+inline std::vector<std::int64_t> only(int rank, std::int64_t bytes, int ranks) {
+  std::vector<std::int64_t> blocks = all(CallRecord::unknown, ranks);
+  if (rank >= 0 && rank < ranks) blocks[static_cast<std::size_t>(rank)] = bytes;
+  return blocks;
+}
+
+/// A block that stays where it is, or that the other side does not look at.
+inline std::int64_t bytes_of_run(const Run& run) {
+  return run.buffer == MPI_IN_PLACE ? CallRecord::unknown : bytes_of_block(run.count, run.type);
+}
+
+}  // namespace detail
+
+inline Shares shares_of(const Gatherv& call, int me, int ranks) {
+  return {detail::only(call.root, detail::bytes_of_run(call.send), ranks),
+          me == call.root ? detail::blocks_of(call.receive, ranks) : detail::all(CallRecord::unknown, ranks)};
+}
+
+inline Shares shares_of(const Scatterv& call, int me, int ranks) {
+  return {me == call.root ? detail::blocks_of(call.send, ranks) : detail::all(CallRecord::unknown, ranks),
+          detail::only(call.root, detail::bytes_of_run(call.receive), ranks)};
+}
+
+/// In place a rank's block is as long as it expects it to be.
+inline Shares shares_of(const Allgatherv& call, int me, int ranks) {
+  std::vector<std::int64_t> expects = detail::blocks_of(call.receive, ranks);
+  const bool is_in_place = call.send.buffer == MPI_IN_PLACE;
+  const std::int64_t own = is_in_place ? expects[static_cast<std::size_t>(me)] : detail::bytes_of_run(call.send);
+  return {detail::all(own, ranks), std::move(expects)};
+}
+
+template <class AllToAll>
+requires std::same_as<AllToAll, Alltoallv> || std::same_as<AllToAll, Alltoallw> Shares shares_of(const AllToAll& call,
+                                                                                                 int, int ranks) {
+  std::vector<std::int64_t> expects = detail::blocks_of(call.receive, ranks);
+  return {call.send.buffer == MPI_IN_PLACE ? expects : detail::blocks_of(call.send, ranks), std::move(expects)};
+}
+
+/// Every rank gives each other its part of that one's block: all have to think it as long as its owner does.
+inline Shares shares_of(const ReduceScatter& call, int me, int ranks) {
+  std::vector<std::int64_t> sends = detail::blocks_of(Parts{nullptr, call.counts, call.counts, call.type}, ranks);
+  const std::int64_t own = sends[static_cast<std::size_t>(me)];
+  return {std::move(sends), detail::all(own, ranks)};
+}
+
+/// Without counts, and in neighbourhoods, there is nothing to say.
+template <class Other>
+Shares shares_of(const Other&, int, int) {
+  return {};
+}
+
+}  // namespace espalier::mpi
