@@ -30,9 +30,11 @@ test: setup lint       ## set up, then every test
 	ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests
 
-apps: setup            ## set up, then LAMMPS, HPCC and ExaML from Debian's packages: the same results with Espalier
+apps: setup            ## set up, then other people's programs from Debian and PyPI: the same results, and docs/applications.md
 	scripts/system-packages.sh apps
+	test -x build/neuron/bin/python || { $(BIN)/python -m venv build/neuron && build/neuron/bin/pip install -q neuron; }
 	$(BIN)/python -m pytest -m long tests/apps
+	$(BIN)/python bench/applications.py
 
 lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	scripts/check-format.sh $(SOURCES)
@@ -41,7 +43,8 @@ lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	$(BIN)/mypy
 	MYPYPATH=python $(BIN)/mypy packaging/pages.py packaging/sbom.py
 	MYPYPATH=python:packaging:docs/site $(BIN)/mypy docs/site
-	MYPYPATH=bench $(BIN)/mypy bench/beginnings.py bench/embedding.py bench/measured_picture.py bench/measures.py bench/measures_page.py
+	MYPYPATH=bench $(BIN)/mypy bench/applications.py bench/beginnings.py bench/embedding.py bench/measured_picture.py bench/measures.py
+	MYPYPATH=bench $(BIN)/mypy bench/measures_page.py
 	MYPYPATH=bench $(BIN)/mypy bench/scaling.py bench/scaling_page.py bench/scaling_points.py bench/versions.py
 
 format: .venv/.complete  ## put sources into the form that lint wants

@@ -15,7 +15,8 @@ namespace {
 template <class Init>
 int begin(const Init& init) noexcept {
   const Native* mpi = find_native();
-  if (mpi == nullptr) return MPI_ERR_INTERN;  // find_native has said why
+  if (mpi == nullptr)
+    return find_foreign() != nullptr ? init(*find_foreign()) : MPI_ERR_INTERN;  // it has been said why
   const int code = init(*mpi);
   if (code != MPI_SUCCESS) return code;
   try {

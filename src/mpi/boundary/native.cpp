@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -79,6 +80,62 @@ const char* fill(Native& table) {
 }  // namespace
 
 std::atomic<const Native*> detail::native_table = nullptr;
+std::atomic<const Native*> detail::foreign_table = nullptr;
+
+namespace {
+
+/// Whether an MPI, told by one of its functions, has the binary interface that this build is for. Which it has its
+/// symbols say, and of the standard's the file's name.
+bool is_served(const void* function) {
+  Dl_info info;
+  if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return true;
+  void* const object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  const bool is_open_mpi = dlsym(object == nullptr ? RTLD_DEFAULT : object, "ompi_mpi_comm_world") != nullptr;
+  if (object != nullptr) dlclose(object);
+  const bool is_standard = std::strstr(info.dli_fname, "libmpi_abi") != nullptr;
+#if defined(OPEN_MPI)
+  return is_open_mpi && !is_standard;
+#elif defined(MPI_ABI)
+  return is_standard || !is_open_mpi;
+#else
+  return !is_open_mpi && !is_standard;
+#endif
+}
+
+/// Rank 0, as launchers tell it, or whoever is not told.
+bool speaks_for_all() {
+  for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"})
+    if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
+  return true;
+}
+
+void leave_alone(const void* function) {
+  static Native table;
+#define ESPALIER_FIND(name) find(table.name, "PMPI_" #name);
+  ESPALIER_NATIVE_FUNCTIONS(ESPALIER_FIND)
+  ESPALIER_NATIVE_NONBLOCKING_FUNCTIONS(ESPALIER_FIND)
+  ESPALIER_NATIVE_NEIGHBOR_FUNCTIONS(ESPALIER_FIND)
+  ESPALIER_NATIVE_FORTRAN_FUNCTIONS(ESPALIER_FIND)
+  ESPALIER_NATIVE_PERSISTENT_FUNCTIONS(ESPALIER_FIND)
+  ESPALIER_NATIVE_LARGE_FUNCTIONS(ESPALIER_FIND)
+#undef ESPALIER_FIND
+  detail::foreign_table.store(&table, std::memory_order_release);
+  Tools::forget();
+  Dl_info info;
+  if (speaks_for_all() && dladdr(function, &info) != 0)
+    std::fprintf(stderr,
+                 "espalier: %s has another binary interface than this build, and is left alone; take the build that "
+                 "fits it (espalier lib --for PROGRAM)\n",
+                 info.dli_fname);
+}
+
+/// A program that is linked with its MPI has it now.
+[[gnu::constructor]] void look_early() {
+  const void* const init = find_symbol("PMPI_Init");
+  if (init != nullptr && !is_served(init)) leave_alone(init);
+}
+
+}  // namespace
 
 const Native* detail::search_native() {
   static std::mutex mutex;
@@ -86,6 +143,11 @@ const Native* detail::search_native() {
   const std::lock_guard lock(mutex);
   if (const Native* table = native_table.load(std::memory_order_acquire)) return table;
   if (find_symbol("PMPI_Init") == nullptr) local_library = find_local_library();
+  if (find_foreign() != nullptr) return nullptr;
+  if (const void* const init = find_symbol("PMPI_Init"); init != nullptr && !is_served(init)) {
+    leave_alone(init);
+    return nullptr;
+  }
   static Native table;
   const char* missing = fill(table);
   if (missing == nullptr) {

@@ -95,7 +95,8 @@ struct Native {
 };
 
 namespace detail {
-extern std::atomic<const Native*> native_table;  ///< null until it has been found
+extern std::atomic<const Native*> native_table;   ///< null until it has been found
+extern std::atomic<const Native*> foreign_table;  ///< null but where find_foreign() says so
 const Native* search_native();
 }  // namespace detail
 
@@ -105,6 +106,11 @@ inline const Native* find_native() {
   const Native* table = detail::native_table.load(std::memory_order_acquire);
   return table != nullptr ? table : detail::search_native();
 }
+
+/// The functions of an MPI whose binary interface is not this build's: then all calls are that MPI's, arguments
+/// untouched, and one line on stderr has said so. Null: there is none. Known when the program begins or, of an MPI that
+/// is opened later, when that is initialised.
+inline const Native* find_foreign() { return detail::foreign_table.load(std::memory_order_relaxed); }
 
 /// The same table where it is known to exist: everywhere below an entry point.
 inline const Native& native() { return *detail::native_table.load(std::memory_order_relaxed); }

@@ -24,6 +24,10 @@ class Tools {
       return nullptr;
     return next_slowly();
   }
+  /// Nothing is in front of MPI but us, and MPI is one that we serve: what calls look at first.
+  static bool are_none() noexcept { return state_.load(std::memory_order_relaxed) == State::none; }
+  /// Looks again, at the next call.
+  static void forget() noexcept { state_.store(State::unknown, std::memory_order_release); }
   /// Whether a tool's code lies there.
   static bool has(const void* address) noexcept {
     return state_.load(std::memory_order_relaxed) != State::none && has_slowly(address);
@@ -53,15 +57,26 @@ bool is_ours(const void* symbol) noexcept;
   static int do_MPI_##name parameters;                         \
   ESPALIER_CALL_BY(name, parameters, arguments, do_MPI_##name) \
   static int do_MPI_##name parameters
-#define ESPALIER_CALL_BY(name, parameters, arguments, ours)                               \
-  ESPALIER_EXPORT int MPI_##name parameters {                                             \
-    const ::espalier::mpi::Native* const next = ::espalier::mpi::Tools::next();           \
-    if (next != nullptr && next->name != nullptr) return next->name arguments;            \
-    return ours arguments;                                                                \
-  }                                                                                       \
-  ESPALIER_EXPORT int PMPI_##name parameters {                                            \
-    if (::espalier::mpi::Tools::has(__builtin_return_address(0))) return ours arguments;  \
-    const ::espalier::mpi::Native* const mpi = ::espalier::mpi::find_native();            \
-    return mpi != nullptr && mpi->name != nullptr ? mpi->name arguments : MPI_ERR_INTERN; \
+// A call of an MPI with another binary interface. Before anything else is called: so the compiler hands the registers
+// on as they are, with all bits of handles that are longer than ours (tests/mpi/test_foreign.py).
+#define ESPALIER_LEAVE_ALONE(name, arguments)                                         \
+  if (const ::espalier::mpi::Native* const foreign = ::espalier::mpi::find_foreign()) \
+    return foreign->name != nullptr ? foreign->name arguments : MPI_ERR_INTERN;
+#define ESPALIER_CALL_BY(name, parameters, arguments, ours)                                \
+  ESPALIER_EXPORT int MPI_##name parameters {                                              \
+    if (!::espalier::mpi::Tools::are_none()) [[unlikely]] {                                \
+      ESPALIER_LEAVE_ALONE(name, arguments)                                                \
+      const ::espalier::mpi::Native* const next = ::espalier::mpi::Tools::next();          \
+      if (next != nullptr && next->name != nullptr) return next->name arguments;           \
+    }                                                                                      \
+    return ours arguments;                                                                 \
+  }                                                                                        \
+  ESPALIER_EXPORT int PMPI_##name parameters {                                             \
+    if (!::espalier::mpi::Tools::are_none()) [[unlikely]] {                                \
+      ESPALIER_LEAVE_ALONE(name, arguments)                                                \
+      if (::espalier::mpi::Tools::has(__builtin_return_address(0))) return ours arguments; \
+    }                                                                                      \
+    const ::espalier::mpi::Native* const mpi = ::espalier::mpi::find_native();             \
+    return mpi != nullptr && mpi->name != nullptr ? mpi->name arguments : MPI_ERR_INTERN;  \
   }
 #endif

@@ -1,0 +1,308 @@
+"""docs/applications.md: real programs, natively and with Espalier in turns, and what part of them collectives are.
+
+python bench/applications.py                       # all that are installed, 2 ranks, 5 rounds; build/applications
+python bench/applications.py --only LAMMPS -n 4    # some; those that were measured before are kept
+python bench/applications.py --rounds 0            # the page alone
+
+Programs are Debian's and PyPI's, unmodified (scripts/system-packages.sh apps; NEURON: --neuron VENV); inputs lie in
+bench/applications and tests/apps. What each prints is compared by `espalier compare`, times aside.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from espalier.base import console, machine
+from espalier.base.writing import replace_file
+
+ROOT = Path(__file__).resolve().parents[1]
+INPUTS = ROOT / "bench" / "applications"
+TESTED = ROOT / "tests" / "apps"
+PLACE = ROOT / "build" / "applications"
+PETSC = "/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real/lib/python3/dist-packages"
+
+Words = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program with one input. {ranks} in words is their number; setup is run once, in its folder."""
+
+    name: str
+    origin: str  # where it comes from
+    does: str
+    command: Words
+    files: Sequence[Path] = ()
+    setup: Sequence[Words] = ()
+    mpi: str | None = None  # None: the program's own
+    metric: str | None = None
+    ignore: str | None = None  # lines that hold times
+    environment: Mapping[str, str] = field(default_factory=dict)
+    check: tuple[str, str] | None = None  # it prints nothing: a file of its own, and what stands there if all is right
+
+
+def examl() -> str:
+    """The fastest that this processor can run."""
+    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    return f"/usr/lib/examl/bin/examl-{'avx2' if ' avx2' in flags else 'sse2'}"
+
+
+def programs(neuron: Path) -> list[Program]:
+    """All of them."""
+    python = sys.executable
+    lammps = r"^Loop time of (\S+)"
+    timings = (
+        r"(?i)loop time|performance:|% CPU use|wall time|^(pair|kspace|neigh|comm|output|modify|other|bond)\s*\||"
+        r"^\s*(nlocal|nghost|neighs|ave)|histogram|timesteps/s|generated in|memory|date|^\s+seconds|time ?="
+    )
+    return [
+        Program(
+            "LAMMPS, melt",
+            "Debian lammps",
+            "864 atoms melt",
+            ["lmp", "-in", "in.melt"],
+            [TESTED / "lammps/in.melt"],
+            metric=lammps,
+            ignore=timings,
+        ),
+        Program(
+            "LAMMPS, molten salt",
+            "Debian lammps",
+            "long-range forces, PPPM with `collective yes`",
+            ["lmp", "-in", "in.salt"],
+            [INPUTS / "in.salt"],
+            metric=lammps,
+            ignore=timings,
+        ),
+        Program(
+            "GROMACS",
+            "Debian gromacs",
+            "a box of water with PME, 400 steps",
+            [str(INPUTS / "gromacs.sh")],
+            [INPUTS / "water.top", INPUTS / "water.mdp"],
+            [
+                ["sh", "-c", "gmx solvate -cs spc216.gro -box 2.5 2.5 2.5 -o water.gro"],
+                ["sh", "-c", 'echo "SOL $(grep -c OW water.gro)" >> water.top'],
+                ["sh", "-c", "gmx grompp -f water.mdp -c water.gro -p water.top -o water.tpr"],
+            ],
+            mpi="openmpi-4",
+            metric=r"^\s+Time:\s+\S+\s+(\S+)",
+            ignore="Time:",
+        ),
+        Program(
+            "Quantum ESPRESSO",
+            "Debian quantum-espresso",
+            "eight atoms of silicon, self-consistent",
+            [str(INPUTS / "apart.sh"), "pw.x", "-in", "si8.in"],
+            [INPUTS / "si8.in"],
+            [
+                ["sh", "-c", "zcat $(dpkg -L quantum-espresso-data | grep Si.pz-vbc.UPF.gz | head -1) > Si.UPF"],
+                ["sh", "-c", "sed -i s:PSEUDO:$PWD: si8.in"],
+            ],
+            mpi="openmpi-4",
+            metric=r"PWSCF\s+:.*?([\d.]+)s WALL",
+            ignore=r"(?i)cpu|wall|starts on|terminated|ram|time",
+        ),
+        Program(
+            "HPCC",
+            "Debian hpcc",
+            "HPL, PTRANS, FFT and others",
+            ["hpcc"],
+            [TESTED / "hpcc/hpccinf.txt"],
+            [["sed", "-i", "s/ROWS/1/; s/COLUMNS/{ranks}/", "hpccinf.txt"]],
+            check=("hpccoutf.txt", "Success=1"),
+        ),
+        Program(
+            "ExaML",
+            "Debian examl",
+            "a search for the best tree of ten species",
+            [str(INPUTS / "apart.sh"), examl(), "-t", "start.tree", "-m", "GAMMA", "-s", "alignment.binary", "-n", "s"],
+            [TESTED / "examl/alignment.phy", TESTED / "examl/start.tree"],
+            [["parse-examl", "-s", "alignment.phy", "-m", "DNA", "-n", "alignment"]],
+            mpi="openmpi-4",
+            ignore=r"(?i)time|seconds|written to|run\.\d+",
+        ),
+        *(
+            Program(
+                f"PETSc, {method}",
+                "Debian python3-petsc4py",
+                "conjugate gradients on a grid, Jacobi",
+                ["/usr/bin/python3", str(INPUTS / "cg.py"), "100", method, "10"],
+                mpi="openmpi-4",
+                metric=r"solved in (\S+)",
+                ignore="solved in",
+                environment={"PYTHONPATH": PETSC},
+            )
+            for method in ("cg", "pipecg")
+        ),
+        Program(
+            "NEURON",
+            "PyPI neuron",
+            "256 cells in rings, spikes exchanged",
+            [str(neuron / "bin/python"), str(INPUTS / "ring.py"), "256", "200"],
+            mpi="openmpi-4",
+            metric=r"simulated in (\S+)",
+            ignore="simulated in",
+            environment={"NEURON_INIT_MPI": "1"},
+        ),
+        Program(
+            "data-parallel training",
+            "mpi4py and NumPy",
+            "gradients of 64 KB to 4 MB are summed",
+            [python, str(INPUTS / "training.py"), "60"],
+            mpi="mpich",
+            metric=r"trained in (\S+)",
+            ignore="trained in",
+        ),
+        Program(
+            "k-means",
+            "mpi4py and NumPy",
+            "sums of 1 KB and 128 bytes in each step",
+            [python, str(INPUTS / "kmeans.py"), "2000"],
+            mpi="mpich",
+            metric=r"clustered in (\S+)",
+            ignore="clustered in",
+        ),
+        Program(
+            "neighbour joining",
+            "mpi4py and NumPy",
+            "a tree of sequences: allgathers and broadcasts",
+            [python, "-m", "espalier.examples.neighbour_joining"],
+            mpi="mpich",
+        ),
+    ]
+
+
+def prepare(program: Program, ranks: int) -> Path:
+    """A fresh folder with its input."""
+    folder = PLACE / re.sub(r"\W+", "-", program.name)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for file in program.files:
+        shutil.copy(file, folder)
+    for words in program.setup:
+        filled = [word.replace("{ranks}", str(ranks)) for word in words]
+        subprocess.run(filled, cwd=folder, check=True, capture_output=True, timeout=300)
+    return folder
+
+
+def espalier(program: Program, folder: Path, words: Words) -> Any:
+    """What a command says of the program, as JSON; raises CalledProcessError where it says nothing."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **program.environment}
+    mpi = ["--mpi", program.mpi] if program.mpi else []
+    line = [sys.executable, "-m", "espalier", words[0], "--json", *mpi, *words[1:], "--", *program.command]
+    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if not done.stdout.strip():
+        raise subprocess.CalledProcessError(done.returncode, line, done.stdout, done.stderr)
+    return json.loads(done.stdout)
+
+
+def read_check(program: Program, folder: Path) -> str:
+    """How often it found itself right; nothing where what it prints was compared."""
+    if program.check is None:
+        return ""
+    file, words = program.check
+    return f"{words} {(folder / file).read_text(encoding='utf-8', errors='replace').count(words)} times"
+
+
+def measure(program: Program, ranks: int, rounds: int) -> dict[str, Any]:
+    """All that the page says of it."""
+    folder = prepare(program, ranks)
+    load = os.getloadavg()[0]
+    options = ["-n", str(ranks), "--rounds", str(rounds), "--timeout", "300"]
+    options += ["--metric", program.metric] if program.metric else []
+    options += ["--ignore", program.ignore] if program.ignore else []
+    compared = espalier(program, folder, ["compare", *options])
+    profile = espalier(program, folder, ["profile", "-n", str(ranks), "--sample", "1/16"])
+    rows = sorted(profile["rows"], key=lambda row: -row["seconds"])[:2]
+    return {
+        "ranks": ranks,
+        "load": round(load, 1),
+        "native_s": compared["a"]["seconds_median"],
+        "own_s": compared["b"]["seconds_median"],
+        "ratio": compared["ratio"],
+        "same": compared["same"],
+        "output": read_check(program, folder) or compared["output"],
+        "verdict": compared["verdict"],
+        "calls": compared["b"]["calls"],
+        "share": 100 * profile["collective_seconds"] / profile["run_seconds"],
+        "waiting": None
+        if profile["waiting_seconds"] is None
+        else 100 * profile["waiting_seconds"] / profile["run_seconds"],
+        "most": [f"{row['operation']} of {row['bytes_from']}" for row in rows],
+        "profile": profile["verdict"],
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def row_of(program: Program, found: Mapping[str, Any]) -> str:
+    """One line of the table."""
+    ratio = found["ratio"]
+    verdict = f"{ratio['median']:.2f} ({ratio['min']:.2f} – {ratio['max']:.2f})"
+    verdict = f"**{verdict}**" if ratio["decided"] else verdict
+    waiting = "" if found["waiting"] is None else f", {found['waiting']:.0f} % waiting"
+    cells = [
+        program.name,
+        program.origin,
+        program.does,
+        found["ranks"],
+        f"{found['native_s']:.2f} s",
+        verdict,
+        f"{found['share']:.0f} %{waiting}",
+        ", ".join(found["most"]),
+        found["output"],
+        found["load"],
+    ]
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def compose(known: Mapping[str, Any], listed: Sequence[Program], rounds: int) -> str:
+    """The whole page."""
+    rows = [row_of(it, known[it.name]) for it in listed if it.name in known]
+    missing = [it.name for it in listed if it.name not in known]
+    place = f"{machine.processor_name()}, {machine.count_cpus()} processors of a virtual machine"
+    head, notes = (INPUTS.joinpath(name).read_text(encoding="utf-8") for name in ("head.md", "notes.md"))
+    head = head.replace("PLACE", place).replace("ROUNDS", str(rounds))
+    tail = f"\nNot measured here: {', '.join(missing)}.\n" if missing else ""
+    return head + "\n".join(rows) + "\n" + tail + "\n" + notes
+
+
+def main(
+    ranks: Annotated[int, typer.Option("-n")] = 2,
+    rounds: Annotated[int, typer.Option(help="0: write the page from what is known.")] = 5,
+    only: Annotated[list[str] | None, typer.Option(help="Programs whose names begin so.")] = None,
+    neuron: Annotated[Path, typer.Option(help="An environment with NEURON.")] = ROOT / "build" / "neuron",
+    page: Annotated[Path, typer.Option()] = ROOT / "docs" / "applications.md",
+) -> None:
+    """Measure and write the page."""
+    listed = programs(neuron)
+    file = PLACE / "results.json"
+    known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for program in listed:
+        if rounds == 0 or (only and not program.name.startswith(tuple(only))):
+            continue
+        console.note(f"{program.name} …")
+        try:
+            known[program.name] = measure(program, ranks, rounds)
+            console.note(known[program.name]["verdict"])
+        except (subprocess.SubprocessError, OSError, KeyError, ValueError) as error:
+            console.note(f"{program.name} is left out: {error} {getattr(error, 'stderr', '')}"[:600])
+        PLACE.mkdir(parents=True, exist_ok=True)
+        replace_file(file, json.dumps(known, indent=1))
+    replace_file(page, compose(known, listed, rounds or 5))
+
+
+if __name__ == "__main__":
+    typer.run(main)

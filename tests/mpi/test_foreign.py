@@ -1,0 +1,66 @@
+"""A build in front of an MPI that it is not for: one line, and everything is that MPI's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from launch import BUILD, TestMpi
+from stats import read_stats
+
+GetMpi = Callable[[str], TestMpi]
+RANKS = 4
+# Whose handles are shorter than the MPI's, and whose are longer.
+PAIRS = [("openmpi-5", "mpich"), ("mpich-5", "openmpi"), ("intel", "openmpi")]
+# With up to nine arguments, half of which are handles: the first six travel in registers, the rest on the stack.
+THEMES = ["sizes", "communicators", "mixing"]
+
+
+@pytest.mark.parametrize(("name", "build"), PAIRS)
+@pytest.mark.parametrize("program", ["conformance", "conformance_nonblocking"])
+def test_a_build_for_another_mpi_says_so_once_and_leaves_all_alone(
+    get_mpi: GetMpi, name: str, build: str, program: str
+) -> None:
+    mpi = get_mpi(name)
+    wrong = BUILD / "src" / "mpi" / f"libespalier-{build}.so"
+    settings = {"LD_PRELOAD": f"{wrong}:{mpi.mpi.library}"}
+    outcome = mpi.run([mpi.program(program), *THEMES], RANKS, settings=settings, native=True, bare=True, timeout=120)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.err.count("has another binary interface than this build, and is left alone") == 1, str(outcome)
+
+
+def test_an_mpi_that_is_opened_later_is_left_alone_too(get_mpi: GetMpi) -> None:
+    mpi = get_mpi("openmpi-5")
+    wrong = BUILD / "src" / "mpi" / "libespalier-mpich.so"
+    code = (
+        "import ctypes; flag = ctypes.c_int(); "
+        f"m = ctypes.CDLL({str(mpi.mpi.library)!r}, mode=ctypes.RTLD_GLOBAL); e = ctypes.CDLL(None); "
+        "print('init %d %d %d' % (e.MPI_Init(None, None), e.MPI_Barrier(ctypes.c_void_p(ctypes.addressof("
+        "ctypes.c_char.in_dll(m, 'ompi_mpi_comm_world')))), e.MPI_Finalize()))"
+    )
+    outcome = mpi.run(
+        ["python3", "-c", code], 2, settings={"LD_PRELOAD": str(wrong)}, native=True, bare=True, timeout=60
+    )
+    assert outcome.code == 0, str(outcome)
+    assert outcome.out.count("init 0 0 0") == 2, str(outcome)
+    assert outcome.err.count("is left alone") == 1, str(outcome)
+
+
+def test_of_two_mpis_in_a_process_the_one_that_the_build_is_for_is_served(get_mpi: GetMpi, tmp_path: Path) -> None:
+    """A plug-in has brought an Open MPI of its own; the program runs under MPICH."""
+    mpi, other, stats = get_mpi("mpich-5"), get_mpi("openmpi-5"), tmp_path / "stats.json"
+    code = (
+        "import ctypes; flag = ctypes.c_int(7); "
+        f"other = ctypes.CDLL({str(other.mpi.library)!r}, mode=ctypes.RTLD_LOCAL); own = ctypes.CDLL(None); "
+        "own.MPI_Init(None, None); other.MPI_Initialized(ctypes.byref(flag)); "
+        "codes = [own.MPI_Barrier(0x44000000) for _ in range(20)]; "
+        "print('barriers %d other %d' % (sum(codes), flag.value)); own.MPI_Finalize()"
+    )
+    settings = {"LD_PRELOAD": f"{mpi.espalier}:{mpi.mpi.library}", "ESPALIER_STATS": str(stats)}
+    outcome = mpi.run(["python3", "-c", code], 2, settings=settings, native=True, bare=True, timeout=60)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.out.count("barriers 0 other 0") == 2, str(outcome)
+    assert "left alone" not in outcome.err
+    assert read_stats(stats)["MPI_Barrier"].handled == 20
