@@ -7,8 +7,9 @@ namespace {
 
 // The first calls come with set-up, cold caches and connections that are not there yet.
 constexpr int usual_calls = 4;
-// Whose calls are long is looked at twice, others a few times more: a short call that was disturbed says nothing.
-constexpr int looks = 2, looks_at_short = 6;
+// Whose calls are long is looked at twice, others more often: a short call that was disturbed says nothing, and
+// libraries warm up (Intel MPI's broadcast of 256K between two ranks: nine calls of 200 us, then 11 each).
+constexpr int looks = 2, looks_at_short = 12;
 
 // How far behind the best a contender may be after its first looks, of which the best counts.
 constexpr double hopeless = 2;
@@ -27,12 +28,6 @@ constexpr double long_call_us = 200;
 
 // What nothing is known of is supposed to take twice as long as the best.
 constexpr double unknown_price = 1;
-
-// Of a few looks the best; of more calls the median.
-double typical(const std::vector<double>& times) {
-  if (times.empty()) return 0;
-  return times.size() < first_rounds ? *std::min_element(times.begin(), times.end()) : median(times);
-}
 
 }  // namespace
 
@@ -54,10 +49,15 @@ Turn Contest::next() {
 
 Finding Contest::finding(int contender) const {
   const Contender& it = at(contender);
-  return {typical(it.times), static_cast<int>(it.times.size()), it.is_out};
+  return {time_of(contender), static_cast<int>(it.times.size()), it.is_out};
 }
 
-double Contest::time_of(int contender) const { return typical(at(contender).times); }
+// Of looks the best, of rounds the median.
+double Contest::time_of(int contender) const {
+  const std::vector<double>& times = at(contender).times;
+  if (times.empty()) return 0;
+  return at(contender).was_in_rounds ? median(times) : *std::min_element(times.begin(), times.end());
+}
 
 void Contest::agree(std::span<const double> times, Purse& purse) {
   take(times, purse);
@@ -77,6 +77,7 @@ void Contest::take(std::span<const double> times, Purse& purse) {
   for (const Turn& turn : turns_) {
     if (!turn.is_timed || i == times.size()) continue;
     at(turn.contender).times.push_back(times[i]);
+    at(turn.contender).was_in_rounds = stage_ == Stage::rounds;
     purse.earn(times[i++]);
   }
   purse.earn(gap_us_);
@@ -134,7 +135,8 @@ void Contest::plan_next(const Purse& purse) {
 }
 
 void Contest::plan_looks() {
-  const int wanted = time_of(best_) < long_call_us ? looks_at_short : looks;
+  const int most = most_samples / contenders();
+  const int wanted = time_of(best_) < long_call_us ? std::min(looks_at_short, most) : looks;
   stage_ = Stage::looks;
   turns_.clear();
   for (int c = 0; c < contenders(); ++c)

@@ -23,7 +23,7 @@ struct Turn {
 
 /// What a contest has found about one contender.
 struct Finding {
-  double us = 0;  ///< the median, of a few calls the least; 0: not measured
+  double us = 0;  ///< the median of rounds, of looks the least; 0: not measured
   int calls = 0;  ///< that were timed
   bool is_out = false;
 };
@@ -67,6 +67,7 @@ class Contest {
  private:
   struct Contender {
     std::vector<double> times;
+    bool was_in_rounds = false;
     bool is_out = false;
   };
   enum class Stage : std::uint8_t { usual, looks, rounds };
