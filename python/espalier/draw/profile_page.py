@@ -13,7 +13,7 @@ from espalier.profile.summary import Profile, Row, describe
 
 _MORE_STYLE = (
     "svg .waits { fill: var(--half); } svg .moves { fill: var(--idle); } svg .bar { fill: var(--c0); }"
-    " svg .meanwhile { fill: var(--line); }"
+    " svg .meanwhile { fill: var(--faint); }"
 )
 _TITLES = ("collective", "communicator", "calls", "seconds, all ranks", "waiting", "imbalance", "saved", "done by")
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR = 900, 300, 150, 22, 14
