@@ -61,8 +61,10 @@ std::vector<Sighting> find_all_ranks(int pid) {
 }
 
 /// A rank as one host tells others of it.
-nb::dict to_dict(const Sighting& seen, watch::Life life) {
-  nb::dict told;
+using Told = nb::typed<nb::dict, nb::str, nb::any>;
+
+Told to_dict(const Sighting& seen, watch::Life life) {
+  Told told;
   told["community"] = seen.community;
   told["pid"] = seen.pid;
   told["world_rank"] = seen.world_rank;
@@ -80,11 +82,11 @@ nb::dict to_dict(const Sighting& seen, watch::Life life) {
 }
 
 template <class Value>
-Value at(const nb::dict& told, const char* name) {
+Value at(const Told& told, const char* name) {
   return nb::cast<Value>(told[name]);
 }
 
-Sighting from_dict(const nb::dict& told) {
+Sighting from_dict(const Told& told) {
   Sighting seen{at<std::uint32_t>(told, "community"), at<int>(told, "pid"), at<int>(told, "world_rank"),
                 at<int>(told, "rank"), at<int>(told, "ranks")};
   seen.finished = at<std::uint64_t>(told, "finished");
@@ -98,18 +100,18 @@ Sighting from_dict(const nb::dict& told) {
   return seen;
 }
 
-std::vector<nb::dict> list_ranks(int pid) {
+std::vector<Told> list_ranks(int pid) {
   const std::vector<Sighting> seen = find_all_ranks(pid);
   const watch::Lives lives = watch::probe_lives(seen);
-  std::vector<nb::dict> told;
+  std::vector<Told> told;
   for (const Sighting& it : seen) told.push_back(to_dict(it, lives.at(watch::process_of(it))));
   return told;
 }
 
-std::vector<Standstill> diagnose(const std::vector<nb::dict>& told, double least) {
+std::vector<Standstill> diagnose(const std::vector<Told>& told, double least) {
   std::vector<Sighting> seen;
   watch::Lives lives;
-  for (const nb::dict& it : told) {
+  for (const Told& it : told) {
     seen.push_back(from_dict(it));
     const auto life = parse_life(at<std::string>(it, "life"));
     if (life) lives[watch::process_of(seen.back())] = *life;

@@ -25,6 +25,8 @@ std::uint64_t hash_text(std::string_view text) {
   return hash;
 }
 
+const std::string unused = "the tuned table is not used: ";
+
 /// "MPICH Version: 5.0.2": "mpich-version-5".
 std::string slug_of(std::string_view mpi) {
   std::string slug;
@@ -129,7 +131,7 @@ std::vector<TableText> read_tables(std::span<const std::string> paths, std::vect
       texts.push_back({path, read_file(path, left)});
       left -= texts.back().text.size();
     } catch (const Error& error) {
-      remarks.emplace_back(error.what());
+      remarks.push_back(unused + error.what());
     }
   return texts;
 }
@@ -141,13 +143,13 @@ Selected select_tables(std::span<const TableText> texts, const Signature& here, 
       Table table = Table::parse(text, path);
       const Fit fit = derive_fit(table.signature(), here);
       if (fit == Fit::foreign && path == named)
-        selected.remarks.push_back(path + ": " + why_foreign(table.signature(), here));
+        selected.remarks.push_back(unused + path + ": " + why_foreign(table.signature(), here));
       if (fit == Fit::near && !table.is_learned())
         selected.remarks.push_back(path + " was made with " + table.signature().mpi + " on " +
                                    table.signature().machine + "; it is used all the same");
       if (fit != Fit::foreign) (fit == Fit::exact ? exact : near).push_back(std::move(table));
     } catch (const Error& error) {
-      selected.remarks.emplace_back(error.what());
+      selected.remarks.push_back(unused + error.what());
     }
   for (auto* const tables : {&exact, &near})
     for (Table& table : *tables)

@@ -107,7 +107,7 @@ def test_new_rows_replace_old_ones_about_the_same_and_keep_the_rest() -> None:
 def test_rows_follow_the_published_schema() -> None:
     schema = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "table-schema.json").read_text())
     table = json.loads(a_text(rows_of([decided("broadcast", 4, "tiny")], a_machine(2))))
-    assert set(table) | {"transport", "model"} == set(schema["properties"])
+    assert set(table) | {"transport", "model", "learned"} == set(schema["properties"])
     (row,) = table["rows"]
     assert set(row) | {"form", "transport"} == set(schema["$defs"]["row"]["properties"])
     assert set(row["measured"]) | {"line_ns"} == set(schema["$defs"]["measured"]["properties"])

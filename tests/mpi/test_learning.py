@@ -102,6 +102,16 @@ def test_a_store_that_cannot_be_used_is_no_harm(get_mpi: GetMpi, tmp_path: Path)
     assert file.read_text() == "{ torn"
 
 
+@pytest.mark.parametrize("nodes", ["", "2"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
+def test_what_was_sent_arrives_where_there_is_more_room(name: str, nodes: str, get_mpi: GetMpi, tmp_path: Path) -> None:
+    # Ranks that take a call to be of different sizes must not disagree on whose turn it is.
+    mpi = get_mpi(name)
+    settings = {"ESPALIER_LEARN": "on", "ESPALIER_STORE": str(tmp_path), "ESPALIER_VIRTUAL_NODES": nodes}
+    for ranks in (2, 5):
+        assert_passed(mpi.run([mpi.program("conformance"), "lengths"], ranks, settings=settings))
+
+
 @pytest.mark.parametrize("name", MPIS)
 def test_all_collectives_pass_while_a_job_learns(name: str, get_mpi: GetMpi, tmp_path: Path) -> None:
     # Without those themes that find faults of native libraries.

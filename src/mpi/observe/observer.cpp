@@ -1,6 +1,7 @@
 #include "mpi/observe/observer.hpp"
 
 #include <exception>
+#include <memory>
 
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/calls/serve.hpp"
@@ -17,7 +18,8 @@ namespace espalier::mpi {
 namespace {
 
 /// Calls that are under way in a thread: a native one may call back into ours (attribute functions, other tools).
-thread_local std::optional<ObservedCall> under_way;
+// Of the memory that each thread has of a library there is little: hence a pointer, made at a thread's first call.
+thread_local std::unique_ptr<std::optional<ObservedCall>> under_way;
 
 bool have_equal_settings(const Library& library, int size) {
   for (int r = 1; r < size; ++r)
@@ -63,7 +65,7 @@ void Observer::finish(Library& library) noexcept {
 // ---- blocking calls ----
 
 bool Observer::enter(MPI_Comm comm, int& me, int& ranks) noexcept {
-  under_way.reset();
+  if (under_way != nullptr) under_way->reset();
   if (comm == native().comm_null || !Library::get().is_running()) return false;
   try {
     // Calls that do not block and came before may not have got to native yet; what follows asks native at once.
@@ -73,7 +75,8 @@ bool Observer::enter(MPI_Comm comm, int& me, int& ranks) noexcept {
     communicator->meet(comm);
     me = communicator->me();
     ranks = communicator->ranks();
-    under_way.emplace().communicator = communicator;
+    if (under_way == nullptr) under_way = std::make_unique<std::optional<ObservedCall>>();
+    under_way->emplace().communicator = communicator;
     return true;
   } catch (const NativeFailure&) {
     return false;
@@ -84,7 +87,7 @@ bool Observer::enter(MPI_Comm comm, int& me, int& ranks) noexcept {
 
 Permit Observer::check(MPI_Comm comm, const Subject& subject, const std::function<Shares()>& list_shares) noexcept {
   try {
-    return {check_call(comm, *under_way->communicator, subject, list_shares())};
+    return {check_call(comm, *(*under_way)->communicator, subject, list_shares())};
   } catch (const NativeFailure&) {
     return {report(comm, MPI_ERR_OTHER)};
   } catch (const std::exception&) {
@@ -93,7 +96,7 @@ Permit Observer::check(MPI_Comm comm, const Subject& subject, const std::functio
 }
 
 Permit Observer::begin(const Subject& subject, const void* back) noexcept {
-  ObservedCall& call = *under_way;
+  ObservedCall& call = **under_way;
   call.subject = subject;
   call.number = call.communicator->begin_call();
   const Recording& recording = Recording::get();
@@ -106,9 +109,9 @@ Permit Observer::begin(const Subject& subject, const void* back) noexcept {
 }
 
 void Observer::end(MPI_Comm comm, bool is_own) noexcept {
-  if (!under_way) return;
-  const ObservedCall call = *under_way;
-  under_way.reset();
+  if (under_way == nullptr || !*under_way) return;
+  const ObservedCall call = **under_way;
+  under_way->reset();
   if (!Recording::get().is_on()) return;
   try {
     Recording::get().note(call, comm, is_own);

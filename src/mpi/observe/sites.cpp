@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
+#include <memory>
 
 #include <cstdint>
 #include <cstdio>
@@ -41,10 +42,12 @@ bool is_fixed(const void* base) noexcept {
 }  // namespace
 
 const void* find_site(const void* back) noexcept {
-  static thread_local std::unordered_map<const void*, bool> known;  // whether an address is MPI's
+  // Whether an address is MPI's. Of the memory that each thread has of a library there is little: hence a pointer.
+  static thread_local std::unique_ptr<std::unordered_map<const void*, bool>> known;
   if (is_ours(back)) return search_stack();
   try {
-    const auto [found, is_new] = known.try_emplace(back, false);
+    if (known == nullptr) known = std::make_unique<std::unordered_map<const void*, bool>>();
+    const auto [found, is_new] = known->try_emplace(back, false);
     if (is_new) found->second = is_mpis(back);
     return found->second ? search_stack() : back;
   } catch (const std::exception&) {  // no memory

@@ -140,7 +140,7 @@ void Library::take_tables(const ReadTables& read) {
   const bool is_named = !settings_.table.empty() && settings_.table != "off";
   if (world_rank_ != 0 || (!is_named && settings_.verbose < 1)) return;
   for (const std::vector<std::string>* const remarks : {&read.remarks, &std::as_const(selected.remarks)})
-    for (const std::string& remark : *remarks) say_once("tuned tables: " + remark);
+    for (const std::string& remark : *remarks) say_once(remark);
 }
 
 void Library::add_learned(std::vector<tune::Row> rows) {

@@ -73,6 +73,8 @@ class Engine {
   /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
   /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.
   Entry& prepare(const plan::Problem& problem) {
+    if (learner_ != nullptr && learner_->doubts(problem.operation)) [[unlikely]]
+      witness(problem);
     Entry& entry = find(problem);
     return entry.lesson == nullptr ? entry : take_turn(entry);
   }
@@ -165,6 +167,7 @@ class Engine {
     Entry* known = cache_.find(problem);
     return known != nullptr ? *known : decide(problem);
   }
+  [[gnu::noinline, gnu::cold]] void witness(const plan::Problem& problem);
   void begin_lesson(Entry& entry);
   [[gnu::noinline]] Entry& take_turn(Entry& entry);
   Entry& vary(Entry& entry, int contender);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,7 +21,21 @@ std::int64_t read_nanoseconds() noexcept {
 
 }  // namespace
 
+// Ranks that only have room may take a call to be of another size, which MPI forbids and libraries let pass. Whose turn
+// it is must not depend on that.
+void Engine::witness(const plan::Problem& problem) {
+  if (!problem.counts.empty()) return;
+  std::optional<std::uint64_t> mine = learner_->witness(problem.operation, problem.bytes);
+  if (!mine) return;
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(means_.topology.ranks()));
+  const bool is_told =
+      gather_own(reinterpret_cast<std::byte*>(&*mine), sizeof *mine, reinterpret_cast<std::byte*>(all.data()));
+  learner_->settle_doubts(problem.operation, is_told && std::count(all.begin(), all.end(), *mine) == std::ssize(all));
+  cache_.forget(problem.operation);  // which has no lessons
+}
+
 void Engine::begin_lesson(Entry& entry) {
+  if (!learner_->may_learn(entry.problem.operation)) return;
   Study* study = learner_->find(entry.problem);
   if (study == nullptr) {
     std::vector<Selection> contenders = decider_.derive_contenders(entry);
@@ -41,7 +56,8 @@ Entry& Engine::take_turn(Entry& entry) {
   if (needs_origin || study.contest.is_due()) {
     const plan::Problem problem = entry.problem;
     agree(study);
-    return prepare(problem);
+    Entry& again = find(problem);
+    return again.lesson == nullptr ? again : take_turn(again);
   }
   if (study.contest.is_settled()) {
     const int best = study.contest.best();

@@ -13,6 +13,25 @@ SizeClass sizes_like(Bytes bytes) {
   return {last / 2 + 1, last};
 }
 
+Learner::Learner(double budget) : purse_(budget), doubtful_(0) {
+  for (const auto operation : {plan::Operation::broadcast, plan::Operation::scatter, plan::Operation::gather})
+    doubtful_ |= 1U << static_cast<int>(operation);
+}
+
+std::optional<std::uint64_t> Learner::witness(plan::Operation operation, Bytes bytes) {
+  constexpr int enough_calls = 4;
+  constexpr std::uint64_t spread = 0x9e37'79b9'7f4a'7c15;
+  Witnessed& it = witnessed_[static_cast<std::size_t>(operation)];
+  it.hash = (it.hash ^ (bytes + 1)) * spread;
+  return ++it.calls == enough_calls ? std::optional(it.hash) : std::nullopt;
+}
+
+void Learner::settle_doubts(plan::Operation operation, bool are_alike) {
+  const std::uint32_t bit = 1U << static_cast<int>(operation);
+  doubtful_ &= ~bit;
+  if (!are_alike) refused_ |= bit;
+}
+
 Learner::Key Learner::key_of(const plan::Problem& problem) {
   return {problem.operation, sizes_like(problem.bytes).last, problem.depends_on_order};
 }

@@ -1,10 +1,12 @@
 #pragma once
 // What one communicator learns: a contest for each kind of its calls, and their common purse.
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "learn/contest.hpp"
@@ -38,7 +40,19 @@ struct Study {
 class Learner {
  public:
   /// `budget`: as learn::Purse.
-  explicit Learner(double budget) : purse_(budget) {}
+  explicit Learner(double budget);
+
+  /// Whether ranks may still take the size of `operation` to be different ones: some only have room for what others
+  /// send (dissent.hpp). Then they would learn about different kinds, and nothing is learned yet.
+  bool doubts(plan::Operation operation) const { return (doubtful_ >> static_cast<int>(operation) & 1) != 0; }
+  /// A call of such an operation, as this rank sees it. A number once so many calls are over, for all ranks to compare:
+  /// what came of that is told by settle_doubts().
+  std::optional<std::uint64_t> witness(plan::Operation operation, Bytes bytes);
+  /// Ranks are alike: what they do is learned about from now on; or never.
+  void settle_doubts(plan::Operation operation, bool are_alike);
+  bool may_learn(plan::Operation operation) const {
+    return !doubts(operation) && (refused_ >> static_cast<int>(operation) & 1) == 0;
+  }
 
   /// The study of a problem, null where none was begun.
   Study* find(const plan::Problem& problem);
@@ -75,6 +89,14 @@ class Learner {
   learn::Purse purse_;
   LearnedAbout told_;
   std::map<Key, std::unique_ptr<Study>> studies_;
+  struct Witnessed {
+    int calls = 0;
+    std::uint64_t hash = 0;
+  };
+  std::array<Witnessed, plan::operation_count> witnessed_{};
+  std::uint32_t doubtful_;  ///< a bit for each operation
+  std::uint32_t refused_ = 0;
+
   Study* timed_ = nullptr;
   std::int64_t came_ = 0;
 };

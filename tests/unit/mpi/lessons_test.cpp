@@ -138,6 +138,23 @@ TEST_F(LessonsTest, LeaveSumsAloneWhoseDigitsDependOnTheOrder) {
   EXPECT_EQ(engines[0]->describe(sum).find("is being learned"), std::string::npos) << "of floating-point numbers";
 }
 
+TEST_F(LessonsTest, AreNotGivenWhereRanksTakeCallsToBeOfDifferentSizes) {
+  // Erroneous, and found in programs: the root sends 4 bytes, and others have room for 8.
+  make_engines();
+  transports::for_each_rank(ranks, [&](Rank me) {
+    Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+    for (int call = 0; call < 300; ++call) {
+      std::byte data[8]{me == Rank(0) ? static_cast<std::byte>(call) : std::byte{0xff}};
+      Entry& entry = engine.prepare({Operation::broadcast, Bytes{me == Rank(0) ? 4U : 8U}, Rank(0)});
+      ASSERT_NE(entry.kind, Entry::Kind::native);
+      EXPECT_TRUE(engine.supply(entry));
+      engine.run(entry, data, data);
+      EXPECT_EQ(data[0], static_cast<std::byte>(call));
+    }
+  });
+  EXPECT_TRUE(engines[0]->derive_learned().empty());
+}
+
 TEST_F(LessonsTest, AreNoneWhereNobodyLearns) {
   policy.learning.means = Learning::read;
   make_engines();
