@@ -7,8 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+import typer
 
 from espalier.base.core import load_core
 from espalier.commands.tune.command import tune
@@ -93,7 +96,8 @@ def test_a_table_is_made_and_obeyed(mpi: Mpi, tmp_path: Path, capfd: pytest.Capt
     path = tmp_path / "table.json"
     # A budget: beside other tests, and on a virtual machine, the tuner would wait for minutes.
     what = {"ops": "allgather,barrier", "sizes": "64,64K", "budget": "30s"}
-    tune(**what, output=path, mpi=str(mpi.library), samples=0, curves=False, json=True)
+    context = cast(typer.Context, SimpleNamespace())  # which only batch scripts are made of
+    tune(context, **what, output=path, mpi=str(mpi.library), samples=0, curves=False, json=True)
     decisions = json.loads(capfd.readouterr().out)["decisions"]
     assert {(it["operation"], it["bytes"]) for it in decisions} >= {
         ("barrier", 0),

@@ -19,7 +19,7 @@ Learner::Learner(double budget) : purse_(budget), doubtful_(0) {
 }
 
 std::optional<std::uint64_t> Learner::witness(plan::Operation operation, Bytes bytes) {
-  constexpr int enough_calls = 4;
+  constexpr int enough_calls = 32;
   constexpr std::uint64_t spread = 0x9e37'79b9'7f4a'7c15;
   Witnessed& it = witnessed_[static_cast<std::size_t>(operation)];
   it.hash = (it.hash ^ (bytes + 1)) * spread;
