@@ -112,7 +112,7 @@ class TestMpi:
         """Runs a job to its end. Raises JobTimedOut, with what the job had said so far."""
         line, environment = self.command(command, ranks, native=native, bare=bare, settings=settings)
         outcome = run_command(line, environment, timeout)
-        # Open MPI's launcher itself: now and then, on a busy machine, natively, too, and before anything of the program.
+        # Open MPI's launcher itself, now and then on a busy machine, natively, too, and before anything of the program.
         for _ in range(3):
             if "listener thread failed to start" not in outcome.err:
                 break
