@@ -31,6 +31,14 @@ class WorkerLostError(Exception):
     """The job has ended, or hangs. The text says what was asked last."""
 
 
+class JobEndedError(WorkerLostError):
+    """It has ended."""
+
+
+def _not_started(mpi: Mpi, argv: Sequence[str], error: WorkerLostError) -> UserError:
+    return UserError(f"the tuning job under {mpi} does not start: {error}", f"try by hand: {' '.join(argv)}")
+
+
 @dataclass(frozen=True)
 class ArmTimes:
     """One arm's times of one command: medians of its batches, one per round, in microseconds."""
@@ -64,6 +72,16 @@ class Worker:
         job = measuring_job(mpi, [str(find_tune_worker(mpi.abi))], ranks, settings, hosts)
         self._patience_s = _PATIENCE_S if is_here(hosts) else _HOSTS_PATIENCE_S
         argv, environment = build_command(job)
+        # Launchers fail now and then before anything of the job ("The PMIx server's listener thread failed to start":
+        # Open MPI 5 on a busy machine): what ends at its start is started once more.
+        try:
+            self._start(argv, environment)
+        except JobEndedError:
+            self._start_again(mpi, argv, environment)
+        except WorkerLostError as error:
+            raise _not_started(mpi, argv, error) from error
+
+    def _start(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
@@ -80,14 +98,15 @@ class Worker:
         self.is_disturbed = False  # whether that was so much that the times are doubtful (bench/common/others.h)
         try:
             self.hello = _parse_hello(self._answer("start", _START_PATIENCE_S, "hello"))
-        except WorkerLostError as error:
-            self.close()
-            raise UserError(
-                f"the tuning job under {mpi} does not start: {error}", f"try by hand: {' '.join(argv)}"
-            ) from error
         except BaseException:
             self.close()
             raise
+
+    def _start_again(self, mpi: Mpi, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+        try:
+            self._start(argv, environment)
+        except WorkerLostError as error:
+            raise _not_started(mpi, argv, error) from error
 
     def __enter__(self) -> Worker:
         return self
@@ -172,7 +191,7 @@ class Worker:
             assert self._process.stdout is not None
             block = os.read(self._process.stdout.fileno(), 1 << 16)
             if not block:
-                raise WorkerLostError(f"the job ended during: {command}")
+                raise JobEndedError(f"the job ended during: {command}")
             self._pending += block
 
 
