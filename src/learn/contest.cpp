@@ -9,7 +9,8 @@ namespace {
 constexpr int usual_calls = 4;
 // Whose calls are long is looked at twice, others more often: a short call that was disturbed says nothing, and
 // libraries warm up (Intel MPI's broadcast of 256K between two ranks: nine calls of 200 us, then 11 each).
-constexpr int looks = 2, looks_at_short = 12;
+constexpr int looks = 2, looks_at_short = 12, looks_at_others = 4;
+constexpr double short_call_us = 20;
 
 // How far behind the best a contender may be after its first looks, of which the best counts.
 constexpr double hopeless = 2;
@@ -136,7 +137,10 @@ void Contest::plan_next(const Purse& purse) {
 
 void Contest::plan_looks() {
   const int most = most_samples / contenders();
-  const int wanted = time_of(best_) < long_call_us ? std::min(looks_at_short, most) : looks;
+  const double best = time_of(best_);
+  const int wanted = best < short_call_us  ? std::min(looks_at_short, most)
+                     : best < long_call_us ? looks_at_others
+                                           : looks;
   stage_ = Stage::looks;
   turns_.clear();
   for (int c = 0; c < contenders(); ++c)

@@ -7,7 +7,7 @@ namespace espalier::learn {
 class Purse {
  public:
   /// `share`: 0.01 for a hundredth. Short calls are tried at once, out of what may be lost in any case.
-  explicit Purse(double share, double advance_us = 20'000) : share_(share), left_(advance_us) {}
+  explicit Purse(double share, double advance_us = 100'000) : share_(share), left_(advance_us) {}
 
   /// Calls were made that took so long.
   void earn(double us) { left_ += share_ * us; }
