@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -71,6 +72,20 @@ std::string read_file(const std::string& path, Bytes limit) {
     if (text.size() > limit) fail_large(path, limit);
     room = std::size_t{64} << 10;
   }
+}
+
+std::string replace_file(const std::string& path, const std::string& text) {
+  // Beside it, under a name that whoever lists the folder passes over.
+  const std::size_t name = path.rfind('/') + 1;
+  const std::string draft = path.substr(0, name) + "." + path.substr(name) + "." + std::to_string(getpid());
+  std::FILE* const file = std::fopen(draft.c_str(), "we");
+  bool is_written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
+                    std::fflush(file) == 0 && (fsync(fileno(file)) == 0 || errno == EINVAL);
+  if (file != nullptr) is_written = std::fclose(file) == 0 && is_written;
+  if (is_written && std::rename(draft.c_str(), path.c_str()) == 0) return {};
+  const int error = errno;
+  unlink(draft.c_str());
+  return "cannot write '" + path + "': " + std::strerror(error);
 }
 
 }  // namespace espalier

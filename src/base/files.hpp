@@ -15,4 +15,7 @@ std::string read_file(const std::string& path, Bytes limit);
 /// A descriptor of a regular file, to be closed by the caller, for those who read piece by piece. Throws as read_file.
 int open_file(const std::string& path);
 
+/// Replaces the file in one step, so that a reader never sees half of it. Returns what went wrong, or nothing.
+std::string replace_file(const std::string& path, const std::string& text);
+
 }  // namespace espalier

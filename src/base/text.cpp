@@ -72,4 +72,10 @@ std::string json_string(std::string_view text) {
   return out + "\"";
 }
 
+std::uint64_t hash_text(std::string_view text) {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x0000'0100'0000'01b3;
+  return hash;
+}
+
 }  // namespace espalier

@@ -1,6 +1,7 @@
 #pragma once
 // Texts of others, made fit to be shown.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,8 @@ std::string printable(std::string_view text);
 
 /// As a string of JSON, between its quotes. Bytes that are no UTF-8 stay.
 std::string json_string(std::string_view text);
+
+/// 64-bit FNV-1a of its bytes.
+std::uint64_t hash_text(std::string_view text);
 
 }  // namespace espalier

@@ -99,8 +99,6 @@ void bind_tune(nb::module_& module) {
              "All files that a process with this ESPALIER_TABLE and ESPALIER_STORE may use, best first.");
   module.def("tuned_name", &tune::tuned_name, nb::arg("signature"), "The name of a tuned table's file.");
   module.def("learned_name", &tune::learned_name, nb::arg("signature"), "The same of what jobs have learned.");
-  module.def("probe_table_path", &tune::probe_table_path, nb::arg("setting") = "",
-             "The table that a process with this ESPALIER_TABLE uses; empty when there is none.");
   module.def(
       "is_tiny",
       [](std::string_view operation, Bytes bytes, int ranks) {

@@ -88,12 +88,4 @@ std::vector<std::string> probe_table_files(std::string_view table, std::string_v
   return files;
 }
 
-std::string probe_table_path(std::string_view setting) {
-  if (setting == "off") return "";
-  if (!setting.empty()) return std::string(setting);
-  for (std::string& place : table_places(read_variable("XDG_CONFIG_HOME"), read_variable("HOME")))
-    if (access(place.c_str(), R_OK) == 0) return std::move(place);
-  return "";
-}
-
 }  // namespace espalier::tune

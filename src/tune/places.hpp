@@ -25,9 +25,4 @@ std::vector<std::string> probe_table_files(std::string_view table, std::string_v
 /// Files of that name hold what jobs have learned.
 bool is_learned_name(std::string_view path);
 
-/// The table this process is to use: `setting` (ESPALIER_TABLE) when it names one, whether the file exists or not; else
-/// the first of the places with a readable file; empty when there is none or when `setting` is "off". Reads
-/// XDG_CONFIG_HOME and HOME of the environment, which are not Espalier's settings, and looks at the files.
-std::string probe_table_path(std::string_view setting);
-
 }  // namespace espalier::tune

@@ -19,12 +19,6 @@
 namespace espalier::tune {
 namespace {
 
-std::uint64_t hash_text(std::string_view text) {
-  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x0000'0100'0000'01b3;
-  return hash;
-}
-
 const std::string unused = "the tuned table is not used: ";
 
 /// "MPICH Version: 5.0.2": "mpich-version-5".
@@ -108,19 +102,6 @@ class Lock {
   int file_;
   bool is_held_ = false;
 };
-
-std::string replace_file(const std::string& path, const std::string& text) {
-  const std::string draft = path.substr(0, path.rfind('/') + 1) + "." + std::to_string(getpid()) + ".draft";
-  std::FILE* const file = std::fopen(draft.c_str(), "we");
-  if (file == nullptr) return trouble_with(path);
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
-                          fsync(fileno(file)) == 0;
-  const bool is_closed = std::fclose(file) == 0;
-  if (is_written && is_closed && std::rename(draft.c_str(), path.c_str()) == 0) return "";
-  const std::string trouble = trouble_with(path);
-  unlink(draft.c_str());
-  return trouble;
-}
 
 }  // namespace
 

@@ -4,17 +4,12 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "tune/dedicated.hpp"
 #include "tune/reader.hpp"
 
 namespace espalier::tune {
 namespace {
-
-std::uint64_t hash_text(std::string_view text) {
-  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x0000'0100'0000'01b3;
-  return hash;
-}
 
 // Beyond any buffer: the rows' way to say "all".
 constexpr Bytes largest = Bytes{1} << 40;

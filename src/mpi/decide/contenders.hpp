@@ -11,7 +11,7 @@
 namespace espalier::mpi {
 
 /// The first is what the built-in choice takes; the others differ from it in more than sizes of cells and segments,
-/// best first by the model, native last. Pure: equal on all ranks. `may_wait` as Decider::choose().
+/// best first by the model, native last. Pure: equal on all ranks.
 std::vector<Selection> derive_contenders(const topology::Topology& topology, const plan::Problem& problem,
                                          const cost::Parameters& parameters);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/files.hpp"
 #include "base/settings.hpp"
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/calls/calls.hpp"
@@ -108,7 +109,7 @@ std::vector<int> nodes_of(const Library& library, int size) {
 }
 
 void write(Library& library, const std::string& path, const char* setting, const std::string& text) {
-  const std::string trouble = write_whole_file(path, text);
+  const std::string trouble = replace_file(path, text);
   if (!trouble.empty()) library.say_once(std::string(setting) + ": " + trouble);
 }
 

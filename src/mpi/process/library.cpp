@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/program_patterns.hpp"
 #include "base/text.hpp"
 #include "leaders/election.hpp"
@@ -144,7 +145,7 @@ void Library::take_tables(const ReadTables& read) {
 }
 
 void Library::add_learned(std::vector<tune::Row> rows) {
-  if (world_rank_ != 0) return;
+  if (world_rank_ != 0 || rows.empty()) return;
   const std::lock_guard lock(learned_mutex_);
   learned_ = tune::merge_rows(std::move(learned_), rows);
 }
@@ -265,7 +266,7 @@ void Library::finish() {
   keep_learned();
   if (settings_.verbose >= 1) std::fputs(statistics_.to_text().c_str(), stderr);
   if (settings_.stats_file.empty()) return;
-  if (const std::string trouble = write_whole_file(settings_.stats_file, statistics_.to_json()); !trouble.empty())
+  if (const std::string trouble = replace_file(settings_.stats_file, statistics_.to_json()); !trouble.empty())
     say_once("ESPALIER_STATS: " + trouble);
 }
 

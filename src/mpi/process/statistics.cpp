@@ -1,11 +1,6 @@
 #include "mpi/process/statistics.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 
 #include "base/text.hpp"
 
@@ -107,17 +102,6 @@ std::string Statistics::to_text() const {
                   learned_.kinds, learned_.settled, learned_.spent_us * 1e-3);
   out += learned;
   return out;
-}
-
-std::string write_whole_file(const std::string& path, const std::string& text) {
-  const std::string draft = path + "." + std::to_string(getpid());
-  std::ofstream file(draft, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file.fail() && std::rename(draft.c_str(), path.c_str()) == 0) return {};
-  const int error = errno;
-  unlink(draft.c_str());
-  return "cannot write '" + path + "': " + std::strerror(error);
 }
 
 }  // namespace espalier::mpi

@@ -54,7 +54,4 @@ class Statistics {
   LearnedAbout learned_;
 };
 
-/// Replaces the file in one step, so that a reader never sees half of it. Returns what went wrong, or nothing.
-std::string write_whole_file(const std::string& path, const std::string& text);
-
 }  // namespace espalier::mpi

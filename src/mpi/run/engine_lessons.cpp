@@ -1,23 +1,19 @@
 // How an engine learns: calls that are tried by one contender after the other, and what ranks tell each other of it.
 
 #include <algorithm>
-#include <ctime>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "mpi/observe/clock.hpp"
 #include "mpi/run/engine.hpp"
 
 namespace espalier::mpi {
 namespace {
 
-std::int64_t read_nanoseconds() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
+std::int64_t read_nanoseconds() noexcept { return static_cast<std::int64_t>(read_clock()); }
 
 }  // namespace
 

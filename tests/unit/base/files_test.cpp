@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "base/error.hpp"
 
@@ -54,6 +55,25 @@ TEST_F(AFile, ThatIsNoneIsRefusedAtOnce) {
   EXPECT_NE(complaint("/dev/zero").find("cannot be read (it is no regular file)"), std::string::npos);
   EXPECT_NE(complaint(folder_).find("cannot be read (it is a folder)"), std::string::npos);
   EXPECT_NE(complaint(folder_ + "/none").find("cannot be read (No such file"), std::string::npos);
+}
+
+TEST(ReplaceFile, LeavesTheNewTextAndNoDraft) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("espalier_replace_" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  const std::string path = folder / "file";
+  EXPECT_EQ(replace_file(path, "old"), "");
+  EXPECT_EQ(replace_file(path, "new"), "");
+  EXPECT_EQ(read_file(path, 100), "new");
+  const auto files = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ReplaceFile, NamesTheFileItCannotWrite) {
+  const std::string trouble = replace_file("/nonexistent/statistics", "text");
+  EXPECT_NE(trouble.find("/nonexistent/statistics"), std::string::npos);
+  EXPECT_NE(trouble.find("No such file"), std::string::npos);
 }
 
 }  // namespace

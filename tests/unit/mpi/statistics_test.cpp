@@ -1,11 +1,8 @@
 #include "mpi/process/statistics.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 namespace espalier::mpi {
 namespace {
@@ -40,23 +37,6 @@ TEST(Statistics, TextNamesOnlyWhatWasCalled) {
   statistics.add_handled(Operation::allgather, "ring", 3, CallForm::persistent);
   EXPECT_EQ(statistics.to_text(),
             "espalier: MPI_Allgather: handled 5 of which 3 persistent (3x ring; 2x tiny), native 1 (1x one rank)\n");
-}
-
-TEST(WriteWholeFile, ReplacesTheFileAndLeavesNoDraft) {
-  const std::string path = testing::TempDir() + "espalier_statistics_" + std::to_string(getpid());
-  EXPECT_EQ(write_whole_file(path, "old"), "");
-  EXPECT_EQ(write_whole_file(path, "new"), "");
-  std::ostringstream content;
-  content << std::ifstream(path).rdbuf();
-  EXPECT_EQ(content.str(), "new");
-  EXPECT_NE(access((path + "." + std::to_string(getpid())).c_str(), F_OK), 0);
-  unlink(path.c_str());
-}
-
-TEST(WriteWholeFile, NamesTheFileItCannotWrite) {
-  const std::string trouble = write_whole_file("/nonexistent/statistics", "text");
-  EXPECT_NE(trouble.find("/nonexistent/statistics"), std::string::npos);
-  EXPECT_NE(trouble.find("No such file"), std::string::npos);
 }
 
 }  // namespace

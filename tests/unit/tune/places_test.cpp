@@ -20,7 +20,7 @@ TEST(TablePlaces, without_a_home_are_the_systems_alone) {
 }
 
 TEST(TablePlaces, a_named_table_is_used_whether_it_is_there_or_not) {
-  EXPECT_EQ(probe_table_path("/nowhere/table.json"), "/nowhere/table.json");
+  EXPECT_EQ(probe_table_files("/nowhere/table.json", "off"), (Places{"/nowhere/table.json"}));
 }
 
-TEST(TablePlaces, off_means_no_table) { EXPECT_EQ(probe_table_path("off"), ""); }
+TEST(TablePlaces, off_means_no_table) { EXPECT_EQ(probe_table_files("off", "off"), Places{}); }
