@@ -1,7 +1,7 @@
 """docs/applications.md: real programs, natively and with Espalier in turns, and what part of them collectives are.
 
 python bench/applications.py                       # all that are installed, 2 ranks, 5 rounds; build/applications
-python bench/applications.py --only LAMMPS -n 4    # some; those that were measured before are kept
+python bench/applications.py --only LAMMPS -n 8    # some; what was measured before is kept, other numbers of ranks, too
 python bench/applications.py --rounds 0            # the page alone
 
 Programs are Debian's and PyPI's, unmodified (scripts/system-packages.sh apps; NEURON: --neuron VENV); inputs lie in
@@ -229,6 +229,7 @@ def measure(program: Program, ranks: int, rounds: int) -> dict[str, Any]:
     rows = sorted(profile["rows"], key=lambda row: -row["seconds"])[:2]
     return {
         "ranks": ranks,
+        "rounds": rounds,
         "load": round(load, 1),
         "native_s": compared["a"]["seconds_median"],
         "own_s": compared["b"]["seconds_median"],
@@ -258,6 +259,7 @@ def row_of(program: Program, found: Mapping[str, Any]) -> str:
         program.origin,
         program.does,
         found["ranks"],
+        found["rounds"],
         f"{found['native_s']:.2f} s",
         verdict,
         f"{found['share']:.0f} %{waiting}",
@@ -268,13 +270,19 @@ def row_of(program: Program, found: Mapping[str, Any]) -> str:
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
-def compose(known: Mapping[str, Any], listed: Sequence[Program], rounds: int) -> str:
+def find_all(known: Mapping[str, Any], program: Program) -> list[Mapping[str, Any]]:
+    """What is known of a program, for each number of ranks."""
+    return [row for name, row in known.items() if name.rpartition(", ")[0] == program.name]
+
+
+def compose(known: Mapping[str, Any], listed: Sequence[Program]) -> str:
     """The whole page."""
-    rows = [row_of(it, known[it.name]) for it in listed if it.name in known]
-    missing = [it.name for it in listed if it.name not in known]
+    found = [(it, sorted(find_all(known, it), key=lambda row: row["ranks"])) for it in listed]
+    rows = [row_of(it, row) for it, those in found for row in those]
+    missing = [it.name for it, those in found if not those]
     place = f"{machine.processor_name()}, {machine.count_cpus()} processors of a virtual machine"
     head, notes = (INPUTS.joinpath(name).read_text(encoding="utf-8") for name in ("head.md", "notes.md"))
-    head = head.replace("PLACE", place).replace("ROUNDS", str(rounds))
+    head = head.replace("PLACE", place)
     tail = f"\nNot measured here: {', '.join(missing)}.\n" if missing else ""
     return head + "\n".join(rows) + "\n" + tail + "\n" + notes
 
@@ -295,13 +303,14 @@ def main(
             continue
         console.note(f"{program.name} …")
         try:
-            known[program.name] = measure(program, ranks, rounds)
-            console.note(known[program.name]["verdict"])
+            found = measure(program, ranks, rounds)
+            known[f"{program.name}, {ranks} ranks"] = found
+            console.note(found["verdict"])
         except (subprocess.SubprocessError, OSError, KeyError, ValueError) as error:
             console.note(f"{program.name} is left out: {error} {getattr(error, 'stderr', '')}"[:600])
         PLACE.mkdir(parents=True, exist_ok=True)
         replace_file(file, json.dumps(known, indent=1))
-    replace_file(page, compose(known, listed, rounds or 5))
+    replace_file(page, compose(known, listed))
 
 
 if __name__ == "__main__":
