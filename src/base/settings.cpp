@@ -135,9 +135,9 @@ constexpr Setting table[] = {
     {{"ESPALIER_TABLE", "", "File with the tuned table (default: the user's, then the system's); off uses none.",
       local},
      [](Settings& s, std::string_view v) { s.table = v; }},
-    {{"ESPALIER_LEARN", "off",
+    {{"ESPALIER_LEARN", "on",
       "on finds out in the program's own calls who does them best, the native library among others, and keeps what it "
-      "found for the next run; read uses what was found; off neither.",
+      "found for the next run; read uses what was found; off neither: every run like the one before.",
       collective},
      [](Settings& s, std::string_view v) { s.learn = parse_one<Learning>(v); }},
     {{"ESPALIER_STORE", "",

@@ -47,7 +47,7 @@ struct Settings {
   std::array<std::string, 13> choices;
   std::string table;
   std::string store;
-  Learning learn = Learning::off;
+  Learning learn = Learning::on;
   double learn_budget = 0.01;  ///< of the time in collectives
   bool learn_sums = false;
   std::string leaders;

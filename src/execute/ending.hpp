@@ -14,6 +14,7 @@ struct Ending {
     shorter,    ///< less than this rank expected was sent to it: `bytes`, if that came in one block
     truncated,  ///< more was sent to this rank than it has room for, or is not to be combined with what it has
     other,      ///< not done: the others do the same with blocks of `bytes`
+    native,     ///< not done: of others' size it is the MPI library's
     broken,     ///< a transport broke, or a wait was given up: the communicator cannot be used any more
   };
 

@@ -30,11 +30,17 @@ constexpr double long_call_us = 200;
 // What nothing is known of is supposed to take twice as long as the best.
 constexpr double unknown_price = 1;
 
+constexpr int usual = 0;
+
 }  // namespace
 
-Contest::Contest(int contenders, int usual)
-    : contenders_(static_cast<std::size_t>(std::min(contenders, most_contenders))), usual_(usual), best_(usual) {
+Contest::Contest() : contenders_(1) {
   for (int call = 0; call < usual_calls; ++call) turns_.push_back({usual, call > 0});
+}
+
+void Contest::admit(int contenders) {
+  contenders_.resize(static_cast<std::size_t>(std::clamp(contenders, 1, most_contenders)));
+  if (contenders < 2) settle();
 }
 
 Turn Contest::next() {
@@ -92,7 +98,7 @@ void Contest::find_best() {
   int fastest = best_;
   for (int c = 0; c < contenders(); ++c)
     if (!at(c).is_out && time_of(c) > 0 && time_of(c) < time_of(fastest)) fastest = c;
-  if (!at(usual_).is_out && time_of(usual_) <= worse * time_of(fastest)) fastest = usual_;
+  if (!at(usual).is_out && time_of(usual) <= worse * time_of(fastest)) fastest = usual;
   best_ = fastest;
 }
 

@@ -37,8 +37,13 @@ class Contest {
   /// Samples of one stage at most: what is exchanged for them.
   static constexpr int most_samples = 64;
 
-  /// `contenders`: at least two; `usual` does the calls as long as nothing is known.
-  Contest(int contenders, int usual);
+  /// Contender 0 does the calls as long as nothing is known of others.
+  Contest();
+
+  /// Whether it is time to say who takes part: most kinds of calls are made too seldom for anybody to ask.
+  bool wants_contenders() const { return is_due() && stage_ == Stage::usual && contenders() == 1; }
+  /// So many do, the usual one counted. With one there is nothing to find out.
+  void admit(int contenders);
 
   bool is_settled() const { return is_settled_; }
   /// The stage is over: agree() comes before the next call.
@@ -58,7 +63,6 @@ class Contest {
 
   /// The best one so far.
   int best() const { return best_; }
-  int usual() const { return usual_; }
   int contenders() const { return static_cast<int>(contenders_.size()); }
   Finding finding(int contender) const;
   /// Calls so far, tried ones and others.
@@ -87,8 +91,7 @@ class Contest {
   double price(double unknown) const;
 
   std::vector<Contender> contenders_;
-  int usual_;
-  int best_;
+  int best_ = 0;
   Stage stage_ = Stage::usual;
   int rounds_done_ = 0;
   std::vector<Turn> turns_;  ///< of the stage

@@ -1,14 +1,16 @@
 #pragma once
-// What learning may cost: a share of the time that a communicator spends in the calls that are learned about.
+// What learning may cost: a share of the time that a communicator spends in the calls that are learned about, and what
+// its job lends it, so that short calls are tried at once.
 
 namespace espalier::learn {
 
 /// All in microseconds. Ranks that count the same hold the same.
 class Purse {
  public:
-  /// `share`: 0.01 for a hundredth. Short calls are tried at once, out of what may be lost in any case.
-  explicit Purse(double share, double advance_us = 100'000) : share_(share), left_(advance_us) {}
+  /// `share`: 0.01 for a hundredth.
+  explicit Purse(double share, double advance_us = 0) : share_(share), left_(advance_us) {}
 
+  void lend(double us) { left_ += us; }
   /// Calls were made that took so long.
   void earn(double us) { left_ += share_ * us; }
   /// So much longer than with the best that is known.

@@ -123,7 +123,7 @@ bool fits_lines(const Entry& entry, const Sides& sides) {
   return is_ready && sides.output->block_bytes(0) >= std::max<Bytes>(entry.problem.bytes, 1);
 }
 
-int run_in_lines(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides) {
+std::optional<int> run_in_lines(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides) {
   if (communicator.is_broken) return fail(communicator, comm);
   const Ending ending = communicator.engine()->run_with_room(entry, sides.input->plain(), sides.output->plain(),
                                                              sides.output->block_bytes(0));

@@ -42,7 +42,7 @@ class Fitted final : public Staging {
 /// Whether such a call can be run as it is: ranks' own sizes may well differ from each other, and lines say each: with
 /// room for all that the caller has room for, nothing is lost.
 bool fits_lines(const Entry& entry, const Sides& sides);
-/// Runs it then, and returns MPI's code.
-int run_in_lines(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides);
+/// Runs it then, and returns MPI's code, if the call is ours after all.
+std::optional<int> run_in_lines(Communicator& communicator, MPI_Comm comm, Entry& entry, const Sides& sides);
 
 }  // namespace espalier::mpi

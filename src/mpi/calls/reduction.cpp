@@ -98,8 +98,8 @@ class Dense final : public Staging {
   Combiner combiner_{arithmetic_};
 };
 
-int run_dense(Communicator& communicator, MPI_Comm comm, Entry& entry, const Operands& operands,
-              const Arithmetic& arithmetic, Start* start) {
+std::optional<int> run_dense(Communicator& communicator, MPI_Comm comm, Entry& entry, const Operands& operands,
+                             const Arithmetic& arithmetic, Start* start) {
   const bool must_copy = operands.in_place && entry.problem.operation == Operation::reduce_scatter;
   if (must_copy || start != nullptr)
     return carry_out<Dense>(communicator, comm, entry, start, operands, arithmetic, must_copy);

@@ -64,25 +64,27 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const Proble
   return run(communicator, comm, *entry, plain(sides.input), plain(sides.output));
 }
 
-int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, Staging& staging) {
+std::optional<int> run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, Staging& staging) {
   if (communicator.is_broken) return fail(communicator, comm);
-  int code = staging.fetch(comm);
+  std::optional<int> code = staging.fetch(comm);
   if (code == MPI_SUCCESS) {
     const execute::Buffers& buffers = staging.buffers();
     execute::Ending ending = communicator.engine()->run(entry, buffers.input, buffers.output, staging.reducer());
-    if (ending.kind != execute::Ending::broken) code = staging.deliver(comm, ending);
+    const bool has_moved = ending.kind != execute::Ending::broken && ending.kind != execute::Ending::native;
+    if (has_moved) code = staging.deliver(comm, ending);
     if (code == MPI_SUCCESS) code = conclude(communicator, comm, ending);
   }
   communicator.packed().trim();
   return code;
 }
 
-int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending) {
+std::optional<int> conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending) {
   switch (ending.kind) {
     case execute::Ending::truncated:
       communicator.is_broken = communicator.engine()->is_broken();
       return report(comm, MPI_ERR_TRUNCATE);
     case execute::Ending::broken: return fail(communicator, comm);
+    case execute::Ending::native: return std::nullopt;
     case execute::Ending::done:
     case execute::Ending::shorter:
     case execute::Ending::other: break;

@@ -59,12 +59,12 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::
 /// returns the code: the class that MPI has for it where a rank died or somebody revoked the communicator.
 int fail(Communicator& communicator, MPI_Comm comm);
 
-/// MPI's code of a call that has not ended as all calls should.
-[[gnu::cold]] int conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending);
+/// MPI's code of a call that has not ended as all calls should; nothing where native is to do it.
+[[gnu::cold]] std::optional<int> conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending);
 
-/// Runs what was prepared on plain bytes and returns MPI's code.
-inline int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input, std::byte* output,
-               const execute::Reducer* reducer = nullptr) {
+/// Runs what was prepared on plain bytes and returns MPI's code, if the call is ours after all.
+inline std::optional<int> run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input,
+                              std::byte* output, const execute::Reducer* reducer = nullptr) {
   if (communicator.is_broken) return fail(communicator, comm);
   const execute::Ending ending = communicator.engine()->attempt(entry, input, output, reducer);
   if (ending.kind == execute::Ending::done) [[likely]]
@@ -73,13 +73,13 @@ inline int run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byt
 }
 
 /// The same on what `staging` makes of the caller's data.
-int run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, Staging& staging);
+std::optional<int> run_staged(Communicator& communicator, MPI_Comm comm, Entry& entry, Staging& staging);
 
 /// The same, or what `start` begins, by a staging of that kind. Out of line: the shortest calls are not staged, and pay
 /// for every register that those who are save.
 template <class Kind, class... Arguments>
-[[gnu::noinline]] int carry_out(Communicator& communicator, MPI_Comm comm, Entry& entry, Start* start,
-                                const Arguments&... arguments) {
+[[gnu::noinline]] std::optional<int> carry_out(Communicator& communicator, MPI_Comm comm, Entry& entry, Start* start,
+                                               const Arguments&... arguments) {
   if (start != nullptr) {
     const Stage stage{communicator, entry.problem, start->memory()};
     start->take(communicator, entry, std::make_unique<Kind>(stage, arguments...));

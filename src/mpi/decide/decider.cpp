@@ -31,12 +31,15 @@ bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
 
 // "row 3 of the tuned table: 5.1 us against 7.2 us of native at 64K"; there may be nothing measured behind native.
 std::string name_row(const tune::Row& row) {
+  const bool is_of_this_job = row.is_learned && row.number == 0;
   const char* const table = row.is_learned ? "what was learned" : "the tuned table";
   if (row.measured.calls == 0) return "row " + std::to_string(row.number) + " of " + table + ": not measured";
   char text[128];
-  std::snprintf(text, sizeof text, "row %d of %s: %.3g us against %.3g us of native at ", row.number, table,
-                row.measured.chosen_us, row.measured.native_us);
-  return text + format_bytes(row.measured.bytes);
+  const std::string place =
+      is_of_this_job ? "learned by this job" : "row " + std::to_string(row.number) + " of " + table;
+  std::snprintf(text, sizeof text, ": %.3g us against %.3g us of native at ", row.measured.chosen_us,
+                row.measured.native_us);
+  return place + text + format_bytes(row.measured.bytes);
 }
 
 bool is_nothing(const plan::Problem& problem) {
@@ -216,12 +219,15 @@ void Decider::choose_by(const Selection& selection, Entry& entry) const {
   if (selection.kind == Selection::Kind::native) entry.is_passed_on = false;
 }
 
-std::vector<Selection> Decider::derive_contenders(const Entry& entry) const {
+bool Decider::may_learn(const Entry& entry) const {
   const plan::Problem& problem = entry.problem;
   const bool is_told = !entry.origin.empty() || is_nothing(problem) || entry.kind == Entry::Kind::native;
   const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
-  if (is_told || !may_change || !problem.counts.empty() || has_edges(problem.operation)) return {};
-  return mpi::derive_contenders(facts_.topology, problem,
+  return !is_told && may_change && problem.counts.empty() && !has_edges(problem.operation);
+}
+
+std::vector<Selection> Decider::derive_contenders(const Entry& entry) const {
+  return mpi::derive_contenders(facts_.topology, entry.problem,
                                 facts_.table == nullptr ? cost::Parameters{} : facts_.table->parameters());
 }
 
@@ -237,8 +243,7 @@ std::optional<Selection> Decider::find_selection(Entry& entry) const {
     entry.origin = "ESPALIER_CHOICE";
     return policy_.forced[operation];
   }
-  if (facts_.table == nullptr) return std::nullopt;
-  const tune::Row* row = facts_.table->find(facts_.topology, problem, facts_.transport);
+  const tune::Row* row = find_row(problem);
   if (row == nullptr) return std::nullopt;
   // From one run to the next, too, sums stay what they are.
   const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
@@ -247,6 +252,14 @@ std::optional<Selection> Decider::find_selection(Entry& entry) const {
   Selection measured = parse_selection(problem.operation, row->selection);
   if (measured.kind == Selection::Kind::plan) measured.choice = with_leaders(problem, measured.choice);
   return measured;
+}
+
+const tune::Row* Decider::find_row(const plan::Problem& problem) const {
+  const tune::Row* found = nullptr;
+  if (facts_.table != nullptr) found = facts_.table->find(facts_.topology, problem, facts_.transport);
+  for (auto row = inherited_.begin(); found == nullptr && row != inherited_.end(); ++row)
+    if (row->matches(facts_.topology, problem, facts_.transport)) found = &*row;
+  return found;
 }
 
 // Other leaders may need more room than there is: then what fits stays.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/learning.hpp"
@@ -69,9 +70,13 @@ class Decider {
   void choose_built_in(Entry& entry) const { take_built_in(entry, true); }
   /// The same by `selection`, which may not fit the problem: then by the built-in choice.
   void choose_by(const Selection& selection, Entry& entry) const;
-  /// Who may do a call that choose() has just decided, the first of them for now; empty where there is nothing to find
-  /// out: somebody has said how it is done, a table knows, or it may not change hands.
+  /// Whether there is anything to find out about a call that choose() has decided: nobody has said how it is done, no
+  /// table knows, and it may change hands.
+  bool may_learn(const Entry& entry) const;
+  /// Who may do it, the first of them for now; one or none where nobody else is worth a try.
   std::vector<Selection> derive_contenders(const Entry& entry) const;
+  /// What others of the job have learned, for what no table knows.
+  void inherit(std::vector<tune::Row> rows) { inherited_ = std::move(rows); }
 
   /// From now on `operation` follows this selection; empty: settings, table and built-in choice again.
   void select(plan::Operation operation, std::optional<Selection> selection);
@@ -123,6 +128,7 @@ class Decider {
   tune::Dedicated derive_dedicated(plan::Operation operation) const;
 
   std::optional<Selection> find_selection(Entry& entry) const;
+  const tune::Row* find_row(const plan::Problem& problem) const;
   bool is_selected(const plan::Problem& problem) const;
   const std::optional<Selection>& selected(plan::Operation operation) const;
   std::string why_not(const plan::Problem& problem, const Selection& selection) const;
@@ -138,6 +144,7 @@ class Decider {
   const Policy& policy_;
   std::unique_ptr<Selections> selected_;  ///< by select(), which hardly any communicator sees
   std::array<Unknown, plan::operation_count> unknown_{};
+  std::vector<tune::Row> inherited_;
 };
 
 }  // namespace espalier::mpi

@@ -9,9 +9,7 @@ Entry::Entry(Entry&&) noexcept = default;
 Entry& Entry::operator=(Entry&&) noexcept = default;
 Entry::~Entry() = default;
 
-ProgramCache::~ProgramCache() {
-  while (!entries_.empty()) drop_oldest();
-}
+ProgramCache::~ProgramCache() { forget_all(); }
 
 std::size_t ProgramCache::Hash::operator()(const plan::Problem& problem) const {
   // Sizes are often powers of two: a multiplier with bits everywhere (2^64 over the golden ratio) spreads them.
@@ -70,9 +68,9 @@ void ProgramCache::report_variants(Lesson& lesson) {
 void ProgramCache::take_over(Entry& entry, std::size_t variant) {
   report(entry);
   budget_.used -= footprint(entry);
-  Entry winner = std::move(*entry.lesson->variants[variant]);
-  entry = std::move(winner);
-  entry.is_passed_on = entry.kind == Entry::Kind::native;
+  const std::unique_ptr<Lesson> lesson = std::move(entry.lesson);
+  if (lesson->variants[variant] != nullptr) entry = std::move(*lesson->variants[variant]);
+  entry.is_open = false;
   budget_.used += footprint(entry);
 }
 

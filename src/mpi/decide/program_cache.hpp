@@ -46,6 +46,10 @@ struct Entry {
   std::uint64_t calls = 0;
   /// Who does the call is still being found out: one of these, in turn. Null: the entry itself does it.
   std::unique_ptr<Lesson> lesson = nullptr;
+  /// What the next such call is depends on calls before it, or on others' sizes (Engine::prepare()).
+  bool is_open = false;
+  /// Who only has room hears first what others send, and what the call is by that.
+  bool hears_first = false;
 
   Entry() = default;
   explicit Entry(plan::Problem what) : problem(std::move(what)) {}
@@ -59,8 +63,8 @@ struct Study;
 /// A call that is learned about.
 struct Lesson {
   Study& study;
-  /// What it is by each of the contenders; null before it first is.
-  std::vector<std::unique_ptr<Entry>> variants;
+  /// What it is by each of the contenders; null before it first is, and of the first, which is the entry itself.
+  std::vector<std::unique_ptr<Entry>> variants = {};
 };
 
 /// Memory that all communicators of a process together may spend on entries.
@@ -92,11 +96,14 @@ class ProgramCache {
   /// Keeps a new entry and makes room for it. One that alone exceeds the budget is kept until the next add().
   Entry& add(Entry entry);
 
-  /// Nothing more is learned about the call: it is what that variant is.
+  /// Nothing more is learned about the call: it is what that variant is, or what it was.
   void take_over(Entry& entry, std::size_t variant);
 
   /// Drops the entries of an operation: its calls are to be decided anew.
   void forget(plan::Operation operation);
+  void forget_all() {
+    while (!entries_.empty()) drop_oldest();
+  }
 
   /// Hands the counts so far to the statistics.
   void report();

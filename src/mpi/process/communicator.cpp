@@ -186,7 +186,7 @@ void Communicator::report() {
   });
   if (!engine_) return;
   engine_->report();
-  Library::get().add_learned(engine_->derive_learned());
+  Library::get().experience().add(engine_->derive_learned());
 }
 
 }  // namespace espalier::mpi

@@ -144,18 +144,12 @@ void Library::take_tables(const ReadTables& read) {
     for (const std::string& remark : *remarks) say_once(remark);
 }
 
-void Library::add_learned(std::vector<tune::Row> rows) {
-  if (world_rank_ != 0 || rows.empty()) return;
-  const std::lock_guard lock(learned_mutex_);
-  learned_ = tune::merge_rows(std::move(learned_), rows);
-}
-
 // What cannot be kept, as where there is no home, costs the next job some trials.
 void Library::keep_learned() {
-  const std::lock_guard lock(learned_mutex_);
+  const std::vector<tune::Row> learned = experience_.rows();
   const std::string folder = tune::probe_store(settings_.store);
-  if (learned_.empty() || folder.empty()) return;
-  const std::string trouble = tune::keep_learned(folder, signature_, learned_);
+  if (learned.empty() || folder.empty()) return;
+  const std::string trouble = tune::keep_learned(folder, signature_, learned);
   if (!trouble.empty() && settings_.verbose >= 1) say_once("what was learned is not kept: " + trouble);
 }
 

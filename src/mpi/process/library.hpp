@@ -56,8 +56,8 @@ class Library {
   const Policy& policy() const { return policy_; }
   /// Reads the tables of the job; collective over `comm`, which holds all ranks of the world. Throws NativeFailure.
   void share_tables(MPI_Comm comm);
-  /// What one of the world's rank 0's communicators has learned; others' is not kept.
-  void add_learned(std::vector<tune::Row> rows);
+  /// What its communicators have learned. Of the world's rank 0 it is kept for the next job.
+  Experience& experience() { return experience_; }
   /// What was tuned and learned for this machine and MPI, or null.
   const tune::Table* table() const { return table_ ? &*table_ : nullptr; }
   /// What the job knows of the network.
@@ -142,8 +142,7 @@ class Library {
   std::map<const transports::Arena*, std::unique_ptr<LentWindows>> windows_;
   std::set<Communicator*> communicators_;
   std::set<std::string> said_;
-  std::mutex learned_mutex_;  ///< guards what follows
-  std::vector<tune::Row> learned_;
+  Experience experience_;
 };
 
 }  // namespace espalier::mpi

@@ -53,20 +53,30 @@ bool Engine::supply_slowly(Entry& entry) {
 // those send who name the size. Who only has room will do as they do; where they differ themselves, the call ends.
 bool Engine::differs_from_senders(const plan::Problem& problem) {
   if (means_.topology.nodes() > 1) return false;
+  const std::optional<Bytes> theirs = hear_senders(problem, true);
+  seat_.repeat_call();
+  if (!theirs) return false;
+  const bool sends = !is_one_sided(problem) || (means_.me == problem.root) == is_dealt(problem.operation);
+  other_bytes_ = sends ? execute::Statement::has_left : *theirs;
+  return true;
+}
+
+// In a call that begins here: what senders say, where that is not what this rank expects.
+std::optional<Bytes> Engine::hear_senders(const plan::Problem& problem, bool do_all_hear) {
   const bool is_sided = is_one_sided(problem), is_root = means_.me == problem.root, deals = is_dealt(problem.operation);
   const auto sends = [&](bool root) { return !is_sided || root == deals; };
   seat_.begin_call();
+  for (std::uint32_t attempt = 0; !seat_.may_state(); ++attempt)
+    if (seat_.has_leaver() || !means_.waiter->wait(attempt, seat_.missed_bell())) return execute::Statement::has_left;
   if (sends(is_root)) seat_.state(problem.bytes);
+  if (sends(is_root) && !do_all_hear) return std::nullopt;
   std::optional<Bytes> said;
   for (LocalRank r(0); r.value < seat_.ranks(); ++r.value) {
     if (r == seat_.me() || !sends(r.value == problem.root.value)) continue;
     const Bytes theirs = await_bytes(r);
     said = theirs == said.value_or(theirs) ? theirs : execute::Statement::has_left;
   }
-  seat_.repeat_call();
-  if (!said || *said == problem.bytes) return false;
-  other_bytes_ = sends(is_root) ? execute::Statement::has_left : *said;
-  return true;
+  return said == problem.bytes ? std::nullopt : said;
 }
 
 Bytes Engine::await_bytes(LocalRank neighbour) {
@@ -143,7 +153,9 @@ Entry& Engine::decide(const plan::Problem& problem, ProgramCache& cache, bool ma
                   " stays native: " + entry.label);
   }
   Entry& added = cache.add(std::move(entry));
-  if (learner_ != nullptr && &cache == &cache_) begin_lesson(added);
+  if (&cache != &cache_) return added;
+  if (learner_ != nullptr) begin_lesson(added);
+  open(added);
   return added;
 }
 

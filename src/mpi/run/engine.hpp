@@ -14,6 +14,7 @@
 #include "mpi/buffers/scratch.hpp"
 #include "mpi/decide/decider.hpp"
 #include "mpi/decide/program_cache.hpp"
+#include "mpi/run/experience.hpp"
 #include "mpi/run/learner.hpp"
 #include "mpi/run/supplies.hpp"
 #include "mpi/run/watch.hpp"
@@ -50,6 +51,8 @@ struct Means {
   bool may_start = false;
   /// What was measured on this machine, if all ranks have the same; outlives the engine.
   const tune::Table* table = nullptr;
+  /// Of this process, which outlives the engine; null: each communicator learns for itself.
+  Experience* experience = nullptr;
 };
 
 /// Like the communicator it serves, used by one thread at a time. `policy`, `budget` and `statistics` outlive it.
@@ -73,10 +76,8 @@ class Engine {
   /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
   /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.
   Entry& prepare(const plan::Problem& problem) {
-    if (learner_ != nullptr && learner_->doubts(problem.operation)) [[unlikely]]
-      witness(problem);
     Entry& entry = find(problem);
-    return entry.lesson == nullptr ? entry : take_turn(entry);
+    return entry.is_open ? prepare_openly(entry) : entry;
   }
 
   /// Before an entry that is not native runs: gets what it needs. False, on all ranks alike: that cannot be had, and
@@ -167,9 +168,18 @@ class Engine {
     Entry* known = cache_.find(problem);
     return known != nullptr ? *known : decide(problem);
   }
-  [[gnu::noinline, gnu::cold]] void witness(const plan::Problem& problem);
+  [[gnu::noinline]] Entry& prepare_openly(Entry& entry);
+  void open(Entry& entry);
+  Entry& prepare_heard(const plan::Problem& mine);
+  Entry& find_other(const plan::Problem& other);
+  Entry& carry(const plan::Problem& mine, Bytes theirs, Entry* other);
+  void end_hearing() noexcept;
+  void witness(const plan::Problem& problem);
   void begin_lesson(Entry& entry);
-  [[gnu::noinline]] Entry& take_turn(Entry& entry);
+  Entry& turn_of(Entry& entry) { return entry.lesson == nullptr ? entry : take_turn(entry); }
+  Entry& take_turn(Entry& entry);
+  Entry& end_lesson(Entry& entry);
+  void meet();
   Entry& vary(Entry& entry, int contender);
   void agree(Study& study);
   bool gather_own(std::byte* mine, Bytes bytes, std::byte* all);
@@ -177,6 +187,7 @@ class Engine {
 
   bool supply_slowly(Entry& entry);
   bool differs_from_senders(const plan::Problem& problem);
+  std::optional<Bytes> hear_senders(const plan::Problem& problem, bool do_all_hear);
   Bytes await_bytes(LocalRank neighbour);
   bool supply_uneven_slowly();
   bool get(Needs needs, bool is_needed);
@@ -187,7 +198,7 @@ class Engine {
   execute::Ending run_program(const Entry& entry, const execute::Buffers& buffers, const execute::Reducer* reducer,
                               bool may_follow);
   execute::Ending follow(const plan::Problem& problem, Bytes bytes, const execute::Buffers& buffers, Bytes room);
-  execute::Ending perform_other(const plan::Problem& problem, const execute::Buffers& buffers);
+  execute::Ending perform_other(Entry& entry, const execute::Buffers& buffers);
   execute::Ending leave_call();
   /// After a call that was broken off: nobody touches the caller's memory any more.
   [[gnu::cold]] void leave() noexcept;
@@ -205,6 +216,8 @@ class Engine {
   Needs supplied_ = all_needs;        ///< what is there
   Needs denied_ = no_needs;           ///< what cannot be had: calls that need it are native
   std::optional<Bytes> other_bytes_;  ///< of the call at hand, as it was found before it could be supplied
+  Entry* other_ = nullptr;            ///< what it is by these, if that was found, too
+  std::unique_ptr<Entry> carrier_;    ///< stands for a call that will be done as `other_`; null before the first
   /// What is being made without an entry.
   std::optional<plan::Operation> uneven_;
   bool is_broken_ = false;  ///< a run came to no end: neighbours may never leave it

@@ -101,6 +101,7 @@ execute::Ending Engine::leave_call() {
 execute::Ending Engine::follow(const plan::Problem& problem, Bytes bytes, const execute::Buffers& buffers, Bytes room) {
   using execute::Ending;
   seat_.repeat_call();
+  Entry* const found = std::exchange(other_, nullptr);
   const bool gathers = problem.operation == plan::Operation::gather;
   const bool is_free = means_.network == nullptr || means_.network->withdraw();
   if (!(is_dealt(problem.operation) || gathers) || bytes > choice::largest_result || !is_free) {
@@ -113,20 +114,18 @@ execute::Ending Engine::follow(const plan::Problem& problem, Bytes bytes, const 
   std::vector<std::byte> staged(blocks * bytes), own(gathers ? bytes : 0);
   const Bytes taken = std::min(bytes, room);
   if (gathers && problem.bytes > 0) std::memcpy(own.data(), buffers.input, std::min(bytes, problem.bytes));
-  const Ending ending = perform_other(other, {own.data(), staged.data()});
+  Entry& entry = found != nullptr ? *found : find_other(other);
+  if (entry.kind == Entry::Kind::native && means_.topology.nodes() == 1) {
+    ++entry.calls;
+    return {Ending::native};
+  }
+  const Ending ending = perform_other(entry, {own.data(), staged.data()});
   if (!ending) return ending;
   for (Bytes b = 0; b < blocks; ++b) std::memcpy(buffers.output + b * room, staged.data() + b * bytes, taken);
   return bytes > room ? Ending{Ending::truncated} : Ending{Ending::shorter, taken};
 }
 
-execute::Ending Engine::perform_other(const plan::Problem& problem, const execute::Buffers& buffers) {
-  Entry entry;
-  entry.problem = problem;
-  try {
-    decider_.choose(entry);
-  } catch (const Error&) {  // then who sends has chosen something else, and not said so
-    entry.kind = Entry::Kind::native;
-  }
+execute::Ending Engine::perform_other(Entry& entry, const execute::Buffers& buffers) {
   if (entry.kind == Entry::Kind::native || !supply(entry)) {
     seat_.begin_call();
     return leave_call();

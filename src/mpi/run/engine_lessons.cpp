@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "mpi/observe/clock.hpp"
+#include "mpi/run/dissent.hpp"
 #include "mpi/run/engine.hpp"
 
 namespace espalier::mpi {
@@ -17,8 +18,69 @@ std::int64_t read_nanoseconds() noexcept { return static_cast<std::int64_t>(read
 
 }  // namespace
 
-// Ranks that only have room may take a call to be of another size, which MPI forbids and libraries let pass. Whose turn
-// it is must not depend on that.
+// What it depends on is the same on all ranks: calls before this one, and the size that senders name. Who only has room
+// may take that to be another one, which MPI forbids and libraries let pass: on one node it hears the size first.
+Entry& Engine::prepare_openly(Entry& entry) {
+  const plan::Problem problem = entry.problem;
+  if (learner_ != nullptr && learner_->doubts(problem.operation)) {
+    witness(problem);
+    Entry& again = find(problem);
+    return again.hears_first ? prepare_heard(problem) : turn_of(again);
+  }
+  return entry.hears_first ? prepare_heard(problem) : turn_of(entry);
+}
+
+// Whether a call like this has to be looked at each time it is made.
+void Engine::open(Entry& entry) {
+  const bool is_by_size =
+      entry.is_passed_on && decider_.natives_of(entry.problem.operation, false) != tune::Natives::all;
+  const bool is_doubtful = learner_ != nullptr && learner_->doubts(entry.problem.operation);
+  entry.hears_first =
+      (entry.lesson != nullptr || is_by_size) && means_.topology.nodes() == 1 && is_one_sided(entry.problem);
+  entry.is_open = entry.lesson != nullptr || entry.hears_first || is_doubtful;
+  if (entry.hears_first) entry.is_passed_on = false;
+}
+
+// Hearing is a call of its own where senders take part in it, as they do where theirs is open, too.
+Entry& Engine::prepare_heard(const plan::Problem& mine) {
+  const std::optional<Bytes> theirs = hear_senders(mine, false);
+  if (!theirs) {
+    end_hearing();
+    return turn_of(find(mine));
+  }
+  seat_.repeat_call();
+  if (*theirs == execute::Statement::has_left) return carry(mine, *theirs, nullptr);
+  plan::Problem problem = mine;
+  problem.bytes = *theirs;
+  Entry& other = find_other(problem);
+  return other.kind == Entry::Kind::native ? other : carry(mine, *theirs, &other);
+}
+
+// What a call is whose size turned out to be another.
+Entry& Engine::find_other(const plan::Problem& other) {
+  Entry& entry = find(other);
+  if (entry.hears_first) {
+    seat_.begin_call();
+    end_hearing();
+  }
+  return turn_of(entry);
+}
+
+// The caller's own buffers are as its own size says: in the place of the call that is to be done stands another.
+Entry& Engine::carry(const plan::Problem& mine, Bytes theirs, Entry* other) {
+  other_bytes_ = theirs;
+  other_ = other;
+  if (carrier_ == nullptr) carrier_ = std::make_unique<Entry>();
+  carrier_->problem = mine;
+  return *carrier_;
+}
+
+void Engine::end_hearing() noexcept {
+  seat_.close_window();
+  seat_.post(plan::Flag::done, 1);
+}
+
+// Where sizes have been the same so often, something is tried; on several nodes it has to be trusted from then on.
 void Engine::witness(const plan::Problem& problem) {
   if (!problem.counts.empty()) return;
   std::optional<std::uint64_t> mine = learner_->witness(problem.operation, problem.bytes);
@@ -27,39 +89,32 @@ void Engine::witness(const plan::Problem& problem) {
   const bool is_told =
       gather_own(reinterpret_cast<std::byte*>(&*mine), sizeof *mine, reinterpret_cast<std::byte*>(all.data()));
   learner_->settle_doubts(problem.operation, is_told && std::count(all.begin(), all.end(), *mine) == std::ssize(all));
-  cache_.forget(problem.operation);  // which has no lessons
+  cache_.forget(problem.operation);  // for it has no lessons
 }
 
 void Engine::begin_lesson(Entry& entry) {
-  if (!learner_->may_learn(entry.problem.operation)) return;
-  Study* study = learner_->find(entry.problem);
-  if (study == nullptr) {
-    std::vector<Selection> contenders = decider_.derive_contenders(entry);
-    if (contenders.size() < 2) return;
-    study = &learner_->begin(entry.problem, std::move(contenders));
-  } else if (!entry.origin.empty() || entry.kind == Entry::Kind::native) {
-    return;  // others of its kind are learned about; how this one is done has been said, or it cannot be ours
-  }
-  const std::size_t contenders = study->contenders.size();
-  entry.lesson = std::unique_ptr<Lesson>(new Lesson{*study, {}});
-  entry.lesson->variants.resize(contenders);
+  if (!learner_->may_learn(entry.problem.operation) || !decider_.may_learn(entry)) return;
+  Study* const study = learner_->find(entry.problem);
+  entry.lesson.reset(new Lesson{study != nullptr ? *study : learner_->begin(entry.problem)});
 }
 
 // The call at hand, as the contender does it whose turn it is.
 Entry& Engine::take_turn(Entry& entry) {
   Study& study = entry.lesson->study;
+  if (study.contest.wants_contenders()) {
+    if (learner_->meets()) {
+      const plan::Problem problem = entry.problem;
+      meet();
+      return turn_of(find(problem));
+    }
+    Learner::admit(study, decider_.derive_contenders(entry));
+  }
+  if (study.contest.is_settled()) return end_lesson(entry);
   const bool needs_origin = !study.has_begun && means_.topology.nodes() > 1;
   if (needs_origin || study.contest.is_due()) {
     const plan::Problem problem = entry.problem;
     agree(study);
-    Entry& again = find(problem);
-    return again.lesson == nullptr ? again : take_turn(again);
-  }
-  if (study.contest.is_settled()) {
-    const int best = study.contest.best();
-    vary(entry, best);
-    cache_.take_over(entry, static_cast<std::size_t>(best));
-    return entry;
+    return turn_of(find(problem));
   }
   const learn::Turn turn = study.contest.next();
   Entry& variant = vary(entry, turn.contender);
@@ -67,18 +122,60 @@ Entry& Engine::take_turn(Entry& entry) {
   return variant;
 }
 
+// From now on it is what the best makes of it.
+Entry& Engine::end_lesson(Entry& entry) {
+  Study& study = entry.lesson->study;
+  const int best = study.contest.best();
+  vary(entry, best);
+  cache_.take_over(entry, static_cast<std::size_t>(best));
+  entry.is_passed_on = entry.kind == Entry::Kind::native;
+  open(entry);
+  if (means_.experience == nullptr || std::exchange(study.is_told, true)) return entry;
+  const std::optional<tune::Row> row = derive_row(study, means_.topology, means_.transport);
+  if (row) means_.experience->add({&*row, 1});
+  return entry;
+}
+
+// The usual one is the entry itself.
 Entry& Engine::vary(Entry& entry, int contender) {
   const auto index = static_cast<std::size_t>(contender);
-  std::unique_ptr<Entry>& variant = entry.lesson->variants[index];
+  Lesson& lesson = *entry.lesson;
+  if (lesson.variants.size() <= index) lesson.variants.resize(index + 1);
+  std::unique_ptr<Entry>& variant = lesson.variants[index];
+  if (index == 0) return entry;
   if (variant != nullptr) return *variant;
   variant = std::make_unique<Entry>(entry.problem);
   try {
-    decider_.choose_by(entry.lesson->study.contenders[index], *variant);
+    decider_.choose_by(lesson.study.contenders[index], *variant);
   } catch (const Error& error) {  // building is pure, so this happens to all ranks alike
     variant->kind = Entry::Kind::native;
     variant->label = error.what();
   }
   return *variant;
+}
+
+// Before the first contest of a communicator its ranks tell each other what they know from others, which counts where
+// it is the same; and what may be spent.
+void Engine::meet() {
+  struct Meeting {
+    std::uint64_t known;
+    double offer_us;
+  };
+  constexpr double alone_us = 100'000;
+  Experience* const experience = means_.experience;
+  std::vector<tune::Row> rows;
+  if (experience != nullptr) rows = experience->rows_about(means_.topology, means_.transport);
+  Meeting mine{hash_selections(rows), experience == nullptr ? alone_us : experience->offer_us()};
+  std::vector<Meeting> all(static_cast<std::size_t>(means_.topology.ranks()), mine);
+  if (!gather_own(reinterpret_cast<std::byte*>(&mine), sizeof mine, reinterpret_cast<std::byte*>(all.data()))) return;
+  double least = mine.offer_us;
+  for (const Meeting& it : all) least = std::min(least, it.offer_us);
+  learner_->purse().lend(least);
+  if (experience != nullptr) experience->lend(least);
+  const bool are_alike = std::all_of(all.begin(), all.end(), [&](const Meeting& it) { return it.known == mine.known; });
+  if (rows.empty() || !are_alike) return;
+  decider_.inherit(std::move(rows));
+  cache_.forget_all();
 }
 
 void Engine::agree(Study& study) {
@@ -116,8 +213,13 @@ bool Engine::gather_own(std::byte* mine, Bytes bytes, std::byte* all) {
 }
 
 std::vector<tune::Row> Engine::derive_learned() const {
-  if (learner_ == nullptr) return {};
-  return derive_rows(*learner_, means_.topology, means_.transport);
+  std::vector<tune::Row> rows;
+  if (learner_ == nullptr) return rows;
+  learner_->for_each([&](const Study& study) {
+    if (std::optional<tune::Row> row = derive_row(study, means_.topology, means_.transport))
+      rows.push_back(std::move(*row));
+  });
+  return rows;
 }
 
 void Engine::stop_timing() noexcept { learner_->stop(read_nanoseconds()); }

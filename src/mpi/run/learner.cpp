@@ -13,7 +13,7 @@ SizeClass sizes_like(Bytes bytes) {
   return {last / 2 + 1, last};
 }
 
-Learner::Learner(double budget) : purse_(budget), doubtful_(0) {
+Learner::Learner(double budget) : purse_(budget) {
   for (const auto operation : {plan::Operation::broadcast, plan::Operation::scatter, plan::Operation::gather})
     doubtful_ |= 1U << static_cast<int>(operation);
 }
@@ -41,44 +41,47 @@ Study* Learner::find(const plan::Problem& problem) {
   return place == studies_.end() ? nullptr : place->second.get();
 }
 
-Study& Learner::begin(const plan::Problem& problem, std::vector<Selection> contenders) {
-  if (contenders.size() > learn::Contest::most_contenders)
-    contenders.erase(contenders.begin() + learn::Contest::most_contenders - 1, contenders.end() - 1);
-  learn::Contest contest(static_cast<int>(contenders.size()), 0);
+Study& Learner::begin(const plan::Problem& problem) {
   auto& place = studies_[key_of(problem)];
-  place.reset(new Study{problem.operation, sizes_like(problem.bytes), std::move(contenders), std::move(contest)});
+  place = std::make_unique<Study>(Study{problem.operation, sizes_like(problem.bytes), {}, {}});
   return *place;
 }
 
+void Learner::admit(Study& study, std::vector<Selection> contenders) {
+  if (contenders.size() > learn::Contest::most_contenders)
+    contenders.erase(contenders.begin() + learn::Contest::most_contenders - 1, contenders.end() - 1);
+  study.contest.admit(static_cast<int>(contenders.size()));
+  study.contenders = std::move(contenders);
+}
+
 LearnedAbout Learner::take_summary() {
-  LearnedAbout now{static_cast<int>(studies_.size()), 0, purse_.spent()};
-  for_each([&](const Study& study) { now.settled += study.contest.is_settled(); });
+  LearnedAbout now{0, 0, purse_.spent()};
+  for_each([&](const Study& study) {
+    now.kinds += study.contenders.size() > 1;
+    now.settled += study.contenders.size() > 1 && study.contest.is_settled();
+  });
   const LearnedAbout before = std::exchange(told_, now);
   return {now.kinds - before.kinds, now.settled - before.settled, now.spent_us - before.spent_us};
 }
 
-std::vector<tune::Row> derive_rows(const Learner& learner, const topology::Topology& topology, Transport transport) {
+std::optional<tune::Row> derive_row(const Study& study, const topology::Topology& topology, Transport transport) {
   constexpr int least_calls = 6;  // what two looks say is not worth keeping
-  const bool is_on_one_node = topology.nodes() == 1;
-  std::vector<tune::Row> rows;
-  learner.for_each([&](const Study& study) {
-    const learn::Contest& contest = study.contest;
-    const learn::Finding best = contest.finding(contest.best());
-    const learn::Finding native = contest.finding(contest.contenders() - 1);
-    if (!contest.is_settled() && best.calls < least_calls) return;
-    if (best.calls < 2 || native.calls == 0) return;
-    tune::Row row;
-    row.operation = study.operation;
-    row.nodes = {topology.nodes(), topology.nodes()};
-    row.ppn = {topology.largest_node(), topology.largest_node()};
-    row.bytes = {study.sizes.first, study.sizes.last};
-    row.transport = is_on_one_node ? Transport::mpi : transport;
-    row.selection = to_string(study.contenders[static_cast<std::size_t>(contest.best())]);
-    const double ratio = native.us / best.us;
-    row.measured = {study.sizes.last, native.us, best.us, ratio, ratio, best.calls};
-    rows.push_back(std::move(row));
-  });
-  return rows;
+  const learn::Contest& contest = study.contest;
+  const learn::Finding best = contest.finding(contest.best());
+  const learn::Finding native = contest.finding(contest.contenders() - 1);
+  if (study.contenders.empty() || best.calls < 2 || native.calls == 0) return std::nullopt;
+  if (!contest.is_settled() && best.calls < least_calls) return std::nullopt;
+  tune::Row row;
+  row.operation = study.operation;
+  row.nodes = {topology.nodes(), topology.nodes()};
+  row.ppn = {topology.largest_node(), topology.largest_node()};
+  row.bytes = {study.sizes.first, study.sizes.last};
+  row.transport = topology.nodes() == 1 ? Transport::mpi : transport;
+  row.selection = to_string(study.contenders[static_cast<std::size_t>(contest.best())]);
+  const double ratio = native.us / best.us;
+  row.measured = {study.sizes.last, native.us, best.us, ratio, ratio, best.calls};
+  row.is_learned = true;
+  return row;
 }
 
 void Learner::stop(std::int64_t now) noexcept {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "learn/contest.hpp"
@@ -34,6 +35,7 @@ struct Study {
   /// When this rank's clock began to count for it; ranks of one node share a clock, which needs no beginning.
   std::int64_t origin = 0;
   bool has_begun = false;
+  bool is_told = false;  ///< to others of the process
 };
 
 /// Ranks that make the same calls hold the same.
@@ -43,7 +45,7 @@ class Learner {
   explicit Learner(double budget);
 
   /// Whether ranks may still take the size of `operation` to be different ones: some only have room for what others
-  /// send (dissent.hpp). Then they would learn about different kinds, and nothing is learned yet.
+  /// send (dissent.hpp). That goes wrong in many a native library, so nothing is tried before it is known.
   bool doubts(plan::Operation operation) const { return (doubtful_ >> static_cast<int>(operation) & 1) != 0; }
   /// A call of such an operation, as this rank sees it. A number once so many calls are over, for all ranks to compare:
   /// what came of that is told by settle_doubts().
@@ -56,10 +58,14 @@ class Learner {
 
   /// The study of a problem, null where none was begun.
   Study* find(const plan::Problem& problem);
-  /// Begins one. At least two contenders, of which the first does the calls for now.
-  Study& begin(const plan::Problem& problem, std::vector<Selection> contenders);
+  /// Begins one, in which calls are made as usual for now.
+  Study& begin(const plan::Problem& problem);
+  /// Its contenders, of which the first is the usual one.
+  static void admit(Study& study, std::vector<Selection> contenders);
 
   learn::Purse& purse() { return purse_; }
+  /// Whether this is the first time that somebody asks: then ranks have not met yet (Engine::meet()).
+  bool meets() { return !std::exchange(has_met_, true); }
   /// What was not handed out yet.
   LearnedAbout take_summary();
   /// `each(study)`.
@@ -87,6 +93,7 @@ class Learner {
   static Key key_of(const plan::Problem& problem);
 
   learn::Purse purse_;
+  bool has_met_ = false;
   LearnedAbout told_;
   std::map<Key, std::unique_ptr<Study>> studies_;
   struct Witnessed {
@@ -94,14 +101,14 @@ class Learner {
     std::uint64_t hash = 0;
   };
   std::array<Witnessed, plan::operation_count> witnessed_{};
-  std::uint32_t doubtful_;  ///< a bit for each operation
+  std::uint32_t doubtful_ = 0;  ///< a bit for each operation
   std::uint32_t refused_ = 0;
 
   Study* timed_ = nullptr;
   std::int64_t came_ = 0;
 };
 
-/// Of studies that are settled, or far enough for the next job to begin with what was found. Pure.
-std::vector<tune::Row> derive_rows(const Learner& learner, const topology::Topology& topology, Transport transport);
+/// Of a study that is settled, or far enough for the next job to begin with what was found. Pure.
+std::optional<tune::Row> derive_row(const Study& study, const topology::Topology& topology, Transport transport);
 
 }  // namespace espalier::mpi

@@ -183,6 +183,7 @@ class SetUp {
     means.rings = means.meter != nullptr || execute::may_sleep(waiting);
     means.may_start = agreement_.may_start;
     if (agreement_.has_table) means.table = library_.table();
+    means.experience = &library_.experience();
     report(means.topology);
     return std::make_unique<Communicator>(std::move(memory), std::move(means));
   }

@@ -10,6 +10,8 @@ using namespace espalier::learn;
 
 namespace {
 
+constexpr double advance_us = 100'000;
+
 using Time = std::function<double(int contender)>;
 
 struct Course {
@@ -45,15 +47,21 @@ Time scattered(std::vector<double> medians, std::mt19937& random, double spread 
   };
 }
 
+Contest of(int contenders) {
+  Contest contest;
+  contest.admit(contenders);
+  return contest;
+}
+
 }  // namespace
 
 TEST(Contest, begins_with_the_usual_one) {
-  Contest contest(3, 1);
-  Purse purse(0.01);
+  Contest contest = of(3);
+  Purse purse(0.01, advance_us);
   EXPECT_EQ(play(
                 contest, purse, [](int) { return 1; }, 4)
                 .turns,
-            (std::vector<int>{1, 1, 1, 1}));
+            (std::vector<int>{0, 0, 0, 0}));
 }
 
 TEST(Contest, finds_the_best_whoever_that_is) {
@@ -61,8 +69,8 @@ TEST(Contest, finds_the_best_whoever_that_is) {
   for (int best = 0; best < 4; ++best) {
     std::vector<double> medians(4, 10);
     medians[static_cast<std::size_t>(best)] = 8;
-    Contest contest(4, 0);
-    Purse purse(0.01);
+    Contest contest = of(4);
+    Purse purse(0.01, advance_us);
     play(contest, purse, scattered(medians, random), 2'000);
     EXPECT_TRUE(contest.is_settled());
     EXPECT_EQ(contest.best(), best);
@@ -70,7 +78,7 @@ TEST(Contest, finds_the_best_whoever_that_is) {
 }
 
 TEST(Contest, lets_the_best_so_far_do_the_calls_as_soon_as_each_was_looked_at_twice) {
-  Contest contest(3, 0);
+  Contest contest = of(3);
   Purse purse(0.01, 1e4);  // for the looks, not for rounds
   const Course course = play(
       contest, purse, [](int c) { return c == 2 ? 1'000 : 2'000; }, 4 + 6 + 20);
@@ -78,16 +86,16 @@ TEST(Contest, lets_the_best_so_far_do_the_calls_as_soon_as_each_was_looked_at_tw
 }
 
 TEST(Contest, keeps_the_usual_one_where_the_best_is_hardly_better) {
-  Contest contest(2, 0);
-  Purse purse(0.01);
+  Contest contest = of(2);
+  Purse purse(0.01, advance_us);
   play(
       contest, purse, [](int c) { return c == 0 ? 10.2 : 10; }, 2'000);
   EXPECT_EQ(contest.best(), 0);
 }
 
 TEST(Contest, does_not_try_long_calls_again_that_were_hopeless_twice) {
-  Contest contest(3, 0);
-  Purse purse(0.01);
+  Contest contest = of(3);
+  Purse purse(0.01, advance_us);
   const Course course = play(
       contest, purse, [](int c) { return c == 1 ? 3'000 : 1'000; }, 500);
   EXPECT_EQ(std::count(course.turns.begin(), course.turns.end(), 1), 2);
@@ -96,8 +104,8 @@ TEST(Contest, does_not_try_long_calls_again_that_were_hopeless_twice) {
 }
 
 TEST(Contest, looks_at_short_calls_more_often_as_they_cost_little_and_are_easily_disturbed) {
-  Contest contest(2, 0);
-  Purse purse(0.01);
+  Contest contest = of(2);
+  Purse purse(0.01, advance_us);
   int calls_of_1 = 0;
   play(
       contest, purse, [&](int c) { return c == 0             ? 10
@@ -107,8 +115,8 @@ TEST(Contest, looks_at_short_calls_more_often_as_they_cost_little_and_are_easily
 }
 
 TEST(Contest, looks_twice_before_it_calls_anything_hopeless) {
-  Contest contest(2, 0);
-  Purse purse(0.01);
+  Contest contest = of(2);
+  Purse purse(0.01, advance_us);
   int first_of_1 = 0;
   play(
       contest, purse, [&](int c) { return c == 1 ? (first_of_1++ == 0 ? 1e3 : 5) : 10; }, 500);
@@ -117,8 +125,8 @@ TEST(Contest, looks_twice_before_it_calls_anything_hopeless) {
 
 TEST(Contest, costs_long_calls_no_more_than_the_purse_has) {
   for (const double each : {100.0, 1e4, 1e6}) {
-    Contest contest(4, 0);
-    Purse purse(0.01);
+    Contest contest = of(4);
+    Purse purse(0.01, advance_us);
     const int calls = 20'000;
     const double best = each, total = play(
                                           contest, purse, [=](int c) { return each * (1 + 0.4 * c); }, calls)
@@ -129,7 +137,7 @@ TEST(Contest, costs_long_calls_no_more_than_the_purse_has) {
 }
 
 TEST(Contest, waits_for_the_price_of_long_calls_with_the_one_that_is_best_so_far) {
-  Contest contest(2, 0);
+  Contest contest = of(2);
   Purse purse(0.01, 0);
   const Course course = play(
       contest, purse, [](int) { return 1e5; }, 150);
@@ -137,16 +145,16 @@ TEST(Contest, waits_for_the_price_of_long_calls_with_the_one_that_is_best_so_far
 }
 
 TEST(Contest, needs_few_exchanges) {
-  Contest contest(5, 0);
-  Purse purse(0.01);
+  Contest contest = of(5);
+  Purse purse(0.01, advance_us);
   std::mt19937 random(2);
   EXPECT_LE(play(contest, purse, scattered({10, 10, 10, 10, 10}, random), 10'000).exchanges, 6);
   EXPECT_TRUE(contest.is_settled());
 }
 
 TEST(Contest, has_no_more_samples_in_a_stage_than_can_be_exchanged) {
-  Contest contest(9, 0);
-  Purse purse(0.01);
+  Contest contest = of(9);
+  Purse purse(0.01, advance_us);
   std::size_t most = 0, samples = 0;
   std::vector<double> times;
   while (!contest.is_settled()) {

@@ -26,7 +26,7 @@ def list_(json: Annotated[bool, typer.Option("--json", help="The same as JSON.")
         console.print_json({"tables": [it.facts() for it in stored]})
         return
     if not stored:
-        console.out.print("no tables: jobs that learn (ESPALIER_LEARN=on) make some, and so does espalier tune")
+        console.out.print("no tables yet: jobs make some when they end, unless ESPALIER_LEARN says otherwise, and so does espalier tune")
         return
     table = Table(box=None, pad_edge=False)
     for name in ("file", "", "rows", "changed", "MPI", "machine"):
@@ -59,7 +59,7 @@ def export(
     core = load_core()
     known = store.files_in_force(core)
     if file is None and not known:
-        raise UserError("there is no table", "make one with espalier tune, or run jobs with ESPALIER_LEARN=on")
+        raise UserError("there is no table", "run a job that makes some hundred collective calls, or make one with espalier tune")
     source = read_table(core, file or known[0])
     write_table(core, output, store.format_like(source.raw, source.raw["rows"]))
     console.out.print(
