@@ -10,11 +10,12 @@ namespace espalier::cost {
 using plan::Op;
 using plan::Step;
 
-Play::Play(const plan::Plan& plan, const Parameters& parameters, Wire& wire)
+Play::Play(const plan::Plan& plan, const Parameters& parameters, Wire& wire, Memory* memory)
     : plan_(plan),
       is_(parameters.met_by(plan.topology, plan.problem)),
       topology_(plan.topology),
       wire_(wire),
+      memory_(memory),
       processes_(plan.programs.size()),
       cores_(static_cast<std::size_t>(topology_.nodes()),
              std::vector<double>(static_cast<std::size_t>(std::max(1, parameters.cores)))) {
@@ -56,9 +57,11 @@ bool Play::perform(Rank me, const Step& step) {
     case Op::put:
     case Op::get:
     case Op::copy:
-    case Op::reduce: return work(me, time_of_copy(me));
+    case Op::reduce: return memory_ != nullptr ? move(me, step) : work(me, time_of_copy(me));
     case Op::pull:
-    case Op::push: return copy_through_kernel(me, neighbour(me, step.neighbour()), time_of_copy(me));
+    case Op::push:
+      if (memory_ != nullptr) return move(me, step);
+      return copy_through_kernel(me, neighbour(me, step.neighbour()), time_of_copy(me));
     case Op::post: return post(me, step);
     case Op::await: return await(me, neighbour(me, step.neighbour()), step);
     case Op::await_all: return await_all(me, step);
@@ -76,15 +79,45 @@ double Play::time_of_copy(Rank me) const {
 }
 
 /// Neighbours that are there because of the same rank hold each other up, and that rank them.
-bool Play::copy_through_kernel(Rank me, Rank other, double time) {
+int Play::count_together(Rank me, Rank other) {
   const double now = at(me).now;
   int together = at(other).in_kernel_until > now ? 1 : 0;
   for (const Rank rank : topology_.ranks_on(topology_.node_of(me)))
     if (rank != me && at(rank).in_kernel_for == other && at(rank).in_kernel_until > now) ++together;
-  work(me, time + is_.together * together);
+  return together;
+}
+
+bool Play::copy_through_kernel(Rank me, Rank other, double time) {
+  work(me, time + is_.together * count_together(me, other));
   at(me).in_kernel_for = other;
   at(me).in_kernel_until = at(me).now;
   return true;
+}
+
+/// Asks the memory once, and goes on when it has answered.
+bool Play::move(Rank me, const Step& step) {
+  Process& process = at(me);
+  const bool is_in_kernel = step.op() == Op::pull || step.op() == Op::push;
+  if (std::exchange(process.has_moved, false)) {
+    if (is_in_kernel) process.in_kernel_until = process.now;
+    return true;
+  }
+  double when = process.now + is_.step;
+  if (is_in_kernel) {
+    const Rank other = neighbour(me, step.neighbour());
+    when += is_.together * count_together(me, other);
+    process.in_kernel_for = other;
+    process.in_kernel_until = never;
+  }
+  const auto& steps = plan_.programs[static_cast<std::size_t>(me.value)].steps;
+  memory_->move(me, step, is_operand(std::span(steps).subspan(process.step)), when);
+  return false;
+}
+
+void Play::resume(Rank me, double when) {
+  at(me).has_moved = true;
+  at(me).now = when;
+  turns_.push({when, me.value});
 }
 
 /// Takes a core of the node for a while, where there are not enough for all.
@@ -105,25 +138,48 @@ bool Play::post(Rank me, const Step& step) {
   work(me, 0);
   Process& process = at(me);
   process.posts[static_cast<int>(step.flag())].push_back({step.tick(), process.now});
+  if (memory_ != nullptr) memory_->raise(me, step, process.now);
   for (const int waiter : process.waiters) wake(waiter);
   process.waiters.clear();
   return true;
 }
 
-/// Earlier calls are over.
-bool Play::await(Rank me, Rank owner, const Step& step) {
-  if (step.calls_back() > 0) return work(me, 0);
+double Play::raised(Rank owner, const Step& step) {
+  if (step.calls_back() > 0) return -1;
   const auto& posts = at(owner).posts[static_cast<int>(step.flag())];
   const auto post = std::lower_bound(posts.begin(), posts.end(), std::pair{step.tick(), 0.0});
-  if (post == posts.end()) {
+  return post == posts.end() ? never : post->second;
+}
+
+/// Earlier calls are over.
+bool Play::await(Rank me, Rank owner, const Step& step) {
+  if (step.calls_back() > 0 && memory_ == nullptr) return work(me, 0);
+  const double since = raised(owner, step);
+  if (since == never) {
     at(owner).waiters.push_back(me.value);
     return false;
   }
-  see(me, post->second + is_.flag);
+  see(me, memory_ != nullptr ? memory_->see(me, owner, step, since, at(me).now) : since + is_.flag);
+  return true;
+}
+
+/// One loop over all flags, whose lines are on their way at the same time; the memory is asked when all are raised.
+bool Play::look_at_all(Rank me, const Step& step) {
+  const auto neighbours = topology_.ranks_on(topology_.node_of(me));
+  for (const Rank owner : neighbours)
+    if (owner != me && raised(owner, step) == never) {
+      at(owner).waiters.push_back(me.value);
+      return false;
+    }
+  double last = at(me).now;
+  for (const Rank owner : neighbours)
+    if (owner != me) last = std::max(last, memory_->see(me, owner, step, raised(owner, step), at(me).now));
+  see(me, last);
   return true;
 }
 
 bool Play::await_all(Rank me, const Step& step) {
+  if (memory_ != nullptr) return look_at_all(me, step);
   const double begin = at(me).now;
   for (const Rank owner : topology_.ranks_on(topology_.node_of(me)))
     if (owner != me && !await(me, owner, step)) {

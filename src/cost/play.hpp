@@ -1,6 +1,7 @@
 #pragma once
-// A plan played through in time, step by step. What a network does between two ranks is another's business (Wire), so
-// that the same play serves the closed LogGP network of `estimate_time` and a network simulator.
+// A plan played through in time, step by step. What a network does between two ranks is another's business (Wire), and
+// so may be what a node's memory does (Memory): the same play serves the closed LogGP network of `estimate_time`, a
+// network simulator, and one of a node's caches.
 
 #include <limits>
 #include <queue>
@@ -22,6 +23,21 @@ class Wire {
   virtual void carry(std::size_t message, Rank from, Rank to, Bytes bytes, double when) = 0;
 };
 
+/// Memory looked at closely: how long copying takes and when a flag is seen depend on who sits where.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+
+  /// Rank `me` copies or combines from `when` on, not earlier than any before it by more than a step. `is_operand`: the
+  /// next step is one loop with it (step_time.hpp). The memory answers, now or later, with Play::resume.
+  virtual void move(Rank me, const plan::Step& step, bool is_operand, double when) = 0;
+  /// A rank raised a flag: the step that posts it.
+  virtual void raise(Rank owner, const plan::Step& step, double when) = 0;
+  /// When `reader`, who looks from `when` on, sees what `owner` raised at `raised`: the flag and tick of a step that
+  /// awaits. Negative `raised`: in an earlier call.
+  virtual double see(Rank reader, Rank owner, const plan::Step& step, double raised, double when) = 0;
+};
+
 /// What one rank was busy with, or waiting for, between two points in time (microseconds).
 struct Span {
   Rank rank;
@@ -33,13 +49,14 @@ struct Span {
 /// All ranks begin at 0. The plan must be correct (verify), and outlive the play as parameters and wire do. Time is in
 /// microseconds. Ranks take turns in order of their own clocks; a flag is seen one line's way after it was posted; on
 /// oversubscribed nodes steps share the cores. A message of up to `Parameters::eager` bytes leaves when it is sent and
-/// its sender goes on at once; a longer one waits for its receiver, and its sender for its departure. Contention in
-/// memory and cache misses are not modelled, so times order plans rather than predict them.
+/// its sender goes on at once; a longer one waits for its receiver, and its sender for its departure. Without a Memory,
+/// contention and cache misses are not modelled, so times order plans rather than predict them.
 class Play {
  public:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
-  Play(const plan::Plan& plan, const Parameters& parameters, Wire& wire);
+  /// `memory`: null for one rate of all copies and one way of all flags. Nodes it is asked about have cores for all.
+  Play(const plan::Plan& plan, const Parameters& parameters, Wire& wire, Memory* memory = nullptr);
 
   /// When the next step is due; `never` when every rank has ended or waits for the wire.
   double next() const { return turns_.empty() ? never : turns_.top().first; }
@@ -47,6 +64,8 @@ class Play {
   void advance();
   /// The wire's answer: the last byte has left at `departure` and is there at `arrival`.
   void deliver(std::size_t message, double departure, double arrival);
+  /// The memory's answer: the rank's copy is over.
+  void resume(Rank me, double when);
   /// Keeps the spans of all steps from now on in `spans`, which must outlive the play.
   void record(std::vector<Span>& spans) { spans_ = &spans; }
 
@@ -73,6 +92,7 @@ class Play {
     std::size_t step = 0;
     Rank in_kernel_for{-1};
     double in_kernel_until = 0;
+    bool has_moved = false;                                                 ///< the memory has answered
     double begin = 0;                                                       ///< of the step it is at
     std::vector<std::pair<std::uint64_t, double>> posts[plan::flag_count];  ///< tick and when
     std::vector<Slot> slots;
@@ -91,7 +111,12 @@ class Play {
   /// False when the step cannot be done yet: the rank's turn comes again when somebody wakes it.
   bool perform(Rank me, const plan::Step& step);
   double time_of_copy(Rank me) const;
+  int count_together(Rank me, Rank other);
   bool copy_through_kernel(Rank me, Rank other, double time);
+  bool move(Rank me, const plan::Step& step);
+  /// When `owner` raised what the step awaits; `never`: not yet.
+  double raised(Rank owner, const plan::Step& step);
+  bool look_at_all(Rank me, const plan::Step& step);
   bool work(Rank me, double time);
   bool post(Rank me, const plan::Step& step);
   bool await(Rank me, Rank owner, const plan::Step& step);
@@ -109,6 +134,7 @@ class Play {
   const Parameters is_;
   const topology::Topology& topology_;
   Wire& wire_;
+  Memory* const memory_;
   std::vector<Process> processes_;
   std::vector<std::vector<double>> cores_;  ///< by node: each busy until
   std::vector<Message> messages_;

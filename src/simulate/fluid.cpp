@@ -38,10 +38,11 @@ int Fluid::take_flow() {
   return number;
 }
 
-void Fluid::start(std::size_t name, std::span<const int> route, double bytes, double now) {
+void Fluid::start(std::size_t name, std::span<const int> route, double bytes, double now, double most) {
   const int number = take_flow();
   Flow& it = flow(number);
-  double latency = 0, most = connection_rate_ > 0 ? connection_rate_ : never;
+  double latency = 0;
+  if (connection_rate_ > 0) most = std::min(most, connection_rate_);
   it.places.clear();
   for (const int link : route) {
     const auto index = static_cast<std::size_t>(link);

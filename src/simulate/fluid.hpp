@@ -33,8 +33,9 @@ class Fluid {
   /// `connection_rate`: the most that one flow moves, in bytes per microsecond; 0: no bound.
   explicit Fluid(const std::vector<Link>& links, double connection_rate = 0);
 
-  /// A flow begins at `now`, not before the last advance. `name` tells it apart when it ends.
-  void start(std::size_t name, std::span<const int> route, double bytes, double now);
+  /// A flow begins at `now`, not before the last advance. `name` tells it apart when it ends; `most` is what it moves
+  /// at most, in bytes per microsecond, whatever else bounds it.
+  void start(std::size_t name, std::span<const int> route, double bytes, double now, double most = never);
   /// When the next one ends its latency or its bytes; `never` when there is none.
   double next() { return settle(), std::min(flows_due_.first_time(), links_due_.first_time()); }
   /// Goes on to `next()`. Appends the names of those that have ended to `ended`.

@@ -11,41 +11,21 @@
 #include <thread>
 
 #include "algorithms/build.hpp"
-#include "algorithms/catalogue.hpp"
 #include "algorithms/limits.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "choice/choose.hpp"
 #include "choice/parse.hpp"
 #include "cost/condense.hpp"
+#include "simulate/node_request.hpp"
 #include "simulate/placement.hpp"
+#include "simulate/request.hpp"
 #include "simulate/simulate.hpp"
 
 namespace espalier::simulate {
 namespace {
 
 using nlohmann::json;
-
-cost::Parameters read_parameters(const json& request) {
-  cost::Parameters is;
-  const json given = request.value("parameters", json::object());
-  const auto read_line = [&](const char* name, cost::Line& line) {
-    if (given.contains(name)) line = {given.at(name).at(0).get<double>(), given.at(name).at(1).get<double>()};
-  };
-  const auto read = [&](const char* name, double& value) { value = given.value(name, value); };
-  read("flag", is.flag), read("step", is.step), read("overhead", is.overhead), read("gap", is.gap);
-  read("eager", is.eager), read("yield", is.yield);
-  is.cores = given.value("cores", is.cores);
-  read_line("put", is.put), read_line("get", is.get), read_line("copy", is.copy);
-  read_line("reduce", is.reduce), read_line("single_copy", is.single_copy);
-  return is;
-}
-
-plan::Operation read_operation(const std::string& name) {
-  for (const algorithms::Algorithm& algorithm : algorithms::algorithms())
-    if (name == plan::name(algorithm.operation)) return algorithm.operation;
-  throw Error("unknown operation '" + name + "'");
-}
 
 /// The hosts by number, by name, or by a rule; without any of them node n is host n.
 std::vector<int> read_hosts(const json& request, const Network& network, int nodes) {
@@ -127,19 +107,6 @@ json loads_of(const Network& network, const Result& result) {
   return loads;
 }
 
-json spans_of(const plan::Plan& plan, const Result& result) {
-  json spans = json::array();
-  for (const cost::Span& span : result.spans) {
-    const plan::Step& step = plan.programs[static_cast<std::size_t>(span.rank.value)].steps[span.step];
-    spans.push_back({{"rank", span.rank.value},
-                     {"step", span.step},
-                     {"op", plan::name(step.op())},
-                     {"begin", span.begin},
-                     {"end", span.end}});
-  }
-  return spans;
-}
-
 json flights_of(const Result& result) {
   json flights = json::array();
   for (const Flight& flight : result.flights)
@@ -152,6 +119,7 @@ json flights_of(const Result& result) {
 }
 
 json answer(const json& request) {
+  if (request.contains("node_platform")) return answer_about_node(request);
   const auto network = parse_network(request.at("network").get<std::string>());
   const topology::Topology blind = read_topology(request);
   const std::vector<int> hosts = check_hosts(*network, read_hosts(request, *network, blind.nodes()), blind.nodes());
@@ -172,7 +140,7 @@ json answer(const json& request) {
                 {"messages", result.messages}};
   if (request.value("ends", false)) reply["ends"] = result.ends;
   if (request.value("loads", false)) reply["loads"] = loads_of(*network, result);
-  if (options.keeps_spans) reply["spans"] = spans_of(plan, result);
+  if (options.keeps_spans) reply["spans"] = spans_of(plan, result.spans);
   if (options.keeps_flights) reply["flights"] = flights_of(result);
   return reply;
 }

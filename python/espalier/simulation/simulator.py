@@ -93,8 +93,12 @@ class Answer:
 
 def simulate(request: Request, timeout: float | None = None) -> Answer:
     """Runs one simulation. Raises UserError for a request that makes no sense, or one that takes too long (seconds)."""
-    asked = {name: value for name, value in vars(request).items() if value or name in ("network", "bytes")}
-    done = run_simulation([str(find_simulator())], text=json.dumps(asked), timeout=timeout)
+    return ask({name: value for name, value in vars(request).items() if value or name in ("network", "bytes")}, timeout)
+
+
+def ask(request: dict[str, Any], timeout: float | None = None) -> Answer:
+    """The simulator's answer to a request as it reads it (src/simulate/main.cpp)."""
+    done = run_simulation([str(find_simulator())], text=json.dumps(request), timeout=timeout)
     if done.returncode != 0:
         raise UserError(done.stderr.strip() or "the simulator stopped", "see espalier simulate --help")
     return _read(json.loads(done.stdout))

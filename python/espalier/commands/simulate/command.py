@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from espalier.base.units import counted, format_bytes, parse_bytes, parse_counts
 from espalier.base.writing import write_text
 from espalier.commands.operations import pick_operation
 from espalier.commands.simulate.executed import parse_arms, report
+from espalier.commands.simulate.inside import Outputs, play_inside
 from espalier.commands.simulate.played import play
 from espalier.commands.simulate.sweep import report as report_points
 from espalier.draw.gantt import MOST_RANKS
@@ -23,6 +25,7 @@ from espalier.draw.points import draw_points
 from espalier.fabric.view import split_hosts
 from espalier.simulation.arms import run_arms
 from espalier.simulation.executor import Case, Job
+from espalier.simulation.inside import InsideRequest, platform_names, read_platform
 from espalier.simulation.points import execute_points, play_points, spread_ranks
 from espalier.simulation.simulator import Request
 
@@ -44,6 +47,17 @@ def simulate(
             "slow_hosts=N, slow_rate=R. Or fabric:DIR, dumps of a network that exists.",
         ),
     ] = "fat_tree:leaves=4,down=16",
+    node_platform: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|NAME",
+            help="Instead of a network: inside a node of this kind, whose caches and memories plans share. "
+            f"{', '.join(platform_names())}, or a file like those; --ranks of one node, by default one on each core.",
+        ),
+    ] = None,
+    cores: Annotated[
+        str, typer.Option(metavar="HOW", help="With --node-platform: ranks on cores packed, or spread over all.")
+    ] = "packed",
     nodes: Annotated[
         int | None, typer.Option(min=1, help="Number of nodes, each a host. Default: 64, or as many as --hosts.")
     ] = None,
@@ -128,6 +142,21 @@ def simulate(
         raise UserError(f"--connection-rate {connection_rate}: that is no bound", "write a number of bytes per µs")
     names = split_hosts(hosts) if hosts else []
     sizes = [0] if operation == "barrier" else [parse_bytes(size) for size in bytes_.split(",")]
+    if node_platform is not None:
+        with user_errors("see espalier simulate --help"):
+            name = _full_name(core, operation)
+        inside = InsideRequest(
+            read_platform(node_platform),
+            name,
+            _one(sizes, "--bytes"),
+            ranks=_one(parse_counts(ranks), "--ranks") if ranks else 0,
+            nodes=nodes or 1,
+            cores=cores,
+            root=root,
+            choice=algorithm or "",
+        )
+        play_inside(core, inside, all_, Outputs(gantt, json))
+        return
     jobs = _spread(nodes, ppn, ranks, map_, names)
     for node_of in jobs:
         if root >= len(node_of):
@@ -179,6 +208,12 @@ def _spread(nodes: int | None, ppn: int, ranks: str | None, how: str, names: lis
             "name more, or ask for fewer nodes or ranks",
         )
     return jobs
+
+
+def _one(values: Sequence[int], option: str) -> int:
+    if len(values) != 1:
+        raise UserError(f"--node-platform takes one value of {option}", "ask for one after the other")
+    return values[0]
 
 
 def _refuse(executes: bool, is_sweep: bool, plot: Path | None, of_one_plan: list[str], solver: str) -> None:
