@@ -78,6 +78,11 @@ scaling:               ## 3 minutes: scaling curves on simulated networks agains
 	$(MAKE) --no-print-directory setup
 	$(BIN)/python bench/scaling.py --ranks 128 --output build/scaling
 
+.PHONY: nodes
+nodes: setup           ## ten minutes: our algorithms beside modelled peers inside simulated nodes of many cores: docs/nodes.md
+	$(BIN)/python bench/nodes_points.py docs/nodes/after.csv
+	$(BIN)/python bench/nodes_page.py
+
 # The cluster is up for the tests only; `espalier lab up` is for people.
 .PHONY: lab
 lab: setup             ## as root: an emulated cluster of network namespaces, with Slurm, and the tests that need it

@@ -54,7 +54,7 @@ Bytes count_pieces(const topology::Topology& topology, const plan::Problem& prob
       choice.segment > 0 && (choice.within == Within::single_copy || ends_pieces_on_segments(problem.operation))
           ? choice.segment
           : result + 1;
-  // Two levels of a reduction need two halves of a cell and twice the ticks.
+  // Levels of a reduction need two halves of a cell and as many ticks as there are.
   const Bytes cell = choice.cell / static_cast<Bytes>(choice.levels * choice.levels);
   const Bytes unit = choice.within == Within::cells ? std::min(std::max<Bytes>(cell, 1), segment) : segment;
   return result / unit + 2 * ranks;  // each block may end in a piece of its own
@@ -70,8 +70,11 @@ std::string why_invalid(const topology::Topology& topology, const plan::Problem&
   if (choice.within == Within::cells && choice.cell * static_cast<Bytes>(choice.cells) > can.window_bytes)
     return "cells of " + format_bytes(choice.cell) + " x " + std::to_string(choice.cells) + " exceed the window of " +
            format_bytes(can.window_bytes) + " (ESPALIER_SHM_WINDOW)";
-  if (choice.levels > 1 && !smp::has_two_levels(topology))
-    return "no node has ranks on several NUMA nodes, or on several last-level caches of one (as far as is known)";
+  if (choice.levels > 1 && !smp::has_levels(topology, choice.levels))
+    return choice.levels > 2
+               ? "no node has ranks on several last-level caches (as far as is known)"
+               : "no node has ranks on several NUMA nodes, or on several last-level caches of one (as far "
+                 "as is known)";
   if (!has_edges(problem.operation)) {  // else no rank knows what others have
     if (largest_message(topology, problem, choice, algorithm) > (Bytes{1} << 30))
       return "a message between nodes would exceed 1G: set segment";

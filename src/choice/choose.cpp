@@ -154,6 +154,7 @@ std::string describe(const Topology& topology, plan::Operation operation, const 
     text += " of " + std::to_string(choice.groups) + (choice.groups == 1 ? " group" : " groups");
   if (topology.nodes() > 1 && choice.segment > 0) text += " in segments of " + format_bytes(choice.segment);
   if (topology.largest_node() == 1) return text;
+  if (choice.levels > 2) text += " from cache to cache";
   return text + (choice.within == plan::Within::single_copy ? " by single copy" : " through cells");
 }
 
@@ -226,6 +227,7 @@ bool prefers_tiny(const Topology& topology, const Problem& problem) {
   const auto crowd = static_cast<Bytes>(ranks);
   if (problem.operation == plan::Operation::allreduce && ranks > 2) return problem.bytes * crowd <= 2048;
   if (ranks < least_crowd) return true;
+  if (problem.operation == plan::Operation::barrier) return !algorithms::follows_caches(topology, problem);
   const bool is_rooted =
       problem.operation == plan::Operation::broadcast || problem.operation == plan::Operation::reduce;
   return !is_rooted || problem.bytes * crowd <= 4096;

@@ -111,7 +111,7 @@ struct Choice {
   Order order = Order::auto_;
   /// Means nothing under single copy, where the kernel writes.
   Stores stores = Stores::cached;
-  /// 2: within a node, data pass from domain to domain once and are handed on there (smp/domains.hpp).
+  /// 2: within a node, data pass from domain to domain once, 3: from cache to cache (smp/domains.hpp).
   int levels = 1;
 
   bool operator==(const Choice&) const = default;

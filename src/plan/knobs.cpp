@@ -79,7 +79,7 @@ constexpr Knob table[] = {
     one_of<"exchange", &Choice::exchange>(),   count<"connections", &Choice::connections, 0, 1024>(),
     one_of<"staging", &Choice::staging>(),     one_of<"leaders", &Choice::leaders>(),
     one_of<"order", &Choice::order>(),         one_of<"stores", &Choice::stores>(),
-    count<"levels", &Choice::levels, 1, 2>(),
+    count<"levels", &Choice::levels, 1, 3>(),
 };
 
 }  // namespace

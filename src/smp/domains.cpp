@@ -23,6 +23,70 @@ std::vector<int> derive_keys(std::span<const RankFacts> facts, int ranks) {
   return alike;
 }
 
+/// The same of caches: a cache belongs to one NUMA node, which names it where it has no name itself.
+std::vector<int> derive_cache_keys(std::span<const RankFacts> facts, int ranks) {
+  std::vector<int> keys(static_cast<std::size_t>(ranks));
+  if (facts.empty()) return keys;
+  const bool are_known = std::ranges::none_of(facts, [](const RankFacts& rank) { return rank.l3 == -1; });
+  if (!are_known) return derive_keys(facts, ranks);
+  for (std::size_t rank = 0; rank < keys.size(); ++rank) keys[rank] = facts[rank].l3;
+  return keys;
+}
+
+/// `first` leads what it belongs to; the others keep their order.
+void put_first(std::vector<LocalRank>& leaders, LocalRank first) {
+  const auto place = std::ranges::find(leaders, first);
+  if (place != leaders.end()) std::rotate(leaders.begin(), place, place + 1);
+}
+
+/// Each hands on to two of those behind it.
+void join(const std::vector<LocalRank>& leaders, std::vector<LocalRank>& from) {
+  for (std::size_t i = 1; i < leaders.size(); ++i)
+    from[static_cast<std::size_t>(leaders[i].value)] = leaders[(i - 1) / 2];
+}
+
+/// Whose data each rank reads with three levels; the writer its own.
+std::vector<LocalRank> derive_sources(const plan::Builder& builder, LocalRank writer) {
+  const Domains caches = Domains::of_caches(builder.topology(), builder.node());
+  const auto facts = builder.topology().facts_on(builder.node());
+  std::vector<LocalRank> from(static_cast<std::size_t>(builder.node_size()), writer), heads;
+  std::map<int, std::vector<LocalRank>> leaders;  // of caches, by NUMA node
+  for (int cache = 0; cache < caches.count(); ++cache) {
+    const auto members = caches.members(cache);
+    const LocalRank leader = caches.of(writer) == cache ? writer : members.front();
+    for (const LocalRank member : members) from[static_cast<std::size_t>(member.value)] = leader;
+    leaders[facts[static_cast<std::size_t>(leader.value)].numa].push_back(leader);
+  }
+  for (auto& [numa, of_numa] : leaders) {
+    put_first(of_numa, writer);
+    join(of_numa, from);
+    heads.push_back(of_numa.front());
+  }
+  put_first(heads, writer);
+  join(heads, from);
+  return from;
+}
+
+Hop derive_hop_of_caches(const plan::Builder& builder, LocalRank writer) {
+  const std::vector<LocalRank> from = derive_sources(builder, writer);
+  const LocalRank me = builder.local();
+  const auto reads_from = [&](int rank, LocalRank source) {
+    return LocalRank(rank) != writer && LocalRank(rank) != source && from[static_cast<std::size_t>(rank)] == source;
+  };
+  Hop hop;
+  std::vector<LocalRank> leaves;
+  for (int rank = 0; rank < builder.node_size(); ++rank) {
+    if (!reads_from(rank, me)) continue;
+    const bool relays = std::ranges::any_of(from, [&](LocalRank it) { return it == LocalRank(rank); });
+    (relays ? hop.readers : leaves).push_back(LocalRank(rank));
+  }
+  hop.readers.insert(hop.readers.end(), leaves.begin(), leaves.end());
+  if (me == writer) return hop;
+  hop.from = from[static_cast<std::size_t>(me.value)];
+  for (int rank = 0; rank < builder.node_size(); ++rank) hop.siblings += reads_from(rank, hop.from);
+  return hop;
+}
+
 std::vector<LocalRank> derive_readers(const Domains& domains, LocalRank writer, LocalRank rank) {
   const int own = domains.of(rank);
   std::vector<LocalRank> readers;
@@ -67,9 +131,13 @@ Domains::Domains(const std::vector<int>& keys) {
 
 bool Domains::are_consecutive() const { return std::is_sorted(domain_of_.begin(), domain_of_.end()); }
 
-bool has_two_levels(const topology::Topology& topology) {
+Domains Domains::of_caches(const topology::Topology& topology, NodeId node) {
+  return Domains(derive_cache_keys(topology.facts_on(node), topology.size_of(node)));
+}
+
+bool has_levels(const topology::Topology& topology, int levels) {
   for (int node = 0; node < topology.nodes(); ++node) {
-    const Domains domains(topology, NodeId(node));
+    const Domains domains = levels > 2 ? Domains::of_caches(topology, NodeId(node)) : Domains(topology, NodeId(node));
     if (domains.count() > 1 && domains.count() < topology.size_of(NodeId(node))) return true;
   }
   return false;
@@ -77,6 +145,7 @@ bool has_two_levels(const topology::Topology& topology) {
 
 Hop derive_hop(const plan::Builder& builder, int levels, LocalRank writer) {
   if (levels < 2 || builder.topology().facts_on(builder.node()).empty()) return derive_direct(builder, writer);
+  if (levels > 2) return derive_hop_of_caches(builder, writer);
   const Domains domains(builder.topology(), builder.node());
   Hop hop;
   hop.readers = derive_readers(domains, writer, builder.local());

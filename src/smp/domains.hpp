@@ -14,6 +14,8 @@ class Domains {
  public:
   /// From Topology::facts_on. One domain of all ranks when the place of any is unknown.
   Domains(const topology::Topology& topology, NodeId node);
+  /// The ranks on one last-level cache, whatever their NUMA node; of NUMA nodes where caches are not known.
+  static Domains of_caches(const topology::Topology& topology, NodeId node);
   /// All ranks in one.
   static Domains one(int ranks) { return Domains(std::vector<int>(static_cast<std::size_t>(ranks))); }
 
@@ -32,9 +34,9 @@ class Domains {
   std::vector<std::vector<LocalRank>> members_;
 };
 
-/// Whether two levels differ from one on some node of the communicator: it has several domains, and one of them several
-/// ranks. O(ranks).
-bool has_two_levels(const topology::Topology& topology);
+/// Whether so many levels differ from one on some node of the communicator: it has several domains (with two levels),
+/// or ranks on several caches (with three), and one of them several ranks. O(ranks).
+bool has_levels(const topology::Topology& topology, int levels);
 
 /// One rank's place in the handing out of one rank's data to its node.
 ///
@@ -42,6 +44,13 @@ bool has_two_levels(const topology::Topology& topology);
 ///
 ///      w ─► a b c d e       w ─► a b          w's own domain
 ///                           └──► c ─► d e     c relays: what crosses between domains crosses once
+///
+///     levels=3
+///
+///      w ─► a b             w's own cache
+///      ├──► c ─► d          the caches of a NUMA node are a binary tree, and so are the NUMA nodes: a cache's way out
+///      │    └──► e ─► f     serves two others, whatever their number
+///      └──► g ─► h
 struct Hop {
   /// Whose data this rank reads; -1 at the writer.
   LocalRank from{-1};
@@ -51,7 +60,8 @@ struct Hop {
   std::vector<LocalRank> readers;
 };
 
-/// `levels` is the choice's: 1, or 2 for a relay in each domain but the writer's, which is its lowest rank.
+/// `levels` is the choice's: 1, or 2 for a relay in each domain but the writer's, which is its lowest rank; 3 for one
+/// on each cache.
 Hop derive_hop(const plan::Builder& builder, int levels, LocalRank writer);
 
 /// Waits until all ranks that read from this one have posted `flag` up to `tick`.

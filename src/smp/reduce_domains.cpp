@@ -18,9 +18,23 @@ Cells cells_of_two(Bytes half, plan::Choice choice) {
   return Cells(choice);
 }
 
-Domains domains_for(const plan::Builder& builder, bool is_commutative) {
-  const Domains domains(builder.topology(), builder.node());
+Domains domains_for(const plan::Builder& builder, bool is_commutative, int levels) {
+  const Domains domains =
+      levels > 2 ? Domains::of_caches(builder.topology(), builder.node()) : Domains(builder.topology(), builder.node());
   return is_commutative || domains.are_consecutive() ? domains : Domains::one(builder.node_size());
+}
+
+/// First ranks of all domains, then second ones: of equal domains, the shares of those that have the same slice of
+/// theirs make up that slice.
+std::vector<LocalRank> order_by_place(const Domains& domains) {
+  std::vector<LocalRank> order;
+  for (std::size_t place = 0, most = 1; place < most; ++place)
+    for (int domain = 0; domain < domains.count(); ++domain) {
+      const auto members = domains.members(domain);
+      most = std::max(most, members.size());
+      if (place < members.size()) order.push_back(members[place]);
+    }
+  return order;
 }
 
 }  // namespace
@@ -32,13 +46,18 @@ DomainReduction::DomainReduction(plan::Builder& builder, const plan::Problem& pr
       half_(half_cell(grain_, choice)),
       cells_(cells_of_two(half_, choice)),
       lag_(choice.cells > 1 ? 1 : 0),
+      is_cut_twice_(choice.levels > 2),
+      ticks_(is_cut_twice_ ? 3 : 2),
       leader_(leader),
       result_(result),
       scratch_(scratch),
-      domains_(domains_for(builder, problem.is_commutative)),
+      domains_(domains_for(builder, problem.is_commutative, choice.levels)),
       own_domain_(domains_.of(builder.local())) {
   const auto members = domains_.members(own_domain_);
   place_ = static_cast<int>(std::find(members.begin(), members.end(), builder.local()) - members.begin());
+  if (!is_cut_twice_) return;
+  final_order_ = order_by_place(domains_);
+  final_place_ = static_cast<int>(std::ranges::find(final_order_, builder.local()) - final_order_.begin());
 }
 
 Bytes DomainReduction::scratch_bytes(const plan::Problem& problem, const plan::Choice& choice) {
@@ -56,7 +75,7 @@ void DomainReduction::reduce(Bytes offset, Bytes to, Bytes bytes) {
     if (i < count) stage(piece_at(i));
     if (i < count) fold(piece_at(i));
     if (i < lag_) continue;
-    cross(piece_at(i - lag_));
+    is_cut_twice_ ? cross_twice(piece_at(i - lag_)) : cross(piece_at(i - lag_));
     collect(piece_at(i - lag_));
   }
   pieces_ += count;
@@ -86,6 +105,29 @@ std::vector<DomainReduction::Share> DomainReduction::shares_of(int domain, const
     ++slice;
   }
   return shares;
+}
+
+DomainReduction::Share DomainReduction::final_share(const Piece& piece) const {
+  const Slices slices(grain_, piece.bytes, static_cast<int>(final_order_.size()));
+  return {builder_.local(), slices.begin(final_place_), slices.bytes(final_place_)};
+}
+
+/// Whose final shares a stretch is made of. Only those it touches are looked at.
+std::vector<DomainReduction::Share> DomainReduction::final_shares_of(const Piece& piece, const Share& stretch) const {
+  const Slices slices(grain_, piece.bytes, static_cast<int>(final_order_.size()));
+  const Bytes end = stretch.offset + stretch.bytes;
+  std::vector<Share> shares;
+  for (auto i = static_cast<int>(stretch.offset / slices.bytes(0)); slices.begin(i) < end; ++i) {
+    const Bytes from = std::max(stretch.offset, slices.begin(i)), to = std::min(end, slices.begin(i + 1));
+    if (from < to) shares.push_back({final_order_[static_cast<std::size_t>(i)], from, to - from});
+  }
+  return shares;
+}
+
+/// Where a share's sum comes to lie: where it is wanted, if it is.
+Range DomainReduction::sum_of(const Piece& piece, const Share& share) const {
+  return wants(builder_.local()) ? Range{result_, piece.to + share.offset, share.bytes}
+                                 : Range{Buffer::scratch, scratch_, share.bytes};
 }
 
 /// My input into my cell, but for the slice that I fold myself.
@@ -125,13 +167,8 @@ void DomainReduction::fold(const Piece& piece) {
   builder_.post(Flag::release, partial_tick(piece));
 }
 
-/// My slice's result. My input there has been folded: it may be overwritten where the result belongs.
-void DomainReduction::cross(const Piece& piece) {
-  const Share own = own_share(piece);
-  if (!crosses() || own.bytes == 0) return;
-  const bool is_mine = wants(builder_.local());
-  const Range sum =
-      is_mine ? Range{result_, piece.to + own.offset, own.bytes} : Range{Buffer::scratch, scratch_, own.bytes};
+/// From the last domain down.
+void DomainReduction::fold_all_domains(const Piece& piece, const Share& own, const Range& sum) {
   for (int domain = domains_.count(); domain-- > 0;)
     for (const Share& share : shares_of(domain, piece, own)) {
       const Bytes at = sum.offset + (share.offset - own.offset);
@@ -142,9 +179,45 @@ void DomainReduction::cross(const Piece& piece) {
       else
         builder_.reduce(share.owner, partial, sum.buffer, at, share.bytes);
     }
+}
+
+/// My slice's result. My input there has been folded: it may be overwritten where the result belongs.
+void DomainReduction::cross(const Piece& piece) {
+  const Share own = own_share(piece);
+  if (!crosses() || own.bytes == 0) return;
+  const Range sum = sum_of(piece, own);
+  fold_all_domains(piece, own, sum);
   if (builder_.local() == leader_ || domains_.members(own_domain_).size() == 1) return;  // nobody collects it
   builder_.put(sum.buffer, sum.offset, sum.bytes, result_at(piece) + own.offset);
   builder_.post(Flag::release, result_tick(piece));
+}
+
+/// My share of the whole, for those who have a slice that it belongs to. Everyone's input of the piece has been folded
+/// by its domain where that is a partial result that I have awaited; mine by then is in my cell, or folded by me.
+void DomainReduction::cross_twice(const Piece& piece) {
+  const Share own = final_share(piece);
+  if (own.bytes > 0) {
+    const Range sum = sum_of(piece, own);
+    fold_all_domains(piece, own, sum);
+    builder_.put(sum.buffer, sum.offset, sum.bytes, result_at(piece) + own.offset);
+    builder_.post(Flag::release, result_tick(piece));
+  }
+  if (crosses()) share(piece);
+}
+
+void DomainReduction::share(const Piece& piece) {
+  const Share own = own_share(piece);
+  if (own.bytes == 0) return;
+  const bool is_collected = domains_.members(own_domain_).size() > 1 && builder_.local() != leader_;
+  const Range sum = sum_of(piece, own);
+  for (const Share& part : final_shares_of(piece, own)) {
+    if (part.owner == builder_.local()) continue;
+    const Bytes at = sum.offset + (part.offset - own.offset), in_cell = result_at(piece) + part.offset;
+    builder_.await(part.owner, Flag::release, result_tick(piece));
+    builder_.get(part.owner, in_cell, sum.buffer, at, part.bytes);
+    if (is_collected) builder_.put(sum.buffer, at, part.bytes, in_cell);
+  }
+  if (is_collected) builder_.post(Flag::release, shared_tick(piece));
 }
 
 /// The other members' slices, for who wants them; then nobody's cell is needed any more.
@@ -155,7 +228,7 @@ void DomainReduction::collect(const Piece& piece) {
     const std::size_t i = (static_cast<std::size_t>(place_) + distance) % members.size();
     const Bytes begin = slices.begin(static_cast<int>(i)), bytes = slices.bytes(static_cast<int>(i));
     if (bytes == 0) continue;
-    builder_.await(members[i], Flag::release, result_tick(piece));
+    builder_.await(members[i], Flag::release, shared_tick(piece));
     builder_.get(members[i], result_at(piece) + begin, result_, piece.to + begin, bytes);
   }
   taken_post(builder_, piece.number);

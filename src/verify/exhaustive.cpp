@@ -71,7 +71,7 @@ const std::vector<Variation>& variations() {
       {"leaders", {"spread"}},
       {"order", {"natural", "depth", "bine"}},
       {"stores", {"streaming"}},
-      {"levels", {"2"}, any_ranks},
+      {"levels", {"2", "3"}, any_ranks},
   };
   return all;
 }

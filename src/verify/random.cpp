@@ -92,7 +92,7 @@ Choice draw_choice(Random& random, const algorithms::Algorithm& algorithm, bool 
   choice.leaders = random.one_in(3) ? plan::Leaders::spread : plan::Leaders::near;
   choice.order = static_cast<plan::Order>(random.between(0, 4));
   choice.stores = random.one_in(4) ? plan::Stores::streaming : plan::Stores::cached;
-  choice.levels = random.between(1, 2);
+  choice.levels = random.between(1, 3);
   return choice;
 }
 

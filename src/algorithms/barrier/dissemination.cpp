@@ -1,7 +1,8 @@
 // Barrier: on one node everyone tells everyone. On several, each node reports to its leader, leaders disseminate
 // (Hensgen, Finkel and Manber 1988): in round k they signal the leader 2^k nodes to the right and wait for the one 2^k
 // to the left, ceil(log2(nodes)) rounds for any count; then each leader releases its node. With two levels in a node,
-// reports and releases go through one rank per domain.
+// reports and releases go through one rank per domain. With three, on one node, the first ranks of its caches
+// disseminate in the same way, in the place of leaders.
 
 #include "algorithms/row.hpp"
 #include "leaders/speakers.hpp"
@@ -27,11 +28,32 @@ void disseminate(Builder& builder, const leaders::Speakers& speakers) {
   }
 }
 
+/// Leaders of caches have flags of their own, so that what ranks of a cache report is not mistaken for it.
+void disseminate_among_caches(Builder& builder) {
+  const smp::Domains caches = smp::Domains::of_caches(builder.topology(), builder.node());
+  const int own = caches.of(builder.local()), count = caches.count();
+  const LocalRank leader = caches.members(own).front();
+  if (builder.local() != leader) {
+    builder.post(Flag::ready, 1);
+    builder.await(leader, Flag::release, 1);
+    return;
+  }
+  for (const LocalRank member : caches.members(own))
+    if (member != leader) builder.await(member, Flag::ready, 1);
+  std::uint64_t round = 0;
+  for (int distance = 1; distance < count; distance *= 2) {
+    builder.post(Flag::taken, ++round);
+    builder.await(caches.members((own - distance + count) % count).front(), Flag::taken, round);
+  }
+  builder.post(Flag::release, 1);
+}
+
 void build(Builder& builder, const plan::Problem& problem, const plan::Choice& choice) {
   if (builder.topology().nodes() == 1 && choice.levels == 1) {
     if (builder.node_size() > 1) smp::group_sync(builder, 0);
     return;
   }
+  if (builder.topology().nodes() == 1 && choice.levels > 2) return disseminate_among_caches(builder);
   const leaders::Speakers speakers(builder.topology(), problem, choice.leaders);
   const LocalRank leader = speakers.local_of(builder.node());
   const smp::Hop hop = smp::derive_hop(builder, choice.levels, leader);

@@ -5,6 +5,7 @@
 
 #include "algorithms/catalogue.hpp"
 #include "algorithms/words.hpp"
+#include "smp/domains.hpp"
 
 namespace espalier::algorithms {
 
@@ -75,9 +76,44 @@ void vary_knobs(Candidates& candidates, const Algorithm& algorithm, Choice choic
   if (algorithm.has_knob("connections") && can_take_turns(candidates)) candidates.add(choice);
 }
 
+/// Played on seven machines (docs/nodes.md): a broadcast's tree pays where so many caches ask one for so much; a sum in
+/// levels always, even where two caches are two sockets; a barrier's reports where lines of all would go to all.
+bool follows_caches(const Topology& topology, const Problem& problem) {
+  constexpr int least_ranks = 12, many_ranks = 32, some_caches = 4, many_caches = 8;
+  constexpr Bytes least_sent = 256 << 10;
+  if (topology.nodes() > 1 || topology.capabilities().oversubscribed || topology.ranks() < least_ranks) return false;
+  const bool is_sum = problem.operation == Operation::reduce || problem.operation == Operation::allreduce;
+  const bool has_levels =
+      is_sum || problem.operation == Operation::broadcast || problem.operation == Operation::barrier;
+  if (!has_levels || !smp::has_levels(topology, 3)) return false;
+  const int caches = smp::Domains::of_caches(topology, NodeId(0)).count();
+  if (problem.operation == Operation::barrier) return topology.ranks() >= many_ranks && caches >= some_caches;
+  return is_sum || (caches >= many_caches && problem.bytes * static_cast<Bytes>(caches) >= least_sent);
+}
+
+namespace {
+
+/// On one node all that have levels do the same. Through cells: under single copy sums have none.
+void propose_levels(Candidates& candidates, Operation operation) {
+  const auto all = algorithms();
+  const auto first = std::ranges::find_if(all, [&](const Algorithm& algorithm) {
+    return algorithm.operation == operation && algorithm.has_knob("levels");
+  });
+  Choice choice;
+  choice.between = first->between;
+  choice.levels = 3;
+  candidates.add_cells(choice);
+}
+
+}  // namespace
+
 std::vector<Choice> derive_candidates(const Topology& topology, const Problem& problem,
                                       const cost::Parameters& parameters) {
   Candidates candidates(topology, problem, parameters);
+  if (follows_caches(topology, problem)) {
+    propose_levels(candidates, problem.operation);
+    return std::move(candidates).take();
+  }
   bool is_first = true;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.operation != problem.operation) continue;

@@ -67,6 +67,10 @@ class Candidates {
 /// itself and nodes are few.
 void vary_knobs(Candidates& candidates, const Algorithm& algorithm, plan::Choice choice);
 
+/// Whether data had better go from one last-level cache of a node to the next (levels=3): what the closed forms, which
+/// know one distance, cannot tell. On one node whose ranks' places are known; O(ranks).
+bool follows_caches(const topology::Topology& topology, const plan::Problem& problem);
+
 /// All of them for one problem: what its algorithms propose on several nodes; on one node those that differ there. In a
 /// fixed order, the simplest first; not all are valid (limits.hpp). At most about 100, whatever the number of ranks.
 std::vector<plan::Choice> derive_candidates(const topology::Topology& topology, const plan::Problem& problem,

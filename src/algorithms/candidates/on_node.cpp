@@ -32,6 +32,10 @@ Bytes shortest_single_copy_of_edge(int ranks_on_node) { return ranks_on_node <= 
 /// 44, 16 ranks 440 / 47.
 constexpr int crowd_at_one_buffer = 4;
 
+/// In a sum everybody's vector is such a buffer (played inside nodes, 1M by single copy / through cells: 16 ranks below
+/// one cache, allreduce 638 / 315 us, reduce 406 / 213; docs/nodes.md).
+constexpr int crowd_at_all_buffers = 8;
+
 /// So many ranks on a core keep it busy whatever one of them waits for.
 constexpr int many_per_core = 4;
 
@@ -107,16 +111,18 @@ void NodeCandidates::add_cells(Choice choice) {
   };
   if (topology_.largest_node() == 1 && !is_scan()) return add(std::min<Bytes>(window_, 32 << 10), 1);
   const auto in_stage = static_cast<Bytes>(cells_in_one_stage(choice));
-  const Bytes one_stage = round_up_to(std::max<Bytes>(passed_, 64), std::lcm(grain, Bytes{64}));
+  // Reductions in levels have their operands in one half of a cell, and results in the other.
+  const Bytes passed = passed_ * (choice.levels > 1 && is_reduction(problem_.operation) ? 2 : 1);
+  const Bytes one_stage = round_up_to(std::max<Bytes>(passed, 64), std::lcm(grain, Bytes{64}));
   if (one_stage <= std::min(window_ / in_stage, most_in_one_stage)) add(one_stage, in_stage);
   // Nodes' parts are combined one behind the other, each in a cell of its own.
   const bool has_parts = problem_.operation == Operation::reduce_scatter && choice.between == Between::pairwise;
   const Bytes part = one_stage / static_cast<Bytes>(topology_.nodes());
   if (has_parts && part <= short_piece(problem_.operation)) add(round_up_to(part, std::lcm(grain, Bytes{64})), 8);
   for (const Bytes wanted : {short_piece(problem_.operation), Bytes{32} << 10})
-    if (const Bytes cell = std::min(wanted, window_ / std::max<Bytes>(in_stage, 4)); cell < passed_)
+    if (const Bytes cell = std::min(wanted, window_ / std::max<Bytes>(in_stage, 4)); cell < passed)
       add(cell, std::max<Bytes>(in_stage, 8));
-  if (folds_on_many_cores() && choice.levels == 1) add_long_cells(choice);
+  if (folds_on_many_cores() && choice.levels != 2) add_long_cells(choice);
   if (all_write_on_shared_cores())
     for (const Bytes cells : {1, 2}) add(std::min(window_ / cells, round_up_to(passed_, 64 << 10)), cells);
 }
@@ -144,7 +150,9 @@ bool NodeCandidates::is_single_copy_worth_it() const {
     return false;
   if (topology_.largest_node() == 1) return false;
   if (problem_.operation == Operation::broadcast && topology_.largest_node() >= crowd_at_one_buffer) return false;
-  if (!topology_.capabilities().oversubscribed) return true;
+  const bool is_sum = problem_.operation == Operation::reduce || problem_.operation == Operation::allreduce;
+  if (!topology_.capabilities().oversubscribed)
+    return !is_sum || topology_.nodes() > 1 || topology_.ranks() < crowd_at_all_buffers;
   const bool is_dealt = problem_.operation == Operation::scatter || problem_.operation == Operation::gather;
   return is_dealt && problem_.bytes >= 64 << 10;
 }

@@ -96,10 +96,11 @@ std::vector<Choice> choices_of(const Algorithm& algorithm) {
     }
   choices.push_back({algorithm.between, Within::cells, 4, 2048, 16 << 10, 1});
   choices.back().stores = plan::Stores::streaming;
-  for (const Within within : {Within::cells, Within::single_copy}) {
-    choices.push_back({algorithm.between, within, 2, 0, 512, 3});
-    choices.back().levels = 2;
-  }
+  for (const int levels : {2, 3})
+    for (const Within within : {Within::cells, Within::single_copy}) {
+      choices.push_back({algorithm.between, within, 2, 0, 512, 3});
+      choices.back().levels = levels;
+    }
   if (has_groups(algorithm.between)) add_groups(algorithm, choices);
   if (std::string_view(algorithm.knobs).find("bruck") != std::string_view::npos) {
     choices.push_back({algorithm.between, Within::cells, 3, 0, 4096, 4});
@@ -114,7 +115,10 @@ TEST_P(Execution, MovesTheRightBytes) {
   const Placement& placement = testing::placements()[static_cast<std::size_t>(std::get<0>(GetParam()))];
   const Algorithm& algorithm = algorithms()[static_cast<std::size_t>(std::get<1>(GetParam()))];
   std::vector<machine::RankFacts> facts(placement.node_of.size());
-  for (std::size_t r = 0; r < facts.size(); ++r) facts[r].numa = static_cast<std::int16_t>(r / 2 % 2);
+  for (std::size_t r = 0; r < facts.size(); ++r) {
+    facts[r].numa = static_cast<std::int16_t>(r / 2 % 2);
+    facts[r].l3 = static_cast<std::int16_t>(r / 2 % 4);
+  }
   const Topology topology = Topology::from_nodes(placement.node_of, {true, false, window_bytes}, facts);
   for (const Choice& choice : choices_of(algorithm))
     for (const bool is_synchronous : {false, true})

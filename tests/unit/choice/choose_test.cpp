@@ -34,6 +34,33 @@ Topology make_blocks(int nodes, int on_node, topology::Capabilities can = able) 
   return Topology::from_nodes(node_of, can);
 }
 
+/// One node of ranks on neighbouring cores, so many of which share a cache.
+Topology make_caches(int ranks, int on_cache) {
+  std::vector<machine::RankFacts> facts(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    facts[static_cast<std::size_t>(r)].numa = static_cast<std::int16_t>(2 * r / ranks);
+    facts[static_cast<std::size_t>(r)].l3 = static_cast<std::int16_t>(r / on_cache * on_cache);
+  }
+  return Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0), able, facts);
+}
+
+TEST(Choose, GoesFromCacheToCacheWhereANodeHasMany) {
+  const auto levels = [](const Topology& topology, Operation operation, Bytes bytes) {
+    return choose(topology, make_problem(static_cast<int>(operation), bytes)).levels;
+  };
+  const Topology large = make_caches(128, 4), small = make_caches(8, 4);
+  for (const Bytes bytes : {Bytes{1} << 10, Bytes{1} << 20}) {
+    EXPECT_EQ(levels(large, Operation::allreduce, bytes), 3);
+    EXPECT_EQ(levels(large, Operation::reduce, bytes), 3);
+    EXPECT_EQ(levels(small, Operation::allreduce, bytes), 1);
+    EXPECT_EQ(levels(make_blocks(1, 128), Operation::allreduce, bytes), 1) << "nobody knows where its ranks sit";
+  }
+  EXPECT_EQ(levels(large, Operation::broadcast, 1 << 10), 1);
+  EXPECT_EQ(levels(large, Operation::broadcast, 1 << 20), 3);
+  EXPECT_FALSE(prefers_tiny(large, make_problem(static_cast<int>(Operation::barrier), 0)));
+  EXPECT_TRUE(prefers_tiny(small, make_problem(static_cast<int>(Operation::barrier), 0)));
+}
+
 TEST(Choose, IsTheFastestValidCandidateOfEveryOperationOnEveryPlacement) {
   for (const auto& placement : testing::placements())
     for (int operation = 0; operation < plan::operation_count; ++operation)

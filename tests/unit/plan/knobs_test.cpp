@@ -34,7 +34,7 @@ TEST(Knobs, SetWhatTheyAreNamedAfter) {
 TEST(Knobs, SayWhichValuesThereAre) {
   EXPECT_EQ(find_knob("radix").values(), "2..64");
   EXPECT_EQ(find_knob("segment").values(), "0|1K..1G");
-  EXPECT_EQ(find_knob("levels").values(), "1|2");
+  EXPECT_EQ(find_knob("levels").values(), "1..3");
   EXPECT_EQ(find_knob("within").values(), "cells|single_copy");
 }
 

@@ -50,10 +50,17 @@ TEST(Domains, AreOneWhereTheyDoNotDifferOrAreNotKnown) {
 }
 
 TEST(TwoLevels, NeedSeveralDomainsAndSeveralRanksInOne) {
-  EXPECT_TRUE(has_two_levels(node_with({0, 0, 1})));
-  EXPECT_FALSE(has_two_levels(node_with({0, 1, 2})));
-  EXPECT_FALSE(has_two_levels(node_with({0, 0, 0})));
-  EXPECT_FALSE(has_two_levels(Topology::from_nodes(std::vector{0, 0, 0})));
+  EXPECT_TRUE(has_levels(node_with({0, 0, 1}), 2));
+  EXPECT_FALSE(has_levels(node_with({0, 1, 2}), 2));
+  EXPECT_FALSE(has_levels(node_with({0, 0, 0}), 2));
+  EXPECT_FALSE(has_levels(Topology::from_nodes(std::vector{0, 0, 0}), 2));
+}
+
+TEST(ThreeLevels, NeedSeveralCachesAndSeveralRanksOnOne) {
+  EXPECT_TRUE(has_levels(node_with({0, 0, 1, 1}, {0, 0, 2, 2}), 3));
+  EXPECT_TRUE(has_levels(node_with({0, 0, 0, 0}, {0, 0, 2, 2}), 3));
+  EXPECT_FALSE(has_levels(node_with({0, 0, 1, 1}, {0, 1, 2, 3}), 3));
+  EXPECT_TRUE(has_levels(node_with({0, 0, 1, 1}, {-1, -1, -1, -1}), 3)) << "NUMA nodes stand for unknown caches";
 }
 
 Hop hop_of(const Topology& topology, int rank, int writer, int levels = 2) {
@@ -83,21 +90,32 @@ TEST(Hop, OfTwoLevelsGoesThroughTheLowestRankOfEachOtherDomain) {
   EXPECT_TRUE(hop_of(topology, 5, 1).readers.empty());
 }
 
+TEST(Hop, OfThreeLevelsGoesFromCacheToCacheAlongATree) {
+  // Two NUMA nodes of three caches of two ranks; rank 2, on the second cache, writes.
+  const Topology topology = node_with({0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, {0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10});
+  EXPECT_EQ(hop_of(topology, 2, 2, 3).readers, ranks({0, 4, 6, 3}));
+  EXPECT_EQ(hop_of(topology, 6, 2, 3).readers, ranks({8, 10, 7}));
+  EXPECT_EQ(hop_of(topology, 0, 2, 3).readers, ranks({1}));
+  EXPECT_EQ(hop_of(topology, 11, 2, 3).from, LocalRank(10));
+}
+
 TEST(Hop, ReachesEveryRankOnceWhereverRanksSit) {
   std::uint32_t state = 1;
   const auto draw = [&](std::uint32_t count) { return (state = state * 1664525 + 1013904223) / 65536 % count; };
   for (int trial = 0; trial < 300; ++trial) {
-    std::vector<int> numa(draw(12) + 1);
-    for (int& n : numa) n = static_cast<int>(draw(4));
-    const Topology topology = node_with(numa);
+    std::vector<int> numa(draw(12) + 1), cache(numa.size());
+    for (std::size_t r = 0; r < numa.size(); ++r)
+      numa[r] = static_cast<int>(draw(4)), cache[r] = 8 * numa[r] + static_cast<int>(draw(3));
+    const Topology topology = node_with(numa, cache);
+    const int levels = trial % 2 == 0 ? 2 : 3;
     const int writer = static_cast<int>(draw(static_cast<std::uint32_t>(numa.size())));
     std::map<int, int> source;
     for (int r = 0; r < topology.ranks(); ++r)
-      for (const LocalRank reader : hop_of(topology, r, writer).readers) {
+      for (const LocalRank reader : hop_of(topology, r, writer, levels).readers) {
         EXPECT_TRUE(source.emplace(reader.value, r).second) << "read twice";
-        EXPECT_EQ(hop_of(topology, reader.value, writer).from, LocalRank(r));
-        EXPECT_EQ(hop_of(topology, reader.value, writer).siblings,
-                  static_cast<int>(hop_of(topology, r, writer).readers.size()));
+        EXPECT_EQ(hop_of(topology, reader.value, writer, levels).from, LocalRank(r));
+        EXPECT_EQ(hop_of(topology, reader.value, writer, levels).siblings,
+                  static_cast<int>(hop_of(topology, r, writer, levels).readers.size()));
       }
     EXPECT_EQ(source.size(), numa.size() - 1);
     EXPECT_EQ(source.count(writer), 0u);
@@ -132,10 +150,9 @@ TEST(Spread, CrossesToEachOtherDomainOnceWithTwoLevels) {
   }
 }
 
-/// How many vectors' worth of bytes cross between NUMA nodes in an allreduce.
-Bytes count_crossings_of_sum(const Topology& topology, auto make_sum) {
+/// How many vectors' worth of bytes cross between domains in an allreduce.
+Bytes count_crossings_of_sum(const Topology& topology, auto make_sum, const Domains& domains) {
   constexpr Bytes bytes = 48 << 10;
-  const Domains domains(topology, NodeId(0));
   Bytes crossed = 0;
   for (int r = 0; r < topology.ranks(); ++r) {
     Builder builder(topology, Rank(r));
@@ -152,12 +169,31 @@ Bytes count_crossings_of_sum(const Topology& topology, auto make_sum) {
 TEST(DomainReduction, CrossesFromEachDomainToEachOtherOnce) {
   const Topology topology = node_with({0, 0, 0, 0, 1, 1, 1, 1});
   const auto sum_by = [&]<class Sum>(std::type_identity<Sum>) {
-    return count_crossings_of_sum(topology, [](Builder& builder, const plan::Problem& problem) {
-      return Sum(builder, problem, {}, Sum::everyone, plan::Buffer::output, 0);
-    });
+    return count_crossings_of_sum(
+        topology,
+        [](Builder& builder, const plan::Problem& problem) {
+          return Sum(builder, problem, {}, Sum::everyone, plan::Buffer::output, 0);
+        },
+        Domains(topology, NodeId(0)));
   };
   EXPECT_EQ(sum_by(std::type_identity<NodeReduction>{}), 8u);
   EXPECT_EQ(sum_by(std::type_identity<DomainReduction>{}), 2u);
+}
+
+TEST(DomainReduction, OfManyCachesCrossesAsOftenAsThereAreCachesAndNotAsPairsOfThem) {
+  const Topology topology = node_with(std::vector<int>(16, 0), {0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12});
+  const auto crossings = [&](int levels) {
+    return count_crossings_of_sum(
+        topology,
+        [&](Builder& builder, const plan::Problem& problem) {
+          plan::Choice choice;
+          choice.levels = levels;
+          return DomainReduction(builder, problem, choice, DomainReduction::everyone, plan::Buffer::output, 0);
+        },
+        Domains::of_caches(topology, NodeId(0)));
+  };
+  EXPECT_EQ(crossings(2), 4 * 3u) << "each cache reads all others' partial results";
+  EXPECT_EQ(crossings(3), 2 * 3u) << "a quarter of each of three others', and three quarters of the result";
 }
 
 }  // namespace

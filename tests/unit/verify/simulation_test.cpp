@@ -24,6 +24,9 @@ Specimen draw_small(Random& random) {
     specimen.choice.cells = random.between(1, 3);
     if (specimen.choice.segment > 0) specimen.choice.segment = 1024;
     const Bytes most = Bytes{64} * 12 / specimen.problem.element * specimen.problem.element;
+    // An edge says how long it is beside the problem, and cannot be shortened alone.
+    if (std::ranges::any_of(specimen.problem.edges, [&](const plan::Edge& edge) { return edge.bytes > most; }))
+      continue;
     specimen.problem.bytes = std::min(specimen.problem.bytes, most);
     for (Bytes& count : specimen.problem.counts) count = std::min(count, most);
     if (algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty()) return specimen;
