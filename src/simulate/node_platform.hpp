@@ -2,6 +2,7 @@
 // The inside of a node: cores by the cache they share, the NUMA domain and the socket they sit on, and what it takes to
 // hand a line over between them. docs/ideas/nodes.md has the source of every number.
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,7 @@ struct NodePlatform {
 
   int cores() const { return static_cast<int>(cache_of_core.size()); }
   int numas() const { return caches.back().numa + 1; }
+  int socket_of(int numa) const { return std::ranges::find(caches, numa, &Cache::numa)->socket; }
   int sockets() const { return caches.back().socket + 1; }
   const Cache& cache_of(int core) const {
     return caches[static_cast<std::size_t>(cache_of_core[static_cast<std::size_t>(core)])];

@@ -22,6 +22,22 @@ struct Job {
   topology::Topology topology;
 };
 
+/// Named one by one, node by node; or as on every node.
+std::vector<int> read_cores(const json& request, const NodePlatform& platform, int nodes, int ranks) {
+  std::vector<int> cores;
+  if (!request.contains("core_of_rank")) {
+    const std::vector<int> here = place_on_cores(platform, request.value("cores", "packed"), ranks);
+    for (int n = 0; n < nodes; ++n) cores.insert(cores.end(), here.begin(), here.end());
+    return cores;
+  }
+  cores = request.at("core_of_rank").get<std::vector<int>>();
+  if (cores.size() != static_cast<std::size_t>(nodes * ranks))
+    throw Error("core_of_rank must name a core for each rank");
+  for (const int core : cores)
+    if (core < 0 || core >= platform.cores()) throw Error(platform.name + " has no core " + std::to_string(core));
+  return cores;
+}
+
 Job read_job(const json& request) {
   NodeJob node{parse_node_platform(request.at("node_platform").get<std::string>()), {}};
   const int nodes = request.value("nodes", 1), ranks = request.value("ranks", node.platform.cores());
@@ -29,13 +45,11 @@ Job read_job(const json& request) {
   node.latency = request.value("latency", node.latency);
   std::vector<int> node_of;
   std::vector<machine::RankFacts> facts;
-  const std::vector<int> cores = place_on_cores(node.platform, request.value("cores", "packed"), ranks);
-  for (int n = 0; n < nodes; ++n)
-    for (const int core : cores) {
-      node_of.push_back(n);
-      node.core_of_rank.push_back(core);
-      facts.push_back(facts_of_core(node.platform, core));
-    }
+  node.core_of_rank = read_cores(request, node.platform, nodes, ranks);
+  for (std::size_t r = 0; r < node.core_of_rank.size(); ++r) {
+    node_of.push_back(static_cast<int>(r) / ranks);
+    facts.push_back(facts_of_core(node.platform, node.core_of_rank[r]));
+  }
   const topology::Capabilities can{.single_copy = request.value("single_copy", true)};
   return {std::move(node), topology::Topology::from_nodes(node_of, can, facts)};
 }

@@ -3,6 +3,7 @@
 #include "simulate/simulate_node.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -76,9 +77,15 @@ class NodeStage final : public cost::Wire, public cost::Memory {
   }
 
   void carry(std::size_t message, Rank from, Rank to, Bytes bytes, double when) override {
-    Stream stream{.message = static_cast<std::ptrdiff_t>(message), .bytes = static_cast<double>(bytes)};
+    Stream stream{.message = static_cast<std::ptrdiff_t>(message),
+                  .connection = {from.value, to.value},
+                  .bytes = static_cast<double>(bytes),
+                  .latency = when + job_.latency};
     cross_network(seat(from), seat(to), stream);
-    waiting_.emplace(when + job_.latency, add(std::move(stream)));
+    const double soonest = stream.latency;
+    std::deque<std::size_t>& queue = connections_[stream.connection];
+    queue.push_back(add(std::move(stream)));
+    if (queue.size() == 1) waiting_.emplace(soonest, queue.front());
   }
 
   void move(Rank me, const Step& step, bool is_operand, double when) override;
@@ -103,10 +110,11 @@ class NodeStage final : public cost::Wire, public cost::Memory {
     Rank mover{-1};
     Rank mapped{-1};  ///< whose map of memory the kernel walks
     std::ptrdiff_t message = -1;
+    std::pair<int, int> connection = {};  ///< of a message
     double bytes = 0;
     std::vector<int> route = {};
     double most = Fluid::never;                 ///< rate
-    double latency = 0;                         ///< before its first byte
+    double latency = 0;                         ///< before its first byte; of a message: when that may be there
     Holdings::Mover behind = Holdings::nobody;  ///< whose copies it copies, which may be at it still
     double end = Fluid::never;
     std::vector<std::size_t> followers = {};
@@ -177,7 +185,7 @@ class NodeStage final : public cost::Wire, public cost::Memory {
 
   void over(std::size_t name, double when) {
     Stream& it = streams_[name];
-    if (it.message >= 0) return play_->deliver(static_cast<std::size_t>(it.message), when - job_.latency, when);
+    if (it.message >= 0) return arrive(it, when);
     if (it.behind != Holdings::nobody) {
       Stream& ahead = streams_[static_cast<std::size_t>(it.behind)];
       if (ahead.end == Fluid::never) return ahead.followers.push_back(name);
@@ -187,6 +195,14 @@ class NodeStage final : public cost::Wire, public cost::Memory {
     if (it.mapped.value >= 0) --readers_[static_cast<std::size_t>(it.mapped.value)];
     play_->resume(it.mover, when);
     for (const std::size_t follower : std::exchange(it.followers, {})) over(follower, when);
+  }
+
+  /// Messages of a connection come one behind the other.
+  void arrive(const Stream& message, double when) {
+    std::deque<std::size_t>& queue = connections_[message.connection];
+    queue.pop_front();
+    if (!queue.empty()) waiting_.emplace(std::max(when, streams_[queue.front()].latency), queue.front());
+    play_->deliver(static_cast<std::size_t>(message.message), when - job_.latency, when);
   }
 
   const plan::Plan& plan_;
@@ -203,7 +219,8 @@ class NodeStage final : public cost::Wire, public cost::Memory {
   FlagLines flags_;
   std::vector<Ahead> cores_;  ///< by rank
   std::vector<Stream> streams_;
-  std::multimap<double, std::size_t> waiting_;  ///< by when they set out
+  std::map<std::pair<int, int>, std::deque<std::size_t>> connections_;  ///< messages that have not arrived
+  std::multimap<double, std::size_t> waiting_;                          ///< by when they set out
   std::vector<std::size_t> ended_;
   std::vector<int> had_;
   cost::Play* play_ = nullptr;
@@ -345,7 +362,8 @@ void NodeStage::claim(Rank me, const Place& to, Bytes bytes, Stream& stream) {
   if (!is_shared) use_own(mine, stream);
 }
 
-/// From the sender's card to the receiver's, and into its memory. A card's reach into far memory is its own.
+/// Out of the sender's memory by way of its card and the receiver's, and into its memory. A card's reach into far
+/// memory is its own.
 void NodeStage::cross_network(const Seat& from, const Seat& to, Stream& stream) const {
   if (platform_.cards.empty()) throw Error("nodes of " + platform_.name + " have no card between them");
   const auto nearest = [&](const Seat& seat) {
@@ -353,10 +371,16 @@ void NodeStage::cross_network(const Seat& from, const Seat& to, Stream& stream) 
     return card == platform_.cards.end() ? 0 : static_cast<int>(card - platform_.cards.begin());
   };
   const int out = nearest(from), in = nearest(to);
+  const auto numa_of = [&](int card) { return platform_.cards[static_cast<std::size_t>(card)].numa; };
+  stream.cross(links_.memory(from.node, from.numa));
+  if (const int socket = platform_.socket_of(numa_of(out)); socket != from.socket)
+    stream.cross(links_.between(from.node, from.socket, socket));
   stream.cross(links_.sends(from.node, out));
   stream.cross(links_.receives(to.node, in));
+  if (const int socket = platform_.socket_of(numa_of(in)); socket != to.socket)
+    stream.cross(links_.between(to.node, socket, to.socket));
+  if (numa_of(in) != to.numa) stream.cross(links_.reaches(to.node, in));
   stream.cross(links_.memory(to.node, to.numa));
-  if (platform_.cards[static_cast<std::size_t>(in)].numa != to.numa) stream.cross(links_.reaches(to.node, in));
 }
 
 }  // namespace

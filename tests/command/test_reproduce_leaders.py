@@ -1,4 +1,4 @@
-"""The model of far leaders: flows share fairly, simple cases give back what is known, judges read it right."""
+"""Far leaders on simulated nodes: simple cases give back what is known, judges read it right."""
 
 from __future__ import annotations
 
@@ -7,54 +7,47 @@ import pytest
 from espalier.papers.figure import Data, Kind, Task, Where
 from espalier.papers.leaders import figures as leaders
 from espalier.papers.leaders import judges
-from espalier.papers.leaders.fluid import Flow, run_flows, share
-from espalier.papers.leaders.opterons import CARD, FAR, Cluster, broadcast, chain, gather
+from espalier.papers.leaders.plans import BYTES, CARD, FAR, WIRE, Cluster, broadcast, broadcast_single, gather_single
 from made_up import made_up
 
-CAPACITY = {"wire": 1.0}
-
-
-def test_flows_share_what_is_full_and_take_the_rest() -> None:
-    both, one, slow = ("wire a",), ("wire a", "wire b"), ("wire b",)
-    assert share([Flow(1, both), Flow(1, one), Flow(1, slow, 0.2)], CAPACITY) == pytest.approx([0.5, 0.5, 0.2])
-    flows = [Flow(1, one), Flow(1, slow), Flow(1, slow), Flow(1, both)]
-    assert share(flows, CAPACITY) == pytest.approx([1 / 3, 1 / 3, 1 / 3, 2 / 3])
-
-
-def test_flows_wait_for_those_before_them() -> None:
-    first = Flow(1, ("wire a",))
-    assert run_flows([first, Flow(2, ("wire b",), after=[first])], CAPACITY) == pytest.approx(3)
+ONCE = BYTES / (1000 * WIRE)  # µs of one message on the wire
 
 
 def test_a_tree_of_eight_nodes_takes_three_rounds_and_a_chain_a_little_more_than_one() -> None:
     alone = Cluster(8, 1, 1.0, 4.0)
-    assert broadcast(alone, FAR, CARD, 1) == pytest.approx(3)
-    assert broadcast(alone, FAR, CARD, 16) == pytest.approx((16 + 6) / 16)
+    assert broadcast(alone, "knomial", "near") == pytest.approx(3 * ONCE, rel=0.03)
+    assert broadcast(alone, "chain,segment=64K", "near") == pytest.approx((16 + 6) / 16 * ONCE, rel=0.1)
 
 
 def test_one_rank_per_node_gains_what_the_far_memory_loses() -> None:
     for share_far in (1.0, 2 / 3, 0.5):
         it = Cluster(8, 1, share_far, 3.0)
-        assert broadcast(it, FAR, FAR, 1) / broadcast(it, FAR, CARD, 1) == pytest.approx(1 / share_far)
+        gain = broadcast(it, "knomial", "natural") / broadcast(it, "knomial", "near")
+        assert gain == pytest.approx(1 / share_far, rel=0.02)
+
+
+def test_a_far_root_does_not_slow_those_who_receive_near() -> None:
+    it = Cluster(8, 1, 0.5, 3.0)
+    assert broadcast_single(it, FAR, CARD) == pytest.approx(broadcast_single(it, CARD, CARD), rel=0.01)
 
 
 def test_a_far_root_of_a_gather_takes_in_all_blocks_at_its_memorys_rate() -> None:
     it = Cluster(8, 1, 0.5, 3.0)
-    assert gather(it, CARD, FAR) == pytest.approx(7)
-    assert gather(it, FAR, CARD) == pytest.approx(14)
+    assert gather_single(it, CARD, FAR) == pytest.approx(7 * ONCE, rel=0.03)
+    assert gather_single(it, FAR, CARD) == pytest.approx(14 * ONCE, rel=0.03)
 
 
 def test_more_work_inside_the_node_leaves_less_to_gain() -> None:
     def gain(per_node: int) -> float:
         it = Cluster(8, per_node, 0.5, 3.0)
-        return broadcast(it, FAR, FAR, 1) / broadcast(it, FAR, CARD, 1)
+        return broadcast(it, "knomial", "natural") / broadcast(it, "knomial", "near")
 
-    assert gain(1) > gain(2) > gain(4) > gain(8) > 1
+    assert gain(1) > gain(8) > 1
 
 
 def test_a_chain_that_enters_nodes_beside_their_cards_is_faster() -> None:
     it = Cluster(4, 8, 0.5, 4.0)
-    assert chain(it, True, 4) < chain(it, False, 4)
+    assert broadcast(it, "threaded,segment=64K", "near") < broadcast(it, "threaded,segment=64K", "natural")
 
 
 def gains(curves: dict[str, list[float]], shares: tuple[float, ...] = (1.0, 0.667, 0.5)) -> Data:
@@ -101,5 +94,5 @@ def test_measured_gains_count_from_32_kilobytes_up() -> None:
 def test_a_sweep_has_every_curve_at_the_share_that_figure_5_fixes() -> None:
     (figure,) = (figure for figure in leaders.FIGURES if figure.id == "leaders/8")
     data = figure.ways[0].produce(Task(quick=True))
-    assert judges.at(data, data.panels[0], "1 rank per node") == pytest.approx(50, abs=0.1)
+    assert judges.at(data, data.panels[0], "1 rank per node") == pytest.approx(50, abs=1.5)
     assert len(data.panels) == 2

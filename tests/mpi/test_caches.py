@@ -26,7 +26,7 @@ MOVING = ("communicators", "barriers", "movements", "reductions", "operators")
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("mapping", ["packed", "scattered"])
+@pytest.mark.parametrize("mapping", ["packed", "half"])
 def test_every_call_moves_the_right_bytes_from_cache_to_cache(
     case: Case, mapping: str, get_mpi: Callable[[str], TestMpi], tmp_path: Path
 ) -> None:

@@ -27,10 +27,12 @@ class InsideRequest:
     ranks: int = 0  # on each node; 0: one on every core
     nodes: int = 1
     cores: str = "packed"  # packed, spread (src/simulate/node_platform.hpp)
+    core_of_rank: list[int] = field(default_factory=list)  # or each by itself, node by node
     root: int = 0
     element: int = 1  # of reductions: bytes of one
     way: str = ""  # "" what a job would do; plan, lines, or one of PEERS (src/simulate/node_request.hpp)
     choice: str = ""  # algorithm and knobs
+    single_copy: bool = True  # whether the system lets ranks copy out of each other's memory
     latency: float = 0  # between nodes; 0: the usual one
     parameters: dict[str, Any] = field(default_factory=dict)  # of cost::Parameters, by name
     ends: bool = False
@@ -65,7 +67,7 @@ def read_ranks(request: InsideRequest) -> int:
 
 def simulate_inside(request: InsideRequest, timeout: float | None = None) -> Answer:
     """Runs one simulation. Raises UserError for a request that makes no sense, or one that takes too long (seconds)."""
-    always = ("node_platform", "operation", "bytes")
+    always = ("node_platform", "operation", "bytes", "single_copy")
     return ask({name: value for name, value in vars(request).items() if value or name in always}, timeout)
 
 

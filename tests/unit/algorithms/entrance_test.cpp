@@ -9,6 +9,7 @@
 #include "algorithms/build.hpp"
 #include "algorithms/catalogue.hpp"
 #include "algorithms/limits.hpp"
+#include "choice/parse.hpp"
 #include "leaders/cluster.hpp"
 #include "leaders/direction.hpp"
 
@@ -44,6 +45,9 @@ bool is_spoken_for(const Algorithm& algorithm) {
   const bool is_scan = algorithm.operation == Operation::scan || algorithm.operation == Operation::exscan;
   return algorithm.between != Between::pairwise && !is_scan;
 }
+
+/// A chain of all ranks leaves a node from whichever is the last there.
+bool is_threaded(const Algorithm& algorithm) { return algorithm.name() == "broadcast_threaded"; }
 
 bool has_groups(const Algorithm& algorithm) {
   return std::string_view(algorithm.knobs).find("groups") != std::string_view::npos;
@@ -113,11 +117,23 @@ TEST(Entrance, OfChainsAndRingsIsOneNearRankAndSoIsTheWayOut) {
     }
 }
 
+TEST(Direction, AChainOfAllRanksEntersNodesBesideTheirCards) {
+  const auto entered = [](const char* text) {
+    const Plan plan = build_plan(figure_3(), {Operation::broadcast, 4096, Rank(root)},
+                                 choice::parse_choice(Operation::broadcast, text));
+    std::set<int> ranks;
+    for (int node = 0; node < 4; ++node) ranks.merge(ranks_with(plan, node, Op::recv));
+    return ranks;
+  };
+  EXPECT_EQ(entered("threaded"), (std::set<int>{1, 9, 13}));
+  EXPECT_EQ(entered("threaded,leaders=natural"), (std::set<int>{0, 8, 12}));
+}
+
 TEST(Direction, TheRootItselfSendsAndReceives) {
   const Topology topology = figure_3();
   const int home = topology.node_of(Rank(root)).value;
   for (const Algorithm& algorithm : algorithms()) {
-    if (!plan::has_root(algorithm.operation) || has_groups(algorithm)) continue;
+    if (!plan::has_root(algorithm.operation) || has_groups(algorithm) || is_threaded(algorithm)) continue;
     for_each_plan(algorithm, topology, [&](const Plan& plan, int) {
       std::set<int> speaking = ranks_with(plan, home, Op::send);
       speaking.merge(ranks_with(plan, home, Op::recv));
