@@ -72,7 +72,7 @@ std::string why_invalid(const topology::Topology& topology, const plan::Problem&
            format_bytes(can.window_bytes) + " (ESPALIER_SHM_WINDOW)";
   if (choice.levels > 1 && !smp::has_levels(topology, choice.levels))
     return choice.levels > 2
-               ? "no node has ranks on several last-level caches (as far as is known)"
+               ? "no node has ranks on several last-level caches (as far as is known), or more than 8 of them"
                : "no node has ranks on several NUMA nodes, or on several last-level caches of one (as far "
                  "as is known)";
   if (!has_edges(problem.operation)) {  // else no rank knows what others have

@@ -16,6 +16,9 @@ class Domains {
   Domains(const topology::Topology& topology, NodeId node);
   /// The ranks on one last-level cache, whatever their NUMA node; of NUMA nodes where caches are not known.
   static Domains of_caches(const topology::Topology& topology, NodeId node);
+  /// The same, but for domains of more than 8 ranks, which are cut into equal parts: so that nobody waits for more, and
+  /// no line has more readers, than so many inside and one of each part outside.
+  Domains in_parts() const;
   /// All ranks in one.
   static Domains one(int ranks) { return Domains(std::vector<int>(static_cast<std::size_t>(ranks))); }
 

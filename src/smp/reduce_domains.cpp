@@ -19,8 +19,8 @@ Cells cells_of_two(Bytes half, plan::Choice choice) {
 }
 
 Domains domains_for(const plan::Builder& builder, bool is_commutative, int levels) {
-  const Domains domains =
-      levels > 2 ? Domains::of_caches(builder.topology(), builder.node()) : Domains(builder.topology(), builder.node());
+  const Domains domains = levels > 2 ? Domains::of_caches(builder.topology(), builder.node()).in_parts()
+                                     : Domains(builder.topology(), builder.node());
   return is_commutative || domains.are_consecutive() ? domains : Domains::one(builder.node_size());
 }
 

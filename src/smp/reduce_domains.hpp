@@ -19,8 +19,8 @@ namespace espalier::smp {
 /// such domain from each other one, and not from each rank of it. Slices are of a domain: who has the same slice of
 /// another domain, or parts of it when domains are unequal, is looked up.
 ///
-/// With levels=3 domains are caches, of which a node has many, and what crosses is cut once more, so that a cache's way
-/// out is not used by all others for the same bytes:
+/// With levels=3 domains are caches, or parts of large ones, of which a node has many, and what crosses is cut once
+/// more, so that a cache's way out is not used by all others for the same bytes:
 ///
 ///     crosses   a share of the piece that is this rank's alone: folds all domains' partial results
 ///     shares    its slice again: what the other domains' ranks have folded of it, for its own domain

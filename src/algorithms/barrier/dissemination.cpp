@@ -30,7 +30,7 @@ void disseminate(Builder& builder, const leaders::Speakers& speakers) {
 
 /// Leaders of caches have flags of their own, so that what ranks of a cache report is not mistaken for it.
 void disseminate_among_caches(Builder& builder) {
-  const smp::Domains caches = smp::Domains::of_caches(builder.topology(), builder.node());
+  const smp::Domains caches = smp::Domains::of_caches(builder.topology(), builder.node()).in_parts();
   const int own = caches.of(builder.local()), count = caches.count();
   const LocalRank leader = caches.members(own).front();
   if (builder.local() != leader) {

@@ -77,18 +77,21 @@ void vary_knobs(Candidates& candidates, const Algorithm& algorithm, Choice choic
 }
 
 /// Played on seven machines (docs/nodes.md): a broadcast's tree pays where so many caches ask one for so much; a sum in
-/// levels always, even where two caches are two sockets; a barrier's reports where lines of all would go to all.
+/// levels where there are several caches, even two sockets', or many ranks below one; a barrier's reports where lines
+/// of all would go to all.
 bool follows_caches(const Topology& topology, const Problem& problem) {
-  constexpr int least_ranks = 12, many_ranks = 32, some_caches = 4, many_caches = 8;
+  constexpr int least_ranks = 12, many_ranks = 32, many_caches = 8;
   constexpr Bytes least_sent = 256 << 10;
   if (topology.nodes() > 1 || topology.capabilities().oversubscribed || topology.ranks() < least_ranks) return false;
   const bool is_sum = problem.operation == Operation::reduce || problem.operation == Operation::allreduce;
   const bool has_levels =
       is_sum || problem.operation == Operation::broadcast || problem.operation == Operation::barrier;
-  if (!has_levels || !smp::has_levels(topology, 3)) return false;
+  if (!has_levels || topology.facts_on(NodeId(0)).empty() || !smp::has_levels(topology, 3)) return false;
   const int caches = smp::Domains::of_caches(topology, NodeId(0)).count();
-  if (problem.operation == Operation::barrier) return topology.ranks() >= many_ranks && caches >= some_caches;
-  return is_sum || (caches >= many_caches && problem.bytes * static_cast<Bytes>(caches) >= least_sent);
+  const bool has_many_ranks = topology.ranks() >= many_ranks;
+  if (problem.operation == Operation::barrier) return has_many_ranks;
+  if (is_sum) return caches > 1 || has_many_ranks;
+  return caches >= many_caches && problem.bytes * static_cast<Bytes>(caches) >= least_sent;
 }
 
 namespace {

@@ -55,6 +55,8 @@ TEST(Choose, GoesFromCacheToCacheWhereANodeHasMany) {
     EXPECT_EQ(levels(small, Operation::allreduce, bytes), 1);
     EXPECT_EQ(levels(make_blocks(1, 128), Operation::allreduce, bytes), 1) << "nobody knows where its ranks sit";
   }
+  EXPECT_EQ(levels(make_caches(64, 64), Operation::allreduce, 1 << 10), 3) << "many ranks below one cache";
+  EXPECT_EQ(levels(make_caches(16, 16), Operation::allreduce, 1 << 10), 1);
   EXPECT_EQ(levels(large, Operation::broadcast, 1 << 10), 1);
   EXPECT_EQ(levels(large, Operation::broadcast, 1 << 20), 3);
   EXPECT_FALSE(prefers_tiny(large, make_problem(static_cast<int>(Operation::barrier), 0)));

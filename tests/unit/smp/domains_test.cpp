@@ -49,6 +49,13 @@ TEST(Domains, AreOneWhereTheyDoNotDifferOrAreNotKnown) {
   EXPECT_EQ(domains_of(Topology::from_nodes(std::vector{0, 0})), (std::vector{0, 0}));
 }
 
+TEST(Domains, OfManyRanksAreCutIntoEqualParts) {
+  const Domains parts = Domains::of_caches(node_with(std::vector<int>(20, 0)), NodeId(0)).in_parts();
+  EXPECT_EQ(parts.count(), 3);
+  for (int part = 0; part < 3; ++part) EXPECT_NEAR(static_cast<double>(parts.members(part).size()), 20 / 3.0, 0.7);
+  EXPECT_EQ(Domains::of_caches(node_with(std::vector<int>(8, 0)), NodeId(0)).in_parts().count(), 1);
+}
+
 TEST(TwoLevels, NeedSeveralDomainsAndSeveralRanksInOne) {
   EXPECT_TRUE(has_levels(node_with({0, 0, 1}), 2));
   EXPECT_FALSE(has_levels(node_with({0, 1, 2}), 2));
