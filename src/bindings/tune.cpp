@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bindings/bindings.hpp"
+#include "tune/day.hpp"
 #include "tune/places.hpp"
 #include "tune/store.hpp"
 #include "tune/table.hpp"
@@ -44,6 +45,10 @@ void bind_row(nb::module_& module) {
       .def_prop_ro(
           "transport", [](const Row& row) { return name(row.transport); }, "Between nodes: mpi or ucx.")
       .def_ro("is_learned", &Row::is_learned, "Jobs' own calls have taught it.")
+      .def_prop_ro(
+          "learned_on", [](const Row& row) { return row.day > 0 ? tune::format_day(row.day) : ""; },
+          "The day on which a job last found this out; empty where that is not said.")
+      .def_ro("jobs", &Row::jobs, "How many in a row have found the same.")
       .def_ro("selection", &Row::selection, "\"native\", \"tiny\", or what parse_choice reads.")
       .def_prop_ro("measured_bytes", [](const Row& row) { return row.measured.bytes; })
       .def_prop_ro("native_us", [](const Row& row) { return row.measured.native_us; })

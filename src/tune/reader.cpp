@@ -7,6 +7,7 @@
 #include "algorithms/catalogue.hpp"
 #include "base/error.hpp"
 #include "choice/parse.hpp"
+#include "tune/day.hpp"
 #include "tune/dedicated.hpp"
 
 namespace espalier::tune {
@@ -99,6 +100,9 @@ Row row_of(const Json& value) {
   row.transport = transport_of(value);
   row.selection = selection_of(value, row.operation);
   row.measured = measured_of(member(value, "measured"));
+  if (!value.contains("learned")) return row;
+  row.day = parse_day(text_of(value["learned"], "on"));
+  row.jobs = whole_of<int>(value["learned"], "jobs");
   return row;
 }
 

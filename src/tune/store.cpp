@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "tune/day.hpp"
 
 namespace espalier::tune {
 namespace {
@@ -64,12 +65,33 @@ std::string row_text(const Row& row) {
          ", \"bytes\": " + range_text(row.bytes) + ", \"selection\": " + json_string(row.selection) +
          ", \"measured\": {\"bytes\": " + std::to_string(it.bytes) + ", \"native_us\": " + number_text(it.native_us) +
          ", \"chosen_us\": " + number_text(it.chosen_us) + ", \"lowest_ratio\": " + number_text(it.lowest_ratio) +
-         ", \"highest_ratio\": " + number_text(it.highest_ratio) + ", \"calls\": " + std::to_string(it.calls) + "}}";
+         ", \"highest_ratio\": " + number_text(it.highest_ratio) + ", \"calls\": " + std::to_string(it.calls) + "}" +
+         (row.day > 0
+              ? ", \"learned\": {\"on\": \"" + format_day(row.day) + "\", \"jobs\": " + std::to_string(row.jobs) + "}"
+              : "") +
+         "}";
 }
 
 bool is_about_the_same(const Row& a, const Row& b) {
   return a.operation == b.operation && a.nodes == b.nodes && a.ppn == b.ppn && a.bytes == b.bytes &&
          a.uneven == b.uneven && a.transport == b.transport;
+}
+
+// A network may have been rebuilt since, a neighbour moved out.
+bool is_stale(const Row& row, int day) {
+  constexpr int good_for_days = 30;
+  return row.is_learned && row.day > 0 && day > row.day + good_for_days;
+}
+
+std::vector<Row> date_rows(std::span<const Row> known, std::span<const Row> fresh, int day) {
+  std::vector<Row> dated(fresh.begin(), fresh.end());
+  for (Row& row : dated) {
+    row.day = day;
+    row.jobs = 1;
+    for (const Row& before : known)
+      if (is_about_the_same(before, row) && before.selection == row.selection) row.jobs = before.jobs + 1;
+  }
+  return dated;
 }
 
 std::string trouble_with(const std::string& path) { return "cannot write '" + path + "': " + std::strerror(errno); }
@@ -117,11 +139,12 @@ std::vector<TableText> read_tables(std::span<const std::string> paths, std::vect
   return texts;
 }
 
-Selected select_tables(std::span<const TableText> texts, const Signature& here, std::string_view named) {
+Selected select_tables(std::span<const TableText> texts, const Signature& here, std::string_view named, int day) {
   std::vector<Table> exact, near;
   Selected selected;
   for (const auto& [path, text] : texts) try {
       Table table = Table::parse(text, path);
+      if (day > 0) table.forget([&](const Row& row) { return is_stale(row, day); });
       const Fit fit = derive_fit(table.signature(), here);
       if (fit == Fit::foreign && path == named)
         selected.remarks.push_back(unused + path + ": " + why_foreign(table.signature(), here));
@@ -169,7 +192,7 @@ std::vector<Row> merge_rows(std::vector<Row> known, std::span<const Row> fresh) 
   return known;
 }
 
-std::string keep_learned(const std::string& folder, const Signature& signature, std::span<const Row> rows) {
+std::string keep_learned(const std::string& folder, const Signature& signature, std::span<const Row> rows, int day) {
   const std::string path = folder + "/" + learned_name(signature);
   if (!make_folders(folder)) return trouble_with(folder);
   const Lock lock(folder + "/.lock");
@@ -180,7 +203,8 @@ std::string keep_learned(const std::string& folder, const Signature& signature, 
     } catch (const Error& error) {
       return std::string(error.what()) + "; remove it: espalier table forget";
     }
-  return replace_file(path, format_learned(signature, merge_rows(std::move(known), rows)));
+  const std::vector<Row> dated = date_rows(known, rows, day);
+  return replace_file(path, format_learned(signature, merge_rows(std::move(known), dated)));
 }
 
 }  // namespace espalier::tune

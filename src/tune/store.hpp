@@ -26,8 +26,9 @@ struct Selected {
   std::optional<Table> table;
   std::vector<std::string> remarks;
 };
-/// Pure. `named`: what somebody asked for by name, so that a foreign one is worth a remark.
-Selected select_tables(std::span<const TableText> texts, const Signature& here, std::string_view named);
+/// Pure. `named`: what somebody asked for by name, so that a foreign one is worth a remark. `day`: today, where what
+/// was learned long ago is to be found out anew; 0: it holds for good.
+Selected select_tables(std::span<const TableText> texts, const Signature& here, std::string_view named, int day = 0);
 
 // ---- what jobs have learned ----
 
@@ -42,9 +43,9 @@ std::string format_learned(const Signature& signature, std::span<const Row> rows
 /// `known` with `fresh` rows in the place of those about the same calls.
 std::vector<Row> merge_rows(std::vector<Row> known, std::span<const Row> fresh);
 
-/// Adds rows to the file in `folder`, which is made where there is none: complete or not at all, and beside other jobs
-/// that do the same, who wait for each other. Returns what went wrong, or nothing; a file that is corrupt stays as it
-/// is.
-std::string keep_learned(const std::string& folder, const Signature& signature, std::span<const Row> rows);
+/// Adds rows, found out on `day`, to the file in `folder`, which is made where there is none: complete or not at all,
+/// and beside other jobs that do the same, who wait for each other. Returns what went wrong, or nothing; a file that is
+/// corrupt stays as it is.
+std::string keep_learned(const std::string& folder, const Signature& signature, std::span<const Row> rows, int day);
 
 }  // namespace espalier::tune

@@ -59,6 +59,9 @@ struct Row {
   /// Which of its file's rows it is, from 1 on; and whether a job's own calls have taught it (tune/store.hpp).
   int number = 0;
   bool is_learned = false;
+  /// When that was, in days since 1970 (UTC), and how many jobs in a row have found the same; 0: not said.
+  int day = 0;
+  int jobs = 0;
 
   bool matches(const topology::Topology& topology, const plan::Problem& problem, Transport carried_by) const;
   /// Whether it speaks of communicators like this one.
@@ -100,6 +103,11 @@ class Table {
   Transport transport() const { return transport_; }
   /// Puts another table's rows behind these. What things cost, and what carries messages, stays as it was said first.
   void append(const Table& other);
+  /// Takes out rows of which `is_out(row)`.
+  template <class IsOut>
+  void forget(const IsOut& is_out) {
+    std::erase_if(rows_, is_out);
+  }
   /// Its rows are what jobs' own calls have taught.
   bool is_learned() const { return is_learned_; }
 

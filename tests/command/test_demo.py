@@ -58,9 +58,11 @@ def test_what_is_no_table_is_passed_over() -> None:
     assert list(parse_imb("123 4.5\n# Benchmarking Bcast\nwords\n1048576 needs more memory than the limit.\n")) == []
 
 
-def test_a_comparison_takes_its_ratios_round_by_round() -> None:
-    assert a_comparison().ratios == [2.0, 4.0, 3.0]
-    assert a_comparison().ratio == 3.0
+def test_a_comparison_takes_its_ratios_round_by_round_and_the_first_apart() -> None:
+    assert a_comparison().first_ratio == 2.0
+    assert a_comparison().ratios == [4.0, 3.0]
+    assert a_comparison().ratio == 3.5
+    assert a_comparison(native=(2.0,), own=(1.0,)).ratios == [2.0]
     assert a_comparison().as_json()["ratio_max"] == 4.0
 
 

@@ -76,6 +76,7 @@ def _print(results: Results, page: Path) -> None:
     for (mpi, ranks), group in groupby(results.comparisons, key=lambda it: (it.mpi, it.ranks)):
         console.out.print(_comparison_table(f"{mpi}, {ranks} ranks", list(group)))
         console.out.print()
+    console.out.print("first run: nothing was known yet. What it learned, later ones begin with: the other columns.\n")
     console.out.print(_answer_table(results.answers))
     for reason in results.skipped:
         console.out.print(f"[red]could not run:[/] {escape(reason)}", soft_wrap=True)
@@ -84,16 +85,17 @@ def _print(results: Results, page: Path) -> None:
 
 def _comparison_table(title: str, comparisons: list[Comparison]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for name in ("", "bytes", "native", "Espalier", "native ÷ Espalier", "range"):
+    for name in ("", "bytes", "native", "Espalier", "native ÷ Espalier", "range", "first run"):
         table.add_column(name, justify="right" if name else "left")
     for it in comparisons:
         table.add_row(
             it.what,
             format_bytes(it.bytes) if it.bytes else "–",
             format_time(median(it.native)),
-            format_time(median(it.espalier)),
+            format_time(median(it.rounds.second)),
             console.ratio_text(it.ratio),
             f"{min(it.ratios):.2f}–{max(it.ratios):.2f}",
+            console.ratio_text(it.first_ratio),
         )
     return table
 

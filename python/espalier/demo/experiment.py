@@ -54,11 +54,16 @@ def list_cases(prefixes: Sequence[Path], ranks: Sequence[int], skipped: list[str
 
 
 def run_demo(cases: Sequence[Case], rounds: int, scratch: Path, progress: Progress) -> Results:
-    """Runs all cases, round by round, both arms next to each other. A case that fails is skipped and said so."""
+    """Runs all cases, round by round, both arms next to each other. A case that fails is skipped and said so.
+
+    Each case has a folder of its own in `scratch`, where its runs leave to later ones what they have learned.
+    """
     results = Results()
-    for case in cases:
+    for index, case in enumerate(cases):
+        own = scratch / str(index)
+        own.mkdir()
         try:
-            pairs = [_run_round(case, number, scratch, progress) for number in range(rounds)]
+            pairs = [_run_round(case, number, own, progress) for number in range(rounds)]
         except UserError as error:
             results.skipped.append(error.message)
             continue

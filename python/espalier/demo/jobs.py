@@ -17,9 +17,13 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def run_arm(mpi: Mpi, ranks: int, command: Sequence[str], scratch: Path, native: bool) -> Finished:
-    """Runs `command` under `mpi`. Raises UserError with the job's last words if it fails or does not end."""
+    """Runs `command` under `mpi`. Raises UserError with the job's last words if it fails or does not end.
+
+    Jobs with the same scratch begin with what earlier ones have learned, and with nothing of the user's.
+    """
     job = Job(Target(mpi, True, "demo"), ranks, command, native)
-    done = run_program(job, scratch, _TIMEOUT_SECONDS, _ONE_THREAD)
+    learned = {"ESPALIER_STORE": str(scratch / "learned"), "ESPALIER_TABLE": "off"}
+    done = run_program(job, scratch, _TIMEOUT_SECONDS, {**_ONE_THREAD, **learned})
     arm = "natively" if native else "with Espalier"
     if done.code is None:
         raise UserError(f"{command[0]} under {mpi} {arm} did not end within {_TIMEOUT_SECONDS} s")

@@ -136,7 +136,9 @@ void Library::take_tables(const ReadTables& read) {
   int length = 0;
   native().Get_library_version(version.data(), &length);
   signature_ = tune::probe_signature(version.data());
-  tune::Selected selected = tune::select_tables(read.texts, signature_, settings_.table);
+  day_ = read.day;
+  const bool may_forget = settings_.learn == Learning::on;
+  tune::Selected selected = tune::select_tables(read.texts, signature_, settings_.table, may_forget ? day_ : 0);
   table_ = std::move(selected.table);
   const bool is_named = !settings_.table.empty() && settings_.table != "off";
   if (world_rank_ != 0 || (!is_named && settings_.verbose < 1)) return;
@@ -149,7 +151,7 @@ void Library::keep_learned() {
   const std::vector<tune::Row> learned = experience_.rows();
   const std::string folder = tune::probe_store(settings_.store);
   if (learned.empty() || folder.empty()) return;
-  const std::string trouble = tune::keep_learned(folder, signature_, learned);
+  const std::string trouble = tune::keep_learned(folder, signature_, learned, day_);
   if (!trouble.empty() && settings_.verbose >= 1) say_once("what was learned is not kept: " + trouble);
 }
 

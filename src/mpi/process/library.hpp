@@ -121,6 +121,7 @@ class Library {
   std::once_flag has_tables_;
   tune::Signature signature_;
   std::optional<tune::Table> table_;
+  int day_ = 0;  ///< on which the tables were read, as all ranks have it
   topology::VirtualNodes virtual_nodes_;
   machine::Place place_;
   NetworkMap network_map_;

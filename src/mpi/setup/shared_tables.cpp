@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mpi/boundary/quiet.hpp"
+#include "tune/day.hpp"
 #include "tune/places.hpp"
 
 namespace espalier::mpi {
@@ -30,6 +31,7 @@ std::vector<char> pack(const WantedTables& wanted, const ReadTables& read) {
   std::vector<char> bytes;
   put(bytes, wanted.table);
   put(bytes, wanted.store);
+  put(bytes, std::to_string(read.day));
   for (const auto& [path, text] : read.texts) {
     put(bytes, path);
     put(bytes, text);
@@ -41,6 +43,7 @@ std::vector<char> pack(const WantedTables& wanted, const ReadTables& read) {
 
 ReadTables read_wanted(const WantedTables& wanted) {
   ReadTables read;
+  read.day = tune::probe_day();
   read.texts = tune::read_tables(tune::probe_table_files(wanted.table, wanted.store), read.remarks);
   return read;
 }
@@ -58,7 +61,10 @@ ReadTables share_tables(MPI_Comm comm, int rank, const WantedTables& wanted) {
   WantedTables others;
   others.table = take(rest);
   others.store = take(rest);
-  if (others != wanted) return read_wanted(wanted);
+  const int day = std::stoi(take(rest));
+  if (others != wanted) read = read_wanted(wanted);
+  read.day = day;
+  if (others != wanted) return read;
   while (!rest.empty()) {
     std::string path = take(rest);
     read.texts.push_back({std::move(path), take(rest)});

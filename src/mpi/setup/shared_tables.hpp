@@ -20,6 +20,7 @@ struct WantedTables {
 struct ReadTables {
   std::vector<tune::TableText> texts;
   std::vector<std::string> remarks;  ///< on files that cannot be read
+  int day = 0;                       ///< on which they were (tune/day.hpp)
 };
 
 /// As this rank finds them.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "tune/day.hpp"
 #include "tune/places.hpp"
 
 using namespace espalier;
@@ -18,6 +19,8 @@ using namespace espalier::tune;
 namespace {
 
 const Signature here{"Model X, 8 processors, 2 NUMA nodes, 64 GiB", "MPICH Version: 5.0.2"};
+
+const int today = parse_day("2026-11-26");
 
 Row row_of(Bytes last, const std::string& selection = "native", double us = 2) {
   Row row;
@@ -115,7 +118,7 @@ TEST(Store, loses_nothing_where_jobs_end_at_once) {
   for (int job = 0; job < 8; ++job)
     jobs.emplace_back([&, job] {
       const std::vector<Row> rows{row_of(Bytes{2} << job)};
-      EXPECT_EQ(keep_learned(store, here, rows), "");
+      EXPECT_EQ(keep_learned(store, here, rows, today), "");
     });
   for (std::thread& job : jobs) job.join();
   EXPECT_EQ(Table::load(store + "/" + learned_name(here)).rows().size(), 8U);
@@ -125,13 +128,14 @@ TEST(Store, leaves_a_corrupt_file_as_it_is) {
   const Folder folder;
   const std::string path = folder.path() + "/" + learned_name(here);
   std::ofstream(path) << "not JSON";
-  const std::string trouble = keep_learned(folder.path(), here, std::vector<Row>{row_of(4)});
+  const std::string trouble = keep_learned(folder.path(), here, std::vector<Row>{row_of(4)}, today);
   EXPECT_NE(trouble.find("espalier table forget"), std::string::npos);
   EXPECT_EQ(read(path), "not JSON");
 }
 
 TEST(Store, says_where_it_cannot_write) {
-  EXPECT_NE(keep_learned("/proc/nowhere", here, std::vector<Row>{row_of(4)}).find("/proc/nowhere"), std::string::npos);
+  EXPECT_NE(keep_learned("/proc/nowhere", here, std::vector<Row>{row_of(4)}, today).find("/proc/nowhere"),
+            std::string::npos);
 }
 
 TEST(Store, has_a_file_for_each_signature_by_a_name_that_says_whose_it_is) {
@@ -152,4 +156,35 @@ TEST(Store, is_found_by_its_setting_and_read_only_if_asked_for) {
   EXPECT_EQ(probe_table_files("/t.json", folder.path()), (std::vector<std::string>{"/t.json", learned}));
   EXPECT_EQ(probe_table_files("off", folder.path()), (std::vector<std::string>{learned}));
   EXPECT_EQ(probe_table_files("/t.json", "off"), (std::vector<std::string>{"/t.json"}));
+}
+
+TEST(Store, says_when_a_row_was_learned_and_how_many_jobs_have_found_the_same) {
+  const Folder folder;
+  for (int job = 0; job < 3; ++job)
+    EXPECT_EQ(keep_learned(folder.path(), here, std::vector{row_of(4)}, today + job), "");
+  EXPECT_EQ(keep_learned(folder.path(), here, std::vector{row_of(64)}, today), "");
+  const Table table = Table::load(folder.path() + "/" + learned_name(here));
+  ASSERT_EQ(table.rows().size(), 2U);
+  EXPECT_EQ(format_day(table.rows()[0].day), "2026-11-28");
+  EXPECT_EQ(table.rows()[0].jobs, 3);
+  EXPECT_EQ(table.rows()[1].jobs, 1);
+  keep_learned(folder.path(), here, std::vector{row_of(4, "tiny")}, today);
+  EXPECT_EQ(Table::load(folder.path() + "/" + learned_name(here)).rows()[0].jobs, 1) << "another has won";
+}
+
+TEST(Store, has_what_was_learned_long_ago_found_out_anew) {
+  Row old = row_of(4), tuned = row_of(8);
+  old.day = today;
+  const std::vector<TableText> texts{{"learned", text_of(here, {old, tuned})}};
+  EXPECT_EQ(select_tables(texts, here, "", today + 30).table->rows().size(), 2U);
+  EXPECT_EQ(select_tables(texts, here, "", today + 31).table->rows().size(), 1U);
+  EXPECT_EQ(select_tables(texts, here, "").table->rows().size(), 2U) << "where nothing is found out";
+}
+
+TEST(Day, is_told_as_a_date) {
+  EXPECT_EQ(format_day(0), "1970-01-01");
+  EXPECT_EQ(format_day(parse_day("2028-02-29")), "2028-02-29");
+  for (const char* wrong : {"", "2027-02-29", "26-11-2026", "2026-11-26 ", "2026-13-01", "1969-12-31"})
+    EXPECT_THROW(parse_day(wrong), Error) << wrong;
+  EXPECT_GT(probe_day(), parse_day("2026-01-01"));
 }

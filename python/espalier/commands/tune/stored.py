@@ -26,7 +26,9 @@ def list_(json: Annotated[bool, typer.Option("--json", help="The same as JSON.")
         console.print_json({"tables": [it.facts() for it in stored]})
         return
     if not stored:
-        console.out.print("no tables yet: jobs make some when they end, unless ESPALIER_LEARN says otherwise, and so does espalier tune")
+        console.out.print(
+            "no tables yet: jobs make some when they end, unless ESPALIER_LEARN says otherwise; so does espalier tune"
+        )
         return
     table = Table(box=None, pad_edge=False)
     for name in ("file", "", "rows", "changed", "MPI", "machine"):
@@ -59,7 +61,8 @@ def export(
     core = load_core()
     known = store.files_in_force(core)
     if file is None and not known:
-        raise UserError("there is no table", "run a job that makes some hundred collective calls, or make one with espalier tune")
+        remedy = "run a job that makes some hundred collective calls, or make one with espalier tune"
+        raise UserError("there is no table", remedy)
     source = read_table(core, file or known[0])
     write_table(core, output, store.format_like(source.raw, source.raw["rows"]))
     console.out.print(

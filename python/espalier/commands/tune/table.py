@@ -42,8 +42,12 @@ def show(
         is_text = name in ("operation", "selection")
         table.add_column(name, justify="left" if is_text else "right", no_wrap=name != "selection", overflow="fold")
     table.add_column("range", justify="right", no_wrap=True)
+    is_learned = any(row.learned_on for row in file.core.rows)
+    if is_learned:
+        table.add_column("learned", no_wrap=True)
     for number, row in enumerate(file.core.rows, 1):
-        table.add_row(str(number), name_of(row), *_cells(row))
+        when = [f"{row.learned_on}, {_jobs(row.jobs)}"] if is_learned else []
+        table.add_row(str(number), name_of(row), *_cells(row), *when)
     console.print_table(table)
 
 
@@ -137,6 +141,10 @@ def _cells(row: Any) -> list[str]:
     spread = [f"{row.lowest_ratio:.2f}–{row.highest_ratio:.2f}"]
     ranges = [_range(row.nodes) + tell_transport(row.transport), _range(row.ppn), _range(row.bytes, format_bytes)]
     return [*ranges, escape(row.selection), *measured, *ratio, *spread]
+
+
+def _jobs(number: int) -> str:
+    return "1 job" if number == 1 else f"{number} jobs"
 
 
 def _range(values: tuple[int, int], spell: Any = str) -> str:
