@@ -14,9 +14,9 @@ namespace espalier::interleavings {
 inline void expect_right(const Report& report, const std::string& what) {
   EXPECT_FALSE(report.violation) << what << ": " << report.violation->substr(0, 4000);
   EXPECT_TRUE(report.is_complete || report.violation) << what << " takes longer than that";
-  std::printf("[ explored ] %s: %llu executions, %llu repeated, %llu abandoned, %llu accesses\n", what.c_str(),
-              static_cast<unsigned long long>(report.executions), static_cast<unsigned long long>(report.repeated),
-              static_cast<unsigned long long>(report.abandoned), static_cast<unsigned long long>(report.accesses));
+  EXPECT_EQ(report.repeated, 0u) << what << ": executions come up more than once";
+  std::printf("[ explored ] %s: %llu executions, %llu abandoned, %llu accesses\n", what.c_str(),
+              static_cast<unsigned long long>(report.executions), static_cast<unsigned long long>(report.abandoned), static_cast<unsigned long long>(report.accesses));
 }
 
 /// A fault was planted, and some execution shows it.

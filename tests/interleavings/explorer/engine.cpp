@@ -107,7 +107,7 @@ void Engine::execute() {
     Fiber& fiber = fibers_[r];
     fiber.state = State::ready;
     fiber.last_read.assign(fiber.last_read.size(), 0);
-    fiber.reads = 0;
+    fiber.reads = 1;  // 0 and 0 would make 0
     fiber.looks_again = false;
     fiber.last_access = no_location;
     fiber.looks = 0;
