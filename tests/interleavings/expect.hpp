@@ -16,7 +16,8 @@ inline void expect_right(const Report& report, const std::string& what) {
   EXPECT_TRUE(report.is_complete || report.violation) << what << " takes longer than that";
   EXPECT_EQ(report.repeated, 0u) << what << ": executions come up more than once";
   std::printf("[ explored ] %s: %llu executions, %llu abandoned, %llu accesses\n", what.c_str(),
-              static_cast<unsigned long long>(report.executions), static_cast<unsigned long long>(report.abandoned), static_cast<unsigned long long>(report.accesses));
+              static_cast<unsigned long long>(report.executions), static_cast<unsigned long long>(report.abandoned),
+              static_cast<unsigned long long>(report.accesses));
 }
 
 /// A fault was planted, and some execution shows it.
