@@ -99,7 +99,9 @@ void bind_verify(nb::module_& module) {
   module.def(
       "verify_random", &verify_random, nb::arg("count"), nb::arg("seed"), nb::arg("callback") = nb::none(),
       "Proves random plans; the same for a seed. `callback(done)` is called after each. Gives how many were `checked`, "
-      "and `violations`: the attributes of each by name, and `plan`, the call of build() that makes it again.");
+      "and `violations`: the attributes of each by name, and `plan`, the call of build() that makes it again, or a "
+      "list "
+      "of calls for verify_sequence().");
   module.def("verify_exhaustive", &verify_exhaustive, nb::arg("first"), nb::arg("last"),
              nb::arg("callback") = nb::none(),
              "Proves every algorithm on every kind of machine of `first` to `last` ranks, from every root. Callback "

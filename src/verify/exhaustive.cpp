@@ -145,8 +145,10 @@ std::vector<plan::Edge> edges_of(Operation operation, int ranks, bool is_uneven)
 void prove_along_edges(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome);
 
 void prove_if_valid(const Specimen& specimen, Outcome& outcome) {
-  if (!outcome.is_hopeless() && algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty())
+  if (!outcome.is_hopeless() && algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty()) {
     prove(specimen, outcome);
+    ++outcome.checked;
+  }
 }
 
 std::set<int> roots_of(Operation operation, int ranks, bool is_usual) {

@@ -195,21 +195,27 @@ Specimen draw_specimen(Random& random, int most_ranks) {
   const std::uint64_t places = random.one_in(2) ? 0 : random.between(1, 1 << 30);
   const topology::Capabilities can{.single_copy = can_single_copy, .turn = random.between(0, 5)};
   const topology::Topology plain = topology::Topology::from_nodes(node_of, can, draw_places(node_of, places));
-  Specimen specimen{plain.with_distances(draw_distances(random, plain.nodes())), {}, {}, places};
+  return draw_call(random, {plain.with_distances(draw_distances(random, plain.nodes())), {}, {}, places});
+}
+
+Specimen draw_call(Random& random, Specimen on) {
   const auto algorithms = algorithms::algorithms();
   do {  // some algorithms do not apply everywhere
     const algorithms::Algorithm& algorithm = algorithms[random.below(algorithms.size())];
-    specimen.choice = draw_choice(random, algorithm, can_single_copy);
-    specimen.problem = draw_problem(random, algorithm.operation, specimen.choice, specimen.topology);
-  } while (!algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty());
-  return specimen;
+    on.choice = draw_choice(random, algorithm, on.topology.capabilities().single_copy);
+    on.problem = draw_problem(random, algorithm.operation, on.choice, on.topology);
+  } while (!algorithms::why_invalid(on.topology, on.problem, on.choice).empty());
+  return on;
 }
 
 Outcome verify_random(std::uint64_t count, std::uint64_t seed, const std::function<bool(std::uint64_t)>& progress) {
   Outcome outcome;
   while (outcome.checked < count && !outcome.is_hopeless()) {
     Random random(seed, outcome.checked);
-    prove(draw_specimen(random), outcome);
+    const Specimen specimen = draw_specimen(random);
+    prove(specimen, outcome);
+    if (random.one_in(8)) prove_in_turn(specimen, draw_call(random, specimen), outcome);
+    ++outcome.checked;
     if (progress && !progress(outcome.checked)) break;
   }
   return outcome;

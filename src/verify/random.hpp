@@ -33,8 +33,12 @@ class Random {
 /// messages, a cell, all cells, a segment, the share that a single-copy writer pushes.
 Specimen draw_specimen(Random& random, int most_ranks = 64);
 
-/// Proves `count` random plans, plan i drawn from stream i of the seed. `progress(done)` is called after each; false
-/// stops. Ends early when the outcome is hopeless.
+/// Another call on the same machine.
+Specimen draw_call(Random& random, Specimen on);
+
+/// Proves `count` random plans, plan i drawn from stream i of the seed, and one in eight also in turn with another call
+/// on its machine: as a queue of runs makes them, each rank beginning one when it has left the one before.
+/// `progress(done)` is called after each; false stops. Ends early when the outcome is hopeless.
 Outcome verify_random(std::uint64_t count, std::uint64_t seed, const std::function<bool(std::uint64_t)>& progress = {});
 
 }  // namespace espalier::verify

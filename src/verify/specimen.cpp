@@ -69,7 +69,14 @@ std::string reproducer(const Specimen& specimen) {
 void prove(const Specimen& specimen, Outcome& outcome) {
   const plan::Plan plan = algorithms::build_plan(specimen.topology, specimen.problem, specimen.choice);
   for (Violation& violation : verify(plan)) outcome.failures.push_back({std::move(violation), reproducer(specimen)});
-  ++outcome.checked;
+}
+
+void prove_in_turn(const Specimen& first, const Specimen& second, Outcome& outcome) {
+  const plan::Plan a = algorithms::build_plan(first.topology, first.problem, first.choice);
+  const plan::Plan b = algorithms::build_plan(second.topology, second.problem, second.choice);
+  for (Violation& violation : verify_sequence(std::vector{a, b, b, a, a}))
+    outcome.failures.push_back(
+        {std::move(violation), "[(a := " + reproducer(first) + "), (b := " + reproducer(second) + "), b, a, a]"});
 }
 
 }  // namespace espalier::verify

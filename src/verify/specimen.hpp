@@ -37,4 +37,7 @@ struct Outcome {
 /// Builds the plan, proves it and adds what is wrong.
 void prove(const Specimen& specimen, Outcome& outcome);
 
+/// The same of two calls on one machine, each after itself and after the other, in either bank of windows.
+void prove_in_turn(const Specimen& first, const Specimen& second, Outcome& outcome);
+
 }  // namespace espalier::verify

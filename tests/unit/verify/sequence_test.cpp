@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "faults.hpp"
+#include "verify/random.hpp"
 
 namespace espalier::verify {
 namespace {
@@ -41,6 +42,19 @@ TEST(Sequence, TheNextCallMayNotOverwriteWhatAnEarlierOneStillReads) {
   expect_found(found, Kind::race, 1, find(calls[0], 1, Op::get), 0, 64);
   ASSERT_FALSE(found.empty());
   EXPECT_NE(found[0].text.find("rank 0's step 0 of call 3 (put"), std::string::npos) << list(found);
+}
+
+// What a queue of started runs makes: a rank begins a call when it has left the one before, and others may be in that
+// still, or one further. Any two of the random calls on a machine share its cells, flags and banks.
+TEST(Sequence, RandomCallsOnOneMachineDoNotDisturbEachOther) {
+  Outcome outcome;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    Random random(11, i);
+    const Specimen first = draw_specimen(random, 24);
+    prove_in_turn(first, draw_call(random, first), outcome);
+  }
+  for (const Outcome::Failure& failure : outcome.failures)
+    ADD_FAILURE() << to_string(failure.violation) << "\n  " << failure.reproducer;
 }
 
 TEST(Sequence, NoCallsAreCorrect) { EXPECT_TRUE(verify_sequence({}).empty()); }
