@@ -122,6 +122,29 @@ TEST(LinesTest, BlocksOfDifferentSizesThatAllRanksKnow) {
   }
 }
 
+// A communicator that is used much gets long rings between two calls, while slower ranks still read in the short ones.
+TEST(LinesTest, RingsMayBecomeLongBetweenTwoCalls) {
+  for (const int ranks : {2, 3}) {
+    Node node(ranks);
+    const Problem problem = problem_of(Operation::broadcast, 8);
+    Scenario scenario;
+    scenario.ranks = ranks;
+    scenario.prepare = [&](Arena& arena) { node.prepare(arena); };
+    scenario.run = [&](int rank) {
+      execute::Seat seat = node.seat(rank);
+      execute::PatientWaiter waiter = node.waiter();
+      for (int call = 0; call < 4; ++call) {
+        if (call == 2) seat.use_long_rings(node.long_rings());
+        testing::CallerBuffers buffers(problem, ranks, Rank(rank), call, false);
+        execute::run_tiny(seat, problem, buffers.input(), buffers.output(), nullptr, waiter);
+        require(buffers.result() == testing::expected_by(problem, ranks, Rank(rank), call), "other bytes come");
+      }
+    };
+    expect_right(explore(scenario),
+                 "4 × broadcast, from the third on in long rings, " + std::to_string(ranks) + " ranks");
+  }
+}
+
 // Whoever sleeps is woken: the look in vain, the announcement and the sleep have effects, and all of them are explored.
 TEST(LinesTest, RanksThatSleepAreWoken) {
   const Options options{.looks_are_pure = false};

@@ -23,7 +23,8 @@ class Node {
 
   int ranks() const { return ranks_; }
   const execute::Board& board() const { return board_; }
-  std::byte* origin() const { return board_.origin(); }
+  /// Memory for long rings: theirs from the start, or for seats to take between two calls.
+  std::byte* long_rings() const { return long_rings_; }
 
   /// Before each execution. Windows: two for each rank, unless there is `origin` to count others from.
   void prepare(Arena& arena, std::byte* origin = nullptr) {
@@ -33,7 +34,9 @@ class Node {
     const bool has_windows = origin == nullptr && windows > 0;
     if (has_windows) origin = arena.take(windows, 4096);
     board_ = Board(desks, {ranks_, window_bytes_}, origin);
-    if (has_long_rings_) board_.use_long_rings(arena.take(Board::long_ring_bytes(ranks_)));
+    long_rings_ = arena.take(Board::long_ring_bytes(ranks_));
+    arena.name(long_rings_, Board::long_ring_bytes(ranks_), "line of a long ring");
+    if (has_long_rings_) board_.use_long_rings(long_rings_);
     for (int r = 0; r < ranks_; ++r) name_desk(arena, LocalRank(r));
     if (!has_windows) return;
     Bytes place = 0;
@@ -77,6 +80,7 @@ class Node {
   Bytes window_bytes_;
   Waiting waiting_;
   bool has_long_rings_ = false;
+  std::byte* long_rings_ = nullptr;
   execute::Board board_;
 };
 
