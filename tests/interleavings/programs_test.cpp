@@ -110,6 +110,16 @@ TEST(Programs, OfTheBestChoicesOnTwoRanks) {
   }
 }
 
+TEST(Programs, OfTheBestChoiceOnThreeRanks) {
+  for (const Operation operation : operations) {
+    const Problem problem = problem_of(operation, 120);
+    const plan::Choice choice = choice::choose(node_of(3), problem);
+    const Call call{problem, algorithms::build_plan(node_of(3), problem, choice)};
+    expect_right(explore_calls(3, {call, call}),
+                 std::string("2 × ") + plan::name(operation) + ", 3 ranks, " + plan::to_string(choice));
+  }
+}
+
 TEST(Programs, InCellsThatAreUsedAgainAndAgain) {
   const Call call = call_of(2, Operation::broadcast, 384, "knomial,within=cells,cell=128,cells=2");
   expect_right(explore_calls(2, {call, call, call}), "3 × broadcast in two cells, 2 ranks");
