@@ -249,6 +249,7 @@ std::optional<Selection> Decider::find_selection(Entry& entry) const {
   const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
   if (row->is_learned && !may_change) return std::nullopt;
   entry.origin = name_row(*row);
+  entry.is_learned = row->is_learned;
   Selection measured = parse_selection(problem.operation, row->selection);
   if (measured.kind == Selection::Kind::plan) measured.choice = with_leaders(problem, measured.choice);
   return measured;

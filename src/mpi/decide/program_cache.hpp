@@ -38,6 +38,8 @@ struct Entry {
   std::string origin = {};
   /// `native` because that was selected, for whatever blocks have this mean.
   bool is_passed_on = false;
+  /// Some job's calls have taught it, this one's or others', and not somebody who has measured it.
+  bool is_learned = false;
   /// What has to be there before the first such call runs.
   Needs needs = no_needs;
   /// Of what it needs, the long rings make it faster only.

@@ -30,10 +30,11 @@ Entry& Engine::prepare_openly(Entry& entry) {
   return entry.hears_first ? prepare_heard(problem) : turn_of(entry);
 }
 
-// Whether a call like this has to be looked at each time it is made.
+// Whether a call like this has to be looked at each time it is made. Who tunes a table knows the programs it is for,
+// and its measurements are of native alone: its rows are followed without a word.
 void Engine::open(Entry& entry) {
-  const bool is_by_size =
-      entry.is_passed_on && decider_.natives_of(entry.problem.operation, false) != tune::Natives::all;
+  const bool is_by_size = entry.is_passed_on && entry.is_learned &&
+                          decider_.natives_of(entry.problem.operation, false) != tune::Natives::all;
   const bool is_doubtful = learner_ != nullptr && learner_->doubts(entry.problem.operation);
   entry.hears_first =
       (entry.lesson != nullptr || is_by_size) && means_.topology.nodes() == 1 && is_one_sided(entry.problem);
@@ -129,6 +130,7 @@ Entry& Engine::end_lesson(Entry& entry) {
   vary(entry, best);
   cache_.take_over(entry, static_cast<std::size_t>(best));
   entry.is_passed_on = entry.kind == Entry::Kind::native;
+  entry.is_learned = true;
   open(entry);
   if (means_.experience == nullptr || std::exchange(study.is_told, true)) return entry;
   const std::optional<tune::Row> row = derive_row(study, means_.topology, means_.transport);
