@@ -42,8 +42,14 @@ bool Engine::supply_slowly(Entry& entry) {
     if (seat_.call() + 1 >= calls_in_use) get(long_rings, false);
     return true;
   }
-  if (differs_from_senders(entry.problem)) return true;
-  if (get(entry.needs, true)) return true;
+  // What was denied before is not asked for, so nobody is heard either: only asking makes sure that all have heard what
+  // was said. Else who is slow would hear what is said in the next call.
+  if ((entry.needs & denied_) == 0) {
+    if (differs_from_senders(entry.problem)) return true;
+    if (get(entry.needs, true)) return true;
+    seat_.begin_call();  // what was said in it is over
+    seat_.post(plan::Flag::done, 1);
+  }
   entry.kind = Entry::Kind::native;
   entry.label = memory_is_short;
   return false;

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <barrier>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <thread>
 
 #include "base/error.hpp"
 
@@ -36,6 +39,22 @@ constexpr const char* table_text = R"({"espalier_table": 1, "machine": "a box", 
    "measured": {"bytes": 4096, "native_us": 7.2, "chosen_us": 5.5, "lowest_ratio": 1.1, "highest_ratio": 1.6,
                 "calls": 400}}]})";
 
+// A node that has no memory left.
+class NoSupplies final : public Supplies {
+ public:
+  explicit NoSupplies(std::barrier<>& all) : all_(all) {}
+  std::byte* get_long_rings(bool) override { return nullptr; }
+  void ask_for_windows() override {}
+  std::optional<bool> find_windows() override { return false; }
+  bool get_windows() override {
+    all_.arrive_and_wait();  // ranks agree
+    return false;
+  }
+
+ private:
+  std::barrier<>& all_;
+};
+
 // One node whose ranks are threads, each with an engine of its own.
 class EngineTest : public testing::Test {
  protected:
@@ -53,6 +72,7 @@ class EngineTest : public testing::Test {
       means.board = execute::Board::furnished(memory.get(), shape);
       means.waiter = std::make_unique<Yield>();
       means.table = table;
+      if (has_no_supplies) means.supplies = std::make_unique<NoSupplies>(all_ranks);
       engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));
     }
   }
@@ -73,6 +93,8 @@ class EngineTest : public testing::Test {
   std::unique_ptr<std::byte, Free> memory;
   const tune::Table* table = nullptr;
   bool has_single_copy = false;
+  bool has_no_supplies = false;
+  std::barrier<> all_ranks{ranks};
   Policy policy;
   CacheBudget budget{Bytes{1} << 20, 0};
   Statistics statistics;
@@ -84,6 +106,36 @@ TEST_F(EngineTest, BroadcastsAnySizeFromAnyRoot) {
   make_engines();
   for (const Bytes bytes : {Bytes{0}, Bytes{1}, execute::tiny_bytes, execute::tiny_bytes + 1, Bytes{100'000}, Bytes{1}})
     for (int root = 0; root < ranks; ++root) broadcast(bytes, root);
+}
+
+// Native calls need not keep ranks together. What a root said of the next one, whoever was slow took for what it had
+// said of this one, and ended with "truncated".
+TEST_F(EngineTest, HearsNobodyWhereMemoryWasDeniedBefore) {
+  has_no_supplies = true;
+  make_engines();
+  const auto is_supplied = [&](int rank, Bytes bytes) {
+    Engine& engine = *engines[static_cast<std::size_t>(rank)];
+    return engine.supply(engine.prepare({Operation::broadcast, bytes, Rank(0)}));
+  };
+  transports::for_each_rank(ranks, [&](Rank me) { EXPECT_FALSE(is_supplied(me.value, 50'000)); });
+  EXPECT_FALSE(is_supplied(0, 60'000));
+  EXPECT_FALSE(is_supplied(0, 70'000));
+  for (const int slow : {1, 2}) EXPECT_FALSE(is_supplied(slow, 60'000));
+}
+
+// A root that is late is asked what else it does: not what it said before memory was denied.
+TEST_F(EngineTest, ForgetsWhatWasSaidInACallThatMemoryWasDeniedFor) {
+  has_no_supplies = true;
+  make_engines();
+  transports::for_each_rank(ranks, [&](Rank me) {
+    Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+    EXPECT_FALSE(engine.supply(engine.prepare({Operation::broadcast, 50'000, Rank(0)})));
+    if (me == Rank(0)) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::byte data[8] = {me == Rank(0) ? std::byte{42} : std::byte{0}};
+    const execute::Ending ending = engine.run(engine.prepare({Operation::broadcast, 8, Rank(0)}), data, data);
+    EXPECT_EQ(ending.kind, execute::Ending::done);
+    EXPECT_EQ(data[0], std::byte{42});
+  });
 }
 
 TEST_F(EngineTest, GathersInPlaceAndNot) {
