@@ -81,7 +81,7 @@ class LessonsTest : public testing::Test {
         if (entry.kind == Entry::Kind::native) {
           native_broadcast(me.value, root, data, native_time);
           engine.pass_on(entry);
-          natives += me.value == 0;
+          if (me.value == 0) ++natives;
         } else {
           EXPECT_TRUE(engine.supply(entry));
           EXPECT_TRUE(engine.run(entry, &data, &data));
@@ -193,7 +193,7 @@ TEST_F(LessonsTest, AreTheSameForRanksThatTakeCallsToBeOfDifferentSizes) {
       is_native = engine.run(entry, data.data(), data.data()).kind == execute::Ending::native;
     if (is_native) native_broadcast(me.value, root, data[0], native_time / 100);
     if (engine.is_timing()) engine.stop_timing();
-    natives += is_native && me.value == 0;
+    if (is_native && me.value == 0) ++natives;
     ASSERT_EQ(data[0], static_cast<std::byte>(call));
     if (mine > sent) {
       ASSERT_EQ(data[sent], std::byte{0xff});
