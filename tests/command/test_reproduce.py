@@ -94,7 +94,13 @@ def test_a_run_leaves_data_and_conditions(tmp_path: Path) -> None:
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {f"smp-3-simulated.{suffix}" for suffix in ("csv", "json")}
     facts = json.loads((tmp_path / "smp-3-simulated.json").read_text())
-    assert facts["verdict"] == {"kind": "holds", "sentence": "Holds: 4 points.", "parts": []}
+    assert facts["verdict"] == {
+        "kind": "holds",
+        "hypothesis": "",
+        "points": [],
+        "sentence": "Holds: 4 points.",
+        "parts": [],
+    }
     assert facts["conditions"]["quick"] is True
     assert result.conditions.mpis == ()
     rows = list(csv.DictReader((tmp_path / "smp-3-simulated.csv").open()))

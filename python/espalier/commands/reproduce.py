@@ -153,7 +153,7 @@ def _print(result: Result, output: Path) -> None:
     verdict = result.verdict
     console.out.print(f"[bold]{result.figure.id}[/] {result.figure.title} ({result.data.where})")
     console.out.print(f"  the paper: {escape(result.figure.stated)}")
-    console.out.print(f"  [{_COLOURS[verdict.kind]}]{verdict.kind}[/]: {escape(verdict.because)}.")
+    console.out.print(f"  [{_COLOURS[verdict.kind]}]{verdict.headline}[/]: {escape(verdict.because)}.")
     for part in verdict.parts:
         console.out.print(f"    {escape(part)}")
     console.out.print(f"  [dim]{escape(str(output / result.name))}.csv, .json, .svg, .png[/]", soft_wrap=True)

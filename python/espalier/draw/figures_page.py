@@ -14,9 +14,12 @@ _HEAD = """\
 # The papers' figures, reproduced
 
 *Written by `make results`; edit the code or the data, not this page.* Each figure: what the paper says, what came out
-here, and a verdict that a function computes from the points in the CSV file beside the picture. *Real* ran on the
-machine that is named, *emulated* on network namespaces of that machine (`espalier lab`), *simulated* in a model,
-*counted* was counted from plans. Shades are the least and greatest of the repetitions. What is noise on a 2-core
+here, and a verdict that a function computes from the points in the CSV file beside the picture. A verdict judges a
+hypothesis at points that are fixed beforehand. It *holds* where all are as the paper says, holds *at so many of them*
+where half or more are, and *fails* where fewer are; it *could not be shown here* where no point could be judged, or
+where the outcome was put into a model. Beating the native library where the paper lost to it counts for nothing. *Real*
+ran on the machine that is named, *emulated* on network namespaces of that machine (`espalier lab`), *simulated* in a
+model, *counted* was counted from plans. Shades are the least and greatest of the repetitions. What is noise on a 2-core
 virtual machine is told in [bench/METHOD.md](../bench/METHOD.md).
 
     espalier reproduce --list                 # every figure, where it can run, how long it takes
@@ -29,7 +32,7 @@ virtual machine is told in [bench/METHOD.md](../bench/METHOD.md).
 def write_page(figures: Sequence[Figure], results: Sequence[Result], pictures: Path, page: Path) -> str:
     """The page's text. `pictures` is the folder of the SVG files, named relative to `page`."""
     folder = Path(os.path.relpath(pictures, page.parent))
-    parts = [_HEAD, _overview(figures, results)]
+    parts = [_HEAD, _tally(results), _overview(figures, results)]
     paper = ""
     for figure in figures:
         if figure.paper != paper:
@@ -40,13 +43,21 @@ def write_page(figures: Sequence[Figure], results: Sequence[Result], pictures: P
     return "\n".join(parts)
 
 
+def _tally(results: Sequence[Result]) -> str:
+    kinds = [result.verdict.kind for result in results]
+    names = {Kind.HOLDS: "hold", Kind.CONDITIONAL: "hold in part", Kind.FAILS: "fail", Kind.OPEN: "could not be shown"}
+    return (
+        f"Of {len(kinds)} verdicts " + ", ".join(f"{kinds.count(kind)} {name}" for kind, name in names.items()) + ".\n"
+    )
+
+
 def _overview(figures: Sequence[Figure], results: Sequence[Result]) -> str:
     lines = ["| figure | what | where | |", "|---|---|---|---|"]
     for figure in figures:
         own = [result for result in results if result.figure.id == figure.id]
         link = f"[{figure.id}](#{_anchor(figure)})"
         lines += [
-            f"| {link} | {figure.title} | {result.data.where} | {_lower(str(result.verdict.kind))} |" for result in own
+            f"| {link} | {figure.title} | {result.data.where} | {_lower(result.verdict.headline)} |" for result in own
         ]
         if not own:
             lines.append(f"| {link} | {figure.title} | – | {_lower(str(Kind.OPEN))} |")
@@ -61,7 +72,9 @@ def _section(figure: Figure, results: Sequence[Result], folder: Path) -> str:
         parts.append(f"**{Kind.OPEN}**: nobody has run it yet where it could be ({needs}).\n")
     for result in results:
         verdict = result.verdict
-        parts.append(f"**{str(result.data.where).capitalize()}. {verdict.kind}**: {verdict.because}.\n")
+        if verdict.hypothesis:
+            parts.append(f"*Judged:* {verdict.hypothesis}.\n")
+        parts.append(f"**{str(result.data.where).capitalize()}. {verdict.headline}**: {verdict.because}.\n")
         parts += ["\n".join(f"- {_mark(part)}" for part in verdict.parts) + "\n"] if verdict.parts else []
         parts.append(f"![{figure.title}]({(folder / result.name).as_posix()}.svg)\n")
         table = f"[{result.name}.csv]({folder / result.name}.csv)"

@@ -21,10 +21,10 @@ class Where(StrEnum):
 class Kind(StrEnum):
     """What became of the paper's statement. The values begin sentences."""
 
-    HOLDS = "Holds"
-    CONDITIONAL = "Holds only under conditions"
-    FAILS = "Does not hold here"
-    OPEN = "Could not be shown here"
+    HOLDS = "Holds"  # at every point that was judged
+    CONDITIONAL = "Holds in part"  # at half of them or more
+    FAILS = "Fails"  # at fewer
+    OPEN = "Could not be shown here"  # no point could be judged, or the outcome was put in
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,21 @@ class Verdict:
     kind: Kind
     because: str  # no capital, no full stop
     parts: tuple[str, ...] = ()  # of a statement that has several: "yes: …", "no: …", "not measured: …"
+    points: tuple[int, int] | None = None  # where the hypothesis holds, and how many were judged; None: not counted
+    hypothesis: str = ""  # what was judged: the paper's statement, as something that points can be against
+
+    @property
+    def headline(self) -> str:
+        """The outcome in a few words, with the share of points: "Holds at 7 of 12 points"."""
+        if self.points is None or self.kind in (Kind.HOLDS, Kind.OPEN):
+            return str(self.kind)
+        share = f"at {self.points[0]} of {self.points[1]} points"
+        return f"Holds {share}" if self.kind is Kind.CONDITIONAL else f"Fails: holds {share}"
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.because}."
+        return (
+            f"{self.headline}: {self.because}." if self.kind is not Kind.FAILS else f"{self.headline}; {self.because}."
+        )
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from espalier.base.units import format_bytes
 from espalier.papers.figure import Data, Kind, Verdict
@@ -42,21 +43,59 @@ def saving(ratio: float) -> float:
     return 100 * (1 - 1 / ratio)
 
 
+class Unjudged(str):
+    """Why a claim does not count, whatever its points say: "more ranks than cores"."""
+
+
+class Share(NamedTuple):
+    """Of so many points of a claim so many are as it says."""
+
+    yes: int
+    of: int
+
+
+Truth = bool | Share | Unjudged | None  # None: there were no data for it
+Claim = tuple[str, Truth]
+
+
+def noise_floor(ranks: int) -> float:
+    """Below so many times as fast a difference is noise on this project's machine of 2 cores (bench/METHOD.md)."""
+    return 1.3 if ranks <= 2 else 1.5
+
+
+def share_of(values: Iterable[bool]) -> Truth:
+    """How many of the points are as the claim says; None where there is none."""
+    all_ = list(values)
+    return Share(sum(all_), len(all_)) if all_ else None
+
+
+def kind_of(yes: int, of: int) -> Kind:
+    """Of the hypothesis whose points these are: a statement that most points are against fails."""
+    if of == 0:
+        return Kind.OPEN
+    return Kind.HOLDS if yes == of else Kind.CONDITIONAL if 2 * yes >= of else Kind.FAILS
+
+
 def split(
-    found: Sequence[Ratio], good: Callable[[Ratio], bool], claim: str, spell: Callable[[float], str] = spell_bytes
+    found: Sequence[Ratio],
+    good: Callable[[Ratio], bool],
+    claim: str,
+    spell: Callable[[float], str] = spell_bytes,
+    hypothesis: str = "",
 ) -> Verdict:
-    """Holds where all points are good, under conditions where some are: those are named by panel and x."""
+    """Every point is judged by itself; where some are not good those are named by panel and x."""
     if not found:
-        return Verdict(Kind.OPEN, "no points of both kinds were measured")
+        return Verdict(Kind.OPEN, "no points of both kinds were measured", hypothesis=hypothesis)
     yes, no = [it for it in found if good(it)], [it for it in found if not good(it)]
     spread = f"{min(it.value for it in found):.2f} to {max(it.value for it in found):.2f} times"
+    points = (len(yes), len(found))
     if not no:
-        return Verdict(Kind.HOLDS, f"{claim} at all {len(found)} points ({spread})")
-    if not yes:
-        return Verdict(Kind.FAILS, f"{claim} at none of {len(found)} points ({spread})")
-    return Verdict(
-        Kind.CONDITIONAL, f"{claim} at {len(yes)} of {len(found)} points ({spread}); not {places(no, spell)}"
-    )
+        because = f"{claim} at all {len(found)} points ({spread})"
+    elif not yes:
+        because = f"{claim} at none of {len(found)} points ({spread})"
+    else:
+        because = f"{claim} at {len(yes)} of {len(found)} points ({spread}); not {places(no, spell)}"
+    return Verdict(kind_of(*points), because, points=points, hypothesis=hypothesis)
 
 
 def places(these: Sequence[Ratio], spell: Callable[[float], str]) -> str:
@@ -67,14 +106,41 @@ def places(these: Sequence[Ratio], spell: Callable[[float], str]) -> str:
     return "; ".join(f"at {', '.join(spell(x) for x in sorted(xs))} in {panel}" for panel, xs in by_panel.items())
 
 
-def weigh(claims: Sequence[tuple[str, bool | None]], prefix: str = "") -> Verdict:
-    """Holds where all claims are true, under conditions where some are. None: there were no data for it."""
-    words = {True: "yes", False: "no", None: "not measured"}
-    ordered = sorted(claims, key=lambda it: (it[1] is not True, it[1] is None))
-    parts = tuple(f"{words[holds]}: {text}" for text, holds in ordered)
-    true, missing = sum(holds is True for _, holds in claims), sum(holds is None for _, holds in claims)
-    if missing == len(claims):
-        return Verdict(Kind.OPEN, "the points it would take were not measured", parts)
-    because = f"{true} of {len(claims)} parts of the statement are true"
-    kind = Kind.HOLDS if true == len(claims) else Kind.CONDITIONAL if true else Kind.FAILS
-    return Verdict(kind, f"{prefix}; {because}" if prefix else because, parts)
+def weigh(claims: Sequence[Claim], prefix: str = "", hypothesis: str = "") -> Verdict:
+    """Counts the points of all claims that could be judged; the others are told, and why."""
+    ordered = sorted(claims, key=lambda it: _rank(it[1]))
+    parts = tuple(f"{_answer(truth)}: {text}{_why(truth)}" for text, truth in ordered)
+    counts = [_count(truth) for _, truth in claims]
+    yes, of = sum(count.yes for count in counts), sum(count.of for count in counts)
+    if of == 0:
+        return Verdict(Kind.OPEN, "the points it would take were not measured", parts, hypothesis=hypothesis)
+    because = f"{yes} of {of} points are as the paper says"
+    return Verdict(kind_of(yes, of), f"{prefix}; {because}" if prefix else because, parts, (yes, of), hypothesis)
+
+
+def _count(truth: Truth) -> Share:
+    if isinstance(truth, Share):
+        return truth
+    return Share(int(truth), 1) if isinstance(truth, bool) else Share(0, 0)
+
+
+def _rank(truth: Truth) -> int:
+    if truth is None or isinstance(truth, Unjudged):
+        return 4 if truth is None else 3
+    count = _count(truth)
+    return 0 if count.yes == count.of else 2 if count.yes == 0 else 1
+
+
+def _answer(truth: Truth) -> str:
+    if truth is None:
+        return "not measured"
+    if isinstance(truth, Unjudged):
+        return "not judged"
+    count = _count(truth)
+    if count.yes in (0, count.of):
+        return "yes" if count.yes else "no"
+    return f"{count.yes} of {count.of}"
+
+
+def _why(truth: Truth) -> str:
+    return f" ({truth})" if isinstance(truth, Unjudged) else ""

@@ -7,7 +7,7 @@ from espalier.papers.figure import Paper
 PAPERS = {
     "groups": Paper(
         "Multi-connection allgather",
-        "Qian, Rashti, Afsahi: Multi-connection and multi-core aware all-gather on InfiniBand clusters",
+        "Qian, Rashti, Afsahi: Multi-connection and multi-core aware all-gather on InfiniBand clusters (PDCS 2008)",
         "4 nodes of two dual-core Xeons, ConnectX InfiniBand, MVAPICH 1.0",
     ),
     "trees": Paper(
@@ -18,7 +18,7 @@ PAPERS = {
     ),
     "smp": Paper(
         "Tunable collectives on clusters of SMPs",
-        "Wu, Kendall, Aluru: A tunable collective communication framework on a cluster of SMPs",
+        "Wu, Kendall, Aluru: A tunable collective communication framework on a cluster of SMPs (PDCN 2004)",
         "IBM SP, nodes of 16 processors, the vendor's MPI",
     ),
     "leaders": Paper(

@@ -56,7 +56,13 @@ def describe(result: Result) -> dict[str, object]:
         "where": str(result.data.where),
         "title": figure.title,
         "stated": figure.stated,
-        "verdict": {"kind": verdict.kind.name.lower(), "sentence": str(verdict), "parts": list(verdict.parts)},
+        "verdict": {
+            "kind": verdict.kind.name.lower(),
+            "hypothesis": verdict.hypothesis,
+            "points": list(verdict.points) if verdict.points else [],
+            "sentence": str(verdict),
+            "parts": list(verdict.parts),
+        },
         "conditions": asdict(result.conditions),
         "notes": list(result.data.notes),
     }
