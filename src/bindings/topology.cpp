@@ -1,10 +1,13 @@
 #include "topology/topology.hpp"
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,12 +30,18 @@ std::vector<int> for_each_rank(const Topology& topology, Of of) {
   return values;
 }
 
+/// µs per byte of each, where each route begins among those that are taken, and these.
+using Cables = std::tuple<std::vector<float>, std::vector<int>, std::vector<int>>;
+
 /// Each way as (latency in µs, µs per byte).
 topology::Distances make_distances(const std::vector<int>& class_of, const std::vector<std::pair<float, float>>& ways,
-                                   const std::vector<int>& leaf_of, const std::vector<float>& trunks) {
+                                   const std::vector<int>& leaf_of, const std::vector<float>& trunks,
+                                   const Cables& cables) {
   std::vector<topology::Way> all;
   for (const auto& [latency, per_byte] : ways) all.push_back({latency, per_byte});
-  return topology::Distances::from_classes(class_of, std::move(all)).with_trunks({leaf_of, trunks});
+  return topology::Distances::from_classes(class_of, std::move(all))
+      .with_trunks({leaf_of, trunks})
+      .with_cables({std::get<0>(cables), std::get<1>(cables), std::get<2>(cables)});
 }
 
 int virtual_node_of(std::string_view spec, int index, int count) {
@@ -50,19 +59,22 @@ void bind_topology(nb::module_& module) {
           [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed, Bytes window_bytes,
              const std::vector<machine::RankFacts>& facts, int turn, const std::vector<int>& class_of,
              const std::vector<std::pair<float, float>>& ways, const std::vector<int>& leaf_of,
-             const std::vector<float>& trunks) {
+             const std::vector<float>& trunks, const Cables& cables) {
             new (self) Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes, turn}, facts)
-                                    .with_distances(make_distances(class_of, ways, leaf_of, trunks)));
+                                    .with_distances(make_distances(class_of, ways, leaf_of, trunks, cables)));
           },
           nb::arg("node_of"), nb::arg("single_copy") = false, nb::arg("oversubscribed") = false,
           nb::arg("window_bytes") = topology::Capabilities{}.window_bytes,
           nb::arg("facts") = std::vector<machine::RankFacts>(), nb::arg("turn") = 0,
           nb::arg("class_of") = std::vector<int>(), nb::arg("ways") = std::vector<std::pair<float, float>>(),
           nb::arg("leaf_of") = std::vector<int>(), nb::arg("trunks") = std::vector<float>(),
+          nb::arg("cables") = Cables(),
           "`node_of[r]` is any label of rank r's node; `facts[r]`, if anybody knows, where it sits there.\n\nWhat is "
           "known of the network: the class of each node, and a way (latency in µs, µs per byte) from each class to "
           "each, row by row; on the diagonal between two nodes of one class. And what nodes share: the leaf switch of "
-          "each node, and of each leaf what its cables to others carry together (µs per byte; 0: not known).")
+          "each node, and of each leaf what its cables to others carry together (µs per byte; 0: not known). And the "
+          "cables that routes take: of each its µs per byte; where each leaf's route to each node begins among those "
+          "that are taken, and the end; and these.")
       .def_prop_ro("ranks", &Topology::ranks)
       .def_prop_ro("nodes", &Topology::nodes)
       .def_prop_ro("largest_node", &Topology::largest_node, "In ranks.")
@@ -77,14 +89,20 @@ void bind_topology(nb::module_& module) {
                    [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.local_rank(r); }); });
   module.def(
       "derive_distances",
-      [](const fabric::Delays& delays) {
-        const topology::Distances found = topology::derive_distances(delays);
+      [](const fabric::Fabric& fabric, const std::vector<std::string>& hosts) {
+        std::vector<fabric::Endpoint> ends;
+        for (const std::string& host : hosts) ends.push_back(fabric.find_endpoint(host));
+        const topology::Distances found = topology::derive_distances(fabric, ends);
         std::vector<std::pair<float, float>> ways;
         for (const topology::Way& way : found.ways()) ways.emplace_back(way.latency, way.per_byte);
-        return std::tuple(found.class_of(), ways, found.trunks().leaf_of, found.trunks().per_byte);
+        const topology::Cables& cables = found.cables();
+        return std::tuple(found.class_of(), ways, found.trunks().leaf_of, found.trunks().per_byte,
+                          Cables(cables.per_byte, cables.begin, cables.taken));
       },
-      nb::arg("delays"),
-      "A Topology's `class_of`, `ways`, `leaf_of` and `trunks`, out of latencies, slowest links and leaves' cables.");
+      nb::arg("fabric"), nb::arg("hosts"),
+      "A Topology's `class_of`, `ways`, `leaf_of`, `trunks` and `cables`: what a job on these hosts knows that reads "
+      "the "
+      "fabric's dumps. Raises FabricError for an unknown host.");
   module.def("virtual_node_of", &virtual_node_of, nb::arg("spec"), nb::arg("index"), nb::arg("count"),
              "The node of process `index` of `count` when ESPALIER_VIRTUAL_NODES is `spec`: 4, or 3,1,4, or cyclic:4.");
 }

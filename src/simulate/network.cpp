@@ -31,7 +31,7 @@ Network::Network(int hosts, const Wiring& wiring) : Network(hosts) {
 }
 
 int Network::add(std::string name, double rate, double latency, bool is_shared) {
-  links_.push_back({std::move(name), rate, latency, is_shared});
+  links_.push_back({{rate, latency, is_shared}, std::move(name)});
   return static_cast<int>(links_.size()) - 1;
 }
 
@@ -68,7 +68,37 @@ topology::Distances Network::distances(std::span<const int> hosts) const {
       }
       way.latency = static_cast<float>(latency);
     }
-  return topology::Distances::from_matrix(static_cast<int>(hosts.size()), ways).with_trunks(trunks_of(hosts));
+  return topology::Distances::from_matrix(static_cast<int>(hosts.size()), ways)
+      .with_trunks(trunks_of(hosts))
+      .with_cables(cables_of(hosts));
+}
+
+/// As the trunks number leaves. Of a rack's hosts the first stands for all, since they are routed alike.
+topology::Cables Network::cables_of(std::span<const int> hosts) const {
+  topology::Cables cables;
+  std::vector<int> sample, number(links_.size(), -1);
+  for (const int host : hosts) {
+    sample.resize(std::max(sample.size(), static_cast<std::size_t>(rack_of(host)) + 1), -1);
+    int& first = sample[static_cast<std::size_t>(rack_of(host))];
+    if (first < 0) first = host;
+  }
+  if (sample.size() * hosts.size() > topology::Cables::most_routes) return {};
+  for (const int from : sample)
+    for (const int to : hosts) {
+      cables.begin.push_back(static_cast<int>(cables.taken.size()));
+      if (from < 0 || rack_of(from) == rack_of(to)) continue;
+      for (const int link : route(from, to)) {
+        if (link < 2 * hosts_) continue;
+        int& known = number[static_cast<std::size_t>(link)];
+        if (known < 0) {
+          known = static_cast<int>(cables.per_byte.size());
+          cables.per_byte.push_back(static_cast<float>(1 / rate_of(link)));
+        }
+        cables.taken.push_back(known);
+      }
+    }
+  cables.begin.push_back(static_cast<int>(cables.taken.size()));
+  return cables;
 }
 
 topology::Trunks Network::trunks_of(std::span<const int> hosts) const {

@@ -10,17 +10,14 @@
 #include <vector>
 
 #include "fabric/graph.hpp"
+#include "flows/fluid.hpp"
 #include "topology/distances.hpp"
 
 namespace espalier::simulate {
 
-/// One direction of a cable.
-struct Link {
+/// One direction of a cable, with its name.
+struct Link : flows::Link {
   std::string name;
-  double rate;     ///< bytes per microsecond (1000 = 1 GB/s)
-  double latency;  ///< microseconds, with the switch or adapter at its end
-  /// Messages divide the rate among themselves. If not, each has it for itself: latency that belongs to no cable.
-  bool is_shared = true;
 };
 
 /// What is equal all over a generated network.
@@ -52,7 +49,8 @@ class Network {
   /// The host of this name: "host17", or as the dumps call it. Throws Error when there is none.
   virtual int find_host(std::string_view name) const;
   /// What a topology service that knows this network says about some of its hosts, in this order: of each pair the
-  /// latency and the slowest link of its route, and what hosts of one switch share. O(hosts^2).
+  /// latency and the slowest link of its route, what hosts of one switch share, and the cables of all routes.
+  /// O(hosts^2).
   virtual topology::Distances distances(std::span<const int> hosts) const;
 
  protected:
@@ -74,6 +72,7 @@ class Network {
 
  private:
   topology::Trunks trunks_of(std::span<const int> hosts) const;
+  topology::Cables cables_of(std::span<const int> hosts) const;
 
   int hosts_;
   std::vector<Link> links_;

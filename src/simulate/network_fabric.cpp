@@ -63,7 +63,7 @@ class FabricNetwork final : public Network {
   topology::Distances distances(std::span<const int> hosts) const override {
     std::vector<Endpoint> ends;
     for (const int host : hosts) ends.push_back(end(host));
-    return topology::derive_distances(fabric::Delays::derive(fabric_, ends));
+    return topology::derive_distances(fabric_, ends);
   }
 
   std::string describe() const override {

@@ -93,7 +93,7 @@ Distances derive_distances(const Network& network, std::span<const int> host_of_
   std::vector<Way> ways = all.ways();
   for (Way& way : ways) way = {has_latency ? way.latency : 0, has_speed ? way.per_byte : 0};
   const Distances known = Distances::from_classes(all.class_of(), std::move(ways));
-  return has_speed ? known.with_trunks(all.trunks()) : known;
+  return has_speed ? known.with_trunks(all.trunks()).with_cables(all.cables()) : known;
 }
 
 }  // namespace espalier::simulate

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/error.hpp"
-#include "simulate/fluid.hpp"
+#include "flows/fluid.hpp"
 #include "simulate/placement.hpp"
 #include "simulate/simulate.hpp"
 
@@ -20,12 +20,12 @@ class FluidStage final : public cost::Wire {
         is_(parameters),
         options_(options),
         hosts_(check_hosts(network, options.host_of_node, plan.topology.nodes())),
-        fluid_(network.links(), options.connection_rate),
+        fluid_(std::vector<flows::Link>(network.links().begin(), network.links().end()), options.connection_rate),
         result_(result) {}
 
   void run(cost::Play& play) {
     play_ = &play;
-    while ((now_ = std::max(now_, due())) < Fluid::never) {
+    while ((now_ = std::max(now_, due())) < flows::Fluid::never) {
       set_out();
       if (fluid_.next() <= now_) arrive();
       while (play.next() <= now_) play.advance();
@@ -45,7 +45,7 @@ class FluidStage final : public cost::Wire {
   };
 
   double due() {
-    const double first = waiting_.empty() ? Fluid::never : waiting_.begin()->first;
+    const double first = waiting_.empty() ? flows::Fluid::never : waiting_.begin()->first;
     return std::min({play_->next(), fluid_.next(), first});
   }
 
@@ -101,7 +101,7 @@ class FluidStage final : public cost::Wire {
   const cost::Parameters& is_;
   const Options& options_;
   const std::vector<int> hosts_;
-  Fluid fluid_;
+  flows::Fluid fluid_;
   Result& result_;
   cost::Play* play_ = nullptr;
   double now_ = 0;

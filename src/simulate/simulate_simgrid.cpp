@@ -36,7 +36,7 @@ class Platform {
         zone_(s4u::create_full_zone("network")) {
     for (const int host : host_of_node_) hosts_.push_back(zone_->create_host("host" + std::to_string(host), 1)->seal());
     for (const Link& link : network.links()) links_.push_back(create(link));
-    if (options.connection_rate > 0) cap_ = create({"connection", options.connection_rate, 0, false});
+    if (options.connection_rate > 0) cap_ = create({{options.connection_rate, 0, false}, "connection"});
     for (std::size_t r = 0; r < plan.programs.size(); ++r)
       for (const plan::Step& step : plan.programs[r].steps)
         if (step.op() == plan::Op::send) connect(node(Rank(static_cast<int>(r))), node(step.peer()));

@@ -139,6 +139,22 @@ Distances Distances::with_trunks(Trunks trunks) const {
   return distances;
 }
 
+Distances Distances::with_cables(Cables cables) const {
+  Distances distances = *this;
+  distances.cables_ = {};
+  if (cables.empty()) return distances;
+  const std::size_t routes = cables.begin.size() - 1;
+  const auto count = static_cast<int>(cables.per_byte.size());
+  const bool fits =
+      routes == trunks_.per_byte.size() * class_of_.size() && cables.begin.front() == 0 &&
+      std::is_sorted(cables.begin.begin(), cables.begin.end()) &&
+      cables.begin.back() == static_cast<int>(cables.taken.size()) &&
+      std::all_of(cables.taken.begin(), cables.taken.end(), [count](int it) { return it >= 0 && it < count; });
+  if (!fits) throw Error("the cables are not those between these nodes");
+  if (routes <= Cables::most_routes) distances.cables_ = std::move(cables);
+  return distances;
+}
+
 Distances Distances::from_matrix(int nodes, std::span<const Way> matrix) {
   if (nodes < 0 || matrix.size() != static_cast<std::size_t>(nodes) * static_cast<std::size_t>(nodes))
     throw Error("a matrix of " + std::to_string(matrix.size()) + " ways for " + std::to_string(nodes) + " nodes");
@@ -174,6 +190,27 @@ class Renumbering {
   std::vector<int> kept;  ///< old numbers by new ones
 };
 
+/// Those of the routes between some leaves and some nodes.
+Cables cables_between(const Cables& all, int all_nodes, std::span<const int> leaves, std::span<const int> nodes) {
+  Cables some;
+  if (all.empty()) return some;
+  std::vector<int> number(all.per_byte.size(), -1);
+  for (const int leaf : leaves)
+    for (const int node : nodes) {
+      some.begin.push_back(static_cast<int>(some.taken.size()));
+      for (const int cable : all.route(leaf, node, all_nodes)) {
+        int& known = number[static_cast<std::size_t>(cable)];
+        if (known < 0) {
+          known = static_cast<int>(some.per_byte.size());
+          some.per_byte.push_back(all.per_byte[static_cast<std::size_t>(cable)]);
+        }
+        some.taken.push_back(known);
+      }
+    }
+  some.begin.push_back(static_cast<int>(some.taken.size()));
+  return some;
+}
+
 }  // namespace
 
 Distances Distances::between(std::span<const int> nodes) const {
@@ -189,7 +226,9 @@ Distances Distances::between(std::span<const int> nodes) const {
   std::vector<Way> ways;
   for (const int from : classes.kept)
     for (const int to : classes.kept) ways.push_back(between_classes(from, to));
-  return from_classes(std::move(class_of), std::move(ways)).with_trunks(std::move(trunks));
+  return from_classes(std::move(class_of), std::move(ways))
+      .with_trunks(std::move(trunks))
+      .with_cables(cables_between(cables_, this->nodes(), leaves.kept, nodes));
 }
 
 }  // namespace espalier::topology

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "topology/cables.hpp"
 
 namespace espalier::topology {
 
@@ -52,7 +53,12 @@ class Distances {
   /// known.
   Distances with_trunks(Trunks trunks) const;
 
-  /// Those between some of the nodes, in this order; without the classes and leaves that none of them is in.
+  /// The same with the cables that routes take, from each of the trunks' leaves to each node. Throws Error when that is
+  /// not what there is; no cables at all: routes are not known. More than Cables::most_routes are not kept.
+  Distances with_cables(Cables cables) const;
+
+  /// Those between some of the nodes, in this order; without the classes and leaves that none of them is in, and the
+  /// cables that none of their routes takes.
   Distances between(std::span<const int> nodes) const;
 
   /// All nodes are equally far apart, or nothing is known: no order of them is better than another.
@@ -85,6 +91,9 @@ class Distances {
   /// What nodes share: nothing, or a leaf for each node.
   const Trunks& trunks() const { return trunks_; }
 
+  /// The cables that messages meet on; empty where routes are not known.
+  const Cables& cables() const { return cables_; }
+
   /// For sending them to other ranks, as from_classes takes them.
   const std::vector<int>& class_of() const { return class_of_; }
   const std::vector<Way>& ways() const { return ways_; }
@@ -105,6 +114,7 @@ class Distances {
   std::vector<int> class_of_;  ///< by node
   std::vector<Way> ways_;      ///< classes x classes
   Trunks trunks_;
+  Cables cables_;
   std::vector<Facts> facts_;  ///< by class
   Way typical_, worst_;
   float crowded_ = 0;

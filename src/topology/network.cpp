@@ -51,7 +51,7 @@ Distances read_dumps(const std::string& folder, const std::vector<std::string>& 
   const fabric::Fabric fabric = fabric::load_folder(folder);
   std::vector<fabric::Endpoint> ends;
   for (const std::string& host : hosts) ends.push_back(fabric.find_endpoint(host));
-  return derive_distances(fabric::Delays::derive(fabric, ends));
+  return derive_distances(fabric, ends);
 }
 
 Distances ask_service(const std::string& address, const std::vector<std::string>& hosts,
@@ -90,6 +90,21 @@ Distances derive_distances(const fabric::ClassDelays& delays) {
 
 Distances derive_distances(const fabric::Delays& delays) {
   return derive_distances(fabric::derive_class_delays(delays, fabric::LatencyTable::ranger()));
+}
+
+Cables derive_cables(const fabric::RouteCables& routes) {
+  const auto is_known = [](double gbps) { return gbps > 0; };
+  if (std::none_of(routes.gbps.begin(), routes.gbps.end(), is_known)) return {};
+  Cables cables{{}, routes.begin, routes.taken};
+  // 1 Gbit/s is 125 bytes per µs.
+  for (const double gbps : routes.gbps) cables.per_byte.push_back(gbps > 0 ? static_cast<float>(1 / (gbps * 125)) : 0);
+  return cables;
+}
+
+Distances derive_distances(const fabric::Fabric& fabric, const std::vector<fabric::Endpoint>& hosts) {
+  const Distances found = derive_distances(fabric::Delays::derive(fabric, hosts));
+  if (fabric.basis != fabric::Basis::tables) return found;
+  return found.with_cables(derive_cables(fabric::derive_cables(fabric, hosts, Cables::most_routes)));
 }
 
 Distances ask_distances(const std::string& address, const std::vector<std::string>& hosts,

@@ -25,9 +25,10 @@ struct Layout {
   int root = 0;   ///< the node at position 0
   /// The message. Where it is dealt out (`is_split`, scatter_ring) or goes round in parts (ring): one node's part.
   Bytes bytes = 0;
-  Bytes segment = 0;      ///< unit of pipelining; 0: each message whole
-  bool is_split = false;  ///< a scatter or gather: an edge carries the parts of the subtree behind it
-  bool goes_up = false;   ///< a gather or reduce: messages travel towards the root
+  Bytes segment = 0;            ///< unit of pipelining; 0: each message whole
+  bool is_split = false;        ///< a scatter or gather: an edge carries the parts of the subtree behind it
+  bool goes_both_ways = false;  ///< a ring: by turns to the right and to the left, each half way round
+  bool goes_up = false;         ///< a gather or reduce: messages travel towards the root
 
   bool operator==(const Layout&) const = default;
 };

@@ -5,8 +5,10 @@
 
 #include "trees/bine.hpp"
 #include "trees/greedy.hpp"
+#include "trees/hypotheses.hpp"
 #include "trees/path.hpp"
 #include "trees/reach.hpp"
+#include "trees/rehearsal.hpp"
 
 namespace espalier::trees {
 
@@ -23,6 +25,8 @@ constexpr std::size_t very_few_nodes = 8;
 /// counts the worst takes 1.17 times as long as in the natural order, so 1.02 times on two levels). Upwards the
 /// messages of several rounds meet more than is estimated.
 constexpr double worthwhile_down = 0.98, worthwhile_up = 0.93;
+/// How much longer than the quickest an order may take that is as good where routes are known: what a rehearsal is off.
+constexpr double as_quick = 1.01;
 /// Rounds of such tries; the first two bring nearly everything.
 constexpr int most_rounds = 8;
 
@@ -104,9 +108,59 @@ class Improvement {
   Reach::Price best_;
 };
 
-void improve(const Tree& tree, Order& order) {
-  Order other = price(tree, Improvement(tree, order.node_at).run(), Traversal::best);
-  if (other.reach < order.reach) order = std::move(other);
+/// What `best` chooses among: the natural order first, and all that may be asked for by name.
+std::vector<Order> derive_candidates(const Tree& tree) {
+  std::vector<Traversal> traversals = {Traversal::natural, Traversal::breadth};
+  if (!is_path(tree.layout)) traversals.push_back(Traversal::depth);
+  std::vector<Order> candidates;
+  for (const Traversal traversal : traversals) candidates.push_back(derive(tree, traversal));
+  if (tree.branches.size() > few_nodes) return candidates;
+  for (std::size_t i = 0; i < traversals.size(); ++i) {
+    Order improved = price(tree, Improvement(tree, candidates[i].node_at).run(), Traversal::best);
+    if (improved.reach < candidates[i].reach) candidates.push_back(std::move(improved));
+  }
+  return candidates;
+}
+
+/// Where routes are known: the quickest, or what hardly takes longer if it suffers less from others on the cables; of
+/// those that are alike the first. `times`: by candidate and hypothesis.
+std::size_t choose_known(const std::vector<std::vector<double>>& times) {
+  const auto least = [&](std::size_t hypothesis) {
+    double best = times.front()[hypothesis];
+    for (const auto& own : times) best = std::min(best, own[hypothesis]);
+    return best;
+  };
+  const double quickest = least(0);
+  std::size_t chosen = times.size();
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i][0] > quickest * as_quick) continue;
+    if (chosen == times.size() || times[i][1] < times[chosen][1] * worthwhile_down) chosen = i;
+  }
+  return chosen;
+}
+
+/// Where they are guessed: the natural order unless another is better whatever the network is like; of several that are
+/// the one that is likely to be the quickest.
+std::size_t choose_guessed(const std::vector<std::vector<double>>& times, double worthwhile) {
+  std::size_t chosen = 0;
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    bool is_better = times[i][0] < times[chosen][0];
+    for (std::size_t guess = 0; guess < times[i].size(); ++guess)
+      is_better = is_better && times[i][guess] <= times[0][guess] * (guess == 0 ? worthwhile : 1);
+    if (is_better) chosen = i;
+  }
+  return chosen;
+}
+
+Order choose(const Tree& tree) {
+  const Hypotheses hypotheses(tree.distances, tree.layout, tree.branches);
+  std::vector<Order> candidates = derive_candidates(tree);
+  std::vector<std::vector<double>> times;
+  for (const Order& candidate : candidates) times.push_back(hypotheses.times(candidate.node_at));
+  const std::size_t chosen =
+      hypotheses.is_known() ? choose_known(times) : choose_guessed(times, worthwhile(tree.layout));
+  candidates[chosen].reach = times[chosen].front();
+  return std::move(candidates[chosen]);
 }
 
 }  // namespace
@@ -116,17 +170,10 @@ Order derive_order(const Distances& distances, const Layout& layout, int count, 
   if (wanted == Traversal::bine) return derive(tree, wanted);
   const bool is_free = !distances.is_neutral() && count > 2 && layout.shape != Shape::flat;
   if (!is_free) return derive(tree, Traversal::natural);
-  if (wanted != Traversal::best) return derive(tree, wanted);
-  Order best = derive(tree, Traversal::natural);
-  const double enough = best.reach * worthwhile(layout);
-  const auto try_one = [&](Order other) {
-    if (count <= few_nodes) improve(tree, other);
-    if (other.reach < std::min(best.reach, enough)) best = std::move(other);
-  };
-  if (count <= few_nodes) try_one(best);
-  try_one(derive(tree, Traversal::breadth));
-  if (!is_path(layout)) try_one(derive(tree, Traversal::depth));
-  return best;
+  if (wanted == Traversal::best) return choose(tree);
+  Order order = derive(tree, wanted);
+  if (!distances.cables().empty()) order.reach = Rehearsal(distances, layout, tree.branches).of(order.node_at);
+  return order;
 }
 
 }  // namespace espalier::trees

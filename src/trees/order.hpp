@@ -19,13 +19,16 @@ enum class Traversal : std::uint8_t {
 struct Order {
   std::vector<int> node_at;  ///< by position, all nodes once; the root first
   Traversal traversal;       ///< what it came from; `best` when pairs of nodes have changed places since
-  double reach;              ///< microseconds until the last node has everything (reach.hpp)
+  double reach;  ///< microseconds until the last node has everything (rehearsal.hpp where routes are known, else
+                 ///< reach.hpp)
 };
 
-/// Pure and deterministic: equal inputs give equal orders on every rank. `best` tries all, improves each in a tree of
-/// few nodes by letting pairs of nodes change places while that helps, and keeps the natural order unless another takes
-/// at least 2 % less, upwards 7 %. When nothing is known of the network every order but `bine` is the natural one, and
-/// so is any of a flat tree, whose root serves all alike. 1024 nodes on 64 switches: under 1 ms.
+/// Pure and deterministic: equal inputs give equal orders on every rank. `best` chooses among all that may be asked for
+/// by name but `bine`, and in a tree of few nodes among each of them with pairs of nodes changed about while that
+/// helps. Where routes are known it is the one that a rehearsal on their cables finds the quickest; where they are not,
+/// the natural one unless another takes at least 2 % less (upwards 7 %), and no longer whatever the network is like
+/// (hypotheses.hpp). When nothing is known of the network every order but `bine` is the natural one, and so is any of a
+/// flat tree, whose root serves all alike.
 Order derive_order(const topology::Distances& distances, const Layout& layout, int count, Traversal wanted);
 
 }  // namespace espalier::trees

@@ -33,8 +33,8 @@ class Site:
 
     def distances(self) -> dict[str, Any]:
         """What a Topology takes of it."""
-        class_of, ways, leaf_of, trunks = load_core().derive_distances(self.delays)
-        return {"class_of": class_of, "ways": ways, "leaf_of": leaf_of, "trunks": trunks}
+        names = ("class_of", "ways", "leaf_of", "trunks", "cables")
+        return dict(zip(names, load_core().derive_distances(self.fabric, list(self.hosts)), strict=True))
 
 
 def find_site(folder: Path, hosts: Sequence[str], nodes: int) -> Site:

@@ -37,7 +37,7 @@ class Request:
     placement: str = ""  # block, racks:K, random:SEED, scattered:SEED (src/simulate/placement.hpp)
     metric: str = "none"  # none, latency, speed, combined
     connection_rate: float = 0  # of one connection at most; 0: as fast as its links
-    solver: str = ""  # simgrid, simgrid_full, fluid (src/simulate/fluid.hpp); empty: by itself (src/simulate/main.cpp)
+    solver: str = ""  # simgrid, simgrid_full, fluid (src/flows/fluid.hpp); empty: by itself (src/simulate/main.cpp)
     parameters: dict[str, Any] = field(default_factory=dict)  # of cost::Parameters, by name
     ends: bool = False
     loads: bool = False

@@ -6,6 +6,7 @@
 
 #include "algorithms/catalogue.hpp"
 #include "algorithms/words.hpp"
+#include "groups/rounds.hpp"
 #include "plan/blocks.hpp"
 
 namespace espalier::algorithms {
@@ -35,10 +36,16 @@ Traversal traversal_of(plan::Order order) {
   return Traversal::best;
 }
 
+/// To the next of eight sizes between two powers of two.
+Bytes round_up(Bytes bytes) {
+  const Bytes grain = std::max<Bytes>(std::bit_floor(std::max<Bytes>(bytes, 1)) / 8, 1);
+  return (bytes + grain - 1) / grain * grain;
+}
+
 topology::OrderMemo::Key key_of(const Layout& layout, plan::Order wanted) {
   const auto bits = [](auto value, int shift) { return static_cast<std::uint64_t>(value) << shift; };
   return {bits(layout.root, 32) | bits(layout.radix, 16) | bits(layout.shape, 8) | bits(wanted, 4) |
-              bits(layout.goes_up, 1) | layout.is_split,
+              bits(layout.goes_both_ways, 2) | bits(layout.goes_up, 1) | layout.is_split,
           layout.bytes, layout.segment};
 }
 
@@ -49,10 +56,12 @@ Layout derive_layout(const Topology& topology, const Problem& problem, const Cho
   layout.is_split = problem.operation == Operation::scatter || problem.operation == Operation::gather;
   layout.goes_up = problem.operation == Operation::gather || problem.operation == Operation::reduce;
   if (layout.shape != Shape::ring) layout.root = topology.node_of(problem.root).value;
+  layout.goes_both_ways = problem.operation == Operation::allgather && layout.shape == Shape::ring &&
+                          topology.nodes() >= groups::two_way_nodes;
   const bool is_parted = layout.is_split || layout.shape == Shape::ring || layout.shape == Shape::scatter_ring;
   constexpr Bytes most = Bytes{1} << 62;  // what has no next power of two is refused elsewhere
   const Bytes part = total_of(topology, problem, choice) / static_cast<Bytes>(topology.nodes());
-  layout.bytes = std::bit_ceil(std::min(is_parted ? part : problem.bytes, most));
+  layout.bytes = round_up(std::min(is_parted ? part : problem.bytes, most));
   if (!is_parted) layout.segment = choice.segment;
   return layout;
 }

@@ -7,8 +7,9 @@
 
 namespace espalier::algorithms {
 
-/// The tree or ring between nodes of a choice, and what travels on it. Sizes count to the next power of two, so that
-/// one order serves all up to it. An exchange that is neither tree nor ring is `flat`: no order of nodes is better.
+/// The tree or ring between nodes of a choice, and what travels on it. Sizes count to the next of eight
+/// between two powers of two, so that one order serves all up to it. An exchange that is neither tree nor ring is
+/// `flat`: no order of nodes is better.
 trees::Layout derive_layout(const topology::Topology& topology, const plan::Problem& problem,
                             const plan::Choice& choice);
 

@@ -61,24 +61,36 @@ Distances find_out(const Hosts& hosts) {
 
 // Rank 0's distances to all.
 Distances share(MPI_Comm comm, Rank me, const Topology& topology, const Distances& found) {
-  std::vector<int> sizes = {found.classes(), static_cast<int>(found.trunks().per_byte.size())};
+  std::vector<int> sizes = {found.classes(), static_cast<int>(found.trunks().per_byte.size()),
+                            static_cast<int>(found.cables().per_byte.size()),
+                            static_cast<int>(found.cables().begin.size()),
+                            static_cast<int>(found.cables().taken.size())};
   broadcast_quietly(comm, sizes);
   const auto count = static_cast<std::size_t>(sizes[0]);
   if (count == 0) return {};
   std::vector<int> class_of = found.class_of();
   std::vector<Way> ways = found.ways();
   topology::Trunks trunks = found.trunks();
+  topology::Cables cables = found.cables();
   if (me != Rank(0)) {
     class_of.resize(static_cast<std::size_t>(topology.nodes()));
     ways.resize(count * count);
     trunks.per_byte.resize(static_cast<std::size_t>(sizes[1]));
     trunks.leaf_of.resize(sizes[1] > 0 ? class_of.size() : 0);
+    cables.per_byte.resize(static_cast<std::size_t>(sizes[2]));
+    cables.begin.resize(static_cast<std::size_t>(sizes[3]));
+    cables.taken.resize(static_cast<std::size_t>(sizes[4]));
   }
   broadcast_quietly(comm, class_of);
   broadcast_quietly(comm, ways);
   broadcast_quietly(comm, trunks.leaf_of);
   broadcast_quietly(comm, trunks.per_byte);
-  return Distances::from_classes(std::move(class_of), std::move(ways)).with_trunks(std::move(trunks));
+  broadcast_quietly(comm, cables.per_byte);
+  broadcast_quietly(comm, cables.begin);
+  broadcast_quietly(comm, cables.taken);
+  return Distances::from_classes(std::move(class_of), std::move(ways))
+      .with_trunks(std::move(trunks))
+      .with_cables(std::move(cables));
 }
 
 Distances judge_by_nics(const Topology& topology) {

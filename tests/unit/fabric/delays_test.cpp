@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "fabric/cables.hpp"
 #include "fabric/captures.hpp"
+#include "fabric/readers.hpp"
 
 namespace espalier::fabric {
 namespace {
@@ -31,6 +33,21 @@ TEST(Delays, LatencyIsRangersTableBetweenItsPoints) {
 TEST(Delays, CombinedIsLatencyPlusSizeTimesSpeed) {
   const auto delays = delays_of(load_texts({kSquare, kSquareTables}));
   EXPECT_DOUBLE_EQ(delays.delay(0, 1, {Metric::combined, 64000}), LatencyTable::ranger().at(4) + 64000 / 2000.0);
+}
+
+TEST(RouteCables, AreThoseOfTheTracedRoutesBetweenSwitches) {
+  const Fabric fabric = load_folder(FABRIC_DATA "/s16/00-baseline");
+  std::vector<Endpoint> ends;
+  for (const Host& host : fabric.hosts) ends.push_back(host.endpoints.front());
+  const RouteCables cables = derive_cables(fabric, ends, 1 << 16);
+  for (std::size_t from = 0; from < ends.size(); ++from)
+    for (std::size_t to = 0; to < ends.size(); ++to) {
+      const auto at = static_cast<std::size_t>(cables.leaf_of[from]) * ends.size() + to;
+      const int length = cables.begin[at + 1] - cables.begin[at];
+      if (from == to) continue;
+      EXPECT_EQ(length, std::max(0, trace_route(fabric, ends[from], ends[to]).links() - 2)) << from << " to " << to;
+    }
+  EXPECT_TRUE(derive_cables(fabric, ends, 8).begin.empty()) << "too many routes";
 }
 
 TEST(Delays, NoRouteIsInfinitelyFar) {

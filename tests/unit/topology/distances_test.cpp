@@ -134,6 +134,23 @@ TEST(Topology, WithDistancesKeepsEverythingElse) {
   EXPECT_TRUE(placed.capabilities().single_copy);
 }
 
+TEST(Distances, KeepTheRoutesOfTheNodesThatAreLeft) {
+  const Distances plain =
+      Distances::from_classes({0, 0, 1, 1}, std::vector<Way>(4)).with_trunks({{0, 0, 1, 1}, {0, 0}});
+  // From leaf 0 over cable 0 to node 2 and cable 1 to node 3; from leaf 1 over cable 2 to both.
+  const Cables cables{{1, 2, 3}, {0, 0, 0, 1, 2, 3, 4, 4, 4}, {0, 1, 2, 2}};
+  const Distances known = plain.with_cables(cables);
+  EXPECT_EQ(known.cables(), cables);
+  const std::vector<int> some = {3, 0};
+  const Distances left = known.between(some);
+  EXPECT_EQ(left.cables().per_byte, (std::vector<float>{3, 2}));
+  EXPECT_TRUE(left.cables().route(0, 0, 2).empty()) << "on its own leaf";
+  EXPECT_EQ(left.cables().route(0, 1, 2).front(), 0);
+  EXPECT_EQ(left.cables().route(1, 0, 2).front(), 1);
+  EXPECT_THROW(plain.with_cables({{1}, {0, 0}, {}}), Error) << "as many routes as leaves times nodes";
+  EXPECT_THROW(plain.with_cables({{1}, {0, 0, 0, 1, 2, 3, 4, 4, 4}, {0, 1, 2, 2}}), Error) << "cables that are not";
+}
+
 TEST(OrderMemo, DerivesAnOrderOnce) {
   OrderMemo memo;
   int derived = 0;

@@ -6,7 +6,9 @@
 #include <random>
 #include <set>
 
+#include "trees/hypotheses.hpp"
 #include "trees/reach.hpp"
+#include "trees/rehearsal.hpp"
 
 namespace espalier::trees {
 namespace {
@@ -220,12 +222,19 @@ double exhaustive_best(const Distances& network, const Layout& layout, int count
   return best;
 }
 
+/// The same where leaves are known to have cables for all: nothing is left to guess.
+Distances with_ample_trunks(const Distances& network) {
+  const std::vector<int> leaf_of = find_islands(network);
+  const int leaf_count = 1 + *std::max_element(leaf_of.begin(), leaf_of.end());
+  return network.with_trunks({leaf_of, std::vector<float>(static_cast<std::size_t>(leaf_count), 1e-9F)});
+}
+
 TEST(Order, IsWithinFivePercentOfTheBestThereIs) {
   std::mt19937 random(7);
   double worst = 1;
   for (int round = 0; round < 24; ++round) {
     const int count = 4 + round % 4;
-    const Distances network = random_network(random, count, 2 + round % 3, round % 2 == 0);
+    const Distances network = with_ample_trunks(random_network(random, count, 2 + round % 3, round % 2 == 0));
     for (const Layout& layout : layouts(static_cast<int>(random() % static_cast<unsigned>(count)))) {
       const double found = derive_order(network, layout, count, Traversal::best).reach;
       worst = std::max(worst, found / exhaustive_best(network, layout, count));
@@ -264,6 +273,67 @@ TEST(Order, IsTheSameEveryTime) {
   for (const Layout& layout : layouts(17))
     EXPECT_EQ(derive_order(network, layout, 100, Traversal::best).node_at,
               derive_order(network, layout, 100, Traversal::best).node_at);
+}
+
+/// Two leaves of so many nodes, in turn, with so many cables each way: node n is reached over cable n mod cables.
+Distances joined_by(int cables, int nodes) {
+  std::vector<int> leaf_of;
+  for (int n = 0; n < nodes; ++n) leaf_of.push_back(n % 2);
+  topology::Cables known;
+  known.per_byte.assign(static_cast<std::size_t>(2 * cables), 1e-3F);
+  for (int leaf = 0; leaf < 2; ++leaf)
+    for (int n = 0; n < nodes; ++n) {
+      known.begin.push_back(static_cast<int>(known.taken.size()));
+      if (n % 2 != leaf) known.taken.push_back(leaf * cables + n / 2 % cables);
+    }
+  known.begin.push_back(static_cast<int>(known.taken.size()));
+  const float trunk = 1e-3F / static_cast<float>(cables);
+  return leaves(leaf_of).with_trunks({leaf_of, {trunk, trunk}}).with_cables(known);
+}
+
+TEST(Order, TakesNoLongerThanAnyThatMayBeAskedForWhereRoutesAreKnown) {
+  for (int cables = 1; cables <= 8; ++cables) {
+    const Distances network = joined_by(cables, 24);
+    for (Layout layout : layouts(5)) {
+      if (layout.shape == Shape::ring) layout.root = 0;
+      const Order best = derive_order(network, layout, 24, Traversal::best);
+      for (const Traversal wanted : {Traversal::natural, Traversal::breadth, Traversal::depth})
+        EXPECT_LE(best.reach, 1.0101 * derive_order(network, layout, 24, wanted).reach) << cables << " cables";
+    }
+  }
+}
+
+TEST(Rehearsal, LetsMessagesMeetOnTheCableThatTheirRoutesShare) {
+  const Layout layout{Shape::flat, 2, 0, 100000};
+  const std::vector<int> order = {0, 1, 3, 5, 7, 2, 4, 6};
+  const std::vector<Branch> branches = derive_branches(layout, 8);
+  const Distances one = joined_by(1, 8), four = joined_by(4, 8);
+  // Seven messages of 100 µs through the root's own link, four of them over the cable: never more than the link.
+  EXPECT_NEAR(Rehearsal(one, layout, branches).of(order), 700, 15);
+  EXPECT_NEAR(Rehearsal(four, layout, branches).of(order), 700, 15);
+  // With a tenth of a cable left the four take 4 x 1000 µs on the one, and 1000 µs on four.
+  EXPECT_NEAR(Rehearsal(one, layout, branches).of(order, 0.1), 4000, 60);
+  EXPECT_NEAR(Rehearsal(four, layout, branches).of(order, 0.1), 1000, 60);
+}
+
+TEST(Hypotheses, FindIslandsByLatency) {
+  EXPECT_EQ(find_islands(leaves({0, 1, 0, 1})), (std::vector<int>{0, 1, 0, 1}));
+  EXPECT_EQ(find_islands(leaves({0, 0, 0})), (std::vector<int>{0, 0, 0})) << "equally far apart";
+}
+
+// What is better where cables are many and worse where they are few is no reason to leave the natural order.
+TEST(Order, IsOnlyLeftForOneThatIsBetterWhateverTheNetworkIsLike) {
+  std::mt19937 random(23);
+  for (int round = 0; round < 40; ++round) {
+    const Distances network = random_network(random, 20, 3, round % 2 == 0);
+    for (const Layout& layout : layouts(0)) {
+      const std::vector<Branch> branches = derive_branches(layout, 20);
+      const Hypotheses hypotheses(network, layout, branches);
+      const auto best = hypotheses.times(derive_order(network, layout, 20, Traversal::best).node_at);
+      const auto natural = hypotheses.times(derive_natural_order(layout.root, 20));
+      for (std::size_t guess = 0; guess < best.size(); ++guess) EXPECT_LE(best[guess], natural[guess]) << guess;
+    }
+  }
 }
 
 }  // namespace

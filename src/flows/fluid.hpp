@@ -17,10 +17,17 @@
 #include <utility>
 #include <vector>
 
-#include "simulate/agenda.hpp"
-#include "simulate/network.hpp"
+#include "flows/agenda.hpp"
 
-namespace espalier::simulate {
+namespace espalier::flows {
+
+/// One direction of a cable.
+struct Link {
+  double rate;     ///< bytes per microsecond (1000 = 1 GB/s)
+  double latency;  ///< microseconds, with the switch or adapter at its end
+  /// Messages divide the rate among themselves. If not, each has it for itself: latency that belongs to no cable.
+  bool is_shared = true;
+};
 
 /// Time in microseconds, never going back. A flow waits for the latencies of its route, then moves its bytes; on a link
 /// that is not enough for all, flows are served in inverse proportion to their latencies, as in SimGrid. Shares are
@@ -31,7 +38,7 @@ class Fluid {
   static constexpr double never = std::numeric_limits<double>::infinity();
 
   /// `connection_rate`: the most that one flow moves, in bytes per microsecond; 0: no bound.
-  explicit Fluid(const std::vector<Link>& links, double connection_rate = 0);
+  explicit Fluid(std::span<const Link> links, double connection_rate = 0);
 
   /// A flow begins at `now`, not before the last advance. `name` tells it apart when it ends; `most` is what it moves
   /// at most, in bytes per microsecond, whatever else bounds it.
@@ -132,4 +139,4 @@ class Fluid {
   Agenda links_due_;  ///< when the first flow ends of those that one holds
 };
 
-}  // namespace espalier::simulate
+}  // namespace espalier::flows

@@ -1,11 +1,11 @@
-#include "simulate/agenda.hpp"
+#include "flows/agenda.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-namespace espalier::simulate {
+namespace espalier::flows {
 namespace {
 
 TEST(Agenda, TheEarliestIsFirstAndOfEqualTimesTheLowestNumber) {
@@ -43,4 +43,4 @@ TEST(Agenda, KeepsOrderWhoeverComesGoesOrMoves) {
 }
 
 }  // namespace
-}  // namespace espalier::simulate
+}  // namespace espalier::flows

@@ -1,10 +1,10 @@
-#include "simulate/fluid.hpp"
+#include "flows/fluid.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-namespace espalier::simulate {
+namespace espalier::flows {
 
 namespace {
 
@@ -18,7 +18,7 @@ constexpr double instant = 1e-9;
 
 }  // namespace
 
-Fluid::Fluid(const std::vector<Link>& links, double connection_rate)
+Fluid::Fluid(std::span<const Link> links, double connection_rate)
     : connection_rate_(connection_rate), level_(links.size() + 1, never), nowhere_(static_cast<int>(links.size())) {
   for (const Link& link : links) {
     latency_.push_back(link.latency);
@@ -307,4 +307,4 @@ void Fluid::expect_end(int link) {
   links_due_.set(link, is_idle ? never : now_ + std::max(0.0, it.ends.top().due - moved(link)) / level_at(link));
 }
 
-}  // namespace espalier::simulate
+}  // namespace espalier::flows

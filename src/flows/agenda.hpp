@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::simulate {
+namespace espalier::flows {
 
 /// Numbers from 0 on, each with one time at most: the earliest is first, of equal times the lowest number. A heap of
 /// four branches that knows where everybody stands: where shares change, all ends of a link's flows move by a little,
@@ -73,4 +73,4 @@ class Agenda {
   std::vector<int> place_;  ///< by number; -1: not in
 };
 
-}  // namespace espalier::simulate
+}  // namespace espalier::flows

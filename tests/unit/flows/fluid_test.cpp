@@ -1,4 +1,4 @@
-#include "simulate/fluid.hpp"
+#include "flows/fluid.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-namespace espalier::simulate {
+namespace espalier::flows {
 namespace {
 
 struct Sent {
@@ -16,7 +16,7 @@ struct Sent {
 
 std::vector<Link> links(std::vector<double> rates, double latency = 1) {
   std::vector<Link> made;
-  for (const double rate : rates) made.push_back({"link", rate, latency});
+  for (const double rate : rates) made.push_back({rate, latency});
   return made;
 }
 
@@ -147,4 +147,4 @@ TEST(Fluid, SharesAreFairAsReckonedFromNothing) {
 }
 
 }  // namespace
-}  // namespace espalier::simulate
+}  // namespace espalier::flows
