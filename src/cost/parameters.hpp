@@ -59,7 +59,7 @@ struct Parameters {
   double gap = 0.2;
   double link_rate = 10000;
   /// What one connection (from one rank to another) carries, however idle the link: one TCP stream or queue pair often
-  /// fills no adapter (Qian, Rashti, Afsahi 2010, section 4). No bound of its own unless measured.
+  /// fills no adapter (Qian, Rashti, Afsahi 2008, section 4). No bound of its own unless measured.
   double flow_rate = std::numeric_limits<double>::infinity();
   /// Messages up to so many bytes are taken from their sender at once; for longer ones both sides must be ready.
   double eager = 64 << 10;

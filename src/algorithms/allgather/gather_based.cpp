@@ -195,7 +195,7 @@ extern const Algorithm allgather_gather_based = {
     .operation = Operation::allgather,
     .between = "gather_based",
     .place = 8,
-    .source = "Qian, Rashti, Afsahi 2010, section 5.2",
+    .source = "Qian, Rashti, Afsahi 2008, section 5.2",
     .summary =
         "all ranks of a node share their data; g of them send the node's data to N - 1 other nodes, each to the one "
         "master there that gathers everything; it hands all data to its node",

@@ -1,5 +1,5 @@
 #pragma once
-// The multi-connection, multi-core allgathers of Qian, Rashti and Afsahi (2010), section 5.
+// The multi-connection, multi-core allgathers of Qian, Rashti and Afsahi (2008), section 5.
 
 #include "plan/builder.hpp"
 

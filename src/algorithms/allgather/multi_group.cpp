@@ -18,7 +18,7 @@ extern const Algorithm allgather_multi_group = {
     .operation = Operation::allgather,
     .between = "multi_group",
     .place = 6,
-    .source = "Qian, Rashti, Afsahi 2010, section 5.3",
+    .source = "Qian, Rashti, Afsahi 2008, section 5.3",
     .summary =
         "g masters per node gather their shares, each exchanges with its group over N - 1 connections, g (N - 1) per "
         "node; every master hands its group's data to its node",

@@ -35,7 +35,7 @@ extern const Algorithm allgather_multi_group_lean = {
     .operation = Operation::allgather,
     .between = "multi_group_lean",
     .place = 7,
-    .source = "after Qian, Rashti, Afsahi 2010, section 5.3",
+    .source = "after Qian, Rashti, Afsahi 2008, section 5.3",
     .summary =
         "as multi_group, but a node's own data are shared once and never again, masters do not read what they have, "
         "and what has come is spread, and round a ring sent on, while the rest is on the wire",

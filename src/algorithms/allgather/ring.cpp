@@ -58,7 +58,7 @@ extern const Algorithm allgather_ring = {
     .operation = Operation::allgather,
     .between = "ring",
     .place = 1,
-    .source = "after Qian, Rashti, Afsahi 2010, section 4 (single group; theirs has a single connection)",
+    .source = "after Qian, Rashti, Afsahi 2008, section 4 (single group; theirs has a single connection)",
     .summary =
         "leaders pass on one node's data per round, N - 1 rounds; from 8 nodes on to the right and to the left in "
         "turn, two rounds under way at once; every leader sends (N - 1)/N of the result; in segments, however uneven, "

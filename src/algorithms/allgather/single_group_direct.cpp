@@ -28,7 +28,7 @@ extern const Algorithm allgather_single_group_direct = {
     .operation = Operation::allgather,
     .between = "single_group_direct",
     .place = 5,
-    .source = "Qian, Rashti, Afsahi 2010, section 5.1",
+    .source = "Qian, Rashti, Afsahi 2008, section 5.1",
     .summary =
         "one master per node gathers, sends to all others at once over N - 1 connections, hands all data to its node",
     .knobs = "connections segment within cell cells staging leaders",

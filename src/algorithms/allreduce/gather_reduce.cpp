@@ -34,7 +34,7 @@ extern const Algorithm allreduce_gather_reduce = {
     .operation = Operation::allreduce,
     .between = "gather_reduce",
     .place = 1,
-    .source = "Wu, Kendall, Aluru 2005, section 5",
+    .source = "Wu, Kendall, Aluru 2004, section 5",
     .summary =
         "one node: every rank folds everyone's vector for itself, one synchronisation per piece; reads p - 1 vectors. "
         "Several: leaders swap all vectors, one round, and fold them in rank order, on any placement",

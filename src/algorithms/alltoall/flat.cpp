@@ -14,7 +14,7 @@ extern const Algorithm alltoall_flat = {
     .operation = Operation::alltoall,
     .between = "flat",
     .place = 2,
-    .source = "Wu, Kendall, Aluru 2005, section 8.3 (gather, exchange between leaders, scatter)",
+    .source = "Wu, Kendall, Aluru 2004, section 8.3 (gather, exchange between leaders, scatter)",
     .summary =
         "leaders exchange all their ranks' short blocks: N - 1 messages per node, two more copies of each block; by "
         "relays (exchange=bruck; Bruck et al. 1997) about (k - 1) log_k N messages, each byte up to log_k N times",

@@ -27,7 +27,7 @@ extern const Algorithm alltoall_multi_group = {
     .operation = Operation::alltoall,
     .between = "multi_group",
     .place = 3,
-    .source = "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8; Kumar, Mamidala, Panda 2008",
+    .source = "after Qian, Rashti, Afsahi 2008, sections 5.3 and 8; Kumar, Mamidala, Panda 2008",
     .summary =
         "as flat, by g leaders per node, each for every g-th other node: as many messages, on more connections and "
         "cores; by relays each leader passes on what its group has for others",

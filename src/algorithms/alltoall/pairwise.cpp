@@ -88,7 +88,7 @@ extern const Algorithm alltoall_pairwise = {
     .operation = Operation::alltoall,
     .between = "pairwise",
     .place = 1,
-    .source = "Wu, Kendall, Aluru 2005, section 8.3",
+    .source = "Wu, Kendall, Aluru 2004, section 8.3",
     .summary =
         "every rank exchanges with each rank of other nodes itself, in an order that spreads partners over the "
         "network, eight exchanges at a time or as many as connections; shared memory serves neighbours meanwhile",

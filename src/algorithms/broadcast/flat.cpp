@@ -16,7 +16,7 @@ extern const Algorithm broadcast_flat = {
     .operation = Operation::broadcast,
     .between = "flat",
     .place = 4,
-    .source = "Wu, Kendall, Aluru 2005, section 4 (flat tree)",
+    .source = "Wu, Kendall, Aluru 2004, section 4 (flat tree)",
     .summary =
         "the root sends every segment to each of N - 1 leaders itself: one hop, and the message N - 1 times over its "
         "link",

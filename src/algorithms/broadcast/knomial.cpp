@@ -22,7 +22,7 @@ extern const Algorithm broadcast_knomial = {
     .operation = Operation::broadcast,
     .between = "knomial",
     .place = 1,
-    .source = "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
+    .source = "Wu, Kendall, Aluru 2004, section 4 (binomial: radix 2)",
     .summary =
         "k-nomial tree of N nodes, ceil(log_k N) rounds; the root sends the message up to (k - 1) ceil(log_k N) times",
     .knobs = "radix segment within cell cells stores levels leaders order",

@@ -218,7 +218,7 @@ extern const Algorithm broadcast_multi_group = {
     .operation = Operation::broadcast,
     .between = "multi_group",
     .place = 6,
-    .source = "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8",
+    .source = "after Qian, Rashti, Afsahi 2008, sections 5.3 and 8",
     .summary =
         "g masters per node each carry every g-th segment over connections of their own, along a chain of nodes "
         "(ring), a binomial tree (recursive_doubling) or from the root's node to all (direct)",

@@ -235,7 +235,7 @@ extern const Algorithm broadcast_scatter_allgather = {
     .operation = Operation::broadcast,
     .between = "scatter_allgather",
     .place = 5,
-    .source = "Barnett et al. 1994 (van de Geijn); Wu, Kendall, Aluru 2005, section 8.4: leaders only",
+    .source = "Barnett et al. 1994 (van de Geijn); Wu, Kendall, Aluru 2004, section 8.4: leaders only",
     .summary =
         "a k-nomial tree of N nodes scatters N chunks, a ring gathers them, ceil(log_k N) + N - 1 rounds, or (Bruck et "
         "al. 1997) as many again as the tree has; no leader sends the message more than about twice",

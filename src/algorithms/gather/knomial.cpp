@@ -18,7 +18,7 @@ extern const Algorithm gather_knomial = {
     .operation = Operation::gather,
     .between = "knomial",
     .place = 1,
-    .source = "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
+    .source = "Wu, Kendall, Aluru 2004, section 4 (binomial: radix 2)",
     .summary =
         "k-nomial tree of N nodes, ceil(log_k N) rounds; a leader sends the blocks of its whole subtree at once, or in "
         "segments while its node still gathers",

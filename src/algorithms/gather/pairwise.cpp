@@ -22,7 +22,7 @@ extern const Algorithm gather_pairwise = {
     .operation = Operation::gather,
     .between = "pairwise",
     .place = 3,
-    .source = "Wu, Kendall, Aluru 2005, section 8.2 (above 128K)",
+    .source = "Wu, Kendall, Aluru 2004, section 8.2 (above 128K)",
     .summary =
         "every rank of other nodes sends the root its block: ranks - 1 messages, no further copy, every block crosses "
         "one link once",

@@ -21,7 +21,7 @@ constexpr Algorithm edges_pairwise(Operation operation) {
       .operation = operation,
       .between = "pairwise",
       .place = 1,
-      .source = "the on-node half: Wu, Kendall, Aluru 2005, section 5 (Group_seg_put, Pair_sync, Group_seg_get)",
+      .source = "the on-node half: Wu, Kendall, Aluru 2004, section 5 (Group_seg_put, Pair_sync, Group_seg_get)",
       .summary =
           "every rank sends its blocks to neighbours on other nodes itself, all at once; those on its node take theirs "
           "out of its cells meanwhile",

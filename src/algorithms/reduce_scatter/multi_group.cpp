@@ -256,7 +256,7 @@ extern const Algorithm reduce_scatter_multi_group = {
     .operation = Operation::reduce_scatter,
     .between = "multi_group",
     .place = 4,
-    .source = "after Qian, Rashti, Afsahi 2010, sections 5.3 and 8; Thakur, Rabenseifner, Gropp 2005, section 4.3",
+    .source = "after Qian, Rashti, Afsahi 2008, sections 5.3 and 8; Thakur, Rabenseifner, Gropp 2005, section 4.3",
     .summary =
         "as pairwise, by g masters per node, each for the blocks of its group's ranks: g (N - 1) connections per node, "
         "all cores fold",

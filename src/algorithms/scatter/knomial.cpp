@@ -20,7 +20,7 @@ extern const Algorithm scatter_knomial = {
     .operation = Operation::scatter,
     .between = "knomial",
     .place = 1,
-    .source = "Wu, Kendall, Aluru 2005, section 4 (binomial: radix 2)",
+    .source = "Wu, Kendall, Aluru 2004, section 4 (binomial: radix 2)",
     .summary =
         "k-nomial tree of N nodes, ceil(log_k N) rounds; a message holds the blocks of a whole subtree, node by node; "
         "the root sends each block once; in segments, a node deals while more comes",

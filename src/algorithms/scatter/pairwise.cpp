@@ -20,7 +20,7 @@ extern const Algorithm scatter_pairwise = {
     .operation = Operation::scatter,
     .between = "pairwise",
     .place = 3,
-    .source = "Wu, Kendall, Aluru 2005, section 8.2 (above 128K)",
+    .source = "Wu, Kendall, Aluru 2004, section 8.2 (above 128K)",
     .summary =
         "the root sends every rank of other nodes its block: ranks - 1 messages, no further copy, every block crosses "
         "one link once",
