@@ -19,8 +19,8 @@ struct Cables {
   std::vector<int> begin;
   std::vector<int> taken;  ///< cables of all routes, one route after the other
 
-  /// 1024 nodes on 64 leaves, some hundred kilobytes; what is larger is not kept.
-  static constexpr std::size_t most_routes = std::size_t{1} << 16;
+  /// 512 nodes on 32 leaves, or 256 on 64: up to some 200 kilobytes, which every process has. More are not kept.
+  static constexpr std::size_t most_routes = std::size_t{1} << 14;
 
   bool empty() const { return begin.empty(); }
   std::span<const int> route(int leaf, int node, int nodes) const {

@@ -98,14 +98,9 @@ Hypotheses::Hypotheses(const Distances& distances, const Layout& layout, std::sp
   for (const Distances& guess : guesses_) reaches_.emplace_back(guess, layout, branches);
 }
 
-std::vector<double> Hypotheses::times(std::span<const int> order) const {
-  std::vector<double> times;
-  for (const Rehearsal& rehearsal : rehearsals_)
-    for (const double share : {1.0, left_by_others}) times.push_back(rehearsal.of(order, share));
-  if (is_known()) return times;
-  const double packing = reaches_.front().packing(order);
-  for (const Reach& reach : reaches_) times.push_back(reach.of(order).last + packing);
-  return times;
+double Hypotheses::time(std::span<const int> order, int number) const {
+  if (is_known()) return rehearsals_.front().of(order, number == 0 ? 1 : left_by_others);
+  return reaches_[static_cast<std::size_t>(number)].of(order).last + reaches_.front().packing(order);
 }
 
 }  // namespace espalier::trees

@@ -31,8 +31,9 @@ class Hypotheses {
 
   /// Routes are known, so that the first time is what to go by.
   bool is_known() const { return !rehearsals_.empty(); }
-  /// Microseconds under each, what is known or likeliest first; what packing adds included.
-  std::vector<double> times(std::span<const int> order) const;
+  int count() const { return is_known() ? 2 : static_cast<int>(reaches_.size()); }
+  /// Microseconds under one of them, from 0: what is known or likeliest first. What packing adds included.
+  double time(std::span<const int> order, int number) const;
 
  private:
   const topology::Distances& told_;

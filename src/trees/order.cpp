@@ -123,30 +123,33 @@ std::vector<Order> derive_candidates(const Tree& tree) {
 }
 
 /// Where routes are known: the quickest, or what hardly takes longer if it suffers less from others on the cables; of
-/// those that are alike the first. `times`: by candidate and hypothesis.
-std::size_t choose_known(const std::vector<std::vector<double>>& times) {
-  const auto least = [&](std::size_t hypothesis) {
-    double best = times.front()[hypothesis];
-    for (const auto& own : times) best = std::min(best, own[hypothesis]);
-    return best;
-  };
-  const double quickest = least(0);
-  std::size_t chosen = times.size();
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    if (times[i][0] > quickest * as_quick) continue;
-    if (chosen == times.size() || times[i][1] < times[chosen][1] * worthwhile_down) chosen = i;
+/// those that are alike the first. Candidates have their times.
+std::size_t choose_known(const Hypotheses& hypotheses, const std::vector<Order>& candidates) {
+  double quickest = candidates.front().reach;
+  for (const Order& it : candidates) quickest = std::min(quickest, it.reach);
+  std::vector<std::size_t> alike;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (candidates[i].reach <= quickest * as_quick) alike.push_back(i);
+  if (alike.size() == 1) return alike.front();
+  std::size_t chosen = alike.front();
+  double least = hypotheses.time(candidates[chosen].node_at, 1);
+  for (const std::size_t i : alike) {
+    const double time = hypotheses.time(candidates[i].node_at, 1);
+    if (time < least * worthwhile_down) chosen = i, least = time;
   }
   return chosen;
 }
 
 /// Where they are guessed: the natural order unless another is better whatever the network is like; of several that are
 /// the one that is likely to be the quickest.
-std::size_t choose_guessed(const std::vector<std::vector<double>>& times, double worthwhile) {
+std::size_t choose_guessed(const Hypotheses& hypotheses, const std::vector<Order>& candidates, double worthwhile) {
+  const Order& natural = candidates.front();
   std::size_t chosen = 0;
-  for (std::size_t i = 1; i < times.size(); ++i) {
-    bool is_better = times[i][0] < times[chosen][0];
-    for (std::size_t guess = 0; guess < times[i].size(); ++guess)
-      is_better = is_better && times[i][guess] <= times[0][guess] * (guess == 0 ? worthwhile : 1);
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    const Order& other = candidates[i];
+    bool is_better = other.reach < std::min(candidates[chosen].reach, natural.reach * worthwhile);
+    for (int guess = 1; is_better && guess < hypotheses.count(); ++guess)
+      is_better = hypotheses.time(other.node_at, guess) <= hypotheses.time(natural.node_at, guess);
     if (is_better) chosen = i;
   }
   return chosen;
@@ -155,11 +158,9 @@ std::size_t choose_guessed(const std::vector<std::vector<double>>& times, double
 Order choose(const Tree& tree) {
   const Hypotheses hypotheses(tree.distances, tree.layout, tree.branches);
   std::vector<Order> candidates = derive_candidates(tree);
-  std::vector<std::vector<double>> times;
-  for (const Order& candidate : candidates) times.push_back(hypotheses.times(candidate.node_at));
-  const std::size_t chosen =
-      hypotheses.is_known() ? choose_known(times) : choose_guessed(times, worthwhile(tree.layout));
-  candidates[chosen].reach = times[chosen].front();
+  for (Order& candidate : candidates) candidate.reach = hypotheses.time(candidate.node_at, 0);
+  const std::size_t chosen = hypotheses.is_known() ? choose_known(hypotheses, candidates)
+                                                   : choose_guessed(hypotheses, candidates, worthwhile(tree.layout));
   return std::move(candidates[chosen]);
 }
 
