@@ -27,11 +27,17 @@ constexpr std::size_t very_few_nodes = 8;
 constexpr double worthwhile_down = 0.98, worthwhile_up = 0.93;
 /// How much longer than the quickest an order may take that is as good where routes are known: what a rehearsal is off.
 constexpr double as_quick = 1.01;
+/// The same of rings, where a small shift changes who is first on a link that is shared again and again.
+constexpr double as_quick_in_turns = 1.08;
 /// Rounds of such tries; the first two bring nearly everything.
 constexpr int most_rounds = 8;
 
 /// Both traversals of these are the short path.
 bool is_path(const Layout& layout) { return layout.shape == Shape::chain || layout.shape == Shape::ring; }
+
+double as_good_as(const Layout& layout) {
+  return layout.shape == Shape::ring || layout.shape == Shape::scatter_ring ? as_quick_in_turns : as_quick;
+}
 
 double worthwhile(const Layout& layout) {
   if (is_path(layout)) return 1;  // a short way is never a worse one
@@ -124,13 +130,14 @@ std::vector<Order> derive_candidates(const Tree& tree) {
 
 /// Where routes are known: the quickest, or what hardly takes longer if it suffers less from others on the cables; of
 /// those that are alike the first. Candidates have their times.
-std::size_t choose_known(const Hypotheses& hypotheses, const std::vector<Order>& candidates) {
+std::size_t choose_known(const Hypotheses& hypotheses, const std::vector<Order>& candidates, const Layout& layout) {
   double quickest = candidates.front().reach;
   for (const Order& it : candidates) quickest = std::min(quickest, it.reach);
   std::vector<std::size_t> alike;
   for (std::size_t i = 0; i < candidates.size(); ++i)
-    if (candidates[i].reach <= quickest * as_quick) alike.push_back(i);
+    if (candidates[i].reach <= quickest * as_good_as(layout)) alike.push_back(i);
   if (alike.size() == 1) return alike.front();
+  if (is_path(layout)) std::reverse(alike.begin(), alike.end());  // a short way is never a worse one
   std::size_t chosen = alike.front();
   double least = hypotheses.time(candidates[chosen].node_at, 1);
   for (const std::size_t i : alike) {
@@ -159,7 +166,7 @@ Order choose(const Tree& tree) {
   const Hypotheses hypotheses(tree.distances, tree.layout, tree.branches);
   std::vector<Order> candidates = derive_candidates(tree);
   for (Order& candidate : candidates) candidate.reach = hypotheses.time(candidate.node_at, 0);
-  const std::size_t chosen = hypotheses.is_known() ? choose_known(hypotheses, candidates)
+  const std::size_t chosen = hypotheses.is_known() ? choose_known(hypotheses, candidates, tree.layout)
                                                    : choose_guessed(hypotheses, candidates, worthwhile(tree.layout));
   return std::move(candidates[chosen]);
 }
