@@ -111,7 +111,7 @@ void propose(Candidates& candidates, const Algorithm&, Choice choice) {
 extern const Algorithm broadcast_circulant = {
     .operation = Operation::broadcast,
     .between = "circulant",
-    .place = 7,
+    .place = 8,
     .source = "Träff 2024 (arXiv 2407.18004), sections 2 and 3",
     .summary =
         "every leader sends one block and receives another per round, over distances that double: blocks - 1 + "

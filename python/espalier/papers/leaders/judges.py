@@ -42,7 +42,7 @@ def judge_direction(receiving: str, sending: str, low: float, high: float) -> Ca
             return Verdict(Kind.FAILS, f"in the model no share gives a gain of {low:g} to {high:g} %")
         shares = f"{first:.2f}" if low == high else f"{last:.2f} to {first:.2f}"
         return Verdict(
-            Kind.CONDITIONAL,
+            Kind.OPEN,
             f"in a model, {_percent(low, high)} follow where a card reaches far memory at {shares} of the wire's rate; "
             f"that the sender's place matters little ({none:.0f} % at most) is put in, not found; "
             "only nodes with several sockets can show it",
