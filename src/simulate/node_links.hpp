@@ -34,7 +34,7 @@ class NodeLinks {
   int at(int node, int link) const { return node * per_node_ + link; }
 
   void add(int node, const std::string& name, double rate) {
-    links_.push_back({(node > 0 ? "node " + std::to_string(node) + ": " : "") + name, rate, 0});
+    links_.push_back({{rate, 0}, (node > 0 ? "node " + std::to_string(node) + ": " : "") + name});
   }
 
   void add_node(int node) {

@@ -10,15 +10,16 @@
 
 #include "base/error.hpp"
 #include "cost/step_time.hpp"
+#include "flows/fluid.hpp"
 #include "simulate/ahead.hpp"
 #include "simulate/flag_lines.hpp"
-#include "simulate/fluid.hpp"
 #include "simulate/holdings.hpp"
 #include "simulate/node_links.hpp"
 
 namespace espalier::simulate {
 namespace {
 
+using flows::Fluid;
 using plan::Buffer;
 using plan::Op;
 using plan::Step;
@@ -52,7 +53,7 @@ class NodeStage final : public cost::Wire, public cost::Memory {
         readers_(static_cast<std::size_t>(topology_.ranks())),
         flags_(platform_, are_lines) {
     for (int rank = 0; rank < topology_.ranks(); ++rank)
-      every_link_.push_back({"memory map of rank " + std::to_string(rank), rate_at_one_process, 0});
+      every_link_.push_back({{rate_at_one_process, 0}, "memory map of rank " + std::to_string(rank)});
     loads_.resize(every_link_.size());
     sit();
     for (int rank = 0; rank < topology_.ranks(); ++rank)
@@ -64,7 +65,7 @@ class NodeStage final : public cost::Wire, public cost::Memory {
     begin_call(call);
     cost::Play play(plan_, is_, *this, this);
     if (spans != nullptr) play.record(*spans);
-    Fluid fluid(every_link_);
+    Fluid fluid(std::vector<flows::Link>(every_link_.begin(), every_link_.end()));
     play_ = &play, fluid_ = &fluid;
     for (now_ = 0; (now_ = std::max(now_, due())) < Fluid::never;) {
       set_out();
