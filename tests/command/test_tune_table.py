@@ -109,7 +109,7 @@ def test_rows_follow_the_published_schema() -> None:
     table = json.loads(a_text(rows_of([decided("broadcast", 4, "tiny")], a_machine(2))))
     assert set(table) | {"transport", "model", "learned"} == set(schema["properties"])
     (row,) = table["rows"]
-    assert set(row) | {"form", "transport"} == set(schema["$defs"]["row"]["properties"])
+    assert set(row) | {"form", "transport", "learned"} == set(schema["$defs"]["row"]["properties"])
     assert set(row["measured"]) | {"line_ns"} == set(schema["$defs"]["measured"]["properties"])
 
 

@@ -102,7 +102,8 @@ def test_a_job_that_knows_its_network_lays_the_tree_onto_it(metric: str) -> None
     executed = execute(job, OURS, [case], timeout=60)[0]
     assert executed.wrong == 0
     assert executed.microseconds == pytest.approx(played.microseconds, rel=0.02)
-    assert metric == "none" or executed.microseconds < 0.9 * unaware.microseconds
+    # Latencies alone do not say how full a trunk gets: such an order is hedged, and gains less (docs/adr/0037).
+    assert executed.microseconds <= {"none": 1.01, "latency": 0.95, "combined": 0.9}[metric] * unaware.microseconds
 
 
 def test_a_simulation_that_takes_too_long_ends_with_all_it_started(monkeypatch: pytest.MonkeyPatch) -> None:
