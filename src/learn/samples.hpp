@@ -7,8 +7,8 @@
 
 namespace espalier::learn {
 
-/// One call of one rank, in nanoseconds. Ranks of one host share a clock; those of others count from a moment that they
-/// came to together.
+/// One call of one rank, in nanoseconds. Ranks of one host share a clock; those of several count each from its own
+/// arrival, so that waiting for others counts, too, with whoever does the call.
 struct Sample {
   std::int64_t came = 0;
   std::int64_t left = 0;

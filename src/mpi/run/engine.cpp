@@ -28,7 +28,7 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
       cache_(budget, statistics) {
   if (means_.watch != nullptr) means_.watch->follow(*this);
   if (policy.learning.means == Learning::on && means_.meter == nullptr && means_.topology.ranks() > 1)
-    learner_ = std::make_unique<Learner>(policy.learning.budget);
+    learner_ = std::make_unique<Learner>(policy.learning.budget, means_.topology.nodes() == 1);
 }
 
 Engine::~Engine() {

@@ -111,8 +111,7 @@ Entry& Engine::take_turn(Entry& entry) {
     Learner::admit(study, decider_.derive_contenders(entry));
   }
   if (study.contest.is_settled()) return end_lesson(entry);
-  const bool needs_origin = !study.has_begun && means_.topology.nodes() > 1;
-  if (needs_origin || study.contest.is_due()) {
+  if (study.contest.is_due()) {
     const plan::Problem problem = entry.problem;
     agree(study);
     return turn_of(find(problem));
@@ -181,19 +180,13 @@ void Engine::meet() {
 }
 
 void Engine::agree(Study& study) {
-  const bool is_first = !std::exchange(study.has_begun, true);
   const std::span<const learn::Sample> mine = study.contest.samples();
-  std::vector<learn::Sample> all(static_cast<std::size_t>(means_.topology.ranks()) *
-                                 std::max<std::size_t>(mine.size(), 1));
   std::vector<learn::Sample> own(mine.begin(), mine.end());
-  own.resize(std::max<std::size_t>(own.size(), 1));
+  std::vector<learn::Sample> all(static_cast<std::size_t>(means_.topology.ranks()) * own.size());
   const bool is_told = gather_own(reinterpret_cast<std::byte*>(own.data()), own.size() * sizeof(learn::Sample),
                                   reinterpret_cast<std::byte*>(all.data()));
-  // Between nodes clocks differ; ranks come out of an exchange at nearly the same time.
-  if (means_.topology.nodes() > 1) study.origin = read_nanoseconds();
   if (!is_told) return study.contest.settle();
-  if (!is_first || means_.topology.nodes() == 1)
-    study.contest.agree(learn::derive_times(all, own.size()), learner_->purse());
+  study.contest.agree(learn::derive_times(all, own.size()), learner_->purse());
 }
 
 // An allgather of our own, of `bytes` of each rank, however the program's are done. False, on all ranks alike: it

@@ -13,7 +13,7 @@ SizeClass sizes_like(Bytes bytes) {
   return {last / 2 + 1, last};
 }
 
-Learner::Learner(double budget) : purse_(budget) {
+Learner::Learner(double budget, bool share_clock) : purse_(budget), share_clock_(share_clock) {
   for (const auto operation : {plan::Operation::broadcast, plan::Operation::scatter, plan::Operation::gather})
     doubtful_ |= 1U << static_cast<int>(operation);
 }
@@ -85,7 +85,7 @@ std::optional<tune::Row> derive_row(const Study& study, const topology::Topology
 }
 
 void Learner::stop(std::int64_t now) noexcept {
-  const std::int64_t origin = timed_->origin;
+  const std::int64_t origin = share_clock_ ? 0 : came_;
   std::exchange(timed_, nullptr)->contest.note({came_ - origin, now - origin});
 }
 

@@ -32,17 +32,14 @@ struct Study {
   SizeClass sizes;
   std::vector<Selection> contenders;
   learn::Contest contest;
-  /// When this rank's clock began to count for it; ranks of one node share a clock, which needs no beginning.
-  std::int64_t origin = 0;
-  bool has_begun = false;
   bool is_told = false;  ///< to others of the process
 };
 
 /// Ranks that make the same calls hold the same.
 class Learner {
  public:
-  /// `budget`: as learn::Purse.
-  explicit Learner(double budget);
+  /// `budget`: as learn::Purse. `share_clock`: all ranks do, so that one's arrival can be held against another's end.
+  Learner(double budget, bool share_clock);
 
   /// Whether ranks may still take the size of `operation` to be different ones: some only have room for what others
   /// send (dissent.hpp). That goes wrong in many a native library, so nothing is tried before it is known.
@@ -93,6 +90,7 @@ class Learner {
   static Key key_of(const plan::Problem& problem);
 
   learn::Purse purse_;
+  bool share_clock_;
   bool has_met_ = false;
   LearnedAbout told_;
   std::map<Key, std::unique_ptr<Study>> studies_;
