@@ -25,7 +25,7 @@ SOURCE = (
 
 @dataclass(frozen=True)
 class Rates:
-    """Of a platform file (src/simulate/node_platform.hpp): GB/s, KiB, ns."""
+    """Of a platform file (src/simulate/nodes/node_platform.hpp): GB/s, KiB, ns."""
 
     memory_latency_ns: float
     service_ns: float

@@ -17,7 +17,7 @@
 #include "choice/choose.hpp"
 #include "choice/parse.hpp"
 #include "cost/condense.hpp"
-#include "simulate/node_request.hpp"
+#include "simulate/nodes/node_request.hpp"
 #include "simulate/placement.hpp"
 #include "simulate/request.hpp"
 #include "simulate/simulate.hpp"

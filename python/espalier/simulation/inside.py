@@ -14,7 +14,7 @@ from espalier.base.machine import count_cpus
 from espalier.simulation.simulator import Answer, ask
 
 _NODES = Path(__file__).with_name("nodes")
-PEERS = ("flat", "tuned", "xhc", "acoll")  # src/simulate/peers.hpp
+PEERS = ("flat", "tuned", "xhc", "acoll")  # src/simulate/nodes/peers.hpp
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class InsideRequest:
     bytes: int
     ranks: int = 0  # on each node; 0: one on every core
     nodes: int = 1
-    cores: str = "packed"  # packed, spread (src/simulate/node_platform.hpp)
+    cores: str = "packed"  # packed, spread (src/simulate/nodes/node_platform.hpp)
     core_of_rank: list[int] = field(default_factory=list)  # or each by itself, node by node
     root: int = 0
     element: int = 1  # of reductions: bytes of one
-    way: str = ""  # "" what a job would do; plan, lines, or one of PEERS (src/simulate/node_request.hpp)
+    way: str = ""  # "" what a job would do; plan, lines, or one of PEERS (src/simulate/nodes/node_request.hpp)
     choice: str = ""  # algorithm and knobs
     single_copy: bool = True  # whether the system lets ranks copy out of each other's memory
     latency: float = 0  # between nodes; 0: the usual one

@@ -7,9 +7,9 @@
 #include "algorithms/build.hpp"
 #include "base/error.hpp"
 #include "choice/parse.hpp"
-#include "simulate/line_plan.hpp"
-#include "simulate/peers.hpp"
-#include "simulate/simulate_node.hpp"
+#include "simulate/nodes/line_plan.hpp"
+#include "simulate/nodes/peers.hpp"
+#include "simulate/nodes/simulate_node.hpp"
 
 namespace espalier::simulate {
 namespace {

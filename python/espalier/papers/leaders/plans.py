@@ -38,7 +38,7 @@ class Cluster:
     memory: float  # of one socket, in wires
 
     def platform(self) -> str:
-        """A platform file (src/simulate/node_platform.hpp)."""
+        """A platform file (src/simulate/nodes/node_platform.hpp)."""
         sockets = [core // 2 for core in range(8)]
         return json.dumps(
             {

@@ -1,4 +1,4 @@
-#include "simulate/node_platform.hpp"
+#include "simulate/nodes/node_platform.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "simulate/network.hpp"
-#include "simulate/node_platform.hpp"
+#include "simulate/nodes/node_platform.hpp"
 
 namespace espalier::simulate {
 

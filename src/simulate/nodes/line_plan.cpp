@@ -1,4 +1,4 @@
-#include "simulate/line_plan.hpp"
+#include "simulate/nodes/line_plan.hpp"
 
 #include "base/error.hpp"
 

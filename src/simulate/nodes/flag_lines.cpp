@@ -1,4 +1,4 @@
-#include "simulate/flag_lines.hpp"
+#include "simulate/nodes/flag_lines.hpp"
 
 #include <algorithm>
 

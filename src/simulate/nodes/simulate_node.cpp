@@ -1,6 +1,6 @@
 // The play, the copies and the messages take turns on one clock, as in simulate_fluid.cpp.
 
-#include "simulate/simulate_node.hpp"
+#include "simulate/nodes/simulate_node.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -11,10 +11,10 @@
 #include "base/error.hpp"
 #include "cost/step_time.hpp"
 #include "flows/fluid.hpp"
-#include "simulate/ahead.hpp"
-#include "simulate/flag_lines.hpp"
-#include "simulate/holdings.hpp"
-#include "simulate/node_links.hpp"
+#include "simulate/nodes/ahead.hpp"
+#include "simulate/nodes/flag_lines.hpp"
+#include "simulate/nodes/holdings.hpp"
+#include "simulate/nodes/node_links.hpp"
 
 namespace espalier::simulate {
 namespace {

@@ -1,4 +1,4 @@
-#include "simulate/peers.hpp"
+#include "simulate/nodes/peers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "simulate/peer_messages.hpp"
+#include "simulate/nodes/peer_messages.hpp"
 
 namespace espalier::simulate {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "cost/play.hpp"
 #include "plan/program.hpp"
-#include "simulate/node_platform.hpp"
+#include "simulate/nodes/node_platform.hpp"
 
 namespace espalier::simulate {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "plan/step.hpp"
-#include "simulate/ahead.hpp"
-#include "simulate/node_platform.hpp"
+#include "simulate/nodes/ahead.hpp"
+#include "simulate/nodes/node_platform.hpp"
 
 namespace espalier::simulate {
 

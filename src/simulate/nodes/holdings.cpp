@@ -1,4 +1,4 @@
-#include "simulate/holdings.hpp"
+#include "simulate/nodes/holdings.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "simulate/node_request.hpp"
+#include "simulate/nodes/node_request.hpp"
 
 #include <algorithm>
 
@@ -7,10 +7,10 @@
 #include "base/error.hpp"
 #include "choice/choose.hpp"
 #include "choice/parse.hpp"
-#include "simulate/line_plan.hpp"
-#include "simulate/peers.hpp"
+#include "simulate/nodes/line_plan.hpp"
+#include "simulate/nodes/peers.hpp"
+#include "simulate/nodes/simulate_node.hpp"
 #include "simulate/request.hpp"
-#include "simulate/simulate_node.hpp"
 
 namespace espalier::simulate {
 namespace {
