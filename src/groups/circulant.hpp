@@ -2,6 +2,7 @@
 // Blocks broadcast over a circulant graph: as many rounds as blocks, less one, plus the logarithm of the nodes' number,
 // for any number of nodes (Träff, "Optimal Broadcast Schedules in Logarithmic Time", arXiv 2407.18004).
 
+#include <cstddef>
 #include <vector>
 
 namespace espalier::groups {
@@ -16,6 +17,11 @@ std::vector<int> derive_skips(int count);
 /// canonical sums of skips that never turns back (the paper's section 2.3); checked against its four conditions for
 /// every node of up to some hundred.
 std::vector<int> derive_receive_schedule(int node, const std::vector<int>& skips);
+
+/// Sends that a node leaves unfinished: one, or whoever waits for nothing, as the root, would start all rounds at once,
+/// and where its messages share a link none would be early (48 nodes, 1 MB, blocks of 256K, simulated: 723 us with
+/// eight).
+inline constexpr std::size_t circulant_sends = 1;
 
 /// One round of one node: a block to one node and one from another; -1: none.
 struct CirculantRound {

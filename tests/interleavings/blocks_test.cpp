@@ -71,7 +71,7 @@ std::byte value_of(int from, int call) { return static_cast<std::byte>(from * 16
 void run_rank(const Calls& it, const Node& node, int rank) {
   execute::Seat seat = node.seat(rank);
   execute::PatientWaiter waiter = node.waiter();
-  Copy copy;
+  PlainCopy copy;
   for (int call = 0; call < it.calls; ++call) {
     std::vector<Bytes> sent, taken;
     std::vector<int> senders;

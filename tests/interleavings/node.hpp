@@ -8,6 +8,7 @@
 #include "execute/seat.hpp"
 #include "execute/waiting.hpp"
 #include "explorer/explorer.hpp"
+#include "plain_copy.hpp"
 
 namespace espalier::interleavings {
 
@@ -84,17 +85,7 @@ class Node {
   execute::Board board_;
 };
 
-/// Between the ranks of an exploration all memory is one: what the system would copy is a copy of this rank.
-class Copy final : public execute::SingleCopy {
- public:
-  bool read(LocalRank, const std::byte* theirs, std::byte* mine, Bytes bytes) noexcept override {
-    std::memcpy(mine, theirs, bytes);
-    return true;
-  }
-  bool write(LocalRank, std::byte* theirs, const std::byte* mine, Bytes bytes) noexcept override {
-    std::memcpy(theirs, mine, bytes);
-    return true;
-  }
-};
+/// What the system would copy is, in an exploration, a copy of this rank.
+using testing::PlainCopy;
 
 }  // namespace espalier::interleavings

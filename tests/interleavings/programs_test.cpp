@@ -57,7 +57,7 @@ struct Ranks {
   void run(int rank) const {
     execute::Seat seat = node.seat(rank);
     execute::PatientWaiter waiter = node.waiter();
-    Copy copy;
+    PlainCopy copy;
     for (int call = 0; call < static_cast<int>(calls.size()); ++call) {
       const auto& [problem, plan] = calls[static_cast<std::size_t>(call)];
       const testing::ReferenceReducer reducer(problem.is_commutative);

@@ -13,10 +13,6 @@
 namespace espalier::algorithms {
 namespace {
 
-/// Sends left unfinished: one, or whoever waits for nothing, as the root, would start all rounds at once, and where its
-/// messages share a link none would be early (48 nodes, 1 MB, blocks of 256K, simulated: 723 us with eight).
-constexpr std::size_t sends_ahead = 1;
-
 /// One speaker's rounds; its neighbours only follow in which order blocks come.
 class Rounds {
  public:
@@ -30,7 +26,7 @@ class Rounds {
         position_((builder.node().value - root_ + topology_.nodes()) % topology_.nodes()),
         speaks_(speakers_.local_of(builder.node()) == builder.local()),
         spread_(builder, choice, speakers_.local_of(builder.node()), Buffer::output, smp::Placement{}),
-        sends_(builder, sends_ahead) {}
+        sends_(builder, groups::circulant_sends) {}
 
   /// What came in one round is passed to the node while the next is on its way; the root's block by block.
   void run() {

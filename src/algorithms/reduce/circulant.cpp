@@ -13,10 +13,6 @@
 namespace espalier::algorithms {
 namespace {
 
-/// Sends left unfinished: one, or whoever waits for nothing, as the root, would start all rounds at once, and where its
-/// messages share a link none would be early (48 nodes, 1 MB, blocks of 256K, simulated: 723 us with eight).
-constexpr std::size_t sends_ahead = 1;
-
 /// The blocks of a vector: whole elements.
 struct Cuts {
   Cuts(const Problem& problem, const Choice& choice) : bytes(problem.bytes) {
@@ -47,7 +43,7 @@ class Rounds {
         spare_(result_ + smp::NodeReduction::scratch_bytes(problem, choice)),
         node_(builder, problem, choice, topology_.local_rank(speaker_of(builder.node())), home_, result_),
         is_combined_(static_cast<std::size_t>(cuts_.count())),
-        sends_(builder, sends_ahead) {
+        sends_(builder, groups::circulant_sends) {
     builder.need_scratch(spare_ + (leads_ ? cuts_.block : 0));
   }
 

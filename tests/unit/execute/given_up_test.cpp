@@ -9,6 +9,7 @@
 #include "execute/run.hpp"
 #include "execute/tiny.hpp"
 #include "execute/uneven_blocks.hpp"
+#include "plain_copy.hpp"
 #include "plan/program.hpp"
 #include "transports/threads.hpp"
 
@@ -25,19 +26,6 @@ class Desperate final : public Waiter {
 
  private:
   bool has_hope(bool is_first) noexcept override { return is_first; }
-};
-
-/// Between threads all memory is one.
-class Copy final : public SingleCopy {
- public:
-  bool read(LocalRank, const std::byte* theirs, std::byte* mine, Bytes bytes) noexcept override {
-    std::memcpy(mine, theirs, bytes);
-    return true;
-  }
-  bool write(LocalRank, std::byte* theirs, const std::byte* mine, Bytes bytes) noexcept override {
-    std::memcpy(theirs, mine, bytes);
-    return true;
-  }
 };
 
 constexpr int ranks = 3;
@@ -84,7 +72,7 @@ TEST(GivenUp, MemoryOfARankThatHasLeftIsNotTakenForItsBlock) {
   constexpr Bytes bytes = 64 << 10;
   transports::ThreadWorld world(one_node(), 4096);
   Desperate waiter;
-  Copy copy;
+  testing::PlainCopy copy;
   std::vector<std::byte> input(bytes * ranks, std::byte{1}), output(bytes);
   std::array<Block, ranks> from;
   for (std::size_t r = 0; r < ranks; ++r) from[r] = {&input[bytes * r], bytes};

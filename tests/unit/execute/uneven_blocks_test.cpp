@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "execute/tiny.hpp"
+#include "plain_copy.hpp"
 #include "transports/threads.hpp"
 
 namespace espalier::execute {
@@ -19,20 +20,6 @@ using plan::Operation;
 class Yield final : public Waiter {
  public:
   void pause(std::uint32_t, Bell*) noexcept override { std::this_thread::yield(); }
-};
-
-/// Between threads all memory is one. May be told to fail.
-class Copy final : public SingleCopy {
- public:
-  bool read(LocalRank, const std::byte* theirs, std::byte* mine, Bytes bytes) noexcept override {
-    if (works) std::memcpy(mine, theirs, bytes);
-    return works;
-  }
-  bool write(LocalRank, std::byte* theirs, const std::byte* mine, Bytes bytes) noexcept override {
-    if (works) std::memcpy(theirs, mine, bytes);
-    return works;
-  }
-  bool works = true;
 };
 
 topology::Topology one_node(int ranks) {
@@ -141,7 +128,7 @@ struct Sides {
 };
 
 UnevenOutcome run(Seat& seat, const UnevenKind& kind, const UnevenCall& call, Waiter& waiter) {
-  Copy copy;
+  testing::PlainCopy copy;
   return run_uneven_blocks(seat, kind, call, &copy, waiter);
 }
 
@@ -414,7 +401,7 @@ TEST(UnevenBlocksTest, ThatTheSystemRefusesToCopyBreakTheCallOfWhoTried) {
   transports::ThreadWorld world(one_node(2), 4096);
   transports::for_each_rank(2, [&](Rank me) {
     Yield waiter;
-    Copy copy;
+    testing::PlainCopy copy;
     copy.works = false;
     const Blocks blocks(2, [](int) { return Bytes{100'000}; }), own(1, [](int) { return Bytes{100'000}; });
     const bool is_root = me.value == 0;

@@ -11,13 +11,12 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.base.units import approximate_bytes, format_time, name_problem
+from espalier.base.units import format_time, name_problem
 from espalier.base.writing import write_text
+from espalier.commands.simulate.busiest import print_busiest
 from espalier.draw.gantt import MOST_RANKS, draw_gantt
 from espalier.simulation.inside import PEERS, InsideRequest, read_ranks, simulate_all_inside, simulate_inside
 from espalier.simulation.simulator import Answer
-
-_LINKS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -87,9 +86,4 @@ def _print(what: str, ranks: int, first: Answer, arms: list[tuple[str, Answer | 
         choice = "" if answer.choice == name else escape(answer.choice)
         table.add_row(name, format_time(answer.microseconds), f"{ratio:.2f}", choice)
     console.print_table(table)
-    busiest = sorted(first.loads, key=lambda load: -load.busy)[:_LINKS_SHOWN]
-    if busiest:
-        console.out.print("\nbusiest inside")
-    for load in busiest:
-        bar = "█" * round(20 * min(load.busy, 1))
-        console.out.print(f"  {load.link:24} {bar:20} {load.busy:4.0%}  {approximate_bytes(load.bytes)}")
+    print_busiest("busiest inside", first)

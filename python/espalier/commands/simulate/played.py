@@ -11,14 +11,13 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.base.units import approximate_bytes, format_time, name_problem
+from espalier.base.units import format_time, name_problem
 from espalier.base.writing import write_text
+from espalier.commands.simulate.busiest import print_busiest
 from espalier.draw.gantt import MOST_RANKS, draw_gantt
 from espalier.draw.links import draw_links
 from espalier.simulation.arms import Arm, play_algorithms, play_orders
 from espalier.simulation.simulator import Request, simulate
-
-_LINKS_SHOWN = 8
 
 
 def play(
@@ -93,11 +92,6 @@ def _print(request: Request, arms: list[Arm], drawn: list[Path]) -> None:
             escape(arm.answer.choice),
         )
     console.print_table(table)
-    busiest = sorted(first.loads, key=lambda load: -load.busy)[:_LINKS_SHOWN]
-    if busiest:
-        console.out.print("\nbusiest links")
-    for load in busiest:
-        bar = "█" * round(20 * min(load.busy, 1))
-        console.out.print(f"  {load.link:24} {bar:20} {load.busy:4.0%}  {approximate_bytes(load.bytes)}")
+    print_busiest("busiest links", first)
     if drawn:
         console.out.print(f"\ndrawn in {escape(', '.join(map(str, drawn)))}")
