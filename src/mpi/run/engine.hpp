@@ -170,7 +170,8 @@ class Engine {
   }
   [[gnu::noinline]] Entry& prepare_openly(Entry& entry);
   void open(Entry& entry);
-  Entry& prepare_heard(const plan::Problem& mine);
+  Entry& prepare_trusted(Entry& entry) { return entry.hears_first ? prepare_heard(entry) : turn_of(entry); }
+  Entry& prepare_heard(Entry& entry);
   Entry& find_other(const plan::Problem& other);
   Entry& carry(const plan::Problem& mine, Bytes theirs, Entry* other);
   void end_hearing() noexcept;

@@ -21,13 +21,10 @@ std::int64_t read_nanoseconds() noexcept { return static_cast<std::int64_t>(read
 // What it depends on is the same on all ranks: calls before this one, and the size that senders name. Who only has room
 // may take that to be another one, which MPI forbids and libraries let pass: on one node it hears the size first.
 Entry& Engine::prepare_openly(Entry& entry) {
+  if (learner_ == nullptr || !learner_->doubts(entry.problem.operation)) return prepare_trusted(entry);
   const plan::Problem problem = entry.problem;
-  if (learner_ != nullptr && learner_->doubts(problem.operation)) {
-    witness(problem);
-    Entry& again = find(problem);
-    return again.hears_first ? prepare_heard(problem) : turn_of(again);
-  }
-  return entry.hears_first ? prepare_heard(problem) : turn_of(entry);
+  witness(problem);
+  return prepare_trusted(find(problem));
 }
 
 // Whether a call like this has to be looked at each time it is made. Who tunes a table knows the programs it is for,
@@ -43,13 +40,14 @@ void Engine::open(Entry& entry) {
 }
 
 // Hearing is a call of its own where senders take part in it, as they do where theirs is open, too.
-Entry& Engine::prepare_heard(const plan::Problem& mine) {
-  const std::optional<Bytes> theirs = hear_senders(mine, false);
+Entry& Engine::prepare_heard(Entry& entry) {
+  const std::optional<Bytes> theirs = hear_senders(entry.problem, false);
   if (!theirs) {
     end_hearing();
-    return turn_of(find(mine));
+    return turn_of(entry);
   }
   seat_.repeat_call();
+  const plan::Problem mine = entry.problem;
   if (*theirs == execute::Statement::has_left) return carry(mine, *theirs, nullptr);
   plan::Problem problem = mine;
   problem.bytes = *theirs;

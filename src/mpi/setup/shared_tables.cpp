@@ -62,10 +62,10 @@ ReadTables share_tables(MPI_Comm comm, int rank, const WantedTables& wanted) {
   others.table = take(rest);
   others.store = take(rest);
   const int day = std::stoi(take(rest));
-  if (others != wanted) read = read_wanted(wanted);
+  const bool want_the_same = others == wanted;
+  if (!want_the_same) read = read_wanted(wanted);
   read.day = day;
-  if (others != wanted) return read;
-  while (!rest.empty()) {
+  while (want_the_same && !rest.empty()) {
     std::string path = take(rest);
     read.texts.push_back({std::move(path), take(rest)});
   }
