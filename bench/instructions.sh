@@ -2,6 +2,7 @@
 # Instructions that one short collective of two ranks costs each of them, native and with Espalier: callgrind's counts,
 # the same every time. A rank that waits is counted as it finds what it waits for.
 # Needs valgrind, a finished build and the MPICH environment (make setup).
+# ESPALIER_LEARN=on: of calls that were learned about, from the thousandth on.
 # Usage: bench/instructions.sh [OPERATION [BYTES [BUILD_FOLDER]]], as `espalier bench` names them; default: bcast 4
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,7 +18,7 @@ entry=${operation^}
 # count RANK FUNCTION LIBRARIES CALLS: instructions inside the function at that rank. The other runs without valgrind.
 count() {
   local program=("$build/bench/bench_tiny_calls_mpich" "$4" "$operation" "$bytes")
-  local plain=(env ESPALIER_TABLE=off LD_PRELOAD="$3")
+  local plain=(env ESPALIER_TABLE=off ESPALIER_LEARN="${ESPALIER_LEARN:-off}" ESPALIER_STORE=off LD_PRELOAD="$3")
   local counted=("${plain[@]}" valgrind --tool=callgrind --toggle-collect="$2" --callgrind-out-file="$work/out")
   local ranks=("${counted[@]}" "${program[@]}" : -n 1 "${plain[@]}" "${program[@]}")
   [ "$1" = 0 ] || ranks=("${plain[@]}" "${program[@]}" : -n 1 "${counted[@]}" "${program[@]}")

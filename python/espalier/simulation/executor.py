@@ -152,6 +152,7 @@ def _environment(job: Job) -> dict[str, str]:
         "ESPALIER_FABRIC": "" if job.metric == "none" else "simulated",
         "ESPALIER_SHM_LIMIT": "128M",
         "ESPALIER_TABLE": "off",
+        "ESPALIER_LEARN": "off",
     }
 
 
