@@ -77,10 +77,10 @@ bool is_about_the_same(const Row& a, const Row& b) {
          a.uneven == b.uneven && a.transport == b.transport;
 }
 
-// A network may have been rebuilt since, a neighbour moved out.
-bool is_stale(const Row& row, int day) {
+// A network may have been rebuilt since, a neighbour moved out; another release of the MPI may do better, or worse.
+void doubt_rows(Table& table, Fit fit, int day) {
   constexpr int good_for_days = 30;
-  return row.is_learned && row.day > 0 && day > row.day + good_for_days;
+  table.doubt([&](const Row& row) { return fit != Fit::exact || day > row.day + good_for_days; });
 }
 
 std::vector<Row> date_rows(std::span<const Row> known, std::span<const Row> fresh, int day) {
@@ -144,8 +144,8 @@ Selected select_tables(std::span<const TableText> texts, const Signature& here, 
   Selected selected;
   for (const auto& [path, text] : texts) try {
       Table table = Table::parse(text, path);
-      if (day > 0) table.forget([&](const Row& row) { return is_stale(row, day); });
       const Fit fit = derive_fit(table.signature(), here);
+      doubt_rows(table, fit, day);
       if (fit == Fit::foreign && path == named)
         selected.remarks.push_back(unused + path + ": " + why_foreign(table.signature(), here));
       if (fit == Fit::near && !table.is_learned())

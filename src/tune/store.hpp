@@ -26,8 +26,8 @@ struct Selected {
   std::optional<Table> table;
   std::vector<std::string> remarks;
 };
-/// Pure. `named`: what somebody asked for by name, so that a foreign one is worth a remark. `day`: today, where what
-/// was learned long ago is to be found out anew; 0: it holds for good.
+/// Pure. `named`: what somebody asked for by name, so that a foreign one is worth a remark. `day`: today, since what
+/// was learned long ago is doubted (Row::is_sure()), as is what was learned with another release or other memory.
 Selected select_tables(std::span<const TableText> texts, const Signature& here, std::string_view named, int day = 0);
 
 // ---- what jobs have learned ----

@@ -63,6 +63,11 @@ struct Row {
   int day = 0;
   int jobs = 0;
 
+  /// Jobs in a row whose finding is no chance any more: one that was disturbed says anything.
+  static constexpr int sure_jobs = 3;
+  /// Whether its word is taken: somebody has measured it, this job has found it, or enough others have.
+  bool is_sure() const { return !is_learned || number == 0 || jobs >= sure_jobs; }
+
   bool matches(const topology::Topology& topology, const plan::Problem& problem, Transport carried_by) const;
   /// Whether it speaks of communicators like this one.
   bool is_about(const topology::Topology& topology, Transport carried_by) const;
@@ -103,10 +108,11 @@ class Table {
   Transport transport() const { return transport_; }
   /// Puts another table's rows behind these. What things cost, and what carries messages, stays as it was said first.
   void append(const Table& other);
-  /// Takes out rows of which `is_out(row)`.
-  template <class IsOut>
-  void forget(const IsOut& is_out) {
-    std::erase_if(rows_, is_out);
+  /// Rows of which `is_doubtful(row)` are no more than where learning begins (Row::is_sure()).
+  template <class IsDoubtful>
+  void doubt(const IsDoubtful& is_doubtful) {
+    for (Row& row : rows_)
+      if (is_doubtful(row)) row.jobs = 0;
   }
   /// Its rows are what jobs' own calls have taught.
   bool is_learned() const { return is_learned_; }

@@ -33,6 +33,15 @@ def rows_in(store: Path) -> list[Mapping[str, Any]]:
     return rows
 
 
+def as_found_by(jobs: int, store: Path) -> None:
+    """Says of all that was learned that so many jobs in a row have found the same."""
+    (file,) = store.glob("learned-*.json")
+    table = json.loads(file.read_text())
+    for row in table["rows"]:
+        row["learned"]["jobs"] = jobs
+    file.write_text(json.dumps(table))
+
+
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", MPIS)
 def test_results_are_right_whoever_is_tried_and_sums_keep_their_bits(
@@ -50,12 +59,28 @@ def test_results_are_right_whoever_is_tried_and_sums_keep_their_bits(
 def test_the_next_job_begins_with_what_was_learned(name: str, get_mpi: GetMpi, tmp_path: Path) -> None:
     mpi, file = get_mpi(name), tmp_path / "stats.json"
     learn(mpi, tmp_path / "store")
+    as_found_by(3, tmp_path / "store")
     barriers = {row["ppn"][0]: row["selection"] for row in rows_in(tmp_path / "store") if row["operation"] == "barrier"}
     learn(mpi, tmp_path / "store", calls=40, ESPALIER_STATS=str(file))
     counts = read_stats(file)["MPI_Barrier"]
     said = {"native": counts.native, **counts.choices}
     for ranks in (4, 2):  # rank 0 makes as many calls on the even ones
         assert said.get(barriers[ranks], 0) >= 40, (barriers, said)
+
+
+def test_what_one_job_has_found_is_found_out_again(get_mpi: GetMpi, tmp_path: Path) -> None:
+    mpi = get_mpi("mpich-5")
+    learn(mpi, tmp_path)
+    first = {(row["operation"], *row["ppn"], *row["bytes"]): row for row in rows_in(tmp_path)}
+    learn(mpi, tmp_path)
+    again = {(row["operation"], *row["ppn"], *row["bytes"]): row for row in rows_in(tmp_path)}
+    common = first.keys() & again.keys()
+    assert len(common) >= 0.8 * len(first)
+    for kind in common:
+        is_same = first[kind]["selection"] == again[kind]["selection"]
+        assert again[kind]["learned"]["jobs"] == (2 if is_same else 1), kind
+    # Some are so clear that any job finds them.
+    assert any(again[kind]["learned"]["jobs"] == 2 for kind in common)
 
 
 def test_a_job_may_read_without_learning(get_mpi: GetMpi, tmp_path: Path) -> None:

@@ -196,6 +196,7 @@ void Decider::choose(Entry& entry, bool may_wait) const {
     tell(std::string(plan::name(entry.problem.operation)) + ": the built-in choice instead of what " + entry.origin +
          " says: " + why);
     entry.origin.clear();
+    entry.is_doubted = false;
     return take_built_in(entry, may_wait);
   }
   take(*selection, entry);
@@ -221,14 +222,20 @@ void Decider::choose_by(const Selection& selection, Entry& entry) const {
 
 bool Decider::may_learn(const Entry& entry) const {
   const plan::Problem& problem = entry.problem;
-  const bool is_told = !entry.origin.empty() || is_nothing(problem) || entry.kind == Entry::Kind::native;
+  const bool is_told = !entry.is_doubted && (!entry.origin.empty() || entry.kind == Entry::Kind::native);
   const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
-  return !is_told && may_change && problem.counts.empty() && !has_edges(problem.operation);
+  return !is_told && may_change && !is_nothing(problem) && problem.counts.empty() && !has_edges(problem.operation);
 }
 
 std::vector<Selection> Decider::derive_contenders(const Entry& entry) const {
-  return mpi::derive_contenders(facts_.topology, entry.problem,
-                                facts_.table == nullptr ? cost::Parameters{} : facts_.table->parameters());
+  const plan::Problem& problem = entry.problem;
+  std::vector<Selection> all = mpi::derive_contenders(
+      facts_.topology, problem, facts_.table == nullptr ? cost::Parameters{} : facts_.table->parameters());
+  if (!entry.is_doubted) return all;
+  const Selection usual = selection_of(*find_row(problem), problem);
+  std::erase(all, usual);
+  all.insert(all.begin(), usual);
+  return all;
 }
 
 // The program's word counts most, then the user's, then what was measured.
@@ -250,16 +257,22 @@ std::optional<Selection> Decider::find_selection(Entry& entry) const {
   if (row->is_learned && !may_change) return std::nullopt;
   entry.origin = name_row(*row);
   entry.is_learned = row->is_learned;
-  Selection measured = parse_selection(problem.operation, row->selection);
-  if (measured.kind == Selection::Kind::plan) measured.choice = with_leaders(problem, measured.choice);
-  return measured;
+  entry.is_doubted = !row->is_sure();
+  return selection_of(*row, problem);
+}
+
+Selection Decider::selection_of(const tune::Row& row, const plan::Problem& problem) const {
+  Selection selection = parse_selection(problem.operation, row.selection);
+  if (selection.kind == Selection::Kind::plan) selection.choice = with_leaders(problem, selection.choice);
+  return selection;
 }
 
 const tune::Row* Decider::find_row(const plan::Problem& problem) const {
   const tune::Row* found = nullptr;
   if (facts_.table != nullptr) found = facts_.table->find(facts_.topology, problem, facts_.transport);
-  for (auto row = inherited_.begin(); found == nullptr && row != inherited_.end(); ++row)
-    if (row->matches(facts_.topology, problem, facts_.transport)) found = &*row;
+  if (found != nullptr && found->is_sure()) return found;
+  for (const tune::Row& row : inherited_)
+    if (row.matches(facts_.topology, problem, facts_.transport)) return &row;
   return found;
 }
 

@@ -71,11 +71,12 @@ class Decider {
   /// The same by `selection`, which may not fit the problem: then by the built-in choice.
   void choose_by(const Selection& selection, Entry& entry) const;
   /// Whether there is anything to find out about a call that choose() has decided: nobody has said how it is done, no
-  /// table knows, and it may change hands.
+  /// table knows for sure, and it may change hands.
   bool may_learn(const Entry& entry) const;
-  /// Who may do it, the first of them for now; one or none where nobody else is worth a try.
+  /// Who may do it, the first of them for now: what few jobs have found, or the built-in choice. One or none where
+  /// nobody else is worth a try.
   std::vector<Selection> derive_contenders(const Entry& entry) const;
-  /// What others of the job have learned, for what no table knows.
+  /// What others of the job have learned, for what no table knows for sure.
   void inherit(std::vector<tune::Row> rows) { inherited_ = std::move(rows); }
 
   /// From now on `operation` follows this selection; empty: settings, table and built-in choice again.
@@ -128,6 +129,7 @@ class Decider {
   tune::Dedicated derive_dedicated(plan::Operation operation) const;
 
   std::optional<Selection> find_selection(Entry& entry) const;
+  Selection selection_of(const tune::Row& row, const plan::Problem& problem) const;
   const tune::Row* find_row(const plan::Problem& problem) const;
   bool is_selected(const plan::Problem& problem) const;
   const std::optional<Selection>& selected(plan::Operation operation) const;

@@ -40,6 +40,8 @@ struct Entry {
   bool is_passed_on = false;
   /// Some job's calls have taught it, this one's or others', and not somebody who has measured it.
   bool is_learned = false;
+  /// Too few jobs have found so: it is learned about again.
+  bool is_doubted = false;
   /// What has to be there before the first such call runs.
   Needs needs = no_needs;
   /// Of what it needs, the long rings make it faster only.

@@ -137,8 +137,7 @@ void Library::take_tables(const ReadTables& read) {
   native().Get_library_version(version.data(), &length);
   signature_ = tune::probe_signature(version.data());
   day_ = read.day;
-  const bool may_forget = settings_.learn == Learning::on;
-  tune::Selected selected = tune::select_tables(read.texts, signature_, settings_.table, may_forget ? day_ : 0);
+  tune::Selected selected = tune::select_tables(read.texts, signature_, settings_.table, day_);
   table_ = std::move(selected.table);
   const bool is_named = !settings_.table.empty() && settings_.table != "off";
   if (world_rank_ != 0 || (!is_named && settings_.verbose < 1)) return;

@@ -155,6 +155,7 @@ Entry& Engine::decide(const plan::Problem& problem, ProgramCache& cache, bool ma
   } catch (const Error& error) {  // building is pure, so this happens to all ranks alike
     entry.kind = Entry::Kind::native;
     entry.label = error.what();
+    entry.is_doubted = false;
     decider_.tell(std::string(plan::name(problem.operation)) + " of " + format_bytes(problem.bytes) +
                   " stays native: " + entry.label);
   }

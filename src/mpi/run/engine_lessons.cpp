@@ -36,7 +36,7 @@ void Engine::open(Entry& entry) {
   entry.hears_first =
       (entry.lesson != nullptr || is_by_size) && means_.topology.nodes() == 1 && is_one_sided(entry.problem);
   entry.is_open = entry.lesson != nullptr || entry.hears_first || is_doubtful;
-  if (entry.hears_first) entry.is_passed_on = false;
+  if (entry.is_open) entry.is_passed_on = false;
 }
 
 // Hearing is a call of its own where senders take part in it, as they do where theirs is open, too.

@@ -64,11 +64,17 @@ LearnedAbout Learner::take_summary() {
   return {now.kinds - before.kinds, now.settled - before.settled, now.spent_us - before.spent_us};
 }
 
+learn::Finding find_native(const Study& study) {
+  for (std::size_t c = 0; c < study.contenders.size(); ++c)
+    if (study.contenders[c].kind == Selection::Kind::native) return study.contest.finding(static_cast<int>(c));
+  return {};
+}
+
 std::optional<tune::Row> derive_row(const Study& study, const topology::Topology& topology, Transport transport) {
   constexpr int least_calls = 6;  // what two looks say is not worth keeping
   const learn::Contest& contest = study.contest;
   const learn::Finding best = contest.finding(contest.best());
-  const learn::Finding native = contest.finding(contest.contenders() - 1);
+  const learn::Finding native = find_native(study);
   if (study.contenders.empty() || best.calls < 2 || native.calls == 0) return std::nullopt;
   if (!contest.is_settled() && best.calls < least_calls) return std::nullopt;
   tune::Row row;

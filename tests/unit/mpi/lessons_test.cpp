@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "mpi/decide/contenders.hpp"
 #include "mpi/run/engine.hpp"
 #include "transports/threads.hpp"
+#include "tune/store.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -45,6 +47,7 @@ class LessonsTest : public testing::Test {
       means.board = execute::Board::furnished(memory.get(), shape);
       means.waiter = std::make_unique<Yield>();
       means.experience = &experience;
+      means.table = table ? &*table : nullptr;
       engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));
     }
   }
@@ -59,6 +62,13 @@ class LessonsTest : public testing::Test {
     row.measured = {bytes, 1, 2, 0.5, 0.5, 10};
     row.is_learned = true;
     return row;
+  }
+
+  /// So many jobs have found `row`.
+  void keep(tune::Row row, int jobs) {
+    row.day = 1;
+    row.jobs = jobs;
+    table = tune::Table::parse(tune::format_learned({}, {&row, 1}), "learned");
   }
 
   void native_broadcast(int me, int root, std::byte& data, std::chrono::microseconds time) {
@@ -102,6 +112,7 @@ class LessonsTest : public testing::Test {
   std::chrono::microseconds native_time{2'000};
   Policy policy;
   Experience experience;
+  std::optional<tune::Table> table;
   CacheBudget budget{Bytes{1} << 20, 0};
   Statistics statistics;
   std::vector<std::unique_ptr<Engine>> engines;
@@ -161,6 +172,25 @@ TEST_F(LessonsTest, AreSparedThoseWhoseRanksKnowTheSameFromOtherCommunicators) {
   EXPECT_GE(broadcast(100), 60) << "after those that show that ranks agree on sizes";
   EXPECT_NE(engines[0]->describe({Operation::broadcast, 1}).find("native: native was selected (learned by this job"),
             std::string::npos);
+  EXPECT_TRUE(engines[0]->derive_learned().empty());
+}
+
+TEST_F(LessonsTest, AreGivenAgainUntilEnoughJobsHaveFoundTheSame) {
+  keep(learned_native(1), 1);
+  make_engines();
+  EXPECT_GE(broadcast(40), 36) << "what one job has found is what is usual";
+  broadcast(600);
+  EXPECT_EQ(broadcast(100), 0) << "and was wrong";
+  const std::vector<tune::Row> rows = engines[0]->derive_learned();
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_NE(rows[0].selection, "native");
+  EXPECT_GT(rows[0].measured.native_us, 1'000);
+}
+
+TEST_F(LessonsTest, AreNotGivenAgainWhereEnoughJobsHaveFoundTheSame) {
+  keep(learned_native(1), tune::Row::sure_jobs);
+  make_engines();
+  EXPECT_EQ(broadcast(600), 600);
   EXPECT_TRUE(engines[0]->derive_learned().empty());
 }
 

@@ -172,13 +172,25 @@ TEST(Store, says_when_a_row_was_learned_and_how_many_jobs_have_found_the_same) {
   EXPECT_EQ(Table::load(folder.path() + "/" + learned_name(here)).rows()[0].jobs, 1) << "another has won";
 }
 
-TEST(Store, has_what_was_learned_long_ago_found_out_anew) {
-  Row old = row_of(4), tuned = row_of(8);
-  old.day = today;
-  const std::vector<TableText> texts{{"learned", text_of(here, {old, tuned})}};
-  EXPECT_EQ(select_tables(texts, here, "", today + 30).table->rows().size(), 2U);
-  EXPECT_EQ(select_tables(texts, here, "", today + 31).table->rows().size(), 1U);
-  EXPECT_EQ(select_tables(texts, here, "").table->rows().size(), 2U) << "where nothing is found out";
+TEST(Store, takes_the_word_of_three_jobs_for_thirty_days) {
+  const auto is_sure = [](int jobs, int days, const Signature& learned_with = here) {
+    Row row = row_of(4);
+    row.day = today;
+    row.jobs = jobs;
+    const std::vector<TableText> texts{{"learned", text_of(learned_with, {row})}};
+    return select_tables(texts, here, "", today + days).table->rows().front().is_sure();
+  };
+  EXPECT_FALSE(is_sure(1, 0));
+  EXPECT_FALSE(is_sure(2, 0));
+  EXPECT_TRUE(is_sure(3, 0));
+  EXPECT_TRUE(is_sure(3, 30));
+  EXPECT_FALSE(is_sure(3, 31)) << "a network may have been rebuilt";
+  EXPECT_FALSE(is_sure(3, 0, {here.machine, "MPICH Version: 5.1.0"})) << "another release";
+}
+
+TEST(Store, takes_the_word_of_who_measures) {
+  Row tuned = row_of(4);
+  EXPECT_TRUE(tuned.is_sure());
 }
 
 TEST(Day, is_told_as_a_date) {
