@@ -186,7 +186,8 @@ std::vector<Row> merge_rows(std::vector<Row> known, std::span<const Row> fresh) 
       known.push_back(row);
   }
   const auto key = [](const Row& row) {
-    return std::tuple(row.operation, row.nodes.first, row.ppn.first, row.bytes.first, row.transport);
+    // The first that matches holds: what is said of uneven blocks alone comes before what is said of any.
+    return std::tuple(row.operation, row.nodes.first, row.ppn.first, row.bytes.first, row.transport, !row.uneven);
   };
   std::stable_sort(known.begin(), known.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
   return known;

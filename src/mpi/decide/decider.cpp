@@ -224,7 +224,8 @@ bool Decider::may_learn(const Entry& entry) const {
   const plan::Problem& problem = entry.problem;
   const bool is_told = !entry.is_doubted && (!entry.origin.empty() || entry.kind == Entry::Kind::native);
   const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
-  return !is_told && may_change && !is_nothing(problem) && problem.counts.empty() && !has_edges(problem.operation);
+  const bool hides_sizes = !problem.counts.empty() && tune::hides_sizes(problem.operation);
+  return !is_told && may_change && !is_nothing(problem) && !hides_sizes && !has_edges(problem.operation);
 }
 
 std::vector<Selection> Decider::derive_contenders(const Entry& entry) const {

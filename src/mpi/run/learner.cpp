@@ -33,7 +33,7 @@ void Learner::settle_doubts(plan::Operation operation, bool are_alike) {
 }
 
 Learner::Key Learner::key_of(const plan::Problem& problem) {
-  return {problem.operation, sizes_like(problem.bytes).last, problem.depends_on_order};
+  return {problem.operation, sizes_like(problem.bytes).last, !problem.counts.empty(), problem.depends_on_order};
 }
 
 Study* Learner::find(const plan::Problem& problem) {
@@ -43,7 +43,7 @@ Study* Learner::find(const plan::Problem& problem) {
 
 Study& Learner::begin(const plan::Problem& problem) {
   auto& place = studies_[key_of(problem)];
-  place = std::make_unique<Study>(Study{problem.operation, sizes_like(problem.bytes), {}, {}});
+  place = std::make_unique<Study>(Study{problem.operation, sizes_like(problem.bytes), !problem.counts.empty(), {}, {}});
   return *place;
 }
 
@@ -82,6 +82,7 @@ std::optional<tune::Row> derive_row(const Study& study, const topology::Topology
   row.nodes = {topology.nodes(), topology.nodes()};
   row.ppn = {topology.largest_node(), topology.largest_node()};
   row.bytes = {study.sizes.first, study.sizes.last};
+  row.uneven = study.is_uneven;
   row.transport = topology.nodes() == 1 ? Transport::mpi : transport;
   row.selection = to_string(study.contenders[static_cast<std::size_t>(contest.best())]);
   const double ratio = native.us / best.us;

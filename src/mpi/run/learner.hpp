@@ -30,6 +30,7 @@ SizeClass sizes_like(Bytes bytes);
 struct Study {
   plan::Operation operation = plan::Operation::barrier;
   SizeClass sizes;
+  bool is_uneven = false;  ///< a count for each rank; `sizes` are about their mean
   std::vector<Selection> contenders;
   learn::Contest contest;
   bool is_told = false;  ///< to others of the process
@@ -83,6 +84,7 @@ class Learner {
   struct Key {
     plan::Operation operation;
     Bytes last;
+    bool is_uneven;
     bool depends_on_order;
 
     auto operator<=>(const Key&) const = default;

@@ -12,13 +12,26 @@
 
 enum { longest = 4096 };
 
-static int in[longest * 64], out[longest * 64];
+static int in[(longest + 64) * 64], out[(longest + 64) * 64];
 static int failed, world_rank;
 
 static void expect(int condition, const char* what, int call) {
   if (condition || failed) return;
   failed = 1;
   printf("rank %d: call %d of %s went wrong\n", world_rank, call, what);
+}
+
+/* Rank r has r numbers more than rank 0. */
+static void uneven(MPI_Comm comm, int count, int call) {
+  int rank, ranks, counts[64], places[64], all = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  for (int r = 0; r < ranks; ++r) counts[r] = count + r, places[r] = all, all += counts[r];
+  for (int i = 0; i < all; ++i) in[i] = rank + i + call;
+  MPI_Allgatherv(in, counts[rank], MPI_INT, out, counts, places, MPI_INT, comm);
+  expect(out[all - 1] == ranks - 1 + counts[ranks - 1] - 1 + call, "allgatherv", call);
+  MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_MAX, comm);
+  expect(out[0] == ranks - 1 + places[rank] + call, "reduce_scatter", call);
 }
 
 static void whole_numbers(MPI_Comm comm, int count, int call) {
@@ -36,6 +49,7 @@ static void whole_numbers(MPI_Comm comm, int count, int call) {
   expect(out[(ranks - 1) * count] == ranks - 1 + call, "allgather", call);
   MPI_Gather(in, count, MPI_INT, out, count, MPI_INT, root, comm);
   expect(rank != root || out[(ranks - 1) * count] == ranks - 1 + call, "gather", call);
+  uneven(comm, count, call);
   MPI_Barrier(comm);
 }
 

@@ -157,6 +157,15 @@ TEST_F(LessonsTest, AreNotGivenWhereSomebodyHasSaidHowItIsDone) {
   EXPECT_TRUE(engines[0]->derive_learned().empty());
 }
 
+TEST_F(LessonsTest, AreGivenWhereAllRanksKnowTheCountsOfAll) {
+  make_engines();
+  Problem problem{Operation::allgather, 6};
+  problem.counts = {4, 6, 8};
+  EXPECT_NE(engines[0]->describe(problem).find("is being learned"), std::string::npos);
+  problem.operation = Operation::gather;
+  EXPECT_EQ(engines[0]->describe(problem).find("is being learned"), std::string::npos) << "senders know their own";
+}
+
 TEST_F(LessonsTest, LeaveSumsAloneWhoseDigitsDependOnTheOrder) {
   make_engines();
   Problem sum{Operation::allreduce, 64};
