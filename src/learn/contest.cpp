@@ -1,6 +1,7 @@
 #include "learn/contest.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace espalier::learn {
 namespace {
@@ -30,13 +31,10 @@ constexpr double long_call_us = 200;
 // What nothing is known of is supposed to take twice as long as the best.
 constexpr double unknown_price = 1;
 
-constexpr int usual = 0;
+// Scatter apart, a neighbour who came or went, a link that is shared now.
+constexpr double jump = 1.5;
 
 }  // namespace
-
-Contest::Contest() : contenders_(1) {
-  for (int call = 0; call < usual_calls; ++call) turns_.push_back({usual, call > 0});
-}
 
 void Contest::admit(int contenders) {
   contenders_.resize(static_cast<std::size_t>(std::clamp(contenders, 1, most_contenders)));
@@ -66,7 +64,29 @@ double Contest::time_of(int contender) const {
   return at(contender).was_in_rounds ? median(times) : *std::min_element(times.begin(), times.end());
 }
 
+void Contest::check_again() {
+  if (!is_settled_ || contenders() < 2 || time_of(best_) == 0) return;
+  is_settled_ = false;
+  is_check_ = true;
+  usual_ = best_;
+  plan_usual();
+}
+
+bool Contest::has_jumped(std::span<const double> times) const {
+  const double now = median({times.begin(), times.end()}), before = time_of(best_);
+  return now > before * jump || now * jump < before;
+}
+
+void Contest::begin_anew() {
+  for (Contender& it : contenders_) it = {};
+  rounds_done_ = 0;
+}
+
 void Contest::agree(std::span<const double> times, Purse& purse) {
+  if (std::exchange(is_check_, false)) {
+    if (!has_jumped(times)) return settle();
+    begin_anew();
+  }
   take(times, purse);
   find_best();
   pay(purse);
@@ -98,7 +118,7 @@ void Contest::find_best() {
   int fastest = best_;
   for (int c = 0; c < contenders(); ++c)
     if (!at(c).is_out && time_of(c) > 0 && time_of(c) < time_of(fastest)) fastest = c;
-  if (!at(usual).is_out && time_of(usual) <= worse * time_of(fastest)) fastest = usual;
+  if (!at(usual_).is_out && time_of(usual_) <= worse * time_of(fastest)) fastest = usual_;
   best_ = fastest;
 }
 
@@ -139,6 +159,14 @@ void Contest::plan_next(const Purse& purse) {
   const double gap = std::min(most_gap, purse.calls_until(price(best * unknown_price), best));
   gap_ = static_cast<std::uint64_t>(gap);
   gap_us_ = gap * best;
+}
+
+void Contest::plan_usual() {
+  stage_ = Stage::usual;
+  turns_.clear();
+  for (int call = 0; call < usual_calls; ++call) turns_.push_back({usual_, call > 0});
+  at_ = 0;
+  samples_.clear();
 }
 
 void Contest::plan_looks() {

@@ -38,7 +38,7 @@ class Contest {
   static constexpr int most_samples = 64;
 
   /// Contender 0 does the calls as long as nothing is known of others.
-  Contest();
+  Contest() : contenders_(1) { plan_usual(); }
 
   /// Whether it is time to say who takes part: most kinds of calls are made too seldom for anybody to ask.
   bool wants_contenders() const { return is_due() && stage_ == Stage::usual && contenders() == 1; }
@@ -60,6 +60,9 @@ class Contest {
   void agree(std::span<const double> times, Purse& purse);
   /// Nothing more can be learned: what is best now stays.
   void settle() { is_settled_ = true; }
+  /// Of a settled one, after many calls: whether the best still takes as long as it did. If not, the machine is another
+  /// one by now, and all begin anew.
+  void check_again();
 
   /// The best one so far.
   int best() const { return best_; }
@@ -79,6 +82,9 @@ class Contest {
   Contender& at(int contender) { return contenders_[static_cast<std::size_t>(contender)]; }
   const Contender& at(int contender) const { return contenders_[static_cast<std::size_t>(contender)]; }
   double time_of(int contender) const;
+  void plan_usual();
+  bool has_jumped(std::span<const double> times) const;
+  void begin_anew();
   void take(std::span<const double> times, Purse& purse);
   void pay(Purse& purse);
   void find_best();
@@ -91,7 +97,9 @@ class Contest {
   double price(double unknown) const;
 
   std::vector<Contender> contenders_;
+  int usual_ = 0;
   int best_ = 0;
+  bool is_check_ = false;  ///< of a best one that was found before
   Stage stage_ = Stage::usual;
   int rounds_done_ = 0;
   std::vector<Turn> turns_;  ///< of the stage

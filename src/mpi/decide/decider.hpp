@@ -27,6 +27,9 @@ struct LearningPolicy {
   Learning means = Learning::off;
   double budget = 0.01;        ///< as learn::Purse
   bool includes_sums = false;  ///< whose bits depend on who does them
+  /// Calls of a communicator, of operations whose sizes all ranks know, after which it looks whether what it has found
+  /// still holds. Then all are decided again, which short ones notice if it is done more often.
+  std::uint64_t check_after = 1 << 20;
 };
 
 /// What the settings say about every call; equal on all ranks.
@@ -103,6 +106,8 @@ class Decider {
   void give_up_uneven();
   /// What such a problem, with counts, will be, as a label and who asked for it; none where its sizes decide.
   std::optional<Entry> foresee_uneven(const plan::Problem& problem) const;
+
+  const Policy& policy() const { return policy_; }
 
   /// Says something to the user, once for all ranks.
   void tell(const std::string& line) const;

@@ -25,7 +25,8 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
       statistics_(statistics),
       supplied_(means_.supplies == nullptr ? all_needs : no_needs),
       seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings, means_.windows),
-      cache_(budget, statistics) {
+      cache_(budget, statistics),
+      until_check_(policy.learning.check_after) {
   if (means_.watch != nullptr) means_.watch->follow(*this);
   if (policy.learning.means == Learning::on && means_.meter == nullptr && means_.topology.ranks() > 1)
     learner_ = std::make_unique<Learner>(policy.learning.budget, means_.topology.nodes() == 1);

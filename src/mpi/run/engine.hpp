@@ -76,6 +76,8 @@ class Engine {
   /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
   /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.
   Entry& prepare(const plan::Problem& problem) {
+    if (is_alike(problem.operation) && --until_check_ == 0) [[unlikely]]
+      check_lessons();
     Entry& entry = find(problem);
     return entry.is_open ? prepare_openly(entry) : entry;
   }
@@ -164,6 +166,15 @@ class Engine {
  private:
   friend class EngineRun;
 
+  /// Whether all ranks are sure to take such a call to be the same. Of others some know sizes that others do not.
+  static constexpr bool is_alike(plan::Operation operation) {
+    using enum plan::Operation;
+    constexpr auto bit = [](plan::Operation it) { return std::uint64_t{1} << static_cast<int>(it); };
+    constexpr std::uint64_t alike =
+        bit(barrier) | bit(allgather) | bit(reduce) | bit(allreduce) | bit(reduce_scatter) | bit(scan) | bit(exscan);
+    return (alike & bit(operation)) != 0;
+  }
+
   Entry& find(const plan::Problem& problem) {
     Entry* known = cache_.find(problem);
     return known != nullptr ? *known : decide(problem);
@@ -177,6 +188,7 @@ class Engine {
   void end_hearing() noexcept;
   void witness(const plan::Problem& problem);
   void begin_lesson(Entry& entry);
+  [[gnu::noinline, gnu::cold]] void check_lessons();
   Entry& turn_of(Entry& entry) { return entry.lesson == nullptr ? entry : take_turn(entry); }
   Entry& take_turn(Entry& entry);
   Entry& end_lesson(Entry& entry);
@@ -224,6 +236,7 @@ class Engine {
   bool is_broken_ = false;  ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
   ProgramCache cache_;
+  std::uint64_t until_check_;           ///< calls that is_alike() is about
   std::unique_ptr<Learner> learner_;    ///< null: nothing is learned
   std::unique_ptr<ProgramCache> own_;   ///< of calls for that; null before the first
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first

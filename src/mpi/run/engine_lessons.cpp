@@ -97,6 +97,15 @@ void Engine::begin_lesson(Entry& entry) {
   entry.lesson.reset(new Lesson{study != nullptr ? *study : learner_->begin(entry.problem)});
 }
 
+// So many calls were made on all ranks alike.
+void Engine::check_lessons() {
+  until_check_ = decider_.policy().learning.check_after;
+  if (learner_ == nullptr) return;
+  learner_->check_again();
+  for (Passed& passed : passed_) passed.deal.reset();
+  cache_.forget_all();
+}
+
 // The call at hand, as the contender does it whose turn it is.
 Entry& Engine::take_turn(Entry& entry) {
   Study& study = entry.lesson->study;

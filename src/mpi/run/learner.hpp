@@ -61,6 +61,11 @@ class Learner {
   /// Its contenders, of which the first is the usual one.
   static void admit(Study& study, std::vector<Selection> contenders);
 
+  /// What was found may hold no more.
+  void check_again() {
+    for (auto& [key, study] : studies_) study->contest.check_again(), study->is_told = false;
+  }
+
   learn::Purse& purse() { return purse_; }
   /// Whether this is the first time that somebody asks: then ranks have not met yet (Engine::meet()).
   bool meets() { return !std::exchange(has_met_, true); }

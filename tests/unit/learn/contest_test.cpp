@@ -144,6 +144,26 @@ TEST(Contest, waits_for_the_price_of_long_calls_with_the_one_that_is_best_so_far
   EXPECT_EQ(std::count(course.turns.begin(), course.turns.end(), 1), 0);
 }
 
+TEST(Contest, begins_anew_where_the_machine_has_changed) {
+  Contest contest = of(3);
+  Purse purse(0.01, advance_us);
+  std::vector<double> times{10, 5, 20};
+  const Time time = [&](int c) { return times[static_cast<std::size_t>(c)]; };
+  play(contest, purse, time, 1'000);
+  ASSERT_EQ(contest.best(), 1);
+  contest.check_again();
+  EXPECT_FALSE(contest.is_settled());
+  const Course same = play(contest, purse, time, 100);
+  EXPECT_TRUE(contest.is_settled());
+  EXPECT_EQ(std::count(same.turns.begin(), same.turns.end(), 1), 100) << "nothing else is tried";
+  EXPECT_EQ(contest.finding(2).us, 20) << "what was found is kept";
+  times = {10, 30, 20};
+  contest.check_again();
+  play(contest, purse, time, 1'000);
+  EXPECT_TRUE(contest.is_settled());
+  EXPECT_EQ(contest.best(), 0);
+}
+
 TEST(Contest, needs_few_exchanges) {
   Contest contest = of(5);
   Purse purse(0.01, advance_us);

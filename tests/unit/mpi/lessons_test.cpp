@@ -95,12 +95,25 @@ class LessonsTest : public testing::Test {
         } else {
           EXPECT_TRUE(engine.supply(entry));
           EXPECT_TRUE(engine.run(entry, &data, &data));
+          if (slowed.count() > 0) std::this_thread::sleep_for(slowed);
         }
         if (engine.is_timing()) engine.stop_timing();
         EXPECT_EQ(data, static_cast<std::byte>(call));
       }
     });
     return natives;
+  }
+
+  /// Without a native library to try.
+  void barrier(int calls) {
+    transports::for_each_rank(ranks, [&](Rank me) {
+      Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+      for (int call = 0; call < calls; ++call) {
+        Entry& entry = engine.prepare({Operation::barrier});
+        if (entry.kind != Entry::Kind::native && engine.supply(entry)) engine.run(entry, nullptr, nullptr);
+        if (engine.is_timing()) engine.stop_timing();
+      }
+    });
   }
 
   struct Free {
@@ -110,6 +123,7 @@ class LessonsTest : public testing::Test {
   std::barrier<> meeting{ranks};
   std::byte native_data{};
   std::chrono::microseconds native_time{2'000};
+  std::chrono::microseconds slowed{0};  ///< ours
   Policy policy;
   Experience experience;
   std::optional<tune::Table> table;
@@ -155,6 +169,19 @@ TEST_F(LessonsTest, AreNotGivenWhereSomebodyHasSaidHowItIsDone) {
   make_engines();
   EXPECT_EQ(broadcast(100), 0);
   EXPECT_TRUE(engines[0]->derive_learned().empty());
+}
+
+TEST_F(LessonsTest, AreGivenAgainWhereTheMachineHasChanged) {
+  policy.learning.check_after = 100;
+  native_time = std::chrono::microseconds(0);
+  make_engines();
+  slowed = std::chrono::microseconds(500);
+  broadcast(900);
+  ASSERT_EQ(engines[0]->derive_learned().at(0).selection, "native");
+  native_time = std::chrono::microseconds(2'000);
+  barrier(100);
+  broadcast(400);
+  EXPECT_NE(engines[0]->derive_learned().at(0).selection, "native");
 }
 
 TEST_F(LessonsTest, AreGivenWhereAllRanksKnowTheCountsOfAll) {
