@@ -26,6 +26,26 @@ def test_native_refuses_such_calls_alone(name: str, get_mpi: GetMpi) -> None:
     assert_all_refused(get_mpi(name), 2, 0, 1)
 
 
+@pytest.mark.parametrize("calls", [0, 3, 9])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_a_refused_call_is_none_of_the_first_ones_that_are_native(name: str, calls: int, get_mpi: GetMpi) -> None:
+    assert_all_refused(get_mpi(name), 2, calls, 1, {"ESPALIER_SETUP_CALLS": "10"})
+
+
+@pytest.mark.parametrize("settings", [{}, {"ESPALIER_VIRTUAL_NODES": "2"}, {"ESPALIER_SETUP_CALLS": "3"}], ids=str)
+@pytest.mark.parametrize("name", ["mpich-5", "intel"])
+def test_a_call_that_begins_with_the_same_buffer_twice_is_refused_where_it_is_made(
+    name: str, settings: dict[str, str], get_mpi: GetMpi
+) -> None:
+    """As MPICH's errors/coll/noalias3 has it; Open MPI refuses hardly any."""
+    mpi = get_mpi(name)
+    native = mpi.run([mpi.program("twice")], 3, native=True)
+    ours = mpi.run([mpi.program("twice")], 3, settings=settings, timeout=60)
+    assert native.code == ours.code == 0, ours
+    assert sorted(ours.out.splitlines()) == sorted(native.out.splitlines())
+    assert "accepted" not in ours.out
+
+
 @pytest.mark.parametrize("ints", [1, 3000])
 @pytest.mark.parametrize("calls", [0, 3])
 @pytest.mark.parametrize(("name", "ranks", "nodes"), [("mpich-5", 3, ""), ("openmpi-5", 2, ""), ("mpich-5", 2, "2")])

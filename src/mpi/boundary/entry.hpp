@@ -6,6 +6,7 @@
 
 #include "mpi/boundary/tools.hpp"
 #include "mpi/calls/calls.hpp"
+#include "mpi/calls/forbidden.hpp"
 #include "mpi/observe/observer.hpp"
 #include "mpi/process/communicator.hpp"
 
@@ -37,7 +38,7 @@ template <class MakeCall, class PassOn>
   std::optional<int> code;
   Communicator* communicator = nullptr;
   try {
-    communicator = Communicator::find(comm);
+    communicator = Communicator::find(comm, [&] { return is_refused_early(comm, make_call()); });
     if (communicator != nullptr && !communicator->passes_on(make_call())) {
       const auto call = make_call();
       code = try_call(*communicator, call, nullptr);
@@ -47,7 +48,9 @@ template <class MakeCall, class PassOn>
     mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
     return MPI_ERR_NO_MEM;
   }
-  const int result = code ? *code : pass_on(*mpi);
+  const auto make_natively = [&] { return pass_on(*mpi); };
+  const bool is_early = communicator != nullptr && communicator->awaits_set_up();
+  const int result = code ? *code : is_early ? communicator->pass_on_early(make_natively) : make_natively();
   // An error's handler may have freed it.
   if (result == MPI_SUCCESS && communicator != nullptr && communicator->is_timing()) [[unlikely]]
     communicator->engine()->stop_timing();

@@ -67,6 +67,7 @@ int start(MPI_Comm comm, MPI_Request* request, const Call& call, const Natively&
     Communicator* const known = Communicator::find_existing(comm);
     const bool is_natives = known != nullptr && !known->awaits_set_up() && !known->may_start();
     Communicator* const ready = known != nullptr && known->is_ready() ? known : nullptr;
+    if (ready == nullptr && !is_natives && is_refused_early(comm, call)) return natively(*mpi, request);
     if (!is_natives) return begin(std::make_unique<CallOf<Call, Natively>>(comm, ready, call, natively), comm, request);
     count_native(*known, form_of(call));
   } catch (const std::bad_alloc&) {

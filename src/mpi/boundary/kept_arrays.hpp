@@ -55,14 +55,26 @@ class Arrays {
       // then they are the caller's
     }
   }
+  /// An array that is given twice stays one: MPICH tells aliases by that.
   template <class Number>
   void copy(const Number*& array, std::size_t size) {
     if (array == nullptr) return;
+    for (const Copy& known : copies_)
+      if (known.original == array) {
+        array = static_cast<const Number*>(known.copied);
+        return;
+      }
     const auto copied = std::make_shared<std::vector<Number>>(array, array + size);
-    copies_.push_back(copied);
+    copies_.push_back({array, copied->data(), copied});
     array = copied->data();
   }
-  std::vector<std::shared_ptr<const void>> copies_;
+
+  struct Copy {
+    const void* original;
+    const void* copied;
+    std::shared_ptr<const void> owner;
+  };
+  std::vector<Copy> copies_;
 };
 
 }  // namespace espalier::mpi

@@ -42,16 +42,6 @@ bool are_allowed(const Call& call, int ranks) {
   return is_valid(call.receive, ranks) && (in_place || is_valid(call.send, ranks));
 }
 
-/// As MPICH tells it: the very same counts.
-bool is_forbidden_alias(const Alltoallw& call) {
-  return refuses_aliases && call.send.buffer == call.receive.buffer && call.send.types == call.receive.types &&
-         call.send.counts.is_array_of(call.receive.counts);
-}
-bool is_forbidden_alias(const Alltoallv& call) {
-  return refuses_aliases && call.send.buffer == call.receive.buffer && call.send.type == call.receive.type &&
-         call.send.counts.is_array_of(call.receive.counts);
-}
-
 /// Whether what the others send is what this rank expects.
 bool fits(const Side& receive, const std::vector<Bytes>& matrix, int ranks, int me) {
   for (int from = 0; from < ranks; ++from)

@@ -29,6 +29,15 @@ inline constexpr bool refuses_missing = refuses_aliases;
 
 /// Whether the buffers are such that this MPI refuses them: `part` is `block` of `whole`.
 bool is_forbidden_alias(const Side& part, const Side& whole, int block);
+/// As MPICH tells it of both sides of a call: the very same counts.
+inline bool is_forbidden_alias(const Alltoallv& call) {
+  return refuses_aliases && call.send.buffer == call.receive.buffer && call.send.type == call.receive.type &&
+         call.send.counts.is_array_of(call.receive.counts);
+}
+inline bool is_forbidden_alias(const Alltoallw& call) {
+  return refuses_aliases && call.send.buffer == call.receive.buffer && call.send.types == call.receive.types &&
+         call.send.counts.is_array_of(call.receive.counts);
+}
 
 /// Calls the communicator's error handler and returns the code.
 int report(MPI_Comm comm, int code);

@@ -68,7 +68,11 @@ bool StartedCall::await_preparation(bool is_next) {
 /// What try_call() gave: native's call, an error, or one of ours.
 void StartedCall::settle(std::optional<int> code) {
   is_natives_ = !code;
-  if (!code) code = pass_on(&native_request_);
+  if (!code) {
+    Communicator* const known = Communicator::find_existing(comm_);
+    const auto begin_natively = [&] { return pass_on(&native_request_); };
+    code = known != nullptr && known->awaits_set_up() ? known->pass_on_early(begin_natively) : begin_natively();
+  }
   if (*code != MPI_SUCCESS) code_ = code;
 }
 

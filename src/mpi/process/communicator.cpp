@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "mpi/calls/forbidden.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/setup/setup.hpp"
@@ -82,9 +83,9 @@ Communicator* Communicator::find_existing_slowly(MPI_Comm comm) {
   return known.communicator;
 }
 
-Communicator* Communicator::find_set_up(MPI_Comm comm) { return find_slowly(comm, SetUp::now); }
+Communicator* Communicator::find_set_up(MPI_Comm comm) { return find_slowly(comm, {}); }
 
-Communicator* Communicator::find_slowly(MPI_Comm comm, SetUp when) {
+Communicator* Communicator::find_slowly(MPI_Comm comm, const Question& question) {
   // While calls are pending nothing is remembered, so that every call comes by here: it waits until those before it on
   // its communicator are over.
   if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
@@ -93,11 +94,16 @@ Communicator* Communicator::find_slowly(MPI_Comm comm, SetUp when) {
   if (!known.is_valid || known.is_leaving) return known.communicator;
   Communicator* communicator = known.communicator;
   if (communicator == nullptr) {
-    const int calls = when == SetUp::now ? 0 : calls_before_set_up(comm);
+    const int calls = question.ask == nullptr ? 0 : calls_before_set_up(comm);
+    if (calls == 0 && question.is_refused()) return nullptr;
     communicator = calls == 0 ? set_up_and_keep(comm) : keep(comm, make_new(calls));
   }
   if (communicator != nullptr && communicator->native_calls_ > 0) {
-    if (when == SetUp::when_worth_it && communicator->native_calls_-- > 1) return communicator;
+    if (question.ask != nullptr && communicator->native_calls_ > 1) {
+      --communicator->native_calls_;
+      return communicator;
+    }
+    if (question.is_refused()) return nullptr;
     communicator = set_up_and_keep(comm);
   }
   if (communicator != nullptr) last_used_ = {comm, communicator, generation};
@@ -134,6 +140,8 @@ std::optional<Communicator*> Communicator::Readiness::find() {
   if (needs_supplies && !communicator->engine_->supply_runs()) return std::nullopt;
   return communicator;
 }
+
+bool Communicator::is_refusal(int code) { return mpi::is_refusal(code); }
 
 Communicator* Communicator::set_up_and_keep(MPI_Comm comm) { return keep(comm, set_up(comm)); }
 

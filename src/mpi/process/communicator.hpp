@@ -24,9 +24,16 @@ class Communicator {
   /// when the call must go to the native library without being looked at (MPI not running, null communicator, or an
   /// error that native will report).
   static Communicator* find(MPI_Comm comm) {
+    return find(comm, [] { return false; });
+  }
+  /// The same for a call of which `is_refused()` says that native will refuse it on this rank alone: then nobody is
+  /// asked to take part in set-up. Asked only before that.
+  template <class IsRefused>
+  static Communicator* find(MPI_Comm comm, const IsRefused& is_refused) {
     const LastUsed last = last_used_;
     if (last.comm == comm && last.generation == generation_.load(std::memory_order_acquire)) return last.communicator;
-    return find_slowly(comm, SetUp::when_worth_it);
+    const auto ask = [](const void* question) { return (*static_cast<const IsRefused*>(question))(); };
+    return find_slowly(comm, {&is_refused, ask});
   }
 
   /// The same, set up in any case: some begin with calls that are left to native, since set-up takes as long as many
@@ -98,6 +105,16 @@ class Communicator {
 
   /// Whether it is among the first of its calls, which are native.
   bool awaits_set_up() const { return native_calls_ > 0; }
+  /// Makes one of those on native, which may refuse it on this rank alone: then it was none of them. `pass_on()` gives
+  /// MPI's code.
+  template <class PassOn>
+  int pass_on_early(const PassOn& pass_on) {
+    const std::uint64_t members = members_.load(std::memory_order_acquire);
+    const int code = pass_on();
+    // An error's handler may have freed it.
+    if (code != MPI_SUCCESS && members == members_.load(std::memory_order_acquire) && is_refusal(code)) ++native_calls_;
+    return code;
+  }
   /// Whether calls that must not wait may be ours: they are completed by functions of ours, on all ranks.
   bool may_start() const { return engine_ != nullptr && engine_->may_start(); }
   /// And whether there is nothing to wait for (Readiness).
@@ -154,8 +171,15 @@ class Communicator {
     Communicator* communicator = nullptr;
   };
   static Known look_up(MPI_Comm comm);
-  enum class SetUp { when_worth_it, now };
-  static Communicator* find_slowly(MPI_Comm comm, SetUp when);
+  /// Whether a call will be refused; null: it sets the communicator up in any case.
+  struct Question {
+    const void* call = nullptr;
+    bool (*ask)(const void* call) = nullptr;
+
+    bool is_refused() const { return ask != nullptr && ask(call); }
+  };
+  static Communicator* find_slowly(MPI_Comm comm, const Question& question);
+  static bool is_refusal(int code);
   static int on_free(MPI_Comm, int, void* communicator, void*);
   static int keyval();
   static Communicator* set_up_and_keep(MPI_Comm comm);
