@@ -73,12 +73,18 @@ class Seat {
   /// Begins the next call; calls are numbered from 1, in the same order on every rank.
   std::uint64_t begin_call() { return ++call_; }
   std::uint64_t call() const { return call_; }
-  /// The call that has just begun begins again.
+  /// The call that has just begun is done again, as others do it: the next begin_call() gives its number. Never another
+  /// call's: what neighbours read of a number is of one call.
   void repeat_call() { --call_; }
+
+  // What is said in a call, or `ahead` of it: 1 of the one that has not begun yet. Ranks that listen before they know
+  // what that will be take no number for it.
 
   /// Whether all neighbours have left the last call whose statement the next one takes the place of. Where blocks come
   /// from other nodes, nothing else keeps a rank from running ahead of its neighbours.
-  bool may_state() noexcept { return all_reached(plan::Flag::done, 1, Exposure::statements); }
+  bool may_state(std::uint64_t ahead = 0) noexcept {
+    return all_reached(plan::Flag::done, 1, Exposure::statements - ahead);
+  }
   /// Whether a neighbour has broken off a call, for good.
   bool has_leaver() const noexcept {
     for (int r = 0; r < ranks(); ++r)
@@ -86,10 +92,11 @@ class Seat {
     return false;
   }
   /// Before the first flag of a program of this call: what its blocks are, or that this rank has left it.
-  void state(Bytes bytes) noexcept {
+  void state(Bytes bytes, std::uint64_t ahead = 0) noexcept {
     if (!board_) return;
-    statement_ = Statement(call_, bytes);
-    board_.exposure(me_).statement[call_ % Exposure::statements].store(statement_.word(), std::memory_order_release);
+    const std::uint64_t call = call_ + ahead;
+    statement_ = Statement(call, bytes);
+    board_.exposure(me_).statement[call % Exposure::statements].store(statement_.word(), std::memory_order_release);
   }
   /// Beside state(), where the bytes are those of whoever sends.
   void vouch(Bytes bytes) noexcept {
@@ -102,9 +109,9 @@ class Seat {
     return reached(owner, plan::Flag::done, 1, 0) ? stated(owner) : std::nullopt;
   }
   /// What `owner` said of this call, if it did: neighbours without a program never do.
-  std::optional<Bytes> stated(LocalRank owner) const noexcept {
-    const Statement theirs = statement_of(owner);
-    return theirs.is_of_call_of(Statement(call_, 0)) ? std::optional(theirs.bytes()) : std::nullopt;
+  std::optional<Bytes> stated(LocalRank owner, std::uint64_t ahead = 0) const noexcept {
+    const Statement theirs = statement_of(owner, ahead);
+    return theirs.is_of_call_of(Statement(call_ + ahead, 0)) ? std::optional(theirs.bytes()) : std::nullopt;
   }
   /// Whether a flag that `owner` has raised is not meant for this rank's program: it said something else, or nothing
   /// and has gone on to a later call. Whoever has said much since then has said the same.
@@ -113,11 +120,11 @@ class Seat {
     return theirs != statement_ && !theirs.is_of_later_call_than(statement_);
   }
   /// A line that `owner` wrote in this call, if any.
-  const Line* find_line(LocalRank owner, std::uint64_t expected) const noexcept {
+  const Line* find_line(LocalRank owner, std::uint64_t expected, std::uint64_t ahead = 0) const noexcept {
     const Line* const ring = board_.ring(owner);
     for (const Line* line = ring; line != ring + ring_lines(board_.ring_block()); ++line) {
       const LineWord word(line->call.load(std::memory_order_acquire));
-      if (word.is_of(call_) && word.value() != expected) return line;
+      if (word.is_of(call_ + ahead) && word.value() != expected) return line;
     }
     return nullptr;
   }
@@ -252,8 +259,8 @@ class Seat {
     return !place.opens_block || all_reached(plan::Flag::done, 1, call_ - block_calls_[place.block]);
   }
 
-  Statement statement_of(LocalRank owner) const noexcept {
-    const auto& said = board_.exposure(owner).statement[call_ % Exposure::statements];
+  Statement statement_of(LocalRank owner, std::uint64_t ahead = 0) const noexcept {
+    const auto& said = board_.exposure(owner).statement[(call_ + ahead) % Exposure::statements];
     return Statement(said.load(std::memory_order_acquire));
   }
 

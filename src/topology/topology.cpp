@@ -14,9 +14,10 @@ Topology Topology::from_nodes(std::span<const int> node_of, Capabilities capabil
   if (node_of.empty()) throw Error("a topology needs at least one rank");
   if (!facts.empty() && facts.size() != node_of.size())
     throw Error("facts of " + std::to_string(facts.size()) + " ranks, but there are " + std::to_string(node_of.size()));
+  // All one node has is itself: thousands of communicators share that.
+  static const auto no_network = std::make_shared<const Network>();
   Topology t;
   t.capabilities_ = capabilities;
-  t.network_ = std::make_shared<const Network>();
   std::unordered_map<int, int> number_of_label;
   std::vector<int> size;
   for (const int label : node_of) {
@@ -25,6 +26,7 @@ Topology Topology::from_nodes(std::span<const int> node_of, Capabilities capabil
     t.node_of_.push_back(entry->second);
     t.local_rank_.push_back(size[static_cast<std::size_t>(entry->second)]++);
   }
+  t.network_ = size.size() == 1 ? no_network : std::make_shared<const Network>();
   t.node_begin_.push_back(0);
   for (const int s : size) t.node_begin_.push_back(t.node_begin_.back() + s);
   const auto [smallest, largest] = std::minmax_element(size.begin(), size.end());

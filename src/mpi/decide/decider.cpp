@@ -50,7 +50,8 @@ bool is_nothing(const plan::Problem& problem) {
 }  // namespace
 
 Decider::Decider(const Facts& facts, const Policy& policy) : facts_(facts), policy_(policy) {
-  for (int i = 0; i < plan::operation_count; ++i) select_unknown(static_cast<plan::Operation>(i));
+  for (const auto operation : {plan::Operation::scatter, plan::Operation::gather, plan::Operation::alltoall})
+    select_unknown(operation);
 }
 
 void Decider::select(plan::Operation operation, std::optional<Selection> selection) {
@@ -60,9 +61,10 @@ void Decider::select(plan::Operation operation, std::optional<Selection> selecti
 }
 
 void Decider::select_unknown(plan::Operation operation) {
+  if (place_of(operation) == of_others) return;
   const bool may_choose = !selected(operation) && facts_.table != nullptr;
   const auto ways = may_choose ? derive_uneven_ways(*facts_.table, facts_.topology, operation) : UnevenWays();
-  Unknown& unknown = unknown_[static_cast<std::size_t>(operation)];
+  Unknown& unknown = unknown_[place_of(operation)];
   unknown.ways.clear();
   if (!ways.empty()) return select_ways(unknown, operation, ways);
   unknown.native_from = derive_native_from(operation);

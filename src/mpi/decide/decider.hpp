@@ -123,7 +123,15 @@ class Decider {
     };
     std::vector<Way> ways = {};  ///< two or more, where sizes choose: then `kind` takes any
   };
-  const Unknown& unknown_of(plan::Operation operation) const { return unknown_[static_cast<std::size_t>(operation)]; }
+  /// The three operations whose sizes no rank knows have places of their own; of others there is nothing to say.
+  enum Place : std::size_t { of_scatter, of_gather, of_alltoall, of_others, places };
+  static Place place_of(plan::Operation operation) {
+    return operation == plan::Operation::scatter    ? of_scatter
+           : operation == plan::Operation::gather   ? of_gather
+           : operation == plan::Operation::alltoall ? of_alltoall
+                                                    : of_others;
+  }
+  const Unknown& unknown_of(plan::Operation operation) const { return unknown_[place_of(operation)]; }
   void select_unknown(plan::Operation operation);
   void select_ways(Unknown& unknown, plan::Operation operation, const UnevenWays& ways) const;
   const Unknown::Way& way_of(plan::Operation operation, Bytes moved) const;
@@ -150,7 +158,7 @@ class Decider {
   Facts facts_;
   const Policy& policy_;
   std::unique_ptr<Selections> selected_;  ///< by select(), which hardly any communicator sees
-  std::array<Unknown, plan::operation_count> unknown_{};
+  std::array<Unknown, places> unknown_{};
   std::vector<tune::Row> inherited_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -134,25 +135,47 @@ class Passed {
   Gist last_{no_call, {}, 0, {}};
 };
 
-/// Of all forms.
+/// Of all forms. Takes a kilobyte where native does any, and a word where it does none.
 class PassedForms {
  public:
-  Passed& operator[](const Form& form) {
-    return forms_[2 * static_cast<std::size_t>(form.operation) + form.has_counts];
+  /// From now on, by `natives_of(form)`, as Passed::select().
+  template <class NativesOf>
+  void select(NativesOf natives_of) {
+    for_each_form([&](const Form& form) {
+      const tune::Natives natives = natives_of(form);
+      if (natives != tune::Natives::none || forms_ != nullptr) of(form).select(natives);
+    });
   }
 
-  /// `each(form, passed)`.
+  template <class Call>
+  bool takes(const Call& call, int me) {
+    return forms_ != nullptr && of(form_of(call)).takes(call, me);
+  }
+  template <class Call>
+  void remember(const Call& call, int me) {
+    of(form_of(call)).remember(call, me);
+  }
+  void count(const Form& form) { of(form).count(); }
+
+  /// `each(form, passed)` of those that may have passed any.
   template <class Each>
   void for_each(Each each) {
-    for (int i = 0; i < plan::operation_count; ++i)
-      for (const bool has_counts : {false, true}) {
-        const Form form{static_cast<plan::Operation>(i), has_counts};
-        each(form, (*this)[form]);
-      }
+    if (forms_ != nullptr) for_each_form([&](const Form& form) { each(form, of(form)); });
   }
 
  private:
-  std::array<Passed, 2 * plan::operation_count> forms_;
+  template <class Each>
+  static void for_each_form(Each each) {
+    for (int i = 0; i < plan::operation_count; ++i)
+      for (const bool has_counts : {false, true}) each(Form{static_cast<plan::Operation>(i), has_counts});
+  }
+  Passed& of(const Form& form) {
+    if (forms_ == nullptr) forms_ = std::make_unique<Forms>();
+    return (*forms_)[2 * static_cast<std::size_t>(form.operation) + form.has_counts];
+  }
+
+  using Forms = std::array<Passed, 2 * plan::operation_count>;
+  std::unique_ptr<Forms> forms_;
 };
 
 }  // namespace espalier::mpi

@@ -159,7 +159,7 @@ std::unique_ptr<Communicator> Communicator::make_new(int native_calls) {
 }
 
 Communicator::Communicator(std::string refusal) : refusal_(std::move(refusal)) {
-  passed_.for_each([](const Form&, Passed& passed) { passed.select(tune::Natives::all); });
+  passed_.select([](const Form&) { return tune::Natives::all; });
   Library::get().enlist(this);
 }
 
@@ -182,9 +182,7 @@ void Communicator::select(plan::Operation operation, std::optional<Selection> se
 }
 
 void Communicator::learn_natives() {
-  passed_.for_each([&](const Form& form, Passed& passed) {
-    passed.select(engine_->decider().natives_of(form.operation, form.has_counts));
-  });
+  passed_.select([&](const Form& form) { return engine_->decider().natives_of(form.operation, form.has_counts); });
 }
 
 void Communicator::report() {

@@ -131,19 +131,19 @@ class Communicator {
   /// Whether native does this call, as is known before anything of it is looked at; then it has been counted.
   template <class Call>
   bool passes_on(const Call& call) {
-    return passed_[form_of(call)].takes(call, me_);
+    return passed_.takes(call, me_);
   }
   /// Notes that the call at hand goes to native since that was selected.
   void note_selected() { is_selected_ = true; }
   /// After a call that went to native: another like it is passed on right away, if that was selected.
   template <class Call>
   void remember(const Call& call) {
-    if (std::exchange(is_selected_, false)) passed_[form_of(call)].remember(call, me_);
+    if (std::exchange(is_selected_, false)) passed_.remember(call, me_);
   }
   /// From the next call on. As Engine::select().
   void select(plan::Operation operation, std::optional<Selection> selection);
 
-  void count_native(const Form& form) { passed_[form].count(); }
+  void count_native(const Form& form) { passed_.count(form); }
   /// Hands the counts so far to the statistics.
   void report();
 

@@ -13,9 +13,9 @@ bool is_one_sided(const plan::Problem& problem) {
   return (is_dealt(problem.operation) || problem.operation == plan::Operation::gather) && problem.counts.empty();
 }
 
-std::optional<Bytes> find_bytes(const execute::Seat& seat, LocalRank other) {
-  if (const std::optional<Bytes> stated = seat.stated(other)) return stated;
-  const execute::Line* const line = seat.find_line(other, 0);
+std::optional<Bytes> find_bytes(const execute::Seat& seat, LocalRank other, std::uint64_t ahead) {
+  if (const std::optional<Bytes> stated = seat.stated(other, ahead)) return stated;
+  const execute::Line* const line = seat.find_line(other, 0, ahead);
   if (line == nullptr) return std::nullopt;
   return execute::LineWord(line->call.load(std::memory_order_relaxed)).bytes();
 }

@@ -15,8 +15,9 @@ bool is_dealt(plan::Operation operation);
 /// Whether some ranks only have room, and others' sizes hold: a root's, or those of the ranks that send to one.
 bool is_one_sided(const plan::Problem& problem);
 
-/// Of a neighbour's blocks in this call, on the only node, if it has said so. In lines it does beside each of them.
-std::optional<Bytes> find_bytes(const execute::Seat& seat, LocalRank other);
+/// Of a neighbour's blocks in this call, or so many ahead of it, on the only node, if it has said so. In lines it does
+/// beside each of them.
+std::optional<Bytes> find_bytes(const execute::Seat& seat, LocalRank other, std::uint64_t ahead = 0);
 
 /// Judges one rank's run. Who only has room follows who sends, or who has followed before; others wait for that, unless
 /// somebody has given up.

@@ -5,6 +5,7 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "mpi/run/dissent.hpp"
+#include "mpi/run/hearing.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -48,8 +49,7 @@ bool Engine::supply_slowly(Entry& entry) {
   if ((entry.needs & denied_) == 0) {
     if (differs_from_senders(entry.problem)) return true;
     if (get(entry.needs, true)) return true;
-    seat_.begin_call();  // what was said in it is over
-    seat_.post(plan::Flag::done, 1);
+    end_hearing(seat_);
   }
   entry.kind = Entry::Kind::native;
   entry.label = memory_is_short;
@@ -60,37 +60,12 @@ bool Engine::supply_slowly(Entry& entry) {
 // those send who name the size. Who only has room will do as they do; where they differ themselves, the call ends.
 bool Engine::differs_from_senders(const plan::Problem& problem) {
   if (means_.topology.nodes() > 1) return false;
-  const std::optional<Bytes> theirs = hear_senders(problem, true);
-  seat_.repeat_call();
+  const bool is_root = means_.me == problem.root;
+  const std::optional<Bytes> theirs = hear_senders(seat_, *means_.waiter, problem, is_root, true);
   if (!theirs) return false;
-  const bool sends = !is_one_sided(problem) || (means_.me == problem.root) == is_dealt(problem.operation);
+  const bool sends = !is_one_sided(problem) || is_root == is_dealt(problem.operation);
   other_bytes_ = sends ? execute::Statement::has_left : *theirs;
   return true;
-}
-
-// In a call that begins here: what senders say, where that is not what this rank expects.
-std::optional<Bytes> Engine::hear_senders(const plan::Problem& problem, bool do_all_hear) {
-  const bool is_sided = is_one_sided(problem), is_root = means_.me == problem.root, deals = is_dealt(problem.operation);
-  const auto sends = [&](bool root) { return !is_sided || root == deals; };
-  seat_.begin_call();
-  for (std::uint32_t attempt = 0; !seat_.may_state(); ++attempt)
-    if (seat_.has_leaver() || !means_.waiter->wait(attempt, seat_.missed_bell())) return execute::Statement::has_left;
-  if (sends(is_root)) seat_.state(problem.bytes);
-  if (sends(is_root) && !do_all_hear) return std::nullopt;
-  std::optional<Bytes> said;
-  for (LocalRank r(0); r.value < seat_.ranks(); ++r.value) {
-    if (r == seat_.me() || !sends(r.value == problem.root.value)) continue;
-    const Bytes theirs = await_bytes(r);
-    said = theirs == said.value_or(theirs) ? theirs : execute::Statement::has_left;
-  }
-  return said == problem.bytes ? std::nullopt : said;
-}
-
-Bytes Engine::await_bytes(LocalRank neighbour) {
-  for (std::uint32_t attempt = 0;; ++attempt) {
-    if (const std::optional<Bytes> theirs = find_bytes(seat_, neighbour)) return *theirs;
-    if (seat_.has_left(neighbour) || !means_.waiter->wait(attempt, nullptr)) return execute::Statement::has_left;
-  }
 }
 
 bool Engine::supply_uneven_slowly() {
@@ -175,11 +150,12 @@ void Engine::pass_on(Entry& entry) {
   bool fits = !__builtin_mul_overflow(entry.problem.bytes, static_cast<Bytes>(means_.topology.ranks()), &deal.total);
   if (deal.is_uneven) deal.total = 0;
   for (const Bytes count : entry.problem.counts) fits = fits && !__builtin_add_overflow(deal.total, count, &deal.total);
-  passed_[static_cast<std::size_t>(entry.problem.operation)].deal = fits ? std::optional(deal) : std::nullopt;
+  if (passed_ == nullptr) passed_ = std::make_unique<PassedOperations>();
+  (*passed_)[static_cast<std::size_t>(entry.problem.operation)].deal = fits ? std::optional(deal) : std::nullopt;
 }
 void Engine::select(plan::Operation operation, std::optional<Selection> selection) {
   decider_.select(operation, std::move(selection));
-  passed_[static_cast<std::size_t>(operation)].deal.reset();
+  if (passed_ != nullptr) (*passed_)[static_cast<std::size_t>(operation)].deal.reset();
   cache_.forget(operation);
   if (runs_) runs_->forget(operation);
 }
@@ -191,7 +167,7 @@ void Engine::report() {
     const auto operation = static_cast<plan::Operation>(i);
     const auto at = static_cast<std::size_t>(i);
     statistics_.add_handled(operation, "tiny", std::exchange(uneven_calls_[at], 0));
-    statistics_.add_native(operation, native_selected, std::exchange(passed_[at].calls, 0));
+    if (passed_ != nullptr) statistics_.add_native(operation, native_selected, std::exchange((*passed_)[at].calls, 0));
   }
 }
 }  // namespace espalier::mpi

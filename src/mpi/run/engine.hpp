@@ -104,7 +104,8 @@ class Engine {
   /// blocks are and is asked where there was such a call.
   template <class DealOf>
   bool passes_on(plan::Operation operation, DealOf deal) {
-    Passed& passed = passed_[static_cast<std::size_t>(operation)];
+    if (passed_ == nullptr) return false;
+    Passed& passed = (*passed_)[static_cast<std::size_t>(operation)];
     if (!passed.deal || !(*passed.deal == deal())) return false;
     ++passed.calls;
     return true;
@@ -185,7 +186,6 @@ class Engine {
   Entry& prepare_heard(Entry& entry);
   Entry& find_other(const plan::Problem& other);
   Entry& carry(const plan::Problem& mine, Bytes theirs, Entry* other);
-  void end_hearing() noexcept;
   void witness(const plan::Problem& problem);
   void begin_lesson(Entry& entry);
   [[gnu::noinline, gnu::cold]] void check_lessons();
@@ -200,8 +200,6 @@ class Engine {
 
   bool supply_slowly(Entry& entry);
   bool differs_from_senders(const plan::Problem& problem);
-  std::optional<Bytes> hear_senders(const plan::Problem& problem, bool do_all_hear);
-  Bytes await_bytes(LocalRank neighbour);
   bool supply_uneven_slowly();
   bool get(Needs needs, bool is_needed);
   Entry& decide(const plan::Problem& problem) { return decide(problem, cache_, true); }
@@ -224,7 +222,8 @@ class Engine {
     std::optional<Deal> deal;  ///< of the last call that native was selected for
     std::uint64_t calls = 0;   ///< that passes_on() has counted
   };
-  std::array<Passed, plan::operation_count> passed_{};
+  using PassedOperations = std::array<Passed, plan::operation_count>;
+  std::unique_ptr<PassedOperations> passed_;  ///< null before the first
   Statistics& statistics_;
   Needs supplied_ = all_needs;        ///< what is there
   Needs denied_ = no_needs;           ///< what cannot be had: calls that need it are native

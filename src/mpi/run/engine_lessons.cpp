@@ -10,6 +10,7 @@
 #include "mpi/observe/clock.hpp"
 #include "mpi/run/dissent.hpp"
 #include "mpi/run/engine.hpp"
+#include "mpi/run/hearing.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -41,12 +42,12 @@ void Engine::open(Entry& entry) {
 
 // Hearing is a call of its own where senders take part in it, as they do where theirs is open, too.
 Entry& Engine::prepare_heard(Entry& entry) {
-  const std::optional<Bytes> theirs = hear_senders(entry.problem, false);
+  const bool is_root = means_.me == entry.problem.root;
+  const std::optional<Bytes> theirs = hear_senders(seat_, *means_.waiter, entry.problem, is_root, false);
   if (!theirs) {
-    end_hearing();
+    end_hearing(seat_);
     return turn_of(entry);
   }
-  seat_.repeat_call();
   const plan::Problem mine = entry.problem;
   if (*theirs == execute::Statement::has_left) return carry(mine, *theirs, nullptr);
   plan::Problem problem = mine;
@@ -58,10 +59,7 @@ Entry& Engine::prepare_heard(Entry& entry) {
 // What a call is whose size turned out to be another.
 Entry& Engine::find_other(const plan::Problem& other) {
   Entry& entry = find(other);
-  if (entry.hears_first) {
-    seat_.begin_call();
-    end_hearing();
-  }
+  if (entry.hears_first) end_hearing(seat_);
   return turn_of(entry);
 }
 
@@ -72,11 +70,6 @@ Entry& Engine::carry(const plan::Problem& mine, Bytes theirs, Entry* other) {
   if (carrier_ == nullptr) carrier_ = std::make_unique<Entry>();
   carrier_->problem = mine;
   return *carrier_;
-}
-
-void Engine::end_hearing() noexcept {
-  seat_.close_window();
-  seat_.post(plan::Flag::done, 1);
 }
 
 // Where sizes have been the same so often, something is tried; on several nodes it has to be trusted from then on.

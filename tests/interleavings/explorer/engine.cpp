@@ -50,8 +50,9 @@ Engine::Engine(const Scenario& scenario, const Options& options)
     memory_ = static_cast<std::byte*>(
         mmap(nullptr, arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     end_ = memory_ + arena_bytes;
+    prepared_ = memory_;
   }
-  next_ = prepared_ = memory_;
+  next_ = memory_;
   for (Fiber& fiber : fibers_) fiber.stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
 }
 

@@ -160,7 +160,7 @@ class Engine final : public Arena {
   std::vector<Fiber> fibers_;
   ucontext_t search_{};
   std::byte* next_;
-  std::byte* prepared_;  ///< where what lies there before an execution ends
+  static inline std::byte* prepared_ = nullptr;  ///< what lies before it, an execution has prepared
   int running_ = -1;
   int last_ = 0;
   End end_of_execution_ = End::running;
