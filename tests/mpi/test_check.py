@@ -6,12 +6,38 @@ from collections.abc import Callable
 
 import pytest
 
-from launch import TestMpi
+from launch import Outcome, TestMpi
 
 GetMpi = Callable[[str], TestMpi]
 RANKS = 4
 MPIS = ("mpich-5", "openmpi-5", "intel")
 NODES = [None, "3,1"]
+
+
+FORMS = ("nonblocking", "persistent")
+# Of what misfit.c does wrong, in its order; {} is the form.
+SAID_OF_EACH = (
+    "rank 0 calls MPI_Bcast ({}) of 16 bytes of type MPI_INT, root 0, and rank 2 MPI_Bcast of 16 bytes of type MPI_INT",
+    "of 16 bytes of type MPI_INT, root 0, and rank 2 MPI_Bcast ({}) of 16 bytes of type MPI_INT, root 1",
+    "root 0, and rank 2 MPI_Bcast ({}) of 20 bytes of type MPI_INT, root 0",
+    "rank 0 calls MPI_Bcast ({}) of 16 bytes of type MPI_INT, root 0, and rank 2 MPI_Barrier ({})",
+    "by MPI_SUM, and rank 2 MPI_Allreduce ({}) of 8 bytes of type MPI_INT by MPI_MAX",
+    "and rank 2 MPI_Bcast ({}) of 16 bytes of type MPI_FLOAT, root 0",
+    "rank 2 sends 16 bytes to rank 0, which expects 12, in MPI_Gather with counts ({})",
+    "and rank 2 MPI_Gather with counts ({}) of type MPI_FLOAT, root 0",
+    "rank 0 sends 12 bytes to rank 2, which expects 16, in MPI_Scatter with counts ({})",
+    "rank 2 sends 16 bytes to rank 0, which expects 12, in MPI_Allgather with counts ({})",
+    "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with counts ({})",
+    "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with counts ({})",
+    "rank 2 sends 8 bytes to rank 0, which expects 4, in MPI_Reduce_scatter with counts ({})",
+    "rank 2 sends 12 bytes to rank 1, which expects 8, in MPI_Neighbor_allgather ({})",
+    "rank 2 sends 12 bytes to rank 1, which expects 8, in MPI_Neighbor_alltoall ({})",
+    "rank 2 sends 12 bytes to rank 1, which expects 8, in MPI_Neighbor_alltoall with counts ({})",
+)
+
+
+def run_misfit(mpi: TestMpi, how: str, *words: str, nodes: str | None = None, **more: str) -> Outcome:
+    return mpi.run([mpi.program("misfit"), how, "2", *words], RANKS, settings=settings(nodes, **more), timeout=60)
 
 
 def settings(nodes: str | None = None, **more: str) -> dict[str, str]:
@@ -46,12 +72,12 @@ def test_a_call_that_does_not_fit_ends_the_job_with_both_ranks_named(
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("gatherv", "rank 2 sends 16 bytes to rank 0, which expects 12 (MPI_Gather with counts)"),
-        ("scatterv", "rank 0 sends 12 bytes to rank 2, which expects 16 (MPI_Scatter with counts)"),
-        ("allgatherv", "rank 2 sends 16 bytes to rank 0, which expects 12 (MPI_Allgather with counts)"),
-        ("alltoallv", "rank 0 sends 4 bytes to rank 2, which expects 8 (MPI_Alltoall with counts)"),
-        ("alltoallw", "rank 0 sends 4 bytes to rank 2, which expects 8 (MPI_Alltoall with counts)"),
-        ("reduce_scatter", "rank 2 sends 8 bytes to rank 0, which expects 4 (MPI_Reduce_scatter with counts)"),
+        ("gatherv", "rank 2 sends 16 bytes to rank 0, which expects 12, in MPI_Gather with counts"),
+        ("scatterv", "rank 0 sends 12 bytes to rank 2, which expects 16, in MPI_Scatter with counts"),
+        ("allgatherv", "rank 2 sends 16 bytes to rank 0, which expects 12, in MPI_Allgather with counts"),
+        ("alltoallv", "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with counts"),
+        ("alltoallw", "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with counts"),
+        ("reduce_scatter", "rank 2 sends 8 bytes to rank 0, which expects 4, in MPI_Reduce_scatter with counts"),
         (
             "counted",
             "rank 0 calls MPI_Gather with counts of type MPI_INT, root 0, and rank 2 MPI_Gather with counts of "
@@ -72,19 +98,57 @@ def test_a_call_that_does_not_fit_ends_the_job_with_both_ranks_named(
 def test_sizes_between_pairs_of_ranks_operations_and_what_types_are_made_of_have_to_fit(
     get_mpi: GetMpi, name: str, how: str, said: str
 ) -> None:
-    mpi = get_mpi(name)
-    outcome = mpi.run([mpi.program("misfit"), how, "2"], RANKS, settings=settings(), timeout=60)
+    outcome = run_misfit(get_mpi(name), how)
     assert outcome.code != 0, str(outcome)
     assert outcome.err.count(f"ESPALIER_CHECK: {said}") == 1, str(outcome)
 
 
 @pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", MPIS)
+def test_calls_that_do_not_block_are_compared_before_they_move_anything(
+    get_mpi: GetMpi, name: str, form: str, nodes: str | None
+) -> None:
+    outcome = run_misfit(get_mpi(name), "each", form, "kept", nodes=nodes)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.out.split() == ["told", "4"] * len(SAID_OF_EACH) + ["through"]
+    told = outcome.err.split("ESPALIER_CHECK: ")[1:]
+    for line, said in zip(told, SAID_OF_EACH, strict=True):
+        assert said.replace("{}", form) in line
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", MPIS)
+def test_they_end_the_job_as_others_do(get_mpi: GetMpi, name: str, form: str) -> None:
+    outcome = run_misfit(get_mpi(name), "op", form)
+    assert outcome.code != 0
+    assert outcome.err.count("ESPALIER_CHECK: ") == 1, str(outcome)
+
+
+@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize("how", ["ring_allgather", "ring_alltoall", "ring_alltoallv"])
+def test_what_neighbours_send_each_other_has_to_fit(get_mpi: GetMpi, name: str, how: str) -> None:
+    outcome = run_misfit(get_mpi(name), how)
+    assert outcome.code != 0
+    kind = {"ring_allgather": "allgather", "ring_alltoall": "alltoall", "ring_alltoallv": "alltoall with counts"}[how]
+    said = f"rank 2 sends 12 bytes to rank 1, which expects 8, in MPI_Neighbor_{kind} ("
+    assert outcome.err.count(f"ESPALIER_CHECK: {said}") == 1, str(outcome)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_they_are_compared_where_native_makes_them(get_mpi: GetMpi, form: str) -> None:
+    outcome = run_misfit(get_mpi("mpich-5"), "root", form, "kept", ESPALIER_DISABLE="1")
+    assert "ESPALIER_CHECK: rank 0 calls MPI_Bcast" in outcome.err, str(outcome)
+    assert (outcome.code, "told 4" in outcome.out) == (0, True), str(outcome)
+
+
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("form", ["blocking", *FORMS])
 @pytest.mark.parametrize("name", MPIS)
 def test_data_that_are_the_same_may_be_told_by_types_that_are_not(
-    get_mpi: GetMpi, name: str, nodes: str | None
+    get_mpi: GetMpi, name: str, form: str, nodes: str | None
 ) -> None:
-    mpi = get_mpi(name)
-    outcome = mpi.run([mpi.program("misfit"), "fine", "2"], RANKS, settings=settings(nodes), timeout=60)
+    outcome = run_misfit(get_mpi(name), "fine", form, nodes=nodes)
     assert (outcome.code, "through" in outcome.out, "ESPALIER_CHECK" in outcome.err) == (0, True, False), str(outcome)
 
 
@@ -97,11 +161,12 @@ def test_where_errors_are_returned_all_ranks_get_one_and_the_communicator_goes_o
 
 
 @pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("program", ["conformance", "conformance_nonblocking", "conformance_persistent"])
 @pytest.mark.parametrize("name", MPIS)
-def test_calls_that_fit_are_left_alone(get_mpi: GetMpi, name: str, nodes: str | None) -> None:
+def test_calls_that_fit_are_left_alone(get_mpi: GetMpi, name: str, program: str, nodes: str | None) -> None:
     mpi = get_mpi(name)
-    words = [mpi.program("conformance"), "sizes", "mixing", "pieces", "communicators", "neighbors"]
-    outcome = mpi.run(words, RANKS, settings=settings(nodes), timeout=120)
+    themes = ["sizes", "mixing", "pieces", "communicators", "neighbors"]
+    outcome = mpi.run([mpi.program(program), *themes], RANKS, settings=settings(nodes), timeout=180)
     assert (outcome.code, "ESPALIER_CHECK" in outcome.err) == (0, False), str(outcome)
 
 

@@ -106,6 +106,17 @@ def test_a_tool_sees_the_same_where_all_is_left_to_native(make_workshop, name: s
     assert handled(file)["MPI_Allreduce"] == 0
 
 
+@pytest.mark.parametrize("is_before", [False, True], ids=("after", "before"))
+@pytest.mark.parametrize("name", MPIS)
+def test_a_tool_sees_the_same_where_calls_are_compared(make_workshop, name: str, is_before: bool) -> None:
+    """In front of us it waits for requests at native, which must not be ours: those calls are not compared."""
+    shop = make_workshop(name)
+    preload = (shop.tool, shop.mpi.espalier) if is_before else (shop.mpi.espalier, shop.tool)
+    outcome, file = shop.run(shop.program(), *preload, ESPALIER_CHECK="1")
+    assert_seen_once_and_ours(outcome, file)
+    assert outcome.err.count("leaves out calls that do not block") == is_before, str(outcome)
+
+
 @pytest.mark.parametrize("name", MPIS)
 def test_without_a_tool_pmpi_is_native(make_workshop, name: str) -> None:
     """What programs ask for by that name, benchmarks among them."""

@@ -57,8 +57,10 @@ int begin(std::unique_ptr<StartedCall> call, MPI_Comm comm, MPI_Request* request
   return MPI_SUCCESS;
 }
 
+/// `check`: what has to come before, if anything.
 template <class Call, class Natively>
-int start(MPI_Comm comm, MPI_Request* request, const Call& call, const Natively& natively) noexcept {
+int start(MPI_Comm comm, MPI_Request* request, std::unique_ptr<Preparation> check, const Call& call,
+          const Natively& natively) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (request == nullptr) return natively(*mpi, request);
@@ -67,8 +69,13 @@ int start(MPI_Comm comm, MPI_Request* request, const Call& call, const Natively&
     Communicator* const known = Communicator::find_existing(comm);
     const bool is_natives = known != nullptr && !known->awaits_set_up() && !known->may_start();
     Communicator* const ready = known != nullptr && known->is_ready() ? known : nullptr;
-    if (ready == nullptr && !is_natives && is_refused_early(comm, call)) return natively(*mpi, request);
-    if (!is_natives) return begin(std::make_unique<CallOf<Call, Natively>>(comm, ready, call, natively), comm, request);
+    const bool is_unset = ready == nullptr && !is_natives && check == nullptr;
+    if (is_unset && is_refused_early(comm, call)) return natively(*mpi, request);
+    if (!is_natives || check != nullptr) {
+      auto started = std::make_unique<CallOf<Call, Natively>>(comm, ready, call, natively);
+      started->precede(std::move(check));
+      return begin(std::move(started), comm, request);
+    }
     count_native(*known, form_of(call));
   } catch (const std::bad_alloc&) {
     mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
@@ -81,9 +88,16 @@ int start(MPI_Comm comm, MPI_Request* request, const Call& call, const Natively&
 template <class Call, class Natively>
 int enter(MPI_Comm comm, MPI_Request* request, const void* back, const Call& call, const Natively& natively) noexcept {
   if (!Observer::is_on()) [[likely]]
-    return start(comm, request, call, natively);
-  const auto observed = Observer::begin_start(comm, call, espalier::plan::CallForm::nonblocking, back);
-  const int code = start(comm, request, call, natively);
+    return start(comm, request, nullptr, call, natively);
+  constexpr auto form = espalier::plan::CallForm::nonblocking;
+  const auto observed = Observer::begin_start(comm, call, form, back);
+  std::unique_ptr<Preparation> check;
+  try {
+    check = Observer::make_check(comm, call, form);
+  } catch (const std::bad_alloc&) {
+    return report(comm, MPI_ERR_NO_MEM);
+  }
+  const int code = start(comm, request, std::move(check), call, natively);
   if (code == MPI_SUCCESS && request != nullptr) Observer::end_start(observed, comm, *request);
   return code;
 }

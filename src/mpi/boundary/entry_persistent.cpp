@@ -56,7 +56,9 @@ int enter(MPI_Comm comm, MPI_Request* request, const void* back, const Call& cal
           const Natively& natively) noexcept {
   if (!Observer::is_on()) [[likely]]
     return make(comm, request, call, kept, natively);
-  const auto observed = Observer::begin_start(comm, call, espalier::plan::CallForm::persistent, back);
+  constexpr auto form = espalier::plan::CallForm::persistent;
+  if (const int code = Observer::check_now(comm, call, form); code != MPI_SUCCESS) return code;
+  const auto observed = Observer::begin_start(comm, call, form, back);
   const int code = make(comm, request, call, kept, natively);
   if (code == MPI_SUCCESS && request != nullptr) Observer::end_start(observed, comm, *request);
   return code;

@@ -32,6 +32,7 @@ bool StartedCall::decide(bool is_next) noexcept {
   try {
     return find_out(is_next);
   } catch (const std::bad_alloc&) {
+    check_.reset();
     readiness_.reset();
     before_.reset();
     code_ = report(comm_, MPI_ERR_NO_MEM);
@@ -40,9 +41,19 @@ bool StartedCall::decide(bool is_next) noexcept {
 }
 
 bool StartedCall::find_out(bool is_next) {
+  if (check_ && !pass_check(is_next)) return code_.has_value();
   if (readiness_ && !find_communicator()) return false;
   if (!std::exchange(is_tried_, true)) settle(communicator_ != nullptr ? attempt(*communicator_) : std::nullopt);
   return !before_ || await_preparation(is_next);
+}
+
+/// False: not yet, or it failed.
+bool StartedCall::pass_check(bool is_next) {
+  const std::optional<int> code = check_->advance(is_next);
+  if (!code) return false;
+  check_.reset();
+  if (*code != MPI_SUCCESS) code_ = code;
+  return *code == MPI_SUCCESS;
 }
 
 bool StartedCall::find_communicator() {

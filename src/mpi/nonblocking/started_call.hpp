@@ -23,6 +23,9 @@ class StartedCall : public Pending, public Start {
     if (ready == nullptr) readiness_.emplace(comm);
   }
 
+  /// Once, before it is decided: what has to succeed before that.
+  void precede(std::unique_ptr<Preparation> check) { check_ = std::move(check); }
+
   /// Whether native does it, and its request then, with the code of native's call. Once decided.
   bool is_natives() const { return is_natives_; }
   int take_natives(MPI_Request* request) const;
@@ -62,6 +65,7 @@ class StartedCall : public Pending, public Start {
     std::function<std::optional<int>()> next;
   };
   bool find_out(bool is_next);
+  bool pass_check(bool is_next);
   bool find_communicator();
   bool await_preparation(bool is_next);
   void settle(std::optional<int> code);
@@ -72,6 +76,7 @@ class StartedCall : public Pending, public Start {
   Communicator* communicator_;  ///< as long as it is to be decided what the call is; null: none of ours
   bool is_tried_ = false;
   OwnRequest* request_ = nullptr;
+  std::unique_ptr<Preparation> check_;                ///< until it is over
   std::optional<Communicator::Readiness> readiness_;  ///< until it is known whose call it is
   std::optional<Before> before_;
   std::optional<int> code_;  ///< it failed before it ran

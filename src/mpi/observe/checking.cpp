@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
+#include <exception>
+#include <utility>
 
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/calls/serve.hpp"
@@ -18,10 +19,11 @@ void copy(char (&into)[room], const std::string& text) {
 }
 
 /// Handles need not be the same in all processes, names are.
-CallRecord record_of(const Subject& subject) {
+CallRecord record_of(const Subject& subject, plan::CallForm form) {
   CallRecord record;
   record.operation = static_cast<std::uint8_t>(subject.operation);
   record.has_counts = subject.has_counts;
+  record.form = static_cast<std::uint8_t>(form);
   record.root = subject.root;
   // With a count for each rank, sizes may differ.
   if (!subject.has_counts) record.bytes = subject.bytes;
@@ -43,48 +45,84 @@ int class_of(Misfit::Kind kind) {
   return MPI_ERR_OTHER;
 }
 
-std::string place_of(const ObservedCommunicator& communicator, int one, int other) {
-  return " (ranks of a communicator with " + communicator.shape() + "; in MPI_COMM_WORLD " +
-         std::to_string(communicator.member(one)) + " and " + std::to_string(communicator.member(other)) + ")";
+}  // namespace
+
+Check::Check(MPI_Comm comm, const ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
+             Shares shares)
+    : comm_(comm), communicator_(communicator), mine_(record_of(subject, form)), shares_(std::move(shares)) {}
+
+std::optional<int> Check::advance(bool) noexcept {
+  try {
+    for (;;) {
+      int is_complete = step_ == Step::nothing;
+      if (!is_complete) check(native().Test(&request_, &is_complete, MPI_STATUS_IGNORE));
+      if (!is_complete) return std::nullopt;
+      if (const std::optional<int> code = go_on()) return code;
+    }
+  } catch (const NativeFailure&) {
+    return report(comm_, MPI_ERR_OTHER);
+  } catch (const std::exception&) {
+    return report(comm_, MPI_ERR_NO_MEM);
+  }
 }
 
-/// What every other rank sends this one, as they say.
-std::vector<std::int64_t> exchange(MPI_Comm comm, const std::vector<std::int64_t>& sends) {
+/// What was waited for is there.
+std::optional<int> Check::go_on() {
+  switch (step_) {
+    case Step::nothing:
+      gather(mine_, records_);
+      step_ = Step::records;
+      return std::nullopt;
+    case Step::records: return compare_records();
+    case Step::sizes:
+      misfit_ = find_misfit(shares_, sent_);
+      gather(misfit_, misfits_);
+      step_ = Step::misfits;
+      return std::nullopt;
+    case Step::misfits: return compare_sizes();
+    case Step::announcement: break;
+  }
+  return report(comm_, code_);
+}
+
+template <class Record>
+void Check::gather(const Record& mine, std::vector<Record>& all) {
+  all.resize(static_cast<std::size_t>(communicator_.ranks()));
+  check(start_gather(&mine, all.data(), sizeof mine, comm_, &request_));
+}
+
+std::optional<int> Check::compare_records() {
+  if (const std::optional<Misfit> misfit = find_misfit(records_)) {
+    announce(misfit->one, describe(*misfit, records_), misfit->one, misfit->other, class_of(misfit->kind));
+    return std::nullopt;
+  }
+  if (shares_.sends.empty()) return MPI_SUCCESS;
   constexpr int bytes = sizeof(std::int64_t);
-  std::vector<std::int64_t> sent(sends.size());
-  MPI_Request request;
-  check(native().Ialltoall(sends.data(), bytes, native().byte, sent.data(), bytes, native().byte, comm, &request));
-  wait_quietly(request);
-  return sent;
+  sent_.resize(shares_.sends.size());
+  check(native().Ialltoall(shares_.sends.data(), bytes, native().byte, sent_.data(), bytes, native().byte, comm_,
+                           &request_));
+  step_ = Step::sizes;
+  return std::nullopt;
 }
 
 /// Whether what is sent is what is expected, among all pairs of ranks.
-int check_shares(MPI_Comm comm, const ObservedCommunicator& communicator, const CallRecord& record,
-                 const Shares& shares) {
-  const ShareMisfit mine = find_misfit(shares, exchange(comm, shares.sends));
-  const std::vector<ShareMisfit> found = gather_quietly(comm, communicator.ranks(), mine);
-  const auto misfit = std::find_if(found.begin(), found.end(), [](const auto& it) { return it.sender >= 0; });
-  if (misfit == found.end()) return MPI_SUCCESS;
-  const int receiver = static_cast<int>(misfit - found.begin());
-  if (communicator.me() == receiver)
-    Library::get().say("ESPALIER_CHECK: " + describe(*misfit, receiver, record) +
-                       place_of(communicator, misfit->sender, receiver));
-  gather_quietly(comm, communicator.ranks(), mine);  // it has been said before anybody ends the job
-  return report(comm, MPI_ERR_TRUNCATE);
+std::optional<int> Check::compare_sizes() {
+  const auto found = std::find_if(misfits_.begin(), misfits_.end(), [](const auto& it) { return it.sender >= 0; });
+  if (found == misfits_.end()) return MPI_SUCCESS;
+  const int receiver = static_cast<int>(found - misfits_.begin());
+  announce(receiver, describe(*found, receiver, mine_), found->sender, receiver, MPI_ERR_TRUNCATE);
+  return std::nullopt;
 }
 
-}  // namespace
-
-int check_call(MPI_Comm comm, const ObservedCommunicator& communicator, const Subject& subject, const Shares& shares) {
-  const CallRecord mine = record_of(subject);
-  const std::vector<CallRecord> records = gather_quietly(comm, communicator.ranks(), mine);
-  const std::optional<Misfit> misfit = find_misfit(records);
-  if (!misfit) return shares.sends.empty() ? MPI_SUCCESS : check_shares(comm, communicator, mine, shares);
-  if (communicator.me() == misfit->one)
-    Library::get().say("ESPALIER_CHECK: " + describe(*misfit, records) +
-                       place_of(communicator, misfit->one, misfit->other));
-  gather_quietly(comm, communicator.ranks(), mine);  // it has been said before anybody ends the job
-  return report(comm, class_of(misfit->kind));
+/// It has been said before anybody ends the job.
+void Check::announce(int speaker, const std::string& misfit, int one, int other, int code) {
+  if (communicator_.me() == speaker)
+    Library::get().say("ESPALIER_CHECK: " + misfit + " (ranks of a communicator with " + communicator_.shape() +
+                       "; in MPI_COMM_WORLD " + std::to_string(communicator_.member(one)) + " and " +
+                       std::to_string(communicator_.member(other)) + ")");
+  code_ = code;
+  check(native().Ibarrier(comm_, &request_));
+  step_ = Step::announcement;
 }
 
 }  // namespace espalier::mpi

@@ -2,10 +2,12 @@
 
 #include <exception>
 #include <memory>
+#include <utility>
 
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/own_request.hpp"
+#include "mpi/nonblocking/patience.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/observe/checking.hpp"
 #include "mpi/observe/clock.hpp"
@@ -27,6 +29,13 @@ bool have_equal_settings(const Library& library, int size) {
   return true;
 }
 
+/// Whether all ranks' requests of our own come to us again when they are waited for.
+bool see_completion(const Library& library, int size) {
+  for (int r = 0; r < size; ++r)
+    if (library.world().facts_of(r).sees_completion == 0) return false;
+  return true;
+}
+
 const void* site_of(const void* back) noexcept { return Recording::get().wants_sites() ? find_site(back) : nullptr; }
 
 bool is_ours(MPI_Request request) {
@@ -39,14 +48,18 @@ bool is_ours(MPI_Request request) {
 void Observer::start(Library& library) {
   const Settings& settings = library.settings();
   if (!settings.check && settings.profile.empty() && settings.profile_trace.empty()) return;
-  int size = 0;
+  int size = 0, me = 0;
   native().Comm_size(native().comm_world, &size);
+  native().Comm_rank(native().comm_world, &me);
   if (size == 1) return;
   if (!library.world().has_met() || !have_equal_settings(library, size)) {
     library.say_once("ESPALIER_CHECK and ESPALIER_PROFILE have no effect: they need the same settings on all ranks");
     return;
   }
   checks_ = settings.check;
+  checks_started_ = checks_ && see_completion(library, size);
+  if (checks_ && !checks_started_ && me == 0)
+    library.say_once("ESPALIER_CHECK leaves out calls that do not block: another library stands in front of MPI_Wait");
   Recording::get().start(settings, size);
   is_on_.store(true, std::memory_order_release);
 }
@@ -62,49 +75,63 @@ void Observer::finish(Library& library) noexcept {
   }
 }
 
+bool Observer::is_recorded() noexcept { return Recording::get().is_on(); }
+
+/// Null: it is not observed.
+ObservedCommunicator* Observer::find(MPI_Comm comm) noexcept {
+  if (comm == native().comm_null || !Library::get().is_running()) return nullptr;
+  try {
+    return ObservedCommunicator::find(comm);
+  } catch (const NativeFailure&) {
+    return nullptr;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+// ---- calls are compared ----
+
+std::unique_ptr<Preparation> Observer::make_check(MPI_Comm comm, const ObservedCommunicator& communicator,
+                                                  const Subject& subject, plan::CallForm form, Shares shares) {
+  return std::make_unique<Check>(comm, communicator, subject, form, std::move(shares));
+}
+
+// Calls that do not block and came before may not have got to native yet; what follows asks native at once.
+int Observer::await(MPI_Comm comm, Preparation& check) noexcept {
+  if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
+  return wait_for([&] { return check.advance(true); });
+}
+
+int Observer::fail_for_memory(MPI_Comm comm) noexcept { return report(comm, MPI_ERR_NO_MEM); }
+
 // ---- blocking calls ----
 
-bool Observer::enter(MPI_Comm comm, int& me, int& ranks) noexcept {
+ObservedCommunicator* Observer::enter(MPI_Comm comm) noexcept {
   if (under_way != nullptr) under_way->reset();
-  if (comm == native().comm_null || !Library::get().is_running()) return false;
+  return find(comm);
+}
+
+Permit Observer::begin(MPI_Comm comm, ObservedCommunicator& communicator, const Subject& subject,
+                       const void* back) noexcept {
   try {
-    // Calls that do not block and came before may not have got to native yet; what follows asks native at once.
     if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
-    ObservedCommunicator* const communicator = ObservedCommunicator::find(comm);
-    if (communicator == nullptr) return false;
-    communicator->meet(comm);
-    me = communicator->me();
-    ranks = communicator->ranks();
+    communicator.meet(comm);
     if (under_way == nullptr) under_way = std::make_unique<std::optional<ObservedCall>>();
-    under_way->emplace().communicator = communicator;
-    return true;
   } catch (const NativeFailure&) {
-    return false;
+    return {};
   } catch (const std::exception&) {
-    return false;
+    return {};
   }
-}
-
-Permit Observer::check(MPI_Comm comm, const Subject& subject, const std::function<Shares()>& list_shares) noexcept {
-  try {
-    return {check_call(comm, *(*under_way)->communicator, subject, list_shares())};
-  } catch (const NativeFailure&) {
-    return {report(comm, MPI_ERR_OTHER)};
-  } catch (const std::exception&) {
-    return {report(comm, MPI_ERR_NO_MEM)};
-  }
-}
-
-Permit Observer::begin(const Subject& subject, const void* back) noexcept {
-  ObservedCall& call = **under_way;
+  ObservedCall& call = under_way->emplace();
+  call.communicator = &communicator;
   call.subject = subject;
-  call.number = call.communicator->begin_call();
+  call.number = communicator.begin_call();
   const Recording& recording = Recording::get();
   call.site = site_of(back);
   call.is_sample = recording.is_sampled(call.number, subject.operation);
   call.begin = read_clock();
   call.gap = recording.gap_until(call.begin);
-  if (recording.is_on()) call.communicator->come(call.number, call.begin);
+  if (recording.is_on()) communicator.come(call.number, call.begin);
   return {MPI_SUCCESS, call.is_sample};
 }
 
@@ -121,17 +148,6 @@ void Observer::end(MPI_Comm comm, bool is_own) noexcept {
 }
 
 // ---- others ----
-
-ObservedCommunicator* Observer::enter_start(MPI_Comm comm) noexcept {
-  if (!Recording::get().is_on() || comm == native().comm_null || !Library::get().is_running()) return nullptr;
-  try {
-    return ObservedCommunicator::find(comm);
-  } catch (const NativeFailure&) {
-    return nullptr;
-  } catch (const std::exception&) {
-    return nullptr;
-  }
-}
 
 ObservedCall Observer::begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
                                    const void* back) noexcept {

@@ -1,11 +1,12 @@
 #pragma once
 // Looks at every collective of the program, where ESPALIER_CHECK, ESPALIER_PROFILE or ESPALIER_PROFILE_TRACE ask for
-// that: at blocking ones before and after they are made, at others when they are started and completed.
+// that: at all before they are made, and at blocking ones afterwards, at others when they are completed.
 
 #include <atomic>
-#include <functional>
+#include <memory>
 #include <optional>
 
+#include "mpi/calls/start.hpp"
 #include "mpi/observe/call.hpp"
 #include "mpi/observe/shares.hpp"
 #include "mpi/observe/subject.hpp"
@@ -41,23 +42,42 @@ class Observer {
   /// A blocking call; the program goes on at `back`.
   template <class MakeCall>
   static Permit begin(MPI_Comm comm, const MakeCall& make_call, const void* back) noexcept {
-    int me = 0, ranks = 0;
-    if (!enter(comm, me, ranks)) return {};
+    ObservedCommunicator* const communicator = enter(comm);
+    if (communicator == nullptr) return {};
     const auto call = make_call();
-    if (checks_) {
-      const Permit permit = check(comm, subject_of(call, me, ranks), [&] { return shares_of(call, me, ranks); });
-      if (permit.code != MPI_SUCCESS) return permit;
-    }
-    return begin(subject_of(call, me, ranks), back);
+    const int code = check_now(comm, call, plan::CallForm::blocking);
+    if (code != MPI_SUCCESS) return {code};
+    return begin(comm, *communicator, subject_of(call, communicator->me(), communicator->ranks()), back);
   }
   /// The call is over; `is_own`: Espalier made it.
   static void end(MPI_Comm comm, bool is_own) noexcept;
+
+  /// What has to come before a call that does not block; null: nothing. Throws std::bad_alloc.
+  template <class Call>
+  static std::unique_ptr<Preparation> make_check(MPI_Comm comm, const Call& call, plan::CallForm form) {
+    const ObservedCommunicator* const communicator = checks(form) ? find(comm) : nullptr;
+    if (communicator == nullptr) return nullptr;
+    const int me = communicator->me(), ranks = communicator->ranks();
+    return make_check(comm, *communicator, subject_of(call, me, ranks), form, shares_of(call, me, ranks));
+  }
+  /// The same now, by a call that may wait. MPI's code: unless that is MPI_SUCCESS, the call must not be made, on no
+  /// rank, and the error has been reported.
+  template <class Call>
+  static int check_now(MPI_Comm comm, const Call& call, plan::CallForm form) noexcept {
+    if (!checks(form)) return MPI_SUCCESS;
+    try {
+      const std::unique_ptr<Preparation> check = make_check(comm, call, form);
+      return check == nullptr ? MPI_SUCCESS : await(comm, *check);
+    } catch (const std::bad_alloc&) {
+      return fail_for_memory(comm);
+    }
+  }
 
   /// A call that starts another, or makes a persistent one. Nothing: it is not observed.
   template <class Call>
   static std::optional<ObservedCall> begin_start(MPI_Comm comm, const Call& call, plan::CallForm form,
                                                  const void* back) noexcept {
-    ObservedCommunicator* const communicator = enter_start(comm);
+    ObservedCommunicator* const communicator = is_recorded() ? find(comm) : nullptr;
     if (communicator == nullptr) return std::nullopt;
     return begin_start(*communicator, subject_of(call, communicator->me(), communicator->ranks()), form, back);
   }
@@ -66,15 +86,23 @@ class Observer {
 #endif
 
  private:
-  static bool enter(MPI_Comm comm, int& me, int& ranks) noexcept;
-  static Permit begin(const Subject& subject, const void* back) noexcept;
-  static Permit check(MPI_Comm comm, const Subject& subject, const std::function<Shares()>& list_shares) noexcept;
-  static ObservedCommunicator* enter_start(MPI_Comm comm) noexcept;
+  static bool is_recorded() noexcept;
+  static ObservedCommunicator* find(MPI_Comm comm) noexcept;
+  static ObservedCommunicator* enter(MPI_Comm comm) noexcept;
+  static Permit begin(MPI_Comm comm, ObservedCommunicator& communicator, const Subject& subject,
+                      const void* back) noexcept;
+  static bool checks(plan::CallForm form) noexcept {
+    return form == plan::CallForm::nonblocking ? checks_started_ : checks_;
+  }
+  static std::unique_ptr<Preparation> make_check(MPI_Comm comm, const ObservedCommunicator& communicator,
+                                                 const Subject& subject, plan::CallForm form, Shares shares);
+  static int await(MPI_Comm comm, Preparation& check) noexcept;
+  static int fail_for_memory(MPI_Comm comm) noexcept;
   static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
                                   const void* back) noexcept;
 
   static inline std::atomic<bool> is_on_ = false;
-  static inline bool checks_ = false;
+  static inline bool checks_ = false, checks_started_ = false;
 };
 
 }  // namespace espalier::mpi

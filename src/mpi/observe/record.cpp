@@ -11,7 +11,8 @@ std::string text_of(const char* text, std::size_t room) { return {text, strnlen(
 
 bool fit(Misfit::Kind kind, const CallRecord& one, const CallRecord& other) {
   switch (kind) {
-    case Misfit::operation: return one.operation == other.operation && one.has_counts == other.has_counts;
+    case Misfit::operation:
+      return one.operation == other.operation && one.has_counts == other.has_counts && one.form == other.form;
     case Misfit::root: return one.root == other.root;
     case Misfit::bytes:
       return one.bytes == other.bytes || one.bytes == CallRecord::unknown || other.bytes == CallRecord::unknown;
@@ -34,9 +35,18 @@ std::optional<Misfit> find_misfit(Misfit::Kind kind, std::span<const CallRecord>
   return std::nullopt;
 }
 
+/// "MPI_Gather with counts (nonblocking)".
+std::string name_of(const CallRecord& record) {
+  std::string text = plan::mpi_name(static_cast<plan::Operation>(record.operation));
+  if (record.has_counts != 0) text += " with counts";
+  const auto form = static_cast<plan::CallForm>(record.form);
+  if (form != plan::CallForm::blocking) text += std::string(" (") + plan::name(form) + ")";
+  return text;
+}
+
 std::string describe(const CallRecord& record) {
   const auto operation = static_cast<plan::Operation>(record.operation);
-  std::string text = std::string(plan::mpi_name(operation)) + (record.has_counts != 0 ? " with counts" : "");
+  std::string text = name_of(record);
   if (operation != plan::Operation::barrier && record.bytes != CallRecord::unknown)
     text += " of " + format_bytes(static_cast<Bytes>(record.bytes)) + " bytes";
   if (record.type[0] != 0) text += " of type " + text_of(record.type, sizeof record.type);
@@ -65,8 +75,7 @@ ShareMisfit find_misfit(const Shares& mine, std::span<const std::int64_t> sent) 
 std::string describe(const ShareMisfit& misfit, int receiver, const CallRecord& record) {
   const auto size = [](std::int64_t bytes) { return format_bytes(static_cast<Bytes>(bytes)); };
   return "rank " + std::to_string(misfit.sender) + " sends " + size(misfit.sent) + " bytes to rank " +
-         std::to_string(receiver) + ", which expects " + size(misfit.expected) + " (" +
-         plan::mpi_name(static_cast<plan::Operation>(record.operation)) + " with counts)";
+         std::to_string(receiver) + ", which expects " + size(misfit.expected) + ", in " + name_of(record);
 }
 
 std::string describe(const Misfit& misfit, std::span<const CallRecord> records) {

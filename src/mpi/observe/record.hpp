@@ -18,7 +18,8 @@ struct CallRecord {
 
   std::uint8_t operation = 0;  ///< plan::Operation
   std::uint8_t has_counts = 0;
-  std::uint8_t unused[2] = {};
+  std::uint8_t form = 0;  ///< plan::CallForm: MPI lets calls of one form match only
+  std::uint8_t unused = 0;
   std::int32_t root = 0;         ///< 0 where the operation has none
   std::int64_t bytes = unknown;  ///< of a block, or of the message: what all ranks have to agree on
   /// The one predefined type that all data are made of, whatever type of the program's own they are told by; empty
@@ -41,8 +42,8 @@ struct Misfit {
 /// The gravest misfit, and of those the one of the lowest ranks: the same on all ranks, which have the same records.
 std::optional<Misfit> find_misfit(std::span<const CallRecord> records);
 
-/// What a rank sends each other in a call with counts, and expects of each: in bytes, by rank; unknown: it does not
-/// say.
+/// What a rank sends each other in a call whose blocks may differ, and expects of each: in bytes, by rank; unknown: it
+/// does not say.
 struct Shares {
   std::vector<std::int64_t> sends, expects;
 };
@@ -56,7 +57,7 @@ struct ShareMisfit {
 };
 /// The first rank whose `sent` bytes to this one are not what this one expects.
 ShareMisfit find_misfit(const Shares& mine, std::span<const std::int64_t> sent);
-/// "rank 2 sends 64 bytes to rank 0, which expects 32 (MPI_Gatherv)".
+/// "rank 2 sends 64 bytes to rank 0, which expects 32, in MPI_Gather with counts".
 std::string describe(const ShareMisfit& misfit, int receiver, const CallRecord& record);
 
 /// "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Barrier".

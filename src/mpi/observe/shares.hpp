@@ -1,9 +1,14 @@
 #pragma once
-// Who sends whom how much, in calls with a count for each rank, as one rank says it (ESPALIER_CHECK).
+// Who sends whom how much, in calls with a count for each rank and in neighbourhoods, as one rank says it
+// (ESPALIER_CHECK).
+
+#include <algorithm>
+#include <concepts>
 
 #include "mpi/buffers/datatype.hpp"
 #include "mpi/calls/calls.hpp"
 #include "mpi/observe/record.hpp"
+#include "mpi/setup/neighbors.hpp"
 
 namespace espalier::mpi {
 namespace detail {
@@ -77,7 +82,41 @@ inline Shares shares_of(const ReduceScatter& call, int me, int ranks) {
   return {std::move(sends), detail::all(own, ranks)};
 }
 
-/// Without counts, and in neighbourhoods, there is nothing to say.
+namespace detail {
+
+/// Of all neighbours, in MPI's order: the same for each where `data` is one run.
+inline std::vector<std::int64_t> blocks_of(const Run& data, int neighbors) {
+  return all(bytes_of_block(data.count, data.type), neighbors);
+}
+
+/// What goes along all edges to or from each rank together; unknown, too, where there is none.
+template <class Data>
+std::vector<std::int64_t> sum_edges(const Data& data, const std::vector<int>& neighbors, int ranks) {
+  std::vector<std::int64_t> sums = all(CallRecord::unknown, ranks);
+  const std::vector<std::int64_t> blocks = blocks_of(data, static_cast<int>(neighbors.size()));
+  for (std::size_t i = 0; i < neighbors.size(); ++i) {
+    if (neighbors[i] < 0 || blocks[i] < 0) continue;  // nobody; not told
+    std::int64_t& sum = sums[static_cast<std::size_t>(neighbors[i])];
+    sum = std::max<std::int64_t>(sum, 0) + blocks[i];
+  }
+  return sums;
+}
+
+}  // namespace detail
+
+template <class Call>
+concept Neighborly = std::same_as<Call, NeighborAllgather> || std::same_as<Call, NeighborAllgatherv> ||
+    std::same_as<Call, NeighborAlltoall> || std::same_as<Call, NeighborAlltoallv> ||
+    std::same_as<Call, NeighborAlltoallw>;
+
+template <Neighborly Call>
+Shares shares_of(const Call& call, int, int ranks) {
+  const NeighborLists neighbors = list_neighbors(call.comm);
+  return {detail::sum_edges(call.send, neighbors.destinations, ranks),
+          detail::sum_edges(call.receive, neighbors.sources, ranks)};
+}
+
+/// Of equal blocks there is nothing to say.
 template <class Other>
 Shares shares_of(const Other&, int, int) {
   return {};

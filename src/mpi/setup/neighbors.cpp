@@ -59,29 +59,31 @@ Neighbors::Neighbors(Rank me, Degrees degrees, const plan::Problem& common, std:
 
 // ---- what a rank knows alone ----
 
-void NeighborsSetUp::list_neighbors() {
-  degrees_ = degrees_of(comm_);
-  sources_.resize(static_cast<std::size_t>(degrees_.in));
-  destinations_.resize(static_cast<std::size_t>(degrees_.out));
-  const int kind = topology_of(comm_);
-  is_cartesian_ = kind == MPI_CART;
-  switch (kind) {
+NeighborLists list_neighbors(MPI_Comm comm) {
+  const Degrees degrees = degrees_of(comm);
+  NeighborLists lists{std::vector<int>(static_cast<std::size_t>(degrees.in)),
+                      std::vector<int>(static_cast<std::size_t>(degrees.out))};
+  std::vector<int>& sources = lists.sources;
+  switch (topology_of(comm)) {
     case MPI_CART:
-      for (int d = 0; 2 * d < degrees_.in; ++d)  // down and up each dimension
-        native().Cart_shift(comm_, d, 1, &sources_[static_cast<std::size_t>(2 * d)],
-                            &sources_[static_cast<std::size_t>(2 * d + 1)]);
-      destinations_ = sources_;
-      return;
+      for (int d = 0; 2 * d < degrees.in; ++d)  // down and up each dimension
+        native().Cart_shift(comm, d, 1, &sources[static_cast<std::size_t>(2 * d)],
+                            &sources[static_cast<std::size_t>(2 * d + 1)]);
+      lists.destinations = sources;
+      break;
     case MPI_GRAPH:
-      native().Graph_neighbors(comm_, rank_in(comm_), degrees_.in, sources_.data());
-      destinations_ = sources_;
-      return;
-    default: {
-      std::vector<int> weights(static_cast<std::size_t>(std::max(degrees_.in, degrees_.out)));
-      native().Dist_graph_neighbors(comm_, degrees_.in, sources_.data(), weights.data(), degrees_.out,
-                                    destinations_.data(), weights.data());
+      native().Graph_neighbors(comm, rank_in(comm), degrees.in, sources.data());
+      lists.destinations = sources;
+      break;
+    case MPI_DIST_GRAPH: {
+      std::vector<int> weights(static_cast<std::size_t>(std::max(degrees.in, degrees.out)));
+      native().Dist_graph_neighbors(comm, degrees.in, sources.data(), weights.data(), degrees.out,
+                                    lists.destinations.data(), weights.data());
+      break;
     }
+    default: break;
   }
+  return lists;
 }
 
 // Ranks on this node find this rank's blocks for them in parts of its window; what it has for itself or for other nodes
@@ -135,7 +137,11 @@ std::optional<int> NeighborsSetUp::advance(bool) noexcept {
 
 int NeighborsSetUp::start() {
   requests_.fill(native().request_null);
-  list_neighbors();
+  degrees_ = degrees_of(comm_);
+  is_cartesian_ = topology_of(comm_) == MPI_CART;
+  NeighborLists lists = list_neighbors(comm_);
+  sources_ = std::move(lists.sources);
+  destinations_ = std::move(lists.destinations);
   make_told();
   most_ = {-std::max(degrees_.in, degrees_.out), -std::max(count_far(sources_), count_far(destinations_))};
   const MPI_Datatype type = native().integer;

@@ -21,6 +21,12 @@ struct Degrees {
 };
 Degrees degrees_of(MPI_Comm comm) noexcept;
 
+/// Who they are, in that order; none without a process topology. Local.
+struct NeighborLists {
+  std::vector<int> sources, destinations;
+};
+NeighborLists list_neighbors(MPI_Comm comm);
+
 /// Whether there is a process topology. Local, and equal on all ranks.
 bool has_process_topology(MPI_Comm comm) noexcept;
 
@@ -94,7 +100,6 @@ class NeighborsSetUp final : public Preparation {
   bool tells_all() const;
   int start_telling_all();
   std::shared_ptr<const plan::Crossing> find_crossing() const;
-  void list_neighbors();
   void make_told();
   int count_far(const std::vector<int>& ranks) const;
   const Told& find_told(int block) const;

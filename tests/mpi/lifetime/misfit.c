@@ -1,12 +1,17 @@
 /* Calls that do not fit together, for tests of ESPALIER_CHECK:
  *
- *     misfit HOW RANK
+ *     misfit HOW RANK [FORM [kept]]
  *
  * All make one call, with blocks of rank + 1 integers where it has counts, and RANK makes it with one integer too many
- * (gatherv, scatterv, allgatherv, alltoallv, alltoallw, reduce_scatter), with MPI_MAX in place of MPI_SUM (op), or with
- * another type (slice: every other float, where the others have as many integers; counted: floats in a gatherv).
- * "fine": nobody does anything wrong, in all of these calls, and data are told by types of various kinds that are all
- * of integers. Rank 0 prints "through" in the end.
+ * (gatherv, scatterv, allgatherv, alltoallv, alltoallw, reduce_scatter, size, and along the edges of a ring
+ * ring_allgather, ring_alltoall, ring_alltoallv), with MPI_MAX in place of MPI_SUM (op), another root (root), as
+ * another operation (barrier), or with another type (slice: every other float, where the others have as many integers;
+ * counted: floats in a gatherv). "form": RANK makes a blocking call where the others make one of FORM, which is
+ * blocking, nonblocking or persistent and else all ranks'. "each": all of these, one after the other. "fine": nobody
+ * does anything wrong, in all of these calls, and data are told by types of various kinds that are all of integers.
+ * Rank 0 prints "through" in the end.
+ *
+ * "kept": errors are returned, and rank 0 prints for each call how many ranks got one; the communicators go on.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -15,8 +20,26 @@
 
 enum { MOST = 64 };
 static int rank, size, is_wrong;
+static enum { BLOCKING, NONBLOCKING, PERSISTENT } form;
 static int in[MOST * MOST], out[MOST * MOST], counts[MOST], places[MOST], ones[MOST], bytes[MOST], byte_places[MOST];
 static MPI_Datatype ints[MOST];
+static MPI_Request request;
+static MPI_Comm ring;
+
+static int wait_for(int code) { return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code; }
+
+/* Twice. */
+static int start(int code) {
+  for (int turn = 0; turn < 2 && code == MPI_SUCCESS; ++turn) code = wait_for(MPI_Start(&request));
+  if (code == MPI_SUCCESS) MPI_Request_free(&request);
+  return code;
+}
+
+/* MPI_Function, MPI_Iname or MPI_Function_init, to its end. */
+#define CALL(Function, name, ...)                                       \
+  (form == BLOCKING      ? MPI_##Function(__VA_ARGS__)                  \
+   : form == NONBLOCKING ? wait_for(MPI_I##name(__VA_ARGS__, &request)) \
+                         : start(MPI_##Function##_init(__VA_ARGS__, MPI_INFO_NULL, &request)))
 
 static void lay_out(void) {
   for (int r = 0, place = 0; r < size; place += ++r) {
@@ -30,21 +53,22 @@ static void lay_out(void) {
 }
 
 static int blocks(const char* how) {
-  int mine = rank + 1 + (is_wrong && !strcmp(how, "gatherv"));
-  if (!strcmp(how, "gatherv")) return MPI_Gatherv(in, mine, MPI_INT, out, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
-  mine = rank + 1 + is_wrong;
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const int mine = rank + 1 + is_wrong;
+  if (!strcmp(how, "gatherv")) return CALL(Gatherv, gatherv, in, mine, MPI_INT, out, counts, places, MPI_INT, 0, world);
   if (!strcmp(how, "counted"))
-    return MPI_Gatherv(in, rank + 1, is_wrong ? MPI_FLOAT : MPI_INT, out, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
-  if (!strcmp(how, "scatterv")) return MPI_Scatterv(in, counts, places, MPI_INT, out, mine, MPI_INT, 0, MPI_COMM_WORLD);
+    return CALL(Gatherv, gatherv, in, rank + 1, is_wrong ? MPI_FLOAT : MPI_INT, out, counts, places, MPI_INT, 0, world);
+  if (!strcmp(how, "scatterv"))
+    return CALL(Scatterv, scatterv, in, counts, places, MPI_INT, out, mine, MPI_INT, 0, world);
   if (!strcmp(how, "allgatherv"))
-    return MPI_Allgatherv(in, mine, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_WORLD);
+    return CALL(Allgatherv, allgatherv, in, mine, MPI_INT, out, counts, places, MPI_INT, world);
   if (is_wrong) counts[0] += 1;
   if (!strcmp(how, "alltoallv"))
-    return MPI_Alltoallv(in, ones, bytes, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_WORLD);
+    return CALL(Alltoallv, alltoallv, in, ones, bytes, MPI_INT, out, counts, places, MPI_INT, world);
   for (int r = 0; r < size; ++r) bytes[r] *= (int)sizeof(int);
   if (!strcmp(how, "alltoallw"))
-    return MPI_Alltoallw(in, ones, bytes, ints, out, counts, byte_places, ints, MPI_COMM_WORLD);
-  return MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return CALL(Alltoallw, alltoallw, in, ones, bytes, ints, out, counts, byte_places, ints, world);
+  return CALL(Reduce_scatter, reduce_scatter, in, out, counts, MPI_INT, MPI_SUM, world);
 }
 
 /* Four elements, every other of eight. */
@@ -52,37 +76,75 @@ static int broadcast_slice(MPI_Datatype of) {
   MPI_Datatype slice;
   MPI_Type_vector(2, 2, 4, of, &slice);
   MPI_Type_commit(&slice);
-  const int code = MPI_Bcast(in, 1, slice, 0, MPI_COMM_WORLD);
+  const int code = CALL(Bcast, bcast, in, 1, slice, 0, MPI_COMM_WORLD);
   MPI_Type_free(&slice);
   return code;
 }
 
 static int broadcast_integers(void) {
-  if (rank % 2 == 0) return MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD);
+  if (rank % 2 == 0) return CALL(Bcast, bcast, in, 4, MPI_INT, 0, MPI_COMM_WORLD);
   return broadcast_slice(MPI_INT);
 }
 
-static void make_call(const char* how) {
+/* A rank's block for those below and above it are two integers long; RANK sends three. */
+static int send_around(const char* how) {
+  static int two[2] = {2, 2}, beside[2] = {0, 4}, sends[2];
+  const int mine = 2 + is_wrong;
+  sends[0] = sends[1] = mine;
+  if (!strcmp(how, "ring_allgather"))
+    return CALL(Neighbor_allgather, neighbor_allgather, in, mine, MPI_INT, out, 2, MPI_INT, ring);
+  if (!strcmp(how, "ring_alltoall"))
+    return CALL(Neighbor_alltoall, neighbor_alltoall, in, mine, MPI_INT, out, 2, MPI_INT, ring);
+  return CALL(Neighbor_alltoallv, neighbor_alltoallv, in, sends, beside, MPI_INT, out, two, beside, MPI_INT, ring);
+}
+
+static int make_call(const char* how) {
+  const MPI_Comm world = MPI_COMM_WORLD;
   lay_out();
-  if (!strcmp(how, "op"))
-    MPI_Allreduce(in, out, 2, MPI_INT, is_wrong ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
-  else if (!strcmp(how, "slice"))
-    is_wrong ? broadcast_slice(MPI_FLOAT) : broadcast_integers();
-  else
-    blocks(how);
+  if (!strcmp(how, "form"))
+    return is_wrong ? MPI_Bcast(in, 4, MPI_INT, 0, world) : CALL(Bcast, bcast, in, 4, MPI_INT, 0, world);
+  if (!strcmp(how, "root")) return CALL(Bcast, bcast, in, 4, MPI_INT, is_wrong, world);
+  if (!strcmp(how, "size")) return CALL(Bcast, bcast, in, 4 + is_wrong, MPI_INT, 0, world);
+  if (!strcmp(how, "barrier") && is_wrong) return CALL(Barrier, barrier, world);
+  if (!strcmp(how, "barrier")) return CALL(Bcast, bcast, in, 4, MPI_INT, 0, world);
+  if (!strcmp(how, "op")) return CALL(Allreduce, allreduce, in, out, 2, MPI_INT, is_wrong ? MPI_MAX : MPI_SUM, world);
+  if (!strcmp(how, "slice")) return is_wrong ? broadcast_slice(MPI_FLOAT) : broadcast_integers();
+  return !strncmp(how, "ring", 4) ? send_around(how) : blocks(how);
+}
+
+/* How many ranks got an error, and whether what comes then is right. */
+static void tell(int code) {
+  int told = code != MPI_SUCCESS, sum = 0;
+  MPI_Allreduce(&told, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("told %d\n", sum);
+}
+
+static void make_ring(void) {
+  const int periodic = 1;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
 }
 
 int main(int argc, char** argv) {
-  static const char* const all[] = {"op",         "slice",     "gatherv",   "counted",       "scatterv",
-                                    "allgatherv", "alltoallv", "alltoallw", "reduce_scatter"};
+  static const char* const all[] = {"form",          "root",      "size",           "barrier",        "op",
+                                    "slice",         "gatherv",   "counted",        "scatterv",       "allgatherv",
+                                    "alltoallv",     "alltoallw", "reduce_scatter", "ring_allgather", "ring_alltoall",
+                                    "ring_alltoallv"};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc < 3 || size > MOST) return 2;
+  make_ring();
   is_wrong = strcmp(argv[1], "fine") != 0 && rank == atoi(argv[2]);
+  if (argc > 3) form = !strcmp(argv[3], "nonblocking") ? NONBLOCKING : !strcmp(argv[3], "persistent") ? PERSISTENT : 0;
+  for (int is_ring = 0; argc > 4 && is_ring < 2; ++is_ring)
+    MPI_Comm_set_errhandler(is_ring ? ring : MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   for (unsigned i = 0; i < sizeof all / sizeof *all; ++i)
-    if (!strcmp(argv[1], "fine") || !strcmp(argv[1], all[i])) make_call(all[i]);
+    if (!strcmp(argv[1], "fine") || !strcmp(argv[1], "each") || !strcmp(argv[1], all[i])) {
+      const int code = make_call(all[i]);
+      if (argc > 4) tell(code);
+    }
   if (rank == 0) printf("through\n");
+  MPI_Comm_free(&ring);
   MPI_Finalize();
   return 0;
 }

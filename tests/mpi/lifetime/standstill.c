@@ -7,7 +7,7 @@
  * another communicator, stops itself or, asked for "root" or "size", gives another; asked for "type", it gives another
  * to the MPI_Allreduce of an MPI_INT that follows; "nonblocking" has the others wait in an MPI_Iallreduce before. With
  * SECONDS it comes after so many, and all goes well. With "kept", errors are returned, and rank 0 prints how many ranks
- * got one. Rank 0 prints "standing" before. All die of themselves after a minute.
+ * got one. Rank 0 prints "standing" before. All die of themselves after two minutes.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -69,9 +69,9 @@ static int keep_errors(const char* how, int is_culprit) {
 
 int main(int argc, char** argv) {
   char buffer[64] = {0};
-  int rank = 0, size = 0, culprit = 0, seconds = 60, sum = 0;
+  int rank = 0, size = 0, culprit = 0, seconds = 120, sum = 0;
   MPI_Comm other;
-  alarm(60);
+  alarm(120);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
