@@ -44,6 +44,12 @@ CALL(reduce_scatter_block, Reduce_scatter_block, p->in, p->out, p->count, p->typ
 CALL(scan, Scan, p->in, p->out, p->count, p->type, MPI_SUM, p->comm)
 CALL(exscan, Exscan, p->in, p->out, p->count, p->type, MPI_SUM, p->comm)
 CALL(barrier, Barrier, p->comm)
+CALL(neighbor_allgather, Neighbor_allgather, p->in, p->count, p->type, p->out, p->count, p->type, p->comm)
+CALL(neighbor_allgatherv, Neighbor_allgatherv, p->in, p->count, p->type, p->out, p->counts, p->offsets, p->type,
+     p->comm)
+CALL(neighbor_alltoall, Neighbor_alltoall, p->in, p->count, p->type, p->out, p->count, p->type, p->comm)
+CALL(neighbor_alltoallv, Neighbor_alltoallv, p->in, p->own, p->own_offsets, p->type, p->out, p->counts, p->offsets,
+     p->type, p->comm)
 
 static const struct operation {
   const char* name;
@@ -54,6 +60,8 @@ static const struct operation {
     ENTRY(bcast, 0) ENTRY(scatter, 0) ENTRY(gather, 0) ENTRY(allgather, 0) ENTRY(alltoall, 0) ENTRY(scatterv, 0)
         ENTRY(gatherv, 0) ENTRY(allgatherv, 0) ENTRY(alltoallv, 0) ENTRY(reduce, 1) ENTRY(allreduce, 1)
             ENTRY(reduce_scatter, 1) ENTRY(reduce_scatter_block, 1) ENTRY(scan, 1) ENTRY(exscan, 1) ENTRY(barrier, 0)
+                ENTRY(neighbor_allgather, 0) ENTRY(neighbor_allgatherv, 0) ENTRY(neighbor_alltoall, 0)
+                    ENTRY(neighbor_alltoallv, 0)
 #undef ENTRY
 };
 
@@ -66,35 +74,72 @@ static const struct operation* find_operation(const char* name) {
 /* ---- parts ----------------------------------------------------------------------------------------------------------
  */
 
+static int is_neighborly(const struct piece* piece) { return strncmp(piece->operation, "neighbor", 8) == 0; }
+
 static void set_type(const struct operation* operation, struct part* part) {
   int element = 8;
   for (int i = 0; i < part->ranks; ++i)
     if (part->piece->blocks[i] % 8 != 0) element = 4;
   part->type = !operation->is_reduction ? MPI_BYTE : element == 8 ? MPI_DOUBLE : MPI_FLOAT;
-  if (!operation->is_reduction) element = 1;
-  for (int i = 0; i < part->ranks; ++i) part->counts[i] = part->piece->blocks[i] / element;
-  part->count = part->counts[part->me];
+  part->element = operation->is_reduction ? element : 1;
+  part->count = part->piece->blocks[part->me] / part->element;
 }
 
-/* Room for all blocks, and for as many of this rank's. */
-static void make_buffers(struct part* part) {
-  size_t bytes = 0, own = (size_t)part->piece->blocks[part->me] * (size_t)part->ranks;
+static int* allocate_ints(int count) { return allocate((size_t)count * sizeof(int)); }
+
+/* Blocks of `in` members, `from` those or from all, and `out` blocks of this rank's; and room for either. */
+static void make_blocks(struct part* part, int in, const int* from, int out) {
+  const int most = in > out ? in : out;
+  size_t bytes = 0, own = (size_t)part->piece->blocks[part->me] * (size_t)out;
   int offset = 0;
-  for (int i = 0; i < part->ranks; ++i) {
+  part->counts = allocate_ints(most);
+  part->offsets = allocate_ints(most);
+  part->own = allocate_ints(most);
+  part->own_offsets = allocate_ints(most);
+  for (int i = 0; i < in; ++i) {
+    const int block = part->piece->blocks[from == NULL ? i : from[i]];
+    part->counts[i] = block / part->element;
     part->offsets[i] = offset;
-    part->own[i] = part->count;
-    part->own_offsets[i] = i * part->count;
     offset += part->counts[i];
-    bytes += (size_t)part->piece->blocks[i];
+    bytes += (size_t)block;
   }
+  for (int i = 0; i < out; ++i) part->own[i] = part->count, part->own_offsets[i] = i * part->count;
   if (own > bytes) bytes = own;
+  if ((size_t)part->piece->blocks[part->me] > bytes) bytes = (size_t)part->piece->blocks[part->me];
   part->in = allocate(bytes);
   part->out = allocate(bytes);
   memset(part->in, 0, bytes);
   memset(part->out, 0, bytes);
 }
 
-/* Parts of the same ranks use one communicator, as the calls of most programs do. */
+static int are_equal(int count, const int* a, const int* b) { return memcmp(a, b, (size_t)count * sizeof(int)) == 0; }
+
+/* Of the same ranks, and with the same neighbours. */
+static int have_one_communicator(const struct piece* a, const struct piece* b) {
+  if (a->size != b->size || !are_equal(a->size, a->members, b->members)) return 0;
+  for (int i = 0; i < a->size; ++i) {
+    const struct neighbors *x = &a->neighbors[i], *y = &b->neighbors[i];
+    if (x->in != y->in || x->out != y->out) return 0;
+    if (!are_equal(x->in, x->from, y->from) || !are_equal(x->out, x->to, y->to)) return 0;
+  }
+  return is_neighborly(a) == is_neighborly(b);
+}
+
+static MPI_Comm make_communicator(const struct piece* piece) {
+  const int me = place_in(piece);
+  MPI_Comm all, graph;
+  PMPI_Comm_split(MPI_COMM_WORLD, me < 0 ? MPI_UNDEFINED : 0, me, &all);
+  if (me < 0 || !is_neighborly(piece)) return all;
+  const struct neighbors* const mine = &piece->neighbors[me];
+  int* const weights = allocate_ints(mine->in + mine->out + 1);
+  for (int i = 0; i < mine->in + mine->out; ++i) weights[i] = 1;
+  PMPI_Dist_graph_create_adjacent(all, mine->in, mine->from, weights, mine->out, mine->to, weights, MPI_INFO_NULL, 0,
+                                  &graph);
+  free(weights);
+  return graph;
+}
+
+/* Parts that can use one communicator do, as the calls of most programs. */
 static MPI_Comm find_communicator(const struct piece* piece) {
   enum { MOST = 4096 };
   static struct {
@@ -103,17 +148,12 @@ static MPI_Comm find_communicator(const struct piece* piece) {
   } made[MOST];
   static int count;
   for (int i = 0; i < count; ++i)
-    if (made[i].piece->size == piece->size &&
-        memcmp(made[i].piece->members, piece->members, (size_t)piece->size * sizeof(int)) == 0)
-      return made[i].comm;
+    if (have_one_communicator(made[i].piece, piece)) return made[i].comm;
   if (count == MOST) fail("more communicators than can be played", "");
-  const int place = place_in(piece);
   made[count].piece = piece;
-  PMPI_Comm_split(MPI_COMM_WORLD, place < 0 ? MPI_UNDEFINED : 0, place, &made[count].comm);
+  made[count].comm = make_communicator(piece);
   return made[count++].comm;
 }
-
-static int* allocate_ints(int count) { return allocate((size_t)count * sizeof(int)); }
 
 /* An MPI before version 4 has no persistent collectives: then they are played as nonblocking ones. */
 static void set_form(struct part* part) {
@@ -131,12 +171,12 @@ void make_part(const struct piece* piece, struct part* part) {
   part->comm = find_communicator(piece);
   part->me = place_in(piece);
   if (part->me < 0) return;
-  part->counts = allocate_ints(part->ranks);
-  part->offsets = allocate_ints(part->ranks);
-  part->own = allocate_ints(part->ranks);
-  part->own_offsets = allocate_ints(part->ranks);
   set_type(operation, part);
-  make_buffers(part);
+  const struct neighbors* const mine = &piece->neighbors[part->me];
+  if (is_neighborly(piece))
+    make_blocks(part, mine->in, mine->from, mine->out);
+  else
+    make_blocks(part, part->ranks, NULL, part->ranks);
   for (int library = NATIVE; library < LIBRARIES; ++library) part->forms[library] = operation->forms[library];
   set_form(part);
 }

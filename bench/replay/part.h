@@ -23,9 +23,9 @@ struct part {
   int me, ranks;
   MPI_Comm comm;
   MPI_Datatype type;
-  int count;              /* of this rank's block, in elements */
-  int *counts, *offsets;  /* of all members' blocks */
-  int *own, *own_offsets; /* the same for blocks as long as this rank's */
+  int count, element;     /* of this rank's block, in elements; bytes of one */
+  int *counts, *offsets;  /* of all members' blocks; of those that come from neighbours */
+  int *own, *own_offsets; /* the same for blocks as long as this rank's; for each neighbour that gets one */
   char *in, *out;
   const struct forms* forms[LIBRARIES];
   MPI_Request persistent[LIBRARIES];

@@ -30,6 +30,21 @@ static const char* next_line(const char* text) {
   return end + 1;
 }
 
+/* A number and as many members, in front of `*text`, which goes on behind them. */
+static int read_members(const char** text, const struct piece* piece, int** members) {
+  char* end = NULL;
+  const long count = strtol(*text, &end, 10);
+  if (end == *text || count < 0 || count > piece->size * (long)piece->size) fail("no neighbours: ", *text);
+  *members = allocate(((size_t)count + 1) * sizeof(int));
+  for (long i = 0; i < count; ++i) {
+    const char* begin = end;
+    (*members)[i] = (int)strtol(begin, &end, 10);
+    if (end == begin || (*members)[i] < 0 || (*members)[i] >= piece->size) fail("no neighbour: ", begin);
+  }
+  *text = end;
+  return (int)count;
+}
+
 static const char* read_piece(const char* text, struct piece* piece) {
   if (sscanf(text, "piece %31s %15s %d %d %lf %lf", piece->operation, piece->form, &piece->size, &piece->root,
              &piece->gap_us, &piece->between_us) != 6)
@@ -38,11 +53,17 @@ static const char* read_piece(const char* text, struct piece* piece) {
   piece->members = allocate((size_t)piece->size * sizeof(int));
   piece->blocks = allocate((size_t)piece->size * sizeof(int));
   piece->early_us = allocate((size_t)piece->size * sizeof(double));
+  piece->neighbors = allocate((size_t)piece->size * sizeof(struct neighbors));
   for (int i = 0; i < piece->size; ++i) {
     text = next_line(text);
-    if (sscanf(text, "%d %d %lf", &piece->members[i], &piece->blocks[i], &piece->early_us[i]) != 3 ||
+    int read = 0;
+    if (sscanf(text, "%d %d %lf%n", &piece->members[i], &piece->blocks[i], &piece->early_us[i], &read) != 3 ||
         piece->members[i] < 0 || piece->members[i] >= job.ranks)
       fail("no member: ", text);
+    text += read;
+    struct neighbors* const neighbors = &piece->neighbors[i];
+    neighbors->in = read_members(&text, piece, &neighbors->from);
+    neighbors->out = read_members(&text, piece, &neighbors->to);
   }
   return next_line(text);
 }
@@ -56,7 +77,7 @@ static const char* read_call(const char* text, const struct script* script, stru
 
 void read_script(const char* path, struct script* script) {
   const char* text = share_file(path);
-  if (sscanf(text, "replay 1 %d %d %d", &script->ranks, &script->piece_count, &script->call_count) != 3)
+  if (sscanf(text, "replay 2 %d %d %d", &script->ranks, &script->piece_count, &script->call_count) != 3)
     fail("no script: ", path);
   if (script->ranks != job.ranks) fail("the script is for another number of ranks", "");
   script->pieces = allocate((size_t)script->piece_count * sizeof(struct piece));

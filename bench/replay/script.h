@@ -1,12 +1,19 @@
 /* What a recorded program's ranks are to do again (python/espalier/replay/script.py writes it). Text:
  *
- *   replay 1 RANKS PIECES CALLS
+ *   replay 2 RANKS PIECES CALLS
  *   piece OPERATION FORM MEMBERS ROOT GAP_US BETWEEN_US      once for each piece, followed by
- *   RANK BLOCK_BYTES EARLY_US                                once for each member, in the communicator's order
+ *   RANK BLOCK_BYTES EARLY_US IN FROM… OUT TO…               once for each member, in the communicator's order
  *   PIECE ROOT LAST                                          once for each call; root and last are members
+ *
+ * IN neighbours FROM and OUT neighbours TO, members, are those of neighbourhood collectives; else there are none.
  */
 #ifndef ESPALIER_BENCH_REPLAY_SCRIPT_H
 #define ESPALIER_BENCH_REPLAY_SCRIPT_H
+
+struct neighbors {
+  int in, out;
+  int *from, *to;
+};
 
 /* Calls of one kind: the same on all ranks. */
 struct piece {
@@ -14,9 +21,10 @@ struct piece {
   int size; /* members */
   int root; /* of most calls */
   double gap_us, between_us;
-  int* members;     /* in MPI_COMM_WORLD */
-  int* blocks;      /* bytes, by member */
-  double* early_us; /* how long before the last one a member comes */
+  int* members;                /* in MPI_COMM_WORLD */
+  int* blocks;                 /* bytes, by member */
+  double* early_us;            /* how long before the last one a member comes */
+  struct neighbors* neighbors; /* by member */
 };
 
 struct call {

@@ -123,8 +123,12 @@ static void describe_choice(int number, char* choice, int room) {
   if (strcmp(piece->operation, "bcast") == 0) snprintf(name, sizeof name, "%sbroadcast", prefix);
   if (strcmp(piece->operation, "reduce_scatter") == 0) snprintf(name, sizeof name, "%sreduce_scatterv", prefix);
   if (strcmp(piece->operation, "reduce_scatter_block") == 0) snprintf(name, sizeof name, "%sreduce_scatter", prefix);
+  const int is_neighborly = strncmp(piece->operation, "neighbor", 8) == 0; /* whose choice hangs on the graph */
   memset(choice, 0, (size_t)room);
-  if (part->me == 0 && Espalier_Describe(name, piece->blocks[0], piece->root, part->comm, choice, room) != MPI_SUCCESS)
+  if (part->me == 0 && is_neighborly)
+    snprintf(choice, (size_t)room, "by edges");
+  else if (part->me == 0 &&
+           Espalier_Describe(name, piece->blocks[0], piece->root, part->comm, choice, room) != MPI_SUCCESS)
     snprintf(choice, (size_t)room, "unknown");
   PMPI_Bcast(choice, room, MPI_CHAR, piece->members[0], MPI_COMM_WORLD);
 }

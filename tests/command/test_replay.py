@@ -107,16 +107,34 @@ def test_blocks_with_counts_have_each_ranks_mean_whatever_class_they_are_in(tmp_
 
 
 def test_what_cannot_be_played_is_named_with_its_number(tmp_path: Path) -> None:
-    rows = [a_row(operation="MPI_Neighbor_alltoall", calls=7), a_row(members="", operation="MPI_Bcast", calls=5)]
+    rows = [
+        a_row(operation="MPI_Neighbor_alltoall", calls=7),  # several graphs
+        a_row(operation="MPI_Neighbor_allgather", calls=3, **{"from": [1], "to": []}),  # to nobody who knows of it
+        a_row(members="", operation="MPI_Bcast", calls=5),
+    ]
     script = script_of(tmp_path, rows, rows)
     assert not script.pieces
-    assert script.left_out == {"MPI_Neighbor_alltoall": 7, "MPI_Bcast": 5}
+    assert script.left_out == {"MPI_Neighbor_alltoall": 7, "MPI_Neighbor_allgather": 3, "MPI_Bcast": 5}
+
+
+def test_neighbours_are_the_programs(tmp_path: Path) -> None:
+    facts = {"operation": "MPI_Neighbor_alltoall", "counts": True, "calls": 10, "waiting": 0.0, "gap": 0.0}
+    script = script_of(
+        tmp_path,
+        [a_row(bytes=800, **facts, **{"from": [1, 1], "to": [1]})],
+        [a_row(bytes=400, size_class=3, **facts, **{"from": [0], "to": [0, 0]})],
+    )
+    (piece,) = script.pieces
+    assert piece.operation == "neighbor_alltoallv"
+    assert piece.blocks == (80, 20), "a rank's bytes are those of all its blocks"
+    assert piece.neighbors == (((1, 1), (1,)), ((0,), (0, 0)))
+    assert "\n0 80 0.000 2 1 1 1 1\n1 20 0.000 1 0 2 0 0\n" in script.write()
 
 
 def test_the_script_is_written_as_the_worker_reads_it(tmp_path: Path) -> None:
     script = script_of(tmp_path, *both(calls=1, form="nonblocking", waiting=0.0, between=0.0001, gap=0.0002))
     assert script.write() == (
-        "replay 1 2 1 1\npiece allreduce nonblocking 2 0 200.000 100.000\n0 800 0.000\n1 800 0.000\n0 0 0\n"
+        "replay 2 2 1 1\npiece allreduce nonblocking 2 0 200.000 100.000\n0 800 0.000 0 0\n1 800 0.000 0 0\n0 0 0\n"
     )
 
 

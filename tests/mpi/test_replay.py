@@ -17,8 +17,9 @@ RANKS = 4
 MPIS = ("mpich-5", "openmpi-5", "intel")
 
 
-def replay_of(mpi: TestMpi, folder: Path, calls: int, **settings: str) -> Replay:
-    outcome = mpi.run([mpi.program("rhythm")], RANKS, settings={"ESPALIER_PROFILE": str(folder / "p.json")}, timeout=60)
+def replay_of(mpi: TestMpi, folder: Path, calls: int, *words: str, **settings: str) -> Replay:
+    recording = {"ESPALIER_PROFILE": str(folder / "p.json")}
+    outcome = mpi.run([mpi.program("rhythm"), *words], RANKS, settings=recording, timeout=60)
     assert outcome.code == 0, str(outcome)
     script = derive_script(read_profile(folder / "p.json"), calls)
     return play_script(script, mpi.mpi, 2, settings, folder, timeout=120)
@@ -47,6 +48,26 @@ def test_every_kind_of_call_is_played_natively_and_by_espalier(
     assert result.one_clock
     assert len(result.played.first) == 2
     assert "natively and" in result.verdict
+
+
+@pytest.mark.parametrize("nodes", [None, "3,1"])
+@pytest.mark.parametrize("name", MPIS)
+def test_neighbours_hand_on_again_what_they_handed_on(
+    get_mpi: GetMpi, name: str, nodes: str | None, tmp_path: Path
+) -> None:
+    settings = {"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {}
+    result = replay_of(get_mpi(name), tmp_path, 1000, "neighbours", **settings)
+    assert not result.script.left_out
+    pieces = {row.piece.key.name: row.piece for row in result.rows}
+    line = tuple((beside, beside) for beside in [(1,), (0, 2), (1, 3), (2,)])
+    graph = (((), (1, 2, 3)), ((0,), (2, 3)), ((0, 1), (3,)), ((0, 1, 2), ()))
+    facts = {kind: (piece.calls, piece.neighbors, piece.blocks) for kind, piece in pieces.items()}
+    assert facts == {
+        "MPI_Neighbor_alltoall": (20, line, (32,) * 4),
+        "MPI_Neighbor_alltoallv": (20, line, (48, 32, 32, 16)),
+        "MPI_Ineighbor_allgather": (20, graph, (24,) * 4),
+    }
+    assert all(row.native_us > 0 and row.own_us > 0 for row in result.rows)
 
 
 def test_what_was_late_is_late_again(get_mpi: GetMpi, tmp_path: Path) -> None:

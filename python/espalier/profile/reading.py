@@ -22,6 +22,8 @@ The sums over its calls; times are in seconds:
     waiting       until the last rank of the host had come; split: calls of which that is known
     waited_for    the same, by the rank that came last
     roots         calls by root, a rank of the communicator
+    from, to      of neighbourhood collectives: the ranks of the communicator whose blocks come, and to whom the rank's go;
+                  left out where calls follow several graphs
     gap           the program's own time before these calls, since the rank's collective before
     first, last   when the first and the last of them began, since MPI_Init's end
 
@@ -121,6 +123,7 @@ class Part:
     first: float = 0.0
     last: float = 0.0
     roots: Mapping[int, int] = field(default_factory=dict)
+    neighbors: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # from whom, to whom; None: no such calls, or several
 
     def __add__(self, other: Part) -> Part:
         """Both as one, of the same rank."""
@@ -133,6 +136,7 @@ class Part:
             roots={root: int(calls) for root, calls in _add_up(self.roots, other.roots).items()},
             first=min(self.first, other.first),
             last=max(self.last, other.last),
+            neighbors=self.neighbors if self.neighbors == other.neighbors else None,
         )
 
 
@@ -241,7 +245,12 @@ def _read_part(rank: int, row: Mapping[str, Any]) -> Part:
         choice=str(row["choice"]),
         waited_for={int(other): float(seconds) for other, seconds in row["waited_for"].items()},
         roots={int(root): int(calls) for root, calls in row["roots"].items()},
+        neighbors=(_read_ranks(row["from"]), _read_ranks(row["to"])) if "from" in row else None,
     )
+
+
+def _read_ranks(raw: Iterable[Any]) -> tuple[int, ...]:
+    return tuple(int(rank) for rank in raw)
 
 
 def _add_up(one: Mapping[int, float], other: Mapping[int, float]) -> Mapping[int, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,15 +22,25 @@ _PLAYED = {
     "MPI_Scan": ("scan", ""),
     "MPI_Exscan": ("exscan", ""),
     "MPI_Barrier": ("barrier", ""),
+    "MPI_Neighbor_allgather": ("neighbor_allgather", "neighbor_allgatherv"),
+    "MPI_Neighbor_alltoall": ("neighbor_alltoall", "neighbor_alltoallv"),
 }
 _REDUCING = ("reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan")
 _ROOTED = ("bcast", "scatter", "scatterv", "gather", "gatherv", "reduce")
 # Of these a rank's bytes with counts are those of all blocks, or of all that it sends.
 _SUMMED = ("allgatherv", "reduce_scatter", "alltoallv")
+# Whoever gets a block of these knows how long it is: as long as all others' of this kind.
+_UNIFORM = (
+    *("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block"),
+    *("neighbor_allgather", "neighbor_alltoall"),
+)
 _US = 1e6
 _LONGEST_GAP_US = 1000.0  # a program that computes for longer is not kept waiting for
 _MOST_BYTES = 1 << 28  # of all blocks of a call
 _SEED = 1
+
+
+Neighbors = tuple[tuple[int, ...], tuple[int, ...]]  # members from whom blocks come, and to whom they go
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,7 @@ class Piece:
     between: float  # from start to completion
     first: float  # of the program's calls, since its start
     last: float
+    neighbors: tuple[Neighbors, ...] = ()  # by member, of neighbourhood collectives; else none
 
     @property
     def root(self) -> int:
@@ -80,18 +92,25 @@ class Script:
 
     def write(self) -> str:
         """As bench/replay/script.h reads it."""
-        lines = [f"replay 1 {self.ranks} {len(self.pieces)} {len(self.calls)}"]
+        lines = [f"replay 2 {self.ranks} {len(self.pieces)} {len(self.calls)}"]
         for piece in self.pieces:
             lines.append(
                 f"piece {piece.operation} {piece.key.form} {len(piece.members)} {piece.root} "
                 f"{piece.gaps:.3f} {min(piece.between, _LONGEST_GAP_US):.3f}"
             )
+            neighbors = piece.neighbors or (((), ()),) * len(piece.members)
             lines += [
-                f"{member} {block} {early:.3f}"
-                for member, block, early in zip(piece.members, piece.blocks, piece.early, strict=True)
+                f"{member} {block} {early:.3f} {_listed(sources)} {_listed(destinations)}"
+                for member, block, early, (sources, destinations) in zip(
+                    piece.members, piece.blocks, piece.early, neighbors, strict=True
+                )
             ]
         lines += [f"{call.piece} {call.root} {call.last}" for call in self.calls]
         return "\n".join(lines) + "\n"
+
+
+def _listed(members: Sequence[int]) -> str:
+    return " ".join(map(str, [len(members), *members]))
 
 
 def derive_script(recorded: Recorded, most_calls: int, computes: bool = True) -> Script:
@@ -124,7 +143,7 @@ def _join_counts(kinds: Mapping[Kind, list[Part]]) -> Mapping[Kind, list[Part]]:
 
 
 def _derive_piece(kind: Kind, parts: Sequence[Part]) -> Piece | None:
-    """None: it cannot be played, since its operation, its size or its ranks are not known."""
+    """None: it cannot be played, since its operation, its size, its ranks or its graph are not known."""
     names = _PLAYED.get(kind.key.operation)
     operation = names[kind.key.has_counts] if names else ""
     members = parse_members(kind.members)
@@ -134,8 +153,12 @@ def _derive_piece(kind: Kind, parts: Sequence[Part]) -> Piece | None:
     own = [by_rank[member] for member in members]
     if kind.key.size_class < 0 and not kind.key.has_counts:
         return None
+    neighbors = _derive_neighbors(own) if operation.startswith("neighbor") else ()
+    if neighbors is None:
+        return None
     blocks = _derive_blocks(operation, own)
-    if sum(blocks) > _MOST_BYTES:
+    copies = max((len(destinations) for _, destinations in neighbors), default=1)
+    if sum(blocks) * max(1, copies) > _MOST_BYTES:
         return None
     early = _derive_early(own)
     mean = sum(blocks) // len(blocks)
@@ -152,7 +175,22 @@ def _derive_piece(kind: Kind, parts: Sequence[Part]) -> Piece | None:
         between=max(_per_call(part.between, part) for part in own),
         first=own[0].first,
         last=own[0].last,
+        neighbors=neighbors,
     )
+
+
+def _derive_neighbors(own: Sequence[Part]) -> tuple[Neighbors, ...] | None:
+    """None: not all ranks followed one graph, or what was told is none."""
+    edges = Counter[tuple[int, int]]()
+    found = []
+    for place, part in enumerate(own):
+        if part.neighbors is None:
+            return None
+        sources, destinations = part.neighbors
+        edges.update((place, to) for to in destinations)
+        edges.subtract((source, place) for source in sources)
+        found.append(part.neighbors)
+    return None if any(edges.values()) else tuple(found)
 
 
 def _per_call(seconds: float, part: Part) -> float:
@@ -163,13 +201,16 @@ def _derive_blocks(operation: str, own: Sequence[Part]) -> tuple[int, ...]:
     means = [part.bytes // part.calls for part in own]
     if operation in _SUMMED:
         means = [mean // len(own) for mean in means]
+    if operation == "neighbor_alltoallv":
+        degrees = [len(part.neighbors[1]) if part.neighbors else 0 for part in own]
+        means = [mean // max(1, degree) for mean, degree in zip(means, degrees, strict=True)]
     roots = own[0].roots
     if operation in ("scatterv", "gatherv") and roots:  # the root's are all blocks
         root = max(roots, key=lambda it: roots[it])
         others = [mean for member, mean in enumerate(means) if member != root]
         if root < len(means):
             means[root] = sum(others) // len(others)
-    if operation in ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block"):
+    if operation in _UNIFORM:
         means = [means[0]] * len(means)
     return tuple(_whole(operation, mean) for mean in means)
 

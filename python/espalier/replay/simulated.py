@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from espalier.base.errors import UserError
@@ -90,8 +90,9 @@ def simulate_script(
 
     `node_of` is by the program's ranks. Raises UserError where SimGrid is missing or the job does not fit the network.
     """
+    script = _without_neighbors(script)
     if not script.pieces:
-        raise UserError("nothing that was recorded can be played", "see espalier profile --from for what there is")
+        raise UserError("nothing that was recorded can be simulated", "see espalier profile --from for what there is")
     arms = (OURS, *others)
     groups: dict[tuple[int, ...], list[Piece]] = {}
     for piece in script.pieces:
@@ -101,6 +102,15 @@ def simulate_script(
         rows += _simulate_group(pieces, Job(platform, _number([node_of[it] for it in members])), arms, progress)
     rows.sort(key=lambda row: -row.piece.calls * row.times.get(OURS, 0.0))
     return SimulatedReplay(tuple(rows), arms, script, platform)
+
+
+def _without_neighbors(script: Script) -> Script:
+    """SimGrid's MPI has no neighbourhood collectives."""
+    left_out = dict(script.left_out)
+    for piece in script.pieces:
+        if piece.neighbors:
+            left_out[piece.key.operation] = left_out.get(piece.key.operation, 0) + piece.calls
+    return replace(script, pieces=tuple(it for it in script.pieces if not it.neighbors), calls=(), left_out=left_out)
 
 
 def _simulate_group(pieces: Sequence[Piece], job: Job, arms: Sequence[str], progress: Progress) -> list[SimulatedRow]:

@@ -25,8 +25,8 @@ CallRecord record_of(const Subject& subject, plan::CallForm form) {
   record.has_counts = subject.has_counts;
   record.form = static_cast<std::uint8_t>(form);
   record.root = subject.root;
-  // With a count for each rank, sizes may differ.
-  if (!subject.has_counts) record.bytes = subject.bytes;
+  // With a count for each rank, sizes may differ, and so may those of neighbours who are no neighbours of each other.
+  if (!subject.has_counts && !plan::has_edges(subject.operation)) record.bytes = subject.bytes;
   if (subject.has_op) copy(record.op, name_operation(subject.op));
   if (!subject.has_type || subject.bytes == 0) return record;
   const std::string type = base_type(subject.type);

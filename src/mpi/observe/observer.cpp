@@ -166,7 +166,7 @@ void Observer::end_start(const std::optional<ObservedCall>& call, MPI_Comm comm,
   try {
     Recording& recording = Recording::get();
     const bool is_own = is_ours(request);
-    ProfileRow& row = recording.row_of(*call);
+    ProfileRow& row = recording.row_of(*call, comm);
     StartedCalls::get().keep(request, *call, row, is_own);
     recording.note_choice(row, *call, comm, is_own);
   } catch (const std::exception&) {

@@ -40,6 +40,18 @@ std::string key_to_json(const ProfileKey& key, const std::string& site) {
          (site.empty() ? "" : ", \"site\": " + json_string(printable(site)));
 }
 
+std::string list(const std::vector<int>& numbers) {
+  std::string out;
+  for (const int it : numbers) out += (out.empty() ? "" : ", ") + std::to_string(it);
+  return "[" + out + "]";
+}
+
+/// Nothing where there is none, or several: sums do not tell them apart.
+std::string to_json(const std::vector<Neighborhood>& neighborhoods) {
+  if (neighborhoods.size() != 1) return "";
+  return ", \"from\": " + list(neighborhoods[0].from) + ", \"to\": " + list(neighborhoods[0].to);
+}
+
 std::string row_to_json(const ProfileRow& row) {
   return "\"calls\": " + number(row.calls) + ", \"bytes\": " + number(row.bytes) +
          ", \"native\": " + number(row.native) + ", \"seconds\": " + seconds(row.seconds_ns) +
@@ -49,7 +61,8 @@ std::string row_to_json(const ProfileRow& row) {
          ", \"last\": " + seconds(row.last_ns) + ", \"own\": " + to_json(row.own) +
          ", \"sample\": " + to_json(row.sample) + ", \"choice\": " + json_string(printable(row.choice)) +
          ", \"waited_for\": " + by_place(row.caused, seconds) +
-         ", \"roots\": " + by_place(row.roots, [](std::uint64_t calls) { return number(calls); });
+         ", \"roots\": " + by_place(row.roots, [](std::uint64_t calls) { return number(calls); }) +
+         to_json(row.neighborhoods);
 }
 
 template <class Value>
@@ -80,6 +93,11 @@ void Profile::add(ProfileRow& row, const Observed& call) {
   if (call.is_sample) row.sample.add(call.seconds_ns - call.waiting_ns);
   if (!call.is_native) row.own.add(call.seconds_ns - call.waiting_ns);
   if (call.last >= 0 && call.waiting_ns > 0) add_at(row.caused, call.last, call.waiting_ns);
+}
+
+void Profile::add_neighborhood(ProfileRow& row, Neighborhood neighborhood) {
+  auto& known = row.neighborhoods;
+  if (std::find(known.begin(), known.end(), neighborhood) == known.end()) known.push_back(std::move(neighborhood));
 }
 
 void Profile::add_completion(ProfileRow& row, double in_mpi_ns, double between_ns) {

@@ -39,6 +39,14 @@ struct ProfileKey {
 };
 int size_class_of(std::int64_t bytes);
 
+/// A rank's place in the communicator's process topology, which its neighbourhood collectives follow: ranks of the
+/// communicator in MPI's order, those that are nobody left out.
+struct Neighborhood {
+  std::vector<int> from, to;
+
+  bool operator==(const Neighborhood&) const = default;
+};
+
 struct ProfileRow {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
@@ -53,9 +61,10 @@ struct ProfileRow {
   Moments own,
       sample;  ///< what was no waiting, of calls that Espalier made, and of those that native made for the sake of it
   bool is_choice_known = false;
-  std::string choice;                ///< how the first was done
-  std::vector<double> caused;        ///< waiting, by the world's rank that came last; empty: none
-  std::vector<std::uint64_t> roots;  ///< calls by root, where there is one
+  std::string choice;                       ///< how the first was done
+  std::vector<double> caused;               ///< waiting, by the world's rank that came last; empty: none
+  std::vector<std::uint64_t> roots;         ///< calls by root, where there is one
+  std::vector<Neighborhood> neighborhoods;  ///< of its communicators, each once; none: no neighbourhood collectives
 };
 
 /// One call as it was seen when it ended, or, of what does not block, when it had been started.
@@ -81,6 +90,8 @@ class Profile {
   /// It stays where it is.
   ProfileRow& row(const ProfileKey& key) { return rows_[key]; }
   static void add(ProfileRow& row, const Observed& call);
+  /// A communicator's first calls of the row follow that.
+  static void add_neighborhood(ProfileRow& row, Neighborhood neighborhood);
   /// A started call is over: it was in MPI for so long since, and outside for so long before.
   static void add_completion(ProfileRow& row, double in_mpi_ns, double between_ns);
 

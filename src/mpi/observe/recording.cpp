@@ -13,6 +13,7 @@
 #include "mpi/process/communicator.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/process/statistics.hpp"
+#include "mpi/setup/neighbors.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -35,9 +36,11 @@ constexpr const char* before_set_up = "native: before set-up";
 std::string choice_of(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   const Communicator* const communicator = Communicator::find_existing(comm);
   if (communicator == nullptr || communicator->awaits_set_up()) return before_set_up;
-  if (communicator->engine() != nullptr && (call.subject.has_counts || call.subject.bytes < 0))
+  const Subject& subject = call.subject;
+  if (communicator->engine() != nullptr &&
+      (subject.has_counts || subject.bytes < 0 || plan::has_edges(subject.operation)))
     return is_own ? "Espalier" : "native";
-  return describe_call(problem_of(call.subject), false, call.form == plan::CallForm::blocking, comm);
+  return describe_call(problem_of(subject), false, call.form == plan::CallForm::blocking, comm);
 }
 
 /// A blocking call that ends now.
@@ -61,6 +64,13 @@ Observed complete(Observed seen, const ObservedCall& call, std::uint64_t began) 
   seen.begin_ns = static_cast<double>(call.begin - began);
   seen.gap_ns = static_cast<double>(call.gap);
   return seen;
+}
+
+Neighborhood neighborhood_of(MPI_Comm comm) {
+  NeighborLists neighbors = list_neighbors(comm);
+  std::erase_if(neighbors.sources, [](int rank) { return rank < 0; });
+  std::erase_if(neighbors.destinations, [](int rank) { return rank < 0; });
+  return {std::move(neighbors.sources), std::move(neighbors.destinations)};
 }
 
 TraceEvent event_of(const ObservedCall& call, std::uint64_t began, std::uint64_t begin, std::uint64_t end) {
@@ -145,14 +155,15 @@ std::uint64_t Recording::gap_until(std::uint64_t now) const { return now - std::
 
 // ---- calls ----
 
-ProfileRow& Recording::row_of(const ObservedCall& call) {
+ProfileRow& Recording::row_of(const ObservedCall& call, MPI_Comm comm) {
   const Subject& subject = call.subject;
   const int size_class = size_class_of(subject.bytes);
   ProfileRow*& known =
       call.communicator->row({subject.operation, subject.has_counts, size_class, call.form, call.site});
-  if (known == nullptr)
-    known = &profile_.row({call.communicator->shape(), call.communicator->members(), subject.operation,
-                           subject.has_counts, size_class, call.form, call.site});
+  if (known != nullptr) return *known;
+  known = &profile_.row({call.communicator->shape(), call.communicator->members(), subject.operation,
+                         subject.has_counts, size_class, call.form, call.site});
+  if (plan::has_edges(subject.operation)) Profile::add_neighborhood(*known, neighborhood_of(comm));
   return *known;
 }
 
@@ -160,7 +171,7 @@ void Recording::note(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   const std::uint64_t now = last_end = read_clock();
   const Observed seen = complete(look_at(call, now, is_own), call, began_);
   const std::lock_guard lock(mutex_);
-  ProfileRow& row = row_of(call);
+  ProfileRow& row = row_of(call, comm);
   Profile::add(row, seen);
   if (trace_.is_on()) {
     TraceEvent event = event_of(call, began_, call.begin, now);

@@ -39,7 +39,7 @@ class Recording {
   void note_completion(const ObservedCall& call, ProfileRow& row, std::uint64_t begin, std::uint64_t in_mpi,
                        std::uint64_t between);
   /// Where calls of its kind are summed up. It stays where it is. Throws std::bad_alloc.
-  ProfileRow& row_of(const ObservedCall& call);
+  ProfileRow& row_of(const ObservedCall& call, MPI_Comm comm);
   /// How Espalier does it, or that native does: of the first call of its row.
   void note_choice(ProfileRow& row, const ObservedCall& call, MPI_Comm comm, bool is_own);
 

@@ -2,9 +2,11 @@
 // What observers want to know of a call: less than is needed to make it.
 
 #include <optional>
+#include <vector>
 
 #include "mpi/buffers/datatype.hpp"
 #include "mpi/decide/passed.hpp"
+#include "mpi/setup/neighbors.hpp"
 
 namespace espalier::mpi {
 
@@ -34,6 +36,21 @@ inline MPI_Count bytes_of(const Run& run) {
   return run.count < 0 || !is_type(run.type) ? -1 : run.count * describe(run.type).size;
 }
 
+/// Of a block for each neighbour that is somebody.
+template <class TypeOf>
+MPI_Count bytes_of(const Numbers& counts, MPI_Comm comm, const TypeOf& type_of) {
+  if (counts.is_missing()) return -1;
+  const std::vector<int> destinations = list_neighbors(comm).destinations;
+  MPI_Count sum = 0;
+  for (int block = 0; block < static_cast<int>(destinations.size()); ++block) {
+    if (destinations[static_cast<std::size_t>(block)] < 0) continue;
+    const MPI_Count bytes = is_type(type_of(block)) ? counts[block] * describe(type_of(block)).size : -1;
+    if (bytes < 0) return -1;
+    sum += bytes;
+  }
+  return sum;
+}
+
 inline MPI_Count own_bytes(const Scatterv& call, int me, int ranks) {
   return me == call.root ? bytes_of(call.send, ranks) : bytes_of(call.receive);
 }
@@ -48,9 +65,19 @@ inline MPI_Count own_bytes(const ReduceScatter& call, int, int ranks) {
   return bytes_of(Parts{nullptr, call.counts, call.counts, call.type}, ranks);
 }
 inline MPI_Count own_bytes(const Barrier&, int, int) { return 0; }
+inline MPI_Count own_bytes(const NeighborAllgather& call, int, int) { return bytes_of(call.send); }
+inline MPI_Count own_bytes(const NeighborAllgatherv& call, int, int) { return bytes_of(call.send); }
+inline MPI_Count own_bytes(const NeighborAlltoall& call, int, int) { return bytes_of(call.send); }
+inline MPI_Count own_bytes(const NeighborAlltoallv& call, int, int) {
+  return bytes_of(call.send.counts, call.comm, [&](int) { return call.send.type; });
+}
+inline MPI_Count own_bytes(const NeighborAlltoallw& call, int, int) {
+  if (call.send.types == nullptr) return -1;
+  return bytes_of(call.send.counts, call.comm, [&](int block) { return call.send.types[block]; });
+}
 template <class Other>
 MPI_Count own_bytes(const Other&, int, int) {
-  return -1;  // of neighbourhoods, whose size is not the communicator's, and alltoallw
+  return -1;  // of alltoallw
 }
 
 /// Of calls with counts: what the rank's bytes are counted in. None: types may differ from rank to rank, or are not

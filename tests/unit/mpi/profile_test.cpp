@@ -72,6 +72,17 @@ TEST(Profile, IsWrittenWithWhatOthersNeedToReadIt) {
       "\"a \\\"choice\\\"\", \"waited_for\": {\"0\": 1}, \"roots\": {}}]}");
 }
 
+TEST(Profile, NeighboursAreToldWhereAllCallsFollowOneGraph) {
+  Profile profile;
+  ProfileRow& row = profile.row({"4 ranks on 1 node", "0-3", plan::Operation::neighbor_alltoall});
+  Profile::add_neighborhood(row, {{1, 3}, {0}});
+  Profile::add_neighborhood(row, {{1, 3}, {0}});
+  const auto written = [&] { return profile.to_json(0, 1, {}); };
+  EXPECT_NE(written().find("\"from\": [1, 3], \"to\": [0]"), std::string::npos);
+  Profile::add_neighborhood(row, {{1}, {}});
+  EXPECT_EQ(written().find("\"from\""), std::string::npos);
+}
+
 TEST(Members, AreToldAsRunsOfEqualSteps) {
   const auto told = [](std::vector<int> members) { return describe_members(members); };
   EXPECT_EQ(told({0, 1, 2, 3}), "0-3");
