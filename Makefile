@@ -14,7 +14,8 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 BIN  := .venv/bin
 MPIS := mpich openmpi impi
 SOURCES = $(shell find include src tests bench examples -name '*.[ch]pp' -o -name '*.[ch]')
-PYTEST_FLAGS ?= -m 'not long and not lab and not live and not soak'
+# Tests start jobs of up to eight ranks each: two files of them at a time, however many cores there are.
+PYTEST_FLAGS ?= -n 2 --dist loadfile -m 'not long and not lab and not live and not soak'
 
 .PHONY: help
 help:
@@ -66,16 +67,12 @@ measures: setup        ## what we set out to reach, tuned and measured under eve
 	  $(BIN)/python bench/measures_page.py build/measures build/measures && exit $$status
 
 .PHONY: sim
-sim:                   ## plans on simulated networks: exact times, the cost model, and with SimGrid the library executed
-	scripts/system-packages.sh sim || echo "going on with what needs no SimGrid" >&2
-	$(MAKE) --no-print-directory setup
+sim: setup             ## plans on simulated networks: exact times, the cost model, and with SimGrid the library executed
 	cmake -S . -B build/release >/dev/null && scripts/build.sh
 	$(BIN)/python -m pytest -rs tests/simulation tests/command/test_simulate.py tests/command/test_without_simgrid.py
 
 .PHONY: scaling
-scaling:               ## 3 minutes: scaling curves on simulated networks against other MPIs, 128 ranks: build/scaling
-	scripts/system-packages.sh sim
-	$(MAKE) --no-print-directory setup
+scaling: setup         ## 3 minutes: scaling curves on simulated networks against other MPIs, 128 ranks: build/scaling
 	$(BIN)/python bench/scaling.py --ranks 128 --output build/scaling
 
 .PHONY: nodes

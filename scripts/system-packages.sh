@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # system-packages.sh [GROUP]: makes sure that the Debian packages Espalier is built and tested with are there. With `demo`
 # only those that the demo is built with. With one of these groups also what only that needs: `apps` programs for `make
-# apps`, `lab` the batch system and modules of `make lab`, `sim` SimGrid, which executes the library on simulated ranks,
-# `fabric` the simulated subnet of `make fabric-live`, `fuzz` the compiler of `make fuzz`, `dist` what makes and checks
-# Debian packages, `cross` what builds for 64-bit ARM and runs it.
+# apps`, `lab` the batch system and modules of `make lab`, `fabric` the simulated subnet of `make fabric-live`, `fuzz` the
+# compiler of `make fuzz`, `dist` what makes and checks Debian packages, `cross` what builds for 64-bit ARM and runs it.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail
@@ -11,11 +10,10 @@ set -euo pipefail
 
 demo=(g++ cmake make ninja-build libhwloc-dev nlohmann-json3-dev libasio-dev)
 build=("${demo[@]}" pkg-config libucx-dev)
-tests=(libgtest-dev fish zsh chromium quicktree mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran)
+tests=(libgtest-dev fish zsh chromium groff-base quicktree mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran libsimgrid-dev)
 lint=(clang-format-14)
 apps=(lammps hpcc examl gromacs quantum-espresso quantum-espresso-data python3-petsc4py)
 lab=(slurmctld slurmd slurm-client munge lmod)
-sim=(libsimgrid-dev)
 fabric=(ibsim-utils opensm infiniband-diags)
 fuzz=(clang-14 libclang-rt-14-dev)
 dist=(debhelper lintian debootstrap lmod)
@@ -23,11 +21,11 @@ cross=(g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static googletest)
 none=()
 case ${1:-} in
 demo) needed=("${demo[@]}") ;;
-'' | apps | lab | sim | fabric | fuzz | dist | cross)
+'' | apps | lab | fabric | fuzz | dist | cross)
     declare -n group=${1:-none}
     needed=("${build[@]}" "${tests[@]}" "${lint[@]}" "${group[@]}")
     ;;
-*) fail "system-packages.sh $1: no such group; there are demo, apps, lab, sim, fabric, fuzz, dist and cross" ;;
+*) fail "system-packages.sh $1: no such group; there are demo, apps, lab, fabric, fuzz, dist and cross" ;;
 esac
 
 # Only a Python that cannot do the job pulls in the distribution's own.

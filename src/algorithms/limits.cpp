@@ -1,12 +1,12 @@
 // When a choice applies: what every algorithm needs of a job, and what each one asks for beside it.
 
-#include <algorithm>
-
 #include "algorithms/limits.hpp"
-#include "base/bytes.hpp"
+
+#include <algorithm>
 
 #include "algorithms/catalogue.hpp"
 #include "algorithms/words.hpp"
+#include "base/bytes.hpp"
 #include "smp/domains.hpp"
 
 namespace espalier::algorithms {

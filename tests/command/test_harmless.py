@@ -18,7 +18,7 @@ from espalier.jobs.libraries import Abi, find_any_library, find_preload_library
 MOST_RELATIVE, MOST_NAMES = 6000, 400
 
 PROGRAMS = {
-    "ls": ["ls", "-l", "/"],
+    "ls": ["ls", "-l", str(Path(__file__).parent.parent)],
     "bash": ["bash", "-c", "echo $((6 * 7)); (exit 3)"],
     "a pipe": ["sh", "-c", "seq 1000 | sort -n | tail -1"],
     "env": ["sh", "-c", "env | grep -v -e LD_PRELOAD -e ^_= | sort"],

@@ -1,4 +1,7 @@
-"""The command as it is installed: the real core, the real libraries, the real MPIs of the checkout."""
+"""The command as it is installed: the real core, the real libraries, the real MPIs of the checkout.
+
+In a process of its own where that is what matters; what only asks the core is asked in this one.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from espalier.base.checkout import find_checkout
+from workshop import Command
 
 core = pytest.importorskip("espalier._core", reason="not built: run `make setup`")
 
@@ -48,26 +52,26 @@ def wheel(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     "machine", [("--nodes", "4", "--ppn", "4"), ("--placement", "3,1,4"), ("--placement", "cyclic:3")]
 )
-def test_explain_explains_every_operation(operation: str, machine: tuple[str, str]) -> None:
-    facts = json.loads(espalier("explain", operation, *machine, "--rank", "all", "--json").stdout)
+def test_explain_explains_every_operation(command: Command, operation: str, machine: tuple[str, str]) -> None:
+    facts = json.loads(command("explain", operation, *machine, "--rank", "all", "--json").out)
     assert facts["choice"]
     assert facts["reason"]
     assert facts["algorithm"]["source"]
     assert len(facts["programs"]) == facts["ranks"]
-    assert operation in espalier("explain", operation, *machine).stdout
+    assert operation in command("explain", operation, *machine).out
 
 
 def choice_of(algorithm: core.Algorithm) -> core.Choice:
     return core.parse_choice(algorithm.operation, algorithm.name)
 
 
-def test_every_algorithm_can_be_asked_for_by_its_name() -> None:
+def test_every_algorithm_can_be_asked_for_by_its_name(command: Command) -> None:
     topology = core.Topology([0, 0, 1, 1, 2, 2, 3, 3])
     for algorithm in core.algorithms():
         # Some are for one node only.
         nodes = "4" if not core.why_invalid(topology, algorithm.operation, 1024, choice_of(algorithm)) else "1"
         options = ("--nodes", nodes, "--ppn", "2", "--bytes", "1K", "--algorithm", algorithm.name, "--json")
-        facts = json.loads(espalier("explain", algorithm.operation, *options).stdout)
+        facts = json.loads(command("explain", algorithm.operation, *options).out)
         assert facts["algorithm"]["name"] == algorithm.name
 
 

@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from installed import ROOT
-from roots import in_root, make_root
 
 import espalier
+from installed import ROOT
+from roots import in_root, make_root
 
 NAMES = ("espalier", "libespalier-dev", "espalier-service")
 

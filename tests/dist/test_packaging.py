@@ -36,7 +36,9 @@ def prolog(**variables: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_slurms_prolog_preloads_what_chooses_and_the_build_of_the_jobs_mpi_for_programs_that_open_it(prefix: Path) -> None:
+def test_slurms_prolog_preloads_what_chooses_and_the_build_of_the_jobs_mpi_for_programs_that_open_it(
+    prefix: Path,
+) -> None:
     site = {"SITE_ESPALIER": str(prefix)}
     any_, own = (f"{prefix}/lib/libespalier-{name}.so.0" for name in ("any", "openmpi"))
     assert prolog(**site) == [f"export LD_PRELOAD={any_}"]
