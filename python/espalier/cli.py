@@ -36,6 +36,7 @@ from espalier.commands.profile import profile
 from espalier.commands.replay import replay
 from espalier.commands.reproduce import reproduce
 from espalier.commands.run import run
+from espalier.commands.settings import settings
 from espalier.commands.simulate.command import simulate
 from espalier.commands.tune.command import tune
 from espalier.commands.tune.table import app as table
@@ -51,7 +52,7 @@ app = typer.Typer(
 
 # What `espalier --help` lists, in groups. `bench`, `table`, `fabric` and `lab` have commands of their own.
 _PANELS: dict[str, tuple[tuple[Callable[..., None], ...], dict[str, typer.Typer]]] = {
-    "Your programs": ((run, compare, profile, replay, hang, lib, doctor, demo), {}),
+    "Your programs": ((run, compare, profile, replay, hang, lib, doctor, settings, demo), {}),
     "What a collective does, and how fast": ((explain, algorithms, verify, tune), {"table": table, "bench": bench}),
     "Machines and networks": ((node, topo, route, routes, serve), {"fabric": fabric}),
     "Clusters that one does not have": ((simulate, reproduce), {"lab": lab}),
@@ -61,8 +62,8 @@ fabric.command()(collect)
 for panel, (commands, groups) in _PANELS.items():
     for command in commands:
         # Everything from the program's name on belongs to the program, dashes included.
-        settings = {"allow_interspersed_args": False} if command in (run, compare, profile) else {}
-        app.command(rich_help_panel=panel, context_settings=settings)(command)
+        context = {"allow_interspersed_args": False} if command in (run, compare, profile) else {}
+        app.command(rich_help_panel=panel, context_settings=context)(command)
     for name, group in groups.items():
         app.add_typer(group, name=name, rich_help_panel=panel)
 

@@ -151,6 +151,19 @@ def test_doctor_lists_the_settings_with_the_values_in_force(command: Command, he
     assert "ESPALIER_VIRTUAL_NODES" in command("doctor").out
 
 
+def test_settings_lists_all_or_those_that_tell_of_a_word_with_the_values_in_force(
+    command: Command, core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ESPALIER_STATS", "here.json")
+    listed = {it["name"]: it["value"] for it in json.loads(command("settings", "--json").out)}
+    assert listed["ESPALIER_STATS"] == "here.json"
+    assert listed["ESPALIER_VERBOSE"] is None
+    told = command("settings", "shm", "limit").out
+    assert "ESPALIER_SHM_LIMIT" in told
+    assert "VERBOSE" not in told
+    assert command("settings", "telepathy").code == 2
+
+
 def test_doctor_warns_of_settings_that_do_not_exist(command: Command, healthy) -> None:
     healthy.setenv("ESPALIER_VERBOSITY", "1")
     code, report = findings(command)

@@ -75,6 +75,16 @@ def test_where_simgrid_is_missing_nothing_that_is_compiled_includes_it(tmp_path:
         assert not _includes_simgrid(path), path
 
 
+def test_an_installation_without_any_library_is_refused_and_says_what_is_missing(tmp_path: Path) -> None:
+    """`pip install` of a clone where `make mpi` has not been."""
+    nowhere = ["-DESPALIER_MPICH_INCLUDE=/nowhere/mpich", "-DESPALIER_OPENMPI_INCLUDE=/nowhere/openmpi", "-DSKBUILD=2"]
+    command = ["cmake", "-S", str(ROOT), "-B", str(tmp_path), "-G", "Ninja", *nowhere]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode != 0
+    assert "there is no mpi.h in /nowhere/mpich or /nowhere/openmpi" in " ".join(done.stderr.split())
+    assert "make mpi" in done.stderr
+
+
 def _includes_simgrid(path: Path) -> bool:
     """The file itself, or the header that it was generated to compile alone."""
     text = path.read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import Setting, known_settings
+from espalier.commands.settings import settings_table
 from espalier.health.program import examine_program
 from espalier.health.surroundings import examine_surroundings
 from espalier.jobs.diagnosis import Finding, Level, examine
@@ -38,7 +39,7 @@ def doctor(
         console.print_json({"usable": usable, **report})
     else:
         _print(findings, usable)
-        console.out.print(_settings_table(settings))
+        console.out.print(settings_table(settings, "\nsettings"))
     raise typer.Exit(0 if usable else 1)
 
 
@@ -61,12 +62,3 @@ def _print(findings: list[Finding], usable: bool) -> None:
         table.add_row(marks[finding.level], finding.topic, text)
     console.out.print(table)
     console.out.print("[green]usable[/]" if usable else "[red]not usable: see the lines marked ✗[/]")
-
-
-def _settings_table(settings: list[Setting]) -> Table:
-    """Every setting with its default, or with the value that the environment gives it."""
-    table = Table(title="\nsettings", title_justify="left", box=None, show_header=False, pad_edge=False)
-    for setting in settings:
-        value = f"[bold]{escape(setting.value)}[/]" if setting.value is not None else escape(setting.default)
-        table.add_row(setting.name, value, f"[dim]{escape(setting.help)}[/]")
-    return table

@@ -154,7 +154,7 @@ def _unwound_by_sigterm() -> Iterator[None]:
 
 def _check_means() -> None:
     if os.geteuid() != 0:
-        raise UserError("network namespaces need root", "run it as root: sudo espalier lab …")
+        raise UserError("network namespaces need root", "run it as root: sudo $(command -v espalier) lab …")
     missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
     if missing:
         raise UserError(f"the lab needs {', '.join(missing)}", "install iproute2 and util-linux")
