@@ -123,7 +123,8 @@ class Part:
     first: float = 0.0
     last: float = 0.0
     roots: Mapping[int, int] = field(default_factory=dict)
-    neighbors: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # from whom, to whom; None: no such calls, or several
+    # From whom, to whom; None: no such calls, or several.
+    neighbors: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     def __add__(self, other: Part) -> Part:
         """Both as one, of the same rank."""

@@ -95,7 +95,8 @@ void Engine::check_lessons() {
   until_check_ = decider_.policy().learning.check_after;
   if (learner_ == nullptr) return;
   learner_->check_again();
-  for (Passed& passed : passed_) passed.deal.reset();
+  if (passed_ != nullptr)
+    for (Passed& passed : *passed_) passed.deal.reset();
   cache_.forget_all();
 }
 
