@@ -22,8 +22,8 @@ The sums over its calls; times are in seconds:
     waiting       until the last rank of the host had come; split: calls of which that is known
     waited_for    the same, by the rank that came last
     roots         calls by root, a rank of the communicator
-    from, to      of neighbourhood collectives: the ranks of the communicator whose blocks come, and to whom the rank's go;
-                  left out where calls follow several graphs
+    from, to      of neighbourhood collectives: the ranks of the communicator whose blocks come, and to whom the rank's
+                  go; left out where calls follow several graphs
     gap           the program's own time before these calls, since the rank's collective before
     first, last   when the first and the last of them began, since MPI_Init's end
 
