@@ -26,14 +26,13 @@ std::size_t ProgramCache::Hash::operator()(const plan::Problem& problem) const {
 Bytes ProgramCache::footprint(const Entry& entry) {
   const Bytes program = entry.program == nullptr ? 0 : entry.program->footprint();
   return sizeof(Entry) + program + entry.label.capacity() + entry.origin.capacity() +
-         // twice: the index has a key of its own
-         2 * (entry.problem.counts.capacity() * sizeof(Bytes) + entry.problem.edges.capacity() * sizeof(plan::Edge));
+         entry.problem.counts.capacity() * sizeof(Bytes) + entry.problem.edges.capacity() * sizeof(plan::Edge);
 }
 
 Entry* ProgramCache::find_older(const plan::Problem& problem) {
   const auto place = index_.find(problem);
   if (place == index_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, place->second);
+  entries_.splice(entries_.begin(), entries_, *place);
   return &entries_.front();
 }
 
@@ -41,7 +40,7 @@ Entry& ProgramCache::add(Entry entry) {
   const Bytes need = footprint(entry);
   while (!entries_.empty() && budget_.used + need > budget_.limit) drop_oldest();
   entries_.push_front(std::move(entry));
-  index_[entries_.front().problem] = entries_.begin();
+  index_.insert(entries_.begin());
   budget_.used += need;
   return entries_.front();
 }
@@ -85,7 +84,7 @@ void ProgramCache::forget(plan::Operation operation) {
 void ProgramCache::drop(Entries::iterator entry) {
   report(*entry);
   budget_.used -= footprint(*entry);
-  index_.erase(entry->problem);
+  index_.erase(index_.find(entry));
   entries_.erase(entry);
 }
 

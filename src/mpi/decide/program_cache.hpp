@@ -7,7 +7,7 @@
 #include <list>
 #include <memory>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -113,10 +113,22 @@ class ProgramCache {
   void report();
 
  private:
-  struct Hash {
-    std::size_t operator()(const plan::Problem& problem) const;
-  };
   using Entries = std::list<Entry>;
+  /// An entry is known by its problem.
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const plan::Problem& problem) const;
+    std::size_t operator()(Entries::iterator entry) const { return (*this)(entry->problem); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    static const plan::Problem& problem_of(const plan::Problem& problem) { return problem; }
+    static const plan::Problem& problem_of(Entries::iterator entry) { return entry->problem; }
+    template <class One, class Other>
+    bool operator()(const One& one, const Other& other) const {
+      return problem_of(one) == problem_of(other);
+    }
+  };
 
   static Bytes footprint(const Entry& entry);
   Entry* find_older(const plan::Problem& problem);
@@ -129,7 +141,7 @@ class ProgramCache {
   Statistics& statistics_;
   CallForm form_;
   Entries entries_;  ///< most recently used first
-  std::unordered_map<plan::Problem, Entries::iterator, Hash> index_;
+  std::unordered_set<Entries::iterator, Hash, Equal> index_;
 };
 
 }  // namespace espalier::mpi
