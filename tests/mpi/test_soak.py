@@ -23,6 +23,9 @@ MPIS = ("mpich-5", "openmpi-5", "intel", "mpich-4", "openmpi-4")
 JOB_SECONDS = 20
 # What `ulimit` lowers for a job.
 LIMITS = ("", "", "ulimit -f 20000", "ulimit -n 200")
+# Whose own broadcasts bring wrong data when threads use several communicators at a time: Intel MPI 2021.18 without
+# Espalier, `soak 254482808 4 3 plain` on six ranks, each time.
+WRONG_WITH_THREADS = ("intel",)
 
 
 def draw_settings(dice: random.Random) -> dict[str, str]:
@@ -55,8 +58,11 @@ def soak(mpi: TestMpi, dice: random.Random) -> None:
     limit = dice.choice(LIMITS)
     if limit and not lives_within(mpi, limit, ranks):
         limit = ""
+    leaves_some = settings["ESPALIER_SETUP_CALLS"] != "0" or settings["ESPALIER_SHM_LIMIT"] != "1G" or bool(limit)
+    if leaves_some and mpi.name in WRONG_WITH_THREADS:
+        threads = 1
     command = [mpi.program("soak"), str(dice.randrange(1 << 30)), str(JOB_SECONDS), str(threads)]
-    if settings["ESPALIER_SETUP_CALLS"] != "0" or settings["ESPALIER_SHM_LIMIT"] != "1G" or limit:
+    if leaves_some:
         command.append("plain")
     command = limited(limit, command)
     what = f"{mpi.name}, {ranks} ranks, {threads} threads, {limit or 'no limit'}, {settings}: {command}"
