@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import socket
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,10 +12,12 @@ import pytest
 
 from espalier.base import machine
 from espalier.base.errors import UserError
+from espalier.fabric.loading import load
 from espalier.health import program as health
 from espalier.health.surroundings import examine_fabric
 from espalier.jobs import diagnosis
 from espalier.jobs.diagnosis import Level
+from test_profile import a_row, moments, write
 from workshop import MPI_TEXT, Command, compile_c, make_mpi
 
 MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"
@@ -116,7 +119,61 @@ def test_a_service_that_does_not_answer_is_told(tmp_path: Path) -> None:
     assert examine_fabric(where).level is Level.WARNING
     assert examine_fabric("nonsense").level is Level.WARNING
     assert examine_fabric(str(tmp_path / "no.sock")).level is Level.WARNING
-    assert examine_fabric(str(tmp_path)).level is Level.OK
+
+
+DUMPS = Path(__file__).resolve().parents[1] / "data" / "fabric" / "slurm-tree"
+
+
+def test_dumps_that_do_not_know_this_host_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = examine_fabric(str(DUMPS))
+    assert (found.level, "is not among them" in found.text) == (Level.WARNING, True)
+    (host, *_) = sorted(it.name for it in load(DUMPS).core.hosts)
+    monkeypatch.setattr(platform, "node", lambda: f"{host}.cluster.example")
+    assert examine_fabric(str(DUMPS)).level is Level.OK
+    assert examine_fabric(str(tmp_path)).level is Level.WARNING, "no dumps"
+
+
+def test_what_is_switched_off_is_not_usable(command: Command, app: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ESPALIER_DISABLE", "1")
+    code, found = findings(command)
+    assert (code, found["settings"]["text"]) == (1, "ESPALIER_DISABLE=1: every call is left to the MPI")
+
+
+TOOL = "int PMPI_{0}(void); int MPI_{0}(void) {{ return PMPI_{0}(); }}"
+
+
+def test_a_tool_in_front_of_mpi_is_told(command: Command, app: str, tmp_path: Path, monkeypatch) -> None:
+    library = tmp_path / "mpich" / "lib" / "libmpi.so.12"
+    shared = ["-shared", "-fPIC", "-Wl,--allow-shlib-undefined"]
+    counts = compile_c(TOOL.format("Bcast"), tmp_path / "libcounts.so", *shared)
+    waits = compile_c(TOOL.format("Wait"), tmp_path / "libwaits.so", *shared)
+    linked = ["-Wl,--no-as-needed,--allow-shlib-undefined", str(counts), str(library)]
+    program = compile_c(MAIN, tmp_path / "tooled", *linked, f"-Wl,-rpath,{library.parent}:{tmp_path}")
+    assert "tool" not in findings(command, app)[1]
+    tool = findings(command, str(program))[1]["tool"]
+    assert (tool["level"], tool["text"].startswith(str(counts))) == ("ok", True)
+    monkeypatch.setenv("LD_PRELOAD", str(waits))
+    tool = findings(command, app)[1]["tool"]
+    assert (tool["level"], "nonblocking collectives stay with the MPI" in tool["text"]) == ("warning", True)
+
+
+def test_a_profile_tells_which_calls_were_left_to_the_mpi_and_why(command: Command, app: str, tmp_path: Path) -> None:
+    rows = [
+        a_row(calls=300),
+        a_row(operation="MPI_Bcast", calls=100, native=100, choice="native: the table says so"),
+        a_row(operation="MPI_Gather", calls=100, native=10, sample=moments(10)),
+    ]
+    file = write(tmp_path / "p.json", rows, rows)
+    _, found = findings(command, "--profile", str(file))
+    assert found["profile"]["level"] == "warning"
+    assert found["profile"]["text"] == (
+        "100 of 500 calls were left to the MPI (20 %): 100 MPI_Bcast (the table says so)"
+    )
+    file = write(tmp_path / "p.json", rows[:1])
+    assert findings(command, "--profile", str(file))[1]["profile"]["text"] == (
+        "0 of 300 calls were left to the MPI (0 %)"
+    )
+    assert command("doctor", "--profile", str(tmp_path / "nothing.json")).code == 2
 
 
 def test_the_batch_job_that_this_is_in_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

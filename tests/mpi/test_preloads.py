@@ -1,4 +1,4 @@
-"""Other libraries that are preloaded, too: allocators, another clock, a sanitizer's runtime; in front of us and behind."""
+"""Other libraries that are preloaded, too, in front of us and behind: allocators, another clock, a sanitizer."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,8 +15,10 @@ from espalier.base.errors import UserError
 from espalier.base.settings import Setting, known_settings
 from espalier.commands.settings import settings_table
 from espalier.health.program import examine_program
+from espalier.health.recorded import judge_recorded
 from espalier.health.surroundings import examine_surroundings
 from espalier.jobs.diagnosis import Finding, Level, examine
+from espalier.profile.reading import read_profile
 
 
 def doctor(
@@ -23,15 +26,21 @@ def doctor(
         str | None, typer.Argument(metavar="[PROGRAM]", help="What is to run here: its MPI, its table.")
     ] = None,
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="On how many ranks.")] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What `espalier profile --keep` has written: which calls the MPI made, and why."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
 ) -> None:
     """Say what was found on this machine and what is wrong. Exit code 1 if Espalier cannot be used."""
     if ranks is not None and program is None:
         raise UserError(f"-n {ranks}: of which program?", "name the program, too")
+    recorded = read_profile(profile) if profile is not None else None
     findings = list(examine())
     if all(finding.topic != "core" or finding.level is Level.OK for finding in findings):
         findings += examine_surroundings()
         findings += examine_program(program, ranks) if program is not None else []
+        findings += [judge_recorded(recorded)] if recorded is not None else []
     usable = all(finding.level is not Level.ERROR for finding in findings)
     settings = _settings_if_built()
     if json:

@@ -10,6 +10,7 @@ from typing import Any
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.machine import count_cpus
+from espalier.health.tools import examine_tools
 from espalier.jobs.diagnosis import Finding, Level
 from espalier.jobs.launch import Target, choose_target
 from espalier.jobs.libraries import find_preload_library
@@ -33,6 +34,7 @@ def examine_program(command: str, ranks: int | None) -> Iterator[Finding]:
         return
     yield _examine_target(target)
     yield _examine_build(target)
+    yield from examine_tools(program.path)
     yield from _examine_tables(target)
     if ranks is not None:
         yield judge_ranks(ranks, count_cpus())

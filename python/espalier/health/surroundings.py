@@ -1,14 +1,17 @@
-"""What a job started from here would complain of: values of settings, and a service that does not answer."""
+"""What a job started from here would complain of: values of settings, and what is to tell it of the network."""
 
 from __future__ import annotations
 
 import os
+import platform
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 from espalier.base.core import load_core
+from espalier.base.errors import UserError
 from espalier.base.settings import PREFIX, known_settings
+from espalier.fabric.loading import load
 from espalier.jobs.diagnosis import Finding, Level
 
 _PATIENCE_SECONDS = 2.0
@@ -17,6 +20,9 @@ _PATIENCE_SECONDS = 2.0
 def examine_surroundings() -> Iterator[Finding]:
     """In the order of the report."""
     yield from _examine_values()
+    if os.environ.get("ESPALIER_DISABLE") == "1":
+        text = "ESPALIER_DISABLE=1: every call is left to the MPI"
+        yield Finding("settings", Level.ERROR, text, "unset it")
     if fabric := os.environ.get("ESPALIER_FABRIC"):
         yield examine_fabric(fabric)
 
@@ -29,15 +35,27 @@ def _examine_values() -> Iterator[Finding]:
 
 
 def examine_fabric(where: str) -> Finding:
-    """Whether what ESPALIER_FABRIC names is there: a folder of dumps, or a service that answers."""
+    """Whether what ESPALIER_FABRIC names is there: a folder of dumps that know this host, or a service that answers."""
     if Path(where).is_dir():
-        return Finding("ESPALIER_FABRIC", Level.OK, f"{where}, a folder of dumps")
+        return _examine_dumps(Path(where), platform.node())
     try:
         _connect(where)
     except (OSError, ValueError) as error:
         text = f"{where} does not answer: {error}; jobs tell nodes apart by the rates of their network cards"
         return Finding("ESPALIER_FABRIC", Level.WARNING, text, "is `espalier serve` running there?")
     return Finding("ESPALIER_FABRIC", Level.OK, f"{where} answers")
+
+
+def _examine_dumps(folder: Path, host: str) -> Finding:
+    try:
+        known = {host.name for host in load(folder).core.hosts}
+    except UserError as error:
+        return Finding("ESPALIER_FABRIC", Level.WARNING, f"not used: {error.message}", error.remedy)
+    text = f"{folder}, dumps of {len(known)} hosts"
+    if known.isdisjoint({host, host.partition(".")[0]}):
+        text += f"; this one, {host}, is not among them, so they are of another network, or older than it"
+        return Finding("ESPALIER_FABRIC", Level.WARNING, text, "dump it again, on hosts that jobs run on")
+    return Finding("ESPALIER_FABRIC", Level.OK, text)
 
 
 def _connect(where: str) -> None:

@@ -1,0 +1,32 @@
+"""What a profile of a program tells of calls that Espalier left to the MPI."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from espalier.jobs.diagnosis import Finding, Level
+from espalier.profile.reading import Recorded
+
+_MOST_KINDS = 4
+_FEW = 0.1  # set-up's own, and communicators that are hardly used
+
+
+def judge_recorded(recorded: Recorded) -> Finding:
+    """How many of a rank's calls, the most of which kinds, and why. Those that native made for comparison are not
+    counted; a kind's reason is that of its first call."""
+    calls, left = 0, Counter[str]()
+    for kind, parts in recorded.kinds.items():
+        calls += max(part.calls for part in parts)
+        native = max(part.native - part.sample.calls for part in parts)
+        if native > 0:
+            reason = next((part.choice for part in parts if part.choice.startswith("native: ")), "native: before set-up")
+            left[f"{kind.key.name} ({reason.removeprefix('native: ')})"] += native
+    total = left.total()
+    if calls == 0:
+        return Finding("profile", Level.WARNING, "no collectives were recorded", "was this the run that you mean?")
+    text = f"{total} of {calls} calls were left to the MPI ({100 * total / calls:.0f} %)"
+    if left:
+        text += ": " + "; ".join(f"{count} {what}" for what, count in left.most_common(_MOST_KINDS))
+    if total <= _FEW * calls:
+        return Finding("profile", Level.OK, text)
+    return Finding("profile", Level.WARNING, text, "docs/guides/my-program.md says what is left, and what helps")
