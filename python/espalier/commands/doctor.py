@@ -28,7 +28,7 @@ def doctor(
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="On how many ranks.")] = None,
     profile: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What `espalier profile --keep` has written: which calls the MPI made, and why."),
+        typer.Option(metavar="FILE", help="From `espalier profile --keep`: which calls the MPI made, and why."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
 ) -> None:

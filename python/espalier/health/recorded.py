@@ -7,6 +7,7 @@ from collections import Counter
 from espalier.jobs.diagnosis import Finding, Level
 from espalier.profile.reading import Recorded
 
+_NATIVE = "native: "
 _MOST_KINDS = 4
 _FEW = 0.1  # set-up's own, and communicators that are hardly used
 
@@ -19,8 +20,8 @@ def judge_recorded(recorded: Recorded) -> Finding:
         calls += max(part.calls for part in parts)
         native = max(part.native - part.sample.calls for part in parts)
         if native > 0:
-            reason = next((part.choice for part in parts if part.choice.startswith("native: ")), "native: before set-up")
-            left[f"{kind.key.name} ({reason.removeprefix('native: ')})"] += native
+            choices = (part.choice for part in parts if part.choice.startswith(_NATIVE))
+            left[f"{kind.key.name} ({next(choices, _NATIVE + 'before set-up').removeprefix(_NATIVE)})"] += native
     total = left.total()
     if calls == 0:
         return Finding("profile", Level.WARNING, "no collectives were recorded", "was this the run that you mean?")

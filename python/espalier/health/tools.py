@@ -55,7 +55,7 @@ def examine_tools(program: Path) -> Iterator[Finding]:
         text = f"{tool.path} stands in front of MPI, too: it sees every call once, and Espalier does the work"
         if tool.is_preloaded and tool.completes:
             text += "; but it waits for requests in front of Espalier, so nonblocking collectives stay with the MPI"
-            remedy = "to have them served, preload it behind: LD_PRELOAD=$(espalier lib --for PROGRAM):TOOL, without run"
+            remedy = "preload it behind, without `espalier run`: LD_PRELOAD=$(espalier lib --for PROGRAM):TOOL"
             yield Finding("tool", Level.WARNING, text, remedy)
         else:
             yield Finding("tool", Level.OK, text)
