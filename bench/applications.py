@@ -2,6 +2,7 @@
 
 python bench/applications.py                       # all that are installed, 2 ranks, 5 rounds; build/applications
 python bench/applications.py --only LAMMPS -n 8    # some; what was measured before is kept, other numbers of ranks, too
+python bench/applications.py --lab                 # as root: two emulated nodes of four ranks; no other lab may be up
 python bench/applications.py --rounds 0            # the page alone
 
 Programs are Debian's and PyPI's, unmodified (scripts/system-packages.sh apps; NEURON: --neuron VENV); inputs lie in
@@ -16,22 +17,32 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 
 import typer
 
 from espalier.base import console, machine
+from espalier.base.errors import UserError
 from espalier.base.writing import replace_file
+from espalier.lab import cluster
+from espalier.lab.network import parse_spec
+from espalier.profile.reading import read_profile
+from espalier.profile.summary import sum_up
 
 ROOT = Path(__file__).resolve().parents[1]
 INPUTS = ROOT / "bench" / "applications"
 TESTED = ROOT / "tests" / "apps"
 PLACE = ROOT / "build" / "applications"
 PETSC = "/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real/lib/python3/dist-packages"
+
+LAB_NODES, LAB_PPN = 2, 4
 
 Words = Sequence[str]
 
@@ -248,6 +259,77 @@ def measure(program: Program, ranks: int, rounds: int) -> dict[str, Any]:
     }
 
 
+def run_on_lab(program: Program, folder: Path, ppn: int, words: Words) -> tuple[float, str]:
+    """One run on the cluster that is up: seconds, the program's own where it prints them, and what it printed."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **program.environment}
+    mpi = ["--mpi", program.mpi] if program.mpi else []
+    line = [sys.executable, "-m", "espalier", "lab", "run", "--ppn", str(ppn), *mpi, *words, "--", *program.command]
+    begin = time.monotonic()
+    done = subprocess.run(
+        line, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=300, check=True
+    )
+    seconds = time.monotonic() - begin
+    told = re.search(program.metric, done.stdout, re.MULTILINE) if program.metric else None
+    return (float(told[1]) if told else seconds), done.stdout
+
+
+def said_by(program: Program, output: str) -> list[str]:
+    """What is to be the same in all runs; ranks' lines come in any order."""
+    times = re.compile(program.ignore) if program.ignore else None
+    return sorted(line for line in output.splitlines() if not (times and times.search(line)))
+
+
+def measure_on_lab(program: Program, ppn: int, rounds: int) -> dict[str, Any]:
+    """The same on two emulated nodes, native and Espalier in turns."""
+    ranks = LAB_NODES * ppn
+    folder = prepare(program, ranks)
+    load = os.getloadavg()[0]
+    arms: dict[str, list[float]] = {"native": [], "own": []}
+    outputs: dict[str, list[list[str]]] = {"native": [], "own": []}
+    for number in range(rounds):
+        for arm in ("native", "own") if number % 2 == 0 else ("own", "native"):
+            seconds, output = run_on_lab(program, folder, ppn, ["--native"] if arm == "native" else [])
+            arms[arm].append(seconds)
+            outputs[arm].append(said_by(program, output))
+    file = folder / "profile.json"
+    run_on_lab(program, folder, ppn, ["--set", f"PROFILE={file}"])
+    profile = sum_up(read_profile(file))
+    ratios = [native / own for native, own in zip(arms["native"], arms["own"], strict=True)]
+    repeats = all(output == outputs["native"][0] for output in outputs["native"])
+    same = outputs["own"] == outputs["native"]
+    output = "identical" if same else "differs" if repeats else "differs from run to run of either"
+    return {
+        "ranks": ranks,
+        "place": f"{LAB_NODES} × {ppn}",
+        "rounds": rounds,
+        "load": round(load, 1),
+        "native_s": median(arms["native"]),
+        "own_s": median(arms["own"]),
+        "ratio": {
+            "median": median(ratios),
+            "min": min(ratios),
+            "max": max(ratios),
+            "decided": min(ratios) > 1 or max(ratios) < 1,
+        },
+        "output": read_check(program, folder) or output,
+        "verdict": f"native ÷ Espalier {median(ratios):.2f}, output {output}",
+        "share": 100 * profile.seconds / profile.run,
+        "waiting": None if profile.waiting is None else 100 * profile.waiting / profile.run,
+        "most": [f"{row.key.operation} of {row.key.size}" for row in profile.rows[:2]],
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+@contextmanager
+def emulated(rate: str) -> Iterator[None]:
+    """The cluster is up meanwhile. Raises UserError where one is up already."""
+    cluster.up(parse_spec(LAB_NODES, rate, None))
+    try:
+        yield
+    finally:
+        cluster.down()
+
+
 def row_of(program: Program, found: Mapping[str, Any]) -> str:
     """One line of the table."""
     ratio = found["ratio"]
@@ -258,7 +340,7 @@ def row_of(program: Program, found: Mapping[str, Any]) -> str:
         program.name,
         program.origin,
         program.does,
-        found["ranks"],
+        found.get("place", found["ranks"]),
         found["rounds"],
         f"{found['native_s']:.2f} s",
         verdict,
@@ -277,7 +359,7 @@ def find_all(known: Mapping[str, Any], program: Program) -> list[Mapping[str, An
 
 def compose(known: Mapping[str, Any], listed: Sequence[Program]) -> str:
     """The whole page."""
-    found = [(it, sorted(find_all(known, it), key=lambda row: row["ranks"])) for it in listed]
+    found = [(it, sorted(find_all(known, it), key=lambda row: ("place" in row, row["ranks"]))) for it in listed]
     rows = [row_of(it, row) for it, those in found for row in those]
     missing = [it.name for it, those in found if not those]
     place = f"{machine.processor_name()}, {machine.count_cpus()} processors of a virtual machine"
@@ -291,6 +373,8 @@ def main(
     ranks: Annotated[int, typer.Option("-n")] = 2,
     rounds: Annotated[int, typer.Option(help="0: write the page from what is known.")] = 5,
     only: Annotated[list[str] | None, typer.Option(help="Programs whose names begin so.")] = None,
+    lab: Annotated[bool, typer.Option("--lab", help="On two emulated nodes of four ranks; as root.")] = False,
+    rate: Annotated[str, typer.Option(help="With --lab: of each node's link.")] = "1gbit",
     neuron: Annotated[Path, typer.Option(help="An environment with NEURON.")] = ROOT / "build" / "neuron",
     page: Annotated[Path, typer.Option()] = ROOT / "docs" / "applications.md",
 ) -> None:
@@ -303,10 +387,14 @@ def main(
             continue
         console.note(f"{program.name} …")
         try:
-            found = measure(program, ranks, rounds)
-            known[f"{program.name}, {ranks} ranks"] = found
+            if lab:
+                with emulated(rate):
+                    found = measure_on_lab(program, LAB_PPN, rounds)
+            else:
+                found = measure(program, ranks, rounds)
+            known[f"{program.name}, {found.get('place', ranks)} ranks"] = found
             console.note(found["verdict"])
-        except (subprocess.SubprocessError, OSError, KeyError, ValueError) as error:
+        except (subprocess.SubprocessError, OSError, KeyError, ValueError, UserError) as error:
             console.note(f"{program.name} is left out: {error} {getattr(error, 'stderr', '')}"[:600])
         PLACE.mkdir(parents=True, exist_ok=True)
         replace_file(file, json.dumps(known, indent=1))

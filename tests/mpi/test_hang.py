@@ -61,6 +61,11 @@ def begin(line: list[str], environment: dict[str, str]) -> subprocess.Popen[str]
 
 def ranks_of(launcher: int) -> list[int]:
     """The processes that this launcher, or one that it has started, has started from standstill.c."""
+    return [pid for pid, is_rank in started_by(launcher) if is_rank]
+
+
+def started_by(launcher: int) -> list[tuple[int, bool]]:
+    """All that it has started, or that those have, and which of them are ranks."""
     parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -70,8 +75,8 @@ def ranks_of(launcher: int) -> list[int]:
     for pid, (parent, is_rank) in parents.items():
         while parent in parents and parent != launcher:
             parent = parents[parent][0]
-        if is_rank and parent == launcher:
-            found.append(pid)
+        if parent == launcher:
+            found.append((pid, is_rank))
     return found
 
 
@@ -117,6 +122,25 @@ def test_who_is_waited_for_is_named(get_mpi: GetMpi, name: str, nodes: str | Non
     waiting = [rank for rank in world["ranks"] if rank["stand"] == "waits"]
     assert {rank["rank"] for rank in waiting} <= {0, 1, 3}
     assert all(re.match(r"MPI_(Bcast of 64 bytes, root 0|Allreduce of 4 bytes), call", it["call"]) for it in waiting)
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_dead_rank_is_named(get_mpi: GetMpi, name: str) -> None:
+    """Its launcher, which would end the others, is kept from seeing it."""
+    with standing(get_mpi(name), "sleep", "2") as job:
+        (world,) = (it for it in ask(job, "Rank 2") if it["communicator"] == "MPI_COMM_WORLD (4 ranks)")
+        launchers = [job.pid, *(pid for pid, is_rank in started_by(job.pid) if not is_rank)]
+        try:
+            for pid in launchers:
+                os.kill(pid, signal.SIGSTOP)
+            os.kill(world["ranks"][2]["pid"], signal.SIGKILL)
+            said = ask(job, "dead")
+        finally:
+            for pid in launchers[1:]:
+                os.kill(pid, signal.SIGKILL)
+            for pid in ranks_of(job.pid):
+                os.kill(pid, signal.SIGKILL)
+    assert re.search(r"Rank 2 \(process \d+\) is dead\.", culprits(said)), said
 
 
 @pytest.mark.parametrize("name", MPIS)

@@ -95,12 +95,13 @@ def test_a_tool_that_is_part_of_the_program(make_workshop, name: str) -> None:
     assert_seen_once_and_ours(*shop.run(program, shop.mpi.espalier))
 
 
-@pytest.mark.parametrize("is_before", [False, True], ids=("after", "before"))
+@pytest.mark.parametrize("place", ["after", "before", "linked"])
 @pytest.mark.parametrize("name", MPIS)
-def test_a_tool_sees_the_same_where_all_is_left_to_native(make_workshop, name: str, is_before: bool) -> None:
+def test_a_tool_sees_the_same_where_all_is_left_to_native(make_workshop, name: str, place: str) -> None:
     shop = make_workshop(name)
-    preload = (shop.tool, shop.mpi.espalier) if is_before else (shop.mpi.espalier, shop.tool)
-    outcome, file = shop.run(shop.program(), *preload, ESPALIER_DISABLE="1")
+    words = ["-Wl,--no-as-needed", str(shop.tool)] if place == "linked" else []
+    preload = {"after": [shop.mpi.espalier, shop.tool], "before": [shop.tool, shop.mpi.espalier]}
+    outcome, file = shop.run(shop.program(*words), *preload.get(place, [shop.mpi.espalier]), ESPALIER_DISABLE="1")
     assert re.findall("tool: .*", outcome.out) == [SEEN], str(outcome)
     assert "program: right" in outcome.out
     assert handled(file)["MPI_Allreduce"] == 0
