@@ -80,9 +80,9 @@ constexpr Setting table[] = {
       collective},
      [](Settings& s, std::string_view v) { s.verify = parse_switch(v); }},
     {{"ESPALIER_CHECK", "0",
-      "1 has ranks compare operation, root, sizes (with counts, of every pair of ranks), type and MPI_Op of every "
-      "blocking collective before it is made; an error of MPI, and a line that names two ranks, in place of wrong data "
-      "or a hang.",
+      "1 has ranks compare operation, form, root, sizes (with counts or neighbours, of every pair of ranks), type and "
+      "MPI_Op of every collective before it moves anything; an error of MPI, and a line that names two ranks, in place "
+      "of wrong data or a hang.",
       collective},
      [](Settings& s, std::string_view v) { s.check = parse_switch(v); }},
     {{"ESPALIER_PROFILE", "",

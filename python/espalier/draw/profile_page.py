@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -13,7 +14,7 @@ from espalier.profile.summary import Profile, Row, describe
 
 _MORE_STYLE = (
     "svg .waits { fill: var(--half); } svg .moves { fill: var(--idle); } svg .bar { fill: var(--c0); }"
-    " svg .meanwhile { fill: var(--faint); }"
+    " svg .meanwhile { fill: var(--faint); } td:nth-child(n+8), th:nth-child(n+8) { text-align: left; }"
 )
 _TITLES = ("collective", "communicator", "calls", "seconds, all ranks", "waiting", "imbalance", "saved", "done by")
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR = 900, 300, 150, 22, 14
@@ -28,7 +29,7 @@ def write_page(profile: Profile, program: str, path: Path) -> None:
     title = f"Collectives of {program} on {profile.ranks} ranks"
     body = "\n".join(
         [
-            f"<h1>{escape(title)}</h1><p>{escape(profile.verdict)}</p>",
+            f"<h1>{escape(title)}</h1><p>{_marked(profile.verdict)}</p>",
             draw_bars("Where time goes (amber: waiting for the last rank; green: moving data)", _times(profile)),
             draw_bars("Who is waited for, in seconds of all others together", _waits(profile)),
             draw_bars(
@@ -39,6 +40,11 @@ def write_page(profile: Profile, program: str, path: Path) -> None:
         ]
     )
     replace_file(path, compose_page(title, body, _MORE_STYLE))
+
+
+def _marked(sentence: str) -> str:
+    """What stands in backquotes is typed."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))
 
 
 def draw_bars(title: str, bars: Sequence[Bar]) -> str:

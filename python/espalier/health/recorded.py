@@ -8,12 +8,13 @@ from espalier.jobs.diagnosis import Finding, Level
 from espalier.profile.reading import Recorded
 
 _NATIVE = "native: "
+_SOME = "some, before set-up or to learn what it takes"  # Espalier made the first
 _MOST_KINDS = 4
 _FEW = 0.1  # set-up's own, and communicators that are hardly used
 
 
 def judge_recorded(recorded: Recorded) -> Finding:
-    """How many of a rank's calls, the most of which kinds, and why. Those that native made for comparison are not
+    """How many of a rank's calls, the most of which kinds, and why. Those that native made for a sample are not
     counted; a kind's reason is that of its first call."""
     calls, left = 0, Counter[str]()
     for kind, parts in recorded.kinds.items():
@@ -21,7 +22,7 @@ def judge_recorded(recorded: Recorded) -> Finding:
         native = max(part.native - part.sample.calls for part in parts)
         if native > 0:
             choices = (part.choice for part in parts if part.choice.startswith(_NATIVE))
-            left[f"{kind.key.name} ({next(choices, _NATIVE + 'before set-up').removeprefix(_NATIVE)})"] += native
+            left[f"{kind.key.name} ({next(choices, _SOME).removeprefix(_NATIVE)})"] += native
     total = left.total()
     if calls == 0:
         return Finding("profile", Level.WARNING, "no collectives were recorded", "was this the run that you mean?")
