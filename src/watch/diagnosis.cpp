@@ -125,6 +125,7 @@ class Culprit {
     for (const Life life : {Life::running, Life::asleep, Life::in_kernel}) add_missing(life);
     add_unseen();
     add_left_behind();
+    add_sizes();
     if (text_.empty()) say("All ranks have come, and wait for each other's data: please report this.");
   }
   std::string text() const { return text_; }
@@ -158,6 +159,15 @@ class Culprit {
     if (!text_.empty() || gone.empty()) return;
     say(listed(waits) + (waits.size() == 1 ? " waits" : " wait") + " in " + describe_call(waits.front()->seen) +
         ", which all others have left, so theirs was another one; ESPALIER_CHECK=1 says which.");
+  }
+  /// Where all have come. Each may know a size of its own where there are counts, so this is no more than a suspicion.
+  void add_sizes() {
+    const auto sizes = group(in(Stand::waits), [](const RankStand& it) { return describe_call(it.seen); });
+    if (!text_.empty() || sizes.size() < 2) return;
+    std::string sentence = "all have come, with sizes that may not fit: ";
+    for (const auto& [call, ranks] : sizes)
+      sentence += (&ranks == &sizes.front().second ? "" : ", ") + listed(ranks) + " with " + call;
+    say(sentence + "; ESPALIER_CHECK=1 says whether they do.");
   }
   void add_missing(Life life) {
     const Ranks ranks =

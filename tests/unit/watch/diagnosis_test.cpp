@@ -67,6 +67,16 @@ TEST(Diagnosis, NamesTheRankThatCameWithAnotherRoot) {
             "8.");
 }
 
+TEST(Diagnosis, NamesTheSizesOfRanksThatHaveAllCome) {
+  std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
+  EXPECT_EQ(culprit_of(seen), "All ranks have come, and wait for each other's data: please report this.");
+  seen[2].bytes = 32;
+  EXPECT_EQ(
+      culprit_of(seen),
+      "All have come, with sizes that may not fit: ranks 0, 1, 3 with MPI_Bcast of 64 bytes, root 0, call 8, rank 2 "
+      "with MPI_Bcast of 32 bytes, root 0, call 8; ESPALIER_CHECK=1 says whether they do.");
+}
+
 TEST(Diagnosis, NamesTheCallOfAnotherCommunicatorThatARankWaitsIn) {
   const std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7), at(3, 7, 8), at(2, 1, 2, other)};
   EXPECT_EQ(culprit_of(seen),
