@@ -27,9 +27,11 @@ help:
 demo:                  ## two minutes: real programs with and without Espalier, side by side: table and report page
 	scripts/demo.sh
 
-test: setup lint       ## set up, then every test
-	ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests
+test:                  ## set up, then every test; says how long each part took
+	scripts/timed.sh "set-up" $(MAKE) --no-print-directory setup
+	scripts/timed.sh "static checks" $(MAKE) --no-print-directory lint
+	scripts/timed.sh "unit tests" ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
+	scripts/timed.sh "tests of MPI jobs and the command" $(BIN)/python -m pytest $(PYTEST_FLAGS) tests
 
 apps: setup            ## set up, then other people's programs from Debian and PyPI: the same results, and docs/applications.md
 	scripts/system-packages.sh apps
@@ -106,12 +108,17 @@ fabric-live: setup     ## a simulated InfiniBand subnet with its real tools, col
 
 # ---- for others to install --------------------------------------------------------------------------------------------
 
-.PHONY: dist deb install uninstall
+.PHONY: dist deb roots install uninstall
 # One wheel for Python 3.11, whose binary interface ends with it, and one for all later ones; of those that are here.
 DIST_PYTHONS ?= $(foreach version,3.11 3.12,$(shell python$(version) -c 'import sys; print(sys.executable)' 2>/dev/null))
 dist: mpi .venv/.complete  ## wheels for every x86_64 Linux with glibc 2.28 or later, and their debug files, in dist/
 	scripts/dist.sh $(DIST_PYTHONS)
 	$(BIN)/python -m pytest -m 'not long' tests/dist
+
+roots: dist            ## wheels and Debian packages in clean Debian systems, as root: made by debootstrap in build/dist/roots
+	scripts/system-packages.sh dist
+	scripts/debian.sh
+	$(BIN)/python -m pytest -rs tests/dist
 
 deb: dist              ## Debian packages of the same binaries, in dist/
 	scripts/system-packages.sh dist
@@ -140,9 +147,9 @@ sanitized: mpi
 	cmake --build build/$(SANITIZER)
 	ctest --test-dir build/$(SANITIZER) --output-on-failure --parallel $(JOBS)
 
-# With AARCH64_TESTS="plan execute" only those folders of tests/unit.
+# With AARCH64_TESTS="plan execute conformance" only those folders of tests/unit, and MPI jobs.
 .PHONY: aarch64
-aarch64:               ## unit tests on 64-bit ARM: Debian's cross compiler, and qemu for the processor
+aarch64: mpi-mpich .venv/.complete  ## unit tests and MPI jobs on 64-bit ARM: Debian's cross compiler, and qemu for the processor
 	scripts/system-packages.sh cross
 	scripts/aarch64.sh $(AARCH64_TESTS)
 
