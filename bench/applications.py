@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -309,7 +309,7 @@ def measure_on_lab(program: Program, ppn: int, rounds: int) -> dict[str, Any]:
             "median": median(ratios),
             "min": min(ratios),
             "max": max(ratios),
-            "decided": min(ratios) > 1 or max(ratios) < 1,
+            "decided": rounds > 1 and (min(ratios) > 1 or max(ratios) < 1),
         },
         "output": read_check(program, folder) or output,
         "verdict": f"native ÷ Espalier {median(ratios):.2f}, output {output}",
@@ -382,22 +382,18 @@ def main(
     listed = programs(neuron)
     file = PLACE / "results.json"
     known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    for program in listed:
-        if rounds == 0 or (only and not program.name.startswith(tuple(only))):
-            continue
-        console.note(f"{program.name} …")
-        try:
-            if lab:
-                with emulated(rate):
-                    found = measure_on_lab(program, LAB_PPN, rounds)
-            else:
-                found = measure(program, ranks, rounds)
-            known[f"{program.name}, {found.get('place', ranks)} ranks"] = found
-            console.note(found["verdict"])
-        except (subprocess.SubprocessError, OSError, KeyError, ValueError, UserError) as error:
-            console.note(f"{program.name} is left out: {error} {getattr(error, 'stderr', '')}"[:600])
-        PLACE.mkdir(parents=True, exist_ok=True)
-        replace_file(file, json.dumps(known, indent=1))
+    chosen = [it for it in listed if rounds > 0 and (not only or it.name.startswith(tuple(only)))]
+    with emulated(rate) if lab and chosen else nullcontext():
+        for program in chosen:
+            console.note(f"{program.name} …")
+            try:
+                found = measure_on_lab(program, LAB_PPN, rounds) if lab else measure(program, ranks, rounds)
+                known[f"{program.name}, {found.get('place', ranks)} ranks"] = found
+                console.note(found["verdict"])
+            except (subprocess.SubprocessError, OSError, KeyError, ValueError, UserError) as error:
+                console.note(f"{program.name} is left out: {error} {getattr(error, 'stderr', '')}"[:600])
+            PLACE.mkdir(parents=True, exist_ok=True)
+            replace_file(file, json.dumps(known, indent=1))
     replace_file(page, compose(known, listed))
 
 
