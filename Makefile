@@ -14,8 +14,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 BIN  := .venv/bin
 MPIS := mpich openmpi impi
 SOURCES = $(shell find include src tests bench examples -name '*.[ch]pp' -o -name '*.[ch]')
-# Tests start jobs of up to eight ranks each: two files of them at a time, however many cores there are.
-PYTEST_FLAGS ?= -n 2 --dist loadfile -m 'not long and not lab and not live and not soak'
+PYTEST_MARKS ?= not long and not lab and not live and not soak
 
 .PHONY: help
 help:
@@ -27,11 +26,13 @@ help:
 demo:                  ## two minutes: real programs with and without Espalier, side by side: table and report page
 	scripts/demo.sh
 
+# Tests start jobs of up to eight ranks each: two files of them at a time, however many cores there are.
 test:                  ## set up, then every test; says how long each part took
 	scripts/timed.sh "set-up" $(MAKE) --no-print-directory setup
 	scripts/timed.sh "static checks" $(MAKE) --no-print-directory lint
 	scripts/timed.sh "unit tests" ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
-	scripts/timed.sh "tests of MPI jobs and the command" $(BIN)/python -m pytest $(PYTEST_FLAGS) tests
+	scripts/timed.sh "tests of MPI jobs and the command" $(BIN)/python -m pytest -n 2 --dist loadfile -m '$(PYTEST_MARKS) and not alone' tests
+	scripts/timed.sh "tests of what is measured" $(BIN)/python -m pytest -m '$(PYTEST_MARKS) and alone' tests
 
 apps: setup            ## set up, then other people's programs from Debian and PyPI: the same results, and docs/applications.md
 	scripts/system-packages.sh apps

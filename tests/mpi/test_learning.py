@@ -14,6 +14,8 @@ from launch import Outcome, TestMpi
 from stats import read_stats
 from test_conformance import assert_passed
 
+pytestmark = pytest.mark.alone
+
 GetMpi = Callable[[str], TestMpi]
 MPIS = ("mpich-5", "openmpi-5", "intel")
 PLACES = {"one node": {}, "two nodes": {"ESPALIER_VIRTUAL_NODES": "cyclic:2"}}

@@ -21,6 +21,8 @@ from espalier.tuning.problems.problem import FORMS, OPERATIONS
 from launch import TestMpi
 from stats import read_stats
 
+pytestmark = pytest.mark.alone
+
 GetMpi = Callable[[str], TestMpi]
 MPIS = ("mpich-5", "openmpi-5")
 SHORT_US = 200.0
