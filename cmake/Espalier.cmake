@@ -36,18 +36,30 @@ function(espalier_precompile target)
     target_precompile_headers(${target} PRIVATE ${ESPALIER_COMMON_HEADERS})
   elseif(target STREQUAL espalier_algorithms)  # most files of all, and all alike
     target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/algorithms/row.hpp ${ESPALIER_COMMON_HEADERS})
+  elseif(target MATCHES "^espalier_(mpich|openmpi|abi)$")
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/mpi/calls/serve.hpp ${ESPALIER_COMMON_HEADERS})
   else()
     target_precompile_headers(${target} REUSE_FROM espalier_base)
   endif()
 endfunction()
 
-# espalier_folder(NAME SOURCES... [LINKS folders...]): the static library of one folder of src/.
+# What runs when a job begins or somebody asks, and not in calls, is compiled to be short: half of its code, of which a wheel
+# has four copies. Where the build is to be quick, to be quick (and with the macros of the rest, as precompiled headers want).
+set(ESPALIER_SMALL $<$<CONFIG:RelWithDebInfo>:-Os>)
+if(ESPALIER_QUICK)
+  set(ESPALIER_SMALL -O1)
+endif()
+
+# espalier_folder(NAME SOURCES... [SMALL] [LINKS folders...]): the static library of one folder of src/.
 function(espalier_folder name)
-  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "LINKS" ${ARGN})
   list(TRANSFORM ARG_LINKS PREPEND espalier_)
   if(ARG_UNPARSED_ARGUMENTS)
     add_library(espalier_${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
     target_link_libraries(espalier_${name} PUBLIC espalier_flags ${ARG_LINKS})
+    if(ARG_SMALL)
+      target_compile_options(espalier_${name} PRIVATE ${ESPALIER_SMALL})
+    endif()
     espalier_precompile(espalier_${name})
   else()
     add_library(espalier_${name} INTERFACE)
