@@ -113,16 +113,19 @@ class TestMpi:
     ) -> Outcome:
         """Runs a job to its end. Raises JobTimedOut, with what the job had said so far."""
         line, environment = self.command(command, ranks, native=native, bare=bare, settings=settings)
-        outcome = run_command(line, environment, timeout)
-        for _ in range(3):
-            if LAUNCHER_FAILED not in outcome.err:
-                break
-            outcome = run_command(line, environment, timeout)
-        return outcome
+        return run_command(line, environment, timeout)
 
 
 def run_command(line: Sequence[str], environment: Mapping[str, str], timeout: float) -> Outcome:
-    """Runs a command in a process group of its own and leaves nothing of it behind."""
+    """Runs a launcher in a process group of its own and leaves nothing of it behind."""
+    for _ in range(3):
+        outcome = _run_once(line, environment, timeout)
+        if LAUNCHER_FAILED not in outcome.err:
+            break
+    return outcome
+
+
+def _run_once(line: Sequence[str], environment: Mapping[str, str], timeout: float) -> Outcome:
     with subprocess.Popen(
         line,
         env=dict(environment),
