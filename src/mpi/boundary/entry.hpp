@@ -23,6 +23,11 @@ inline int conclude_observed(MPI_Comm comm, int code, bool is_own) noexcept {
   return code;
 }
 
+template <class Call>
+[[gnu::noinline]] Communicator* find_unlike_last(MPI_Comm comm, const Call& call) {
+  return Communicator::find(comm, [&] { return is_refused_early(comm, call); });
+}
+
 /// The code to return from an entry point. `make_call` puts the call together, `pass_on` makes it on the native
 /// library. Inlined, so that arguments reach the call in registers, and nothing is put together that is not looked at.
 template <class MakeCall, class PassOn>
@@ -38,7 +43,8 @@ template <class MakeCall, class PassOn>
   std::optional<int> code;
   Communicator* communicator = nullptr;
   try {
-    communicator = Communicator::find(comm, [&] { return is_refused_early(comm, make_call()); });
+    const std::optional<Communicator*> last = Communicator::find_last(comm);
+    communicator = last ? *last : find_unlike_last(comm, make_call());
     if (communicator != nullptr && !communicator->passes_on(make_call())) {
       const auto call = make_call();
       code = try_call(*communicator, call, nullptr);

@@ -20,18 +20,18 @@ class Neighbors;
 
 class Communicator {
  public:
+  /// What find() gives, where the call before this one was on the same communicator.
+  static std::optional<Communicator*> find_last(MPI_Comm comm) {
+    const LastUsed last = last_used_;
+    const bool is_same = last.comm == comm && last.generation == generation_.load(std::memory_order_acquire);
+    return is_same ? std::optional(last.communicator) : std::nullopt;
+  }
   /// The state of a communicator, set up now if this is its first collective: then a collective operation over it. Null
   /// when the call must go to the native library without being looked at (MPI not running, null communicator, or an
-  /// error that native will report).
-  static Communicator* find(MPI_Comm comm) {
-    return find(comm, [] { return false; });
-  }
-  /// The same for a call of which `is_refused()` says that native will refuse it on this rank alone: then nobody is
-  /// asked to take part in set-up. Asked only before that.
+  /// error that native will report), as where `is_refused()` says that native will refuse it on this rank alone: then
+  /// nobody is asked to take part in set-up. Asked only before that.
   template <class IsRefused>
   static Communicator* find(MPI_Comm comm, const IsRefused& is_refused) {
-    const LastUsed last = last_used_;
-    if (last.comm == comm && last.generation == generation_.load(std::memory_order_acquire)) return last.communicator;
     const auto ask = [](const void* question) { return (*static_cast<const IsRefused*>(question))(); };
     return find_slowly(comm, {&is_refused, ask});
   }
