@@ -189,8 +189,11 @@ TEST(Store, takes_the_word_of_three_jobs_for_thirty_days) {
 }
 
 TEST(Store, takes_the_word_of_who_measures) {
-  Row tuned = row_of(4);
-  EXPECT_TRUE(tuned.is_sure());
+  Row row = row_of(4);
+  row.number = 1;
+  EXPECT_TRUE(row.is_sure());
+  row.is_learned = true;
+  EXPECT_FALSE(row.is_sure()) << "no job says that it found the same";
 }
 
 TEST(Day, is_told_as_a_date) {
