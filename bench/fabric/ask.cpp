@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "fabric/client.hpp"
-#include "fabric/request.hpp"
+#include "fabric/queries/client.hpp"
+#include "fabric/queries/request.hpp"
 
 namespace {
 

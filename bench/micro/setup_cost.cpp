@@ -18,7 +18,7 @@
 
 #include "algorithms/parts/node_order.hpp"
 #include "base/error.hpp"
-#include "fabric/host_list.hpp"
+#include "fabric/dumps/host_list.hpp"
 #include "timing.hpp"
 #include "topology/network.hpp"
 

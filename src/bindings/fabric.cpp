@@ -9,8 +9,8 @@
 
 #include "bindings/bindings.hpp"
 #include "fabric/delays.hpp"
-#include "fabric/host_list.hpp"
-#include "fabric/readers.hpp"
+#include "fabric/dumps/host_list.hpp"
+#include "fabric/dumps/readers.hpp"
 #include "fabric/routes.hpp"
 
 namespace espalier::bindings {

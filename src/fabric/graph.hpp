@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fabric/fault.hpp"
+#include "fabric/dumps/fault.hpp"
 #include "fabric/rate.hpp"
 
 namespace espalier::fabric {

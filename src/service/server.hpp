@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "fabric/engine.hpp"
+#include "fabric/queries/engine.hpp"
 #include "service/askers.hpp"
 
 namespace espalier::service {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fabric/engine.hpp"
+#include "fabric/queries/engine.hpp"
 #include "service/askers.hpp"
 #include "service/server.hpp"
 #include "service/workers.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/error.hpp"
-#include "fabric/readers.hpp"
+#include "fabric/dumps/readers.hpp"
 #include "simulate/network.hpp"
 
 namespace espalier::simulate {

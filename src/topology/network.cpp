@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "fabric/client.hpp"
-#include "fabric/readers.hpp"
+#include "fabric/dumps/readers.hpp"
+#include "fabric/queries/client.hpp"
 
 namespace espalier::topology {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "fabric/classes.hpp"
-#include "fabric/engine.hpp"
+#include "fabric/queries/engine.hpp"
 #include "unit/fabric/texts.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fabric/delays.hpp"
-#include "fabric/readers.hpp"
+#include "fabric/dumps/readers.hpp"
 #include "fabric/routes.hpp"
 
 namespace {

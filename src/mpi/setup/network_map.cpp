@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/error.hpp"
-#include "fabric/host_list.hpp"
+#include "fabric/dumps/host_list.hpp"
 #include "topology/network.hpp"
 
 namespace espalier::mpi {

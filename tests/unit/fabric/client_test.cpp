@@ -1,4 +1,4 @@
-#include "fabric/client.hpp"
+#include "fabric/queries/client.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

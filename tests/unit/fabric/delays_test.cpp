@@ -6,7 +6,7 @@
 
 #include "fabric/cables.hpp"
 #include "fabric/captures.hpp"
-#include "fabric/readers.hpp"
+#include "fabric/dumps/readers.hpp"
 
 namespace espalier::fabric {
 namespace {

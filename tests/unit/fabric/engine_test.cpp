@@ -1,4 +1,4 @@
-#include "fabric/engine.hpp"
+#include "fabric/queries/engine.hpp"
 
 #include <gtest/gtest.h>
 

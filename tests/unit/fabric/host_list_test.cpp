@@ -1,8 +1,8 @@
-#include "fabric/host_list.hpp"
+#include "fabric/dumps/host_list.hpp"
 
 #include <gtest/gtest.h>
 
-#include "fabric/fault.hpp"
+#include "fabric/dumps/fault.hpp"
 
 namespace espalier::fabric {
 namespace {

@@ -1,4 +1,4 @@
-#include "fabric/lines.hpp"
+#include "fabric/dumps/lines.hpp"
 
 #include <gtest/gtest.h>
 

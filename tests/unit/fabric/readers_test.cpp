@@ -1,4 +1,4 @@
-#include "fabric/readers.hpp"
+#include "fabric/dumps/readers.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "fabric/request.hpp"
+#include "fabric/queries/request.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/readers.hpp"
+#include "fabric/dumps/readers.hpp"
 #include "fabric/routes.hpp"
 
 namespace espalier::fabric {

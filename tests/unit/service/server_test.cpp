@@ -13,7 +13,7 @@
 #include <optional>
 #include <thread>
 
-#include "fabric/client.hpp"
+#include "fabric/queries/client.hpp"
 #include "fabric/texts.hpp"
 
 namespace espalier::service {

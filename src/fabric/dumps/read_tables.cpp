@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-#include "fabric/reader.hpp"
+#include "fabric/dumps/reader.hpp"
 
 namespace espalier::fabric {
 namespace {

@@ -1,4 +1,4 @@
-#include "fabric/draft.hpp"
+#include "fabric/dumps/draft.hpp"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 #include <array>
 #include <cctype>
 
-#include "fabric/cursor.hpp"
-#include "fabric/lines.hpp"
-#include "fabric/readers.hpp"
+#include "fabric/dumps/cursor.hpp"
+#include "fabric/dumps/lines.hpp"
+#include "fabric/dumps/readers.hpp"
 
 namespace espalier::fabric {
 namespace {

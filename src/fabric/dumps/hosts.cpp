@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "fabric/draft.hpp"
+#include "fabric/dumps/draft.hpp"
 
 namespace espalier::fabric {
 

@@ -5,8 +5,8 @@
 #include <cctype>
 #include <unordered_map>
 
-#include "fabric/host_list.hpp"
-#include "fabric/reader.hpp"
+#include "fabric/dumps/host_list.hpp"
+#include "fabric/dumps/reader.hpp"
 
 namespace espalier::fabric {
 namespace {

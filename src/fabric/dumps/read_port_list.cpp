@@ -5,7 +5,7 @@
 //
 // A switch shows its node GUID, an adapter only its ports' GUIDs: every adapter port is a node of its own here.
 
-#include "fabric/reader.hpp"
+#include "fabric/dumps/reader.hpp"
 
 namespace espalier::fabric {
 namespace {

@@ -1,11 +1,11 @@
-#include "fabric/engine.hpp"
+#include "fabric/queries/engine.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <span>
 
 #include "fabric/classes.hpp"
-#include "fabric/replies.hpp"
+#include "fabric/queries/replies.hpp"
 
 namespace espalier::fabric {
 namespace {

@@ -1,4 +1,4 @@
-#include "fabric/reader.hpp"
+#include "fabric/dumps/reader.hpp"
 
 namespace espalier::fabric {
 

@@ -7,7 +7,7 @@
 //
 // Behind a switch's port stands the peer's LID; behind an adapter's its own, then the peer's.
 
-#include "fabric/reader.hpp"
+#include "fabric/dumps/reader.hpp"
 
 namespace espalier::fabric {
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "fabric/delays.hpp"
-#include "fabric/request.hpp"
+#include "fabric/queries/request.hpp"
 
 namespace espalier::fabric {
 

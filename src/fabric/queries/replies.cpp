@@ -1,10 +1,10 @@
-#include "fabric/replies.hpp"
+#include "fabric/queries/replies.hpp"
 
 #include <array>
 #include <bit>
 #include <charconv>
 
-#include "fabric/request.hpp"
+#include "fabric/queries/request.hpp"
 
 namespace espalier::fabric {
 namespace {

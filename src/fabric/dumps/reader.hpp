@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "fabric/cursor.hpp"
-#include "fabric/draft.hpp"
-#include "fabric/readers.hpp"
+#include "fabric/dumps/cursor.hpp"
+#include "fabric/dumps/draft.hpp"
+#include "fabric/dumps/readers.hpp"
 
 namespace espalier::fabric {
 

@@ -1,9 +1,9 @@
-#include "fabric/host_list.hpp"
+#include "fabric/dumps/host_list.hpp"
 
 #include <algorithm>
 
-#include "fabric/cursor.hpp"
-#include "fabric/fault.hpp"
+#include "fabric/dumps/cursor.hpp"
+#include "fabric/dumps/fault.hpp"
 
 namespace espalier::fabric {
 namespace {

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fabric/reader.hpp"
+#include "fabric/dumps/reader.hpp"
 
 namespace espalier::fabric {
 namespace {

@@ -1,4 +1,4 @@
-#include "fabric/fault.hpp"
+#include "fabric/dumps/fault.hpp"
 
 #include <array>
 

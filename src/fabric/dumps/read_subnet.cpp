@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "fabric/reader.hpp"
+#include "fabric/dumps/reader.hpp"
 
 namespace espalier::fabric {
 namespace {

@@ -1,4 +1,4 @@
-#include "fabric/client.hpp"
+#include "fabric/queries/client.hpp"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -16,7 +16,7 @@
 #include <memory>
 
 #include "base/text.hpp"
-#include "fabric/request.hpp"
+#include "fabric/queries/request.hpp"
 
 namespace espalier::fabric {
 namespace {

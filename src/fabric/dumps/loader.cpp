@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/files.hpp"
-#include "fabric/lines.hpp"
-#include "fabric/reader.hpp"
+#include "fabric/dumps/lines.hpp"
+#include "fabric/dumps/reader.hpp"
 
 namespace espalier::fabric {
 namespace {
