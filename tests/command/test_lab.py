@@ -110,6 +110,27 @@ def test_up_status_and_down_leave_nothing(no_cluster: None) -> None:
     assert "nothing is left" in lab("down").stderr
 
 
+def test_links_are_removed_before_their_namespaces_which_take_their_time() -> None:
+    commands = network.down_commands([network.node_name(0)], ["esplab-br", "esplab0", "esplabf"])
+    assert commands[:3] == [["ip", "link", "del", link] for link in ("esplab-br", "esplab0", "esplabf")]
+    assert commands[3:] == [["ip", "netns", "del", network.node_name(0)]]
+
+
+@pytest.mark.lab
+def test_after_down_it_can_be_put_up_at_once(no_cluster: None) -> None:
+    """Though something ran there whose end takes a while."""
+    try:
+        for _ in range(4):
+            assert lab("up", "--nodes", "4", "--rate", "100mbit").returncode == 0
+            agent = [str(cluster.STATE / "agent"), network.address(1)]
+            with subprocess.Popen([*agent, "sleep 100 & sleep 100"]) as busy:
+                done = lab("down")
+                assert done.returncode == 0, done.stderr
+                busy.wait(timeout=20)
+    finally:
+        lab("down")
+
+
 def test_up_that_is_killed_halfway_takes_down_what_it_has_built(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[network.Command] = []
     taken_down: list[int] = []

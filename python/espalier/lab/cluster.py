@@ -8,8 +8,9 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from espalier.lab import network, slurm
 from espalier.lab.network import Command, Spec
 
 STATE = Path("/run/espalier-lab")
+_PATIENCE_S = 20.0  # for what has been killed or removed to be gone
 _TOOLS = ("ip", "tc", "nsenter", "unshare")
 _FRONT_WORDS = ("nsenter", f"--net=/run/netns/{network.FRONT}", f"--uts={STATE}/front.uts", "--")
 
@@ -66,7 +68,8 @@ def down() -> int:
     for name in namespaces:
         _kill_all(name)
     for command in network.down_commands(namespaces, _links()):
-        _run(command)
+        subprocess.run(command, capture_output=True, check=False)  # a link may go by itself meanwhile
+    _await_end()
     for host in STATE.glob("*.uts"):
         subprocess.run(["umount", str(host)], capture_output=True, check=False)
     shutil.rmtree(STATE, ignore_errors=True)
@@ -180,12 +183,25 @@ def _links() -> list[str]:
     return [link for link in links if network.is_ours(link)]
 
 
+def _await_end() -> None:
+    """Until names can be had again. Raises UserError."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while left := _namespaces() + _links():
+        if time.monotonic() > deadline:
+            raise UserError(f"{', '.join(left)} could not be removed", "try `espalier lab down` again")
+        time.sleep(0.05)
+
+
 def _kill_all(namespace: str) -> None:
-    for pid in _run(["ip", "netns", "pids", namespace]).split():
-        try:
-            os.kill(int(pid), signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    """Until none is left: what is being killed still holds its namespace, and may have started others."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while pids := _run(["ip", "netns", "pids", namespace]).split():
+        if time.monotonic() > deadline:
+            raise UserError(f"processes {', '.join(pids)} cannot be ended", "try `espalier lab down` again")
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        time.sleep(0.02)
 
 
 def _name_hosts(spec: Spec) -> None:

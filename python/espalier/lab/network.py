@@ -147,9 +147,10 @@ def _bits(rate: str) -> int:
 
 
 def down_commands(namespaces: list[str], links: list[str]) -> list[Command]:
-    """Removes what there is; veth pairs go with their namespaces."""
-    commands = [["ip", "netns", "del", name] for name in namespaces]
-    return commands + [["ip", "link", "del", link] for link in links if link.startswith(BRIDGE)]
+    """Removes what there is. Links go first, each with its other end: those that are left to their namespace go when
+    the kernel gets round to it, and until then nobody else can have their names."""
+    commands = [["ip", "link", "del", link] for link in links]
+    return commands + [["ip", "netns", "del", name] for name in namespaces]
 
 
 def is_ours(name: str) -> bool:
