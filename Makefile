@@ -22,17 +22,23 @@ help:
 
 # ---- what people come for --------------------------------------------------------------------------------------------
 
-.PHONY: demo test apps lint bench figures results measures setup format
+.PHONY: demo test long apps lint bench figures results measures setup format
 demo:                  ## two minutes: real programs with and without Espalier, side by side: table and report page
 	scripts/demo.sh
 
-# Tests start jobs of up to eight ranks each: two files of them at a time, however many cores there are.
-test:                  ## set up, then every test; says how long each part took
+# Tests start jobs of up to eight ranks each: three files of them at a time, however many cores there are, as one or the
+# other waits for something.
+test:                  ## set up, then every test, and the demo; says how long each part took
 	scripts/timed.sh "set-up" $(MAKE) --no-print-directory setup
 	scripts/timed.sh "static checks" $(MAKE) --no-print-directory lint
 	scripts/timed.sh "unit tests" ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
-	scripts/timed.sh "tests of MPI jobs and the command" $(BIN)/python -m pytest -n 2 --dist loadfile -m '$(PYTEST_MARKS) and not alone' tests
+	scripts/timed.sh "tests of MPI jobs and the command" $(BIN)/python -m pytest -n 3 --dist loadfile -m '$(PYTEST_MARKS) and not alone' tests
 	scripts/timed.sh "tests of what is measured" $(BIN)/python -m pytest -m '$(PYTEST_MARKS) and alone' tests
+	scripts/timed.sh "the demo" $(MAKE) --no-print-directory demo
+
+# What `make test` leaves out: other people's programs, clean systems and such, which have targets of their own, aside.
+long: setup            ## the rest of the products of MPIs, sizes and placements of which `make test` takes a part: an hour
+	$(BIN)/python -m pytest -m 'long and not alone' tests/command tests/mpi tests/property tests/simulation
 
 apps: setup            ## set up, then other people's programs from Debian and PyPI: the same results, and docs/applications.md
 	scripts/system-packages.sh apps
@@ -98,6 +104,11 @@ docs: setup            ## the documentation as a site with search: build/docs/in
 	$(BIN)/sphinx-build -q -W --keep-going -c docs/site -d build/docs/.trees . build/docs
 	echo "file://$(CURDIR)/build/docs/index.html"
 
+.PHONY: links
+links: setup           ## whether what the documentation links to on the web is there, as far as there is a network
+	$(BIN)/sphinx-build -q -b linkcheck -c docs/site -d build/docs/.trees . build/links || test -s build/links/output.json
+	$(BIN)/python docs/site/links.py build/links/output.json
+
 .PHONY: tutorials
 tutorials: setup       ## what docs/tutorials say, done on a copy of this checkout, which is built from scratch
 	$(BIN)/python -m pytest -m long tests/tutorials
@@ -110,6 +121,8 @@ fabric-live: setup     ## a simulated InfiniBand subnet with its real tools, col
 # ---- for others to install --------------------------------------------------------------------------------------------
 
 .PHONY: dist deb roots install uninstall
+# Who installs wants none of what tests need: no browser, no Fortran, no SimGrid.
+dist install: SYSTEM := build
 # One wheel for Python 3.11, whose binary interface ends with it, and one for all later ones; of those that are here.
 DIST_PYTHONS ?= $(foreach version,3.11 3.12,$(shell python$(version) -c 'import sys; print(sys.executable)' 2>/dev/null))
 dist: mpi .venv/.complete  ## wheels for every x86_64 Linux with glibc 2.28 or later, and their debug files, in dist/
@@ -179,7 +192,7 @@ $(MPIS:%=mpi-%): mpi-%: packages
 	scripts/environment.sh build/mpi/$* scripts/requirements/$*.txt
 
 packages:
-	scripts/system-packages.sh
+	scripts/system-packages.sh $(SYSTEM)
 
 .venv/.complete: scripts/requirements/tools.txt | packages
 	scripts/environment.sh .venv scripts/requirements/tools.txt

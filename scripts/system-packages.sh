@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # system-packages.sh [GROUP]: makes sure that the Debian packages Espalier is built and tested with are there. With `demo`
-# only those that the demo is built with. With one of these groups also what only that needs: `apps` programs for `make
-# apps`, `lab` the batch system and modules of `make lab`, `fabric` the simulated subnet of `make fabric-live`, `fuzz` the
-# compiler of `make fuzz`, `dist` what makes and checks Debian packages, `cross` what builds for 64-bit ARM and runs it.
+# only those that the demo is built with, with `build` those that all of it is. With one of these groups also what only
+# that needs: `apps` programs for `make apps`, `lab` the batch system and modules of `make lab`, `fabric` the simulated
+# subnet of `make fabric-live`, `fuzz` the compiler of `make fuzz`, `dist` what makes and checks Debian packages (and
+# nothing of what tests need), `cross` what builds for 64-bit ARM and runs it.
 # As root it installs what is missing; as any other user it prints the one command that does, and stops.
 # PACKAGES=skip leaves the system alone (for other distributions: install their counterparts by hand).
 set -euo pipefail
@@ -22,11 +23,13 @@ cross=(g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static googletest)
 none=()
 case ${1:-} in
 demo) needed=("${demo[@]}") ;;
-'' | apps | lab | fabric | fuzz | dist | cross)
+build) needed=("${build[@]}") ;;
+dist) needed=("${build[@]}" "${dist[@]}") ;;
+'' | apps | lab | fabric | fuzz | cross)
     declare -n group=${1:-none}
     needed=("${build[@]}" "${tests[@]}" "${lint[@]}" "${group[@]}")
     ;;
-*) fail "system-packages.sh $1: no such group; there are demo, apps, lab, fabric, fuzz, dist and cross" ;;
+*) fail "system-packages.sh $1: no such group; there are demo, build, apps, lab, fabric, fuzz, dist and cross" ;;
 esac
 
 # Only a Python that cannot do the job pulls in the distribution's own.
