@@ -26,10 +26,10 @@
 #include "base/error.hpp"
 #include "choice/choose.hpp"
 #include "choice/parse.hpp"
-#include "execute/kernels.hpp"
+#include "execute/arithmetic/kernels.hpp"
+#include "execute/lines/tiny.hpp"
 #include "execute/run.hpp"
-#include "execute/tiny.hpp"
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 #include "transports/arena.hpp"
 #include "transports/cross_memory.hpp"
 

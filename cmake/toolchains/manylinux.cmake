@@ -5,11 +5,11 @@ list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ESPALIER_GLIBC)
 
 set(CMAKE_DISABLE_FIND_PACKAGE_SimGrid ON)
 
-# Startup code and libraries of that folder come first. The same commit gives the same bytes wherever it lies, and debug
-# files are found by what they belong to.
+# Startup code and libraries of that folder come first, and what nothing calls is left out. The same commit gives the
+# same bytes wherever it lies, and debug files are found by what they belong to.
 foreach(language C CXX)
   string(APPEND CMAKE_${language}_FLAGS_INIT
-    " -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build")
+    " -ffunction-sections -fdata-sections -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build")
 endforeach()
 foreach(kind EXE SHARED MODULE)
   string(APPEND CMAKE_${kind}_LINKER_FLAGS_INIT

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "bindings/bindings.hpp"
 #include "leaders/direction.hpp"
+#include "machine/handover.hpp"
 #include "machine/mapping.hpp"
 #include "machine/place.hpp"
 #include "machine/readers.hpp"
@@ -100,6 +101,9 @@ void bind_machine(nb::module_& module) {
   bind_node(module);
   module.def("probe_node", &machine::probe_node, nb::arg("machine") = "",
              "This machine; or a snapshot, FILE.xml; or a description in hwloc's synthetic notation.");
+  module.def(
+      "probe_slow_handover", [] { return machine::probe_handover() == machine::Handover::slow; },
+      "This machine's: Topology.slow_handover.");
   module.def("probe_hwloc", &machine::probe_hwloc, "This machine as hwloc sees it.");
   module.def(
       "probe_cpus", [] { return CpuSet::probe_binding().text(); }, "The processors that this process may run on.");

@@ -59,8 +59,10 @@ void bind_topology(nb::module_& module) {
           [](Topology* self, const std::vector<int>& node_of, bool single_copy, bool oversubscribed, Bytes window_bytes,
              const std::vector<machine::RankFacts>& facts, int turn, const std::vector<int>& class_of,
              const std::vector<std::pair<float, float>>& ways, const std::vector<int>& leaf_of,
-             const std::vector<float>& trunks, const Cables& cables) {
-            new (self) Topology(Topology::from_nodes(node_of, {single_copy, oversubscribed, window_bytes, turn}, facts)
+             const std::vector<float>& trunks, const Cables& cables, bool slow_handover) {
+            const auto handover = slow_handover ? machine::Handover::slow : machine::Handover::quick;
+            const topology::Capabilities has{single_copy, oversubscribed, window_bytes, turn, handover};
+            new (self) Topology(Topology::from_nodes(node_of, has, facts)
                                     .with_distances(make_distances(class_of, ways, leaf_of, trunks, cables)));
           },
           nb::arg("node_of"), nb::arg("single_copy") = false, nb::arg("oversubscribed") = false,
@@ -68,7 +70,7 @@ void bind_topology(nb::module_& module) {
           nb::arg("facts") = std::vector<machine::RankFacts>(), nb::arg("turn") = 0,
           nb::arg("class_of") = std::vector<int>(), nb::arg("ways") = std::vector<std::pair<float, float>>(),
           nb::arg("leaf_of") = std::vector<int>(), nb::arg("trunks") = std::vector<float>(),
-          nb::arg("cables") = Cables(),
+          nb::arg("cables") = Cables(), nb::arg("slow_handover") = false,
           "`node_of[r]` is any label of rank r's node; `facts[r]`, if anybody knows, where it sits there.\n\nWhat is "
           "known of the network: the class of each node, and a way (latency in µs, µs per byte) from each class to "
           "each, row by row; on the diagonal between two nodes of one class. And what nodes share: the leaf switch of "
@@ -81,6 +83,9 @@ void bind_topology(nb::module_& module) {
       .def_prop_ro("is_blocked", &Topology::is_blocked, "Node-major order is rank order.")
       .def_prop_ro("single_copy", [](const Topology& t) { return t.capabilities().single_copy; })
       .def_prop_ro("oversubscribed", [](const Topology& t) { return t.capabilities().oversubscribed; })
+      .def_prop_ro(
+          "slow_handover", [](const Topology& t) { return t.capabilities().handover == machine::Handover::slow; },
+          "Its nodes' cores read what another one has written out of that one's own cache: src/machine/handover.hpp.")
       .def_prop_ro("window_bytes", [](const Topology& t) { return t.capabilities().window_bytes; })
       .def_prop_ro(
           "node_of", [](const Topology& t) { return for_each_rank(t, [&](Rank r) { return t.node_of(r); }); },

@@ -25,8 +25,8 @@ struct Decision {
 /// int; half of its range leaves room for everything that a leader may send at once.
 constexpr Bytes largest_result = Bytes{1} << 30;
 
-/// Whether the dedicated path of short messages (execute/tiny.hpp) is taken where it can be: not where many ranks, each
-/// with a core, read so much of a neighbour's lines that cells, which are read at a rush, are faster.
+/// Whether the dedicated path of short messages (execute/lines/tiny.hpp) is taken where it can be: not where many
+/// ranks, each with a core, read so much of a neighbour's lines that cells, which are read at a rush, are faster.
 bool prefers_tiny(const topology::Topology& topology, const plan::Problem& problem);
 
 /// The valid candidates (candidates.hpp), fastest first; among equals the simpler first, and an allgather's ring or

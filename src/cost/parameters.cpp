@@ -15,12 +15,14 @@ Parameters Parameters::with_data_of(double bytes) const {
 }
 
 Parameters Parameters::met_by(const topology::Topology& topology, const plan::Problem& problem) const {
-  return met_by(bytes_of_a_rank(problem, topology.ranks()), are_two_alone(topology));
+  Parameters here = met_by(bytes_of_a_rank(problem, topology.ranks()), are_two_near(topology));
+  if (topology.capabilities().shared_cores > 0) here.cores = topology.capabilities().shared_cores;
+  return here;
 }
 
-Parameters Parameters::met_by(double bytes, bool are_two_alone) const {
+Parameters Parameters::met_by(double bytes, bool are_two_near) const {
   Parameters here = with_data_of(bytes);
-  if (!are_two_alone) return here;
+  if (!are_two_near) return here;
   Parameters pair = *this;
   pair.put = put_of_two, pair.get = get_of_two;
   pair = pair.with_data_of(bytes);
@@ -37,8 +39,10 @@ Parameters Parameters::with_way(const topology::Way& way) const {
   return here;
 }
 
-bool are_two_alone(const topology::Topology& topology) {
-  return topology.nodes() == 1 && topology.ranks() == 2 && !topology.capabilities().oversubscribed;
+bool are_two_near(const topology::Topology& topology) {
+  const topology::Capabilities& has = topology.capabilities();
+  const bool is_quick = has.handover == machine::Handover::quick;
+  return is_quick && topology.nodes() == 1 && topology.ranks() == 2 && !has.oversubscribed;
 }
 
 double bytes_of_a_rank(const plan::Problem& problem, int ranks) {

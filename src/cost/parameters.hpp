@@ -38,7 +38,8 @@ struct Parameters {
   Line put{0.2, 11400};
   Line get{0.15, 12400};
   /// The same by two ranks that have a node and two near cores to themselves, so that the reader takes the lines over
-  /// (execute/closeness.hpp; 16 KB 0.5 + 0.6 us). Far ones take 0.4 + 1.9 us, and single copies longer as well.
+  /// (execute/closeness.hpp; 16 KB 0.5 + 0.6 us on Zen 3). Far ones take 0.4 + 1.9 us, and single copies longer as
+  /// well; where hand-over is slow all are far (16 KB on an Emerald Rapids Xeon 1.5 + 2.1 us: docs/adr/0038).
   Line put_of_two{0.1, 32000};
   Line get_of_two{0.1, 30000};
   /// Private memory to private memory, in the second-level cache.
@@ -63,7 +64,8 @@ struct Parameters {
   double flow_rate = std::numeric_limits<double>::infinity();
   /// Messages up to so many bytes are taken from their sender at once; for longer ones both sides must be ready.
   double eager = 64 << 10;
-  /// Cores that the ranks of a node share, where they are fewer than ranks; and what handing one over costs (a yield).
+  /// Cores that the ranks of a node share, where they are fewer than ranks and nobody knows better
+  /// (topology::Capabilities::shared_cores); and what handing one over costs (a yield).
   int cores = 2;
   double yield = 1.0;
 
@@ -71,16 +73,17 @@ struct Parameters {
   double connection_rate() const { return std::min(link_rate, flow_rate); }
   /// The same where a rank's buffers have so many bytes together: no rate above that of the level that holds them.
   Parameters with_data_of(double bytes) const;
-  /// As ranks meet them whose buffers have so many bytes together. `are_two_alone`: are_two_alone(topology).
-  Parameters met_by(double bytes, bool are_two_alone) const;
+  /// As ranks meet them whose buffers have so many bytes together. `are_two_near`: are_two_near(topology).
+  Parameters met_by(double bytes, bool are_two_near) const;
+  /// And, where they share cores, with as many as these are.
   Parameters met_by(const topology::Topology& topology, const plan::Problem& problem) const;
 
   /// The same for messages that go this way: no sooner and no faster than it lets them.
   Parameters with_way(const topology::Way& way) const;
 };
 
-/// Whether these are two ranks that have a node, and a core each, to themselves.
-bool are_two_alone(const topology::Topology& topology);
+/// Whether these are two ranks that have a node, and a core each, to themselves, and near cores.
+bool are_two_near(const topology::Topology& topology);
 
 /// Both buffers of the rank that has most, when all blocks are of `problem.bytes`.
 double bytes_of_a_rank(const plan::Problem& problem, int ranks);

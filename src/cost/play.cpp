@@ -18,7 +18,7 @@ Play::Play(const plan::Plan& plan, const Parameters& parameters, Wire& wire, Mem
       memory_(memory),
       processes_(plan.programs.size()),
       cores_(static_cast<std::size_t>(topology_.nodes()),
-             std::vector<double>(static_cast<std::size_t>(std::max(1, parameters.cores)))) {
+             std::vector<double>(static_cast<std::size_t>(std::max(1, is_.cores)))) {
   for (std::size_t r = 0; r < processes_.size(); ++r) {
     processes_[r].slots.resize(plan.programs[r].slots);
     if (plan.programs[r].steps.empty())

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "base/ids.hpp"
-#include "execute/bell.hpp"
-#include "execute/ring.hpp"
+#include "execute/lines/ring.hpp"
+#include "execute/waiting/bell.hpp"
 #include "execute/watch_line.hpp"
 #include "plan/step.hpp"
 

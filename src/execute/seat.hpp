@@ -10,7 +10,7 @@
 
 #include "execute/board.hpp"
 #include "execute/closeness.hpp"
-#include "execute/line_word.hpp"
+#include "execute/lines/line_word.hpp"
 #include "execute/statement.hpp"
 #include "execute/windows.hpp"
 
@@ -220,6 +220,12 @@ class Seat {
   RingPlace next_place(LocalRank owner, std::uint32_t lines) noexcept {
     return cursors_[static_cast<std::size_t>(owner.value)].place(lines, board_.ring_block());
   }
+  /// What that will say, without placing anything.
+  RingPlace peek_place(LocalRank owner, std::uint32_t lines) const noexcept {
+    return RingCursor(cursors_[static_cast<std::size_t>(owner.value)]).place(lines, board_.ring_block());
+  }
+  /// Whether this rank may write its next message of so many lines.
+  bool may_place(std::uint32_t lines) noexcept { return is_block_free(peek_place(me_, lines)); }
   /// That message begins elsewhere, as its lines say.
   void follow(LocalRank owner, std::uint32_t begin) noexcept {
     cursors_[static_cast<std::size_t>(owner.value)].follow(begin, board_.ring_block());
@@ -232,7 +238,7 @@ class Seat {
   void prefetch_next(std::uint32_t lines) noexcept { prefetch_next(lines, 0, lines); }
   /// Only `count` of its lines, from `first` on.
   void prefetch_next(std::uint32_t lines, std::uint32_t first, std::uint32_t count) noexcept {
-    const RingPlace place = RingCursor(cursors_[static_cast<std::size_t>(me_.value)]).place(lines, board_.ring_block());
+    const RingPlace place = peek_place(me_, lines);
     const Line* const part = message_at(me_, place) + first;
     for (std::uint32_t i = 0; i < count; ++i) prefetch_for_writing(part + i);
     // Where it enters a block of the ring, the next call will ask this; likely it is known by then.

@@ -21,7 +21,7 @@ constexpr Bytes longest_tiny_lines(Operation operation) {
 
 constexpr Bytes count_lines(Bytes bytes) { return bytes == 0 ? 1 : bytes / line_payload + (bytes % line_payload != 0); }
 
-/// Where every rank knows all sizes. The others have a path of their own (execute/uneven_blocks.hpp).
+/// Where every rank knows all sizes. The others have a path of their own (execute/lines/uneven_blocks.hpp).
 bool is_tiny_uneven(const Problem& problem) {
   Bytes longest = 0, all = 0;
   for (const Bytes bytes : problem.counts) {

@@ -124,12 +124,12 @@ constexpr bool has_single_readers(Operation operation) {
          operation == Operation::reduce_scatter || operation == Operation::neighbor_alltoall;
 }
 
-/// Payload of one short message at most (execute/tiny.hpp): 74 cache lines of 56 bytes.
+/// Payload of one short message at most (execute/lines/tiny.hpp): 74 cache lines of 56 bytes.
 inline constexpr Bytes tiny_bytes = 4144;
 
-/// Whether the problem, on one node of `ranks`, may take the dedicated path of execute/tiny.hpp instead of a program:
-/// all that one rank writes fits one short message. Blocks for single readers take whole lines each. Of the v-forms
-/// only those whose sizes all ranks know from their arguments: allgather, reduce_scatter.
+/// Whether the problem, on one node of `ranks`, may take the dedicated path of execute/lines/tiny.hpp instead of a
+/// program: all that one rank writes fits one short message. Blocks for single readers take whole lines each. Of the
+/// v-forms only those whose sizes all ranks know from their arguments: allgather, reduce_scatter.
 bool is_tiny(const Problem& problem, int ranks);
 
 const char* name(Operation operation);

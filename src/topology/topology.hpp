@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "machine/handover.hpp"
 #include "machine/rank_facts.hpp"
 #include "topology/distances.hpp"
 #include "topology/order_memo.hpp"
@@ -22,6 +23,11 @@ struct Capabilities {
   Bytes window_bytes = Bytes{256} << 10;
   /// Tells the communicators of a job apart, so that they elect different leaders among equals (leaders/election.hpp).
   int turn = 0;
+  /// Of its nodes' processors.
+  machine::Handover handover = machine::Handover::quick;
+
+  /// Cores of the node with fewest for its ranks, where they outnumber them; 0: nobody knows, or there is one for each.
+  int shared_cores = 0;
 
   bool operator==(const Capabilities&) const = default;
 };

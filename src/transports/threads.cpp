@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "execute/run.hpp"
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 
 namespace espalier::transports {
 namespace {

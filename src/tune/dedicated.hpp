@@ -1,5 +1,5 @@
 #pragma once
-// The dedicated path of short messages (execute/tiny.hpp, execute/uneven_blocks.hpp) as a selection.
+// The dedicated path of short messages (execute/lines/tiny.hpp, execute/lines/uneven_blocks.hpp) as a selection.
 
 #include <optional>
 #include <string>

@@ -125,9 +125,12 @@ class FakeCore:
 
     def __init__(self) -> None:
         self.violations: list[Any] = []
-        self.Topology = lambda node_of, single_copy, oversubscribed: SimpleNamespace(
+        self.Topology = lambda node_of, single_copy, oversubscribed, slow_handover: SimpleNamespace(
             node_of=node_of, ranks=len(node_of)
         )
+
+    def probe_slow_handover(self) -> bool:
+        return False
 
     def virtual_node_of(self, spec: str, index: int, count: int) -> int:
         if spec.startswith("cyclic:"):

@@ -52,12 +52,28 @@ def a_row(**facts: Any) -> dict[str, Any]:
 
 def write(path: Path, *ranks: list[dict[str, Any]], sample: int = 0) -> Path:
     parts = [{"rank": rank, "seconds": 10.0, "rows": rows} for rank, rows in enumerate(ranks)]
-    path.write_text(json.dumps({"format": 2, "sample": sample, "nodes": [0] * len(parts), "ranks": parts}))
+    path.write_text(json.dumps({"format": 3, "sample": sample, "nodes": [0] * len(parts), "ranks": parts}))
     return path
 
 
 def read(path: Path, *ranks: list[dict[str, Any]]) -> Profile:
     return sum_up(read_profile(write(path / "p.json", *ranks)))
+
+
+def test_of_many_short_calls_some_are_timed_and_the_uncertainty_is_told(tmp_path: Path) -> None:
+    timed = {"calls": 100, "weight": 10000, "weights_squared": 1e6, "seconds": 2.0, "squares": 10000 * 5e-8}
+    row = a_row(calls=10000, seconds=2.0, timed=timed, own=timed)
+    profile = read(tmp_path, [row], [a_row(calls=10000)])
+    (found,) = profile.rows
+    assert found.calls == 10000
+    assert found.timed.calls == 100
+    assert found.timed.mean == 2e-4
+    # The standard deviation of one is 1e-4; of the mean of 100, 1e-5; for 10000 calls 0.1 s; and twice that.
+    assert found.uncertainty == pytest.approx(0.2, rel=0.01)
+    (as_json,) = profile.as_json()["rows"]
+    assert (as_json["timed_calls"], as_json["seconds_uncertainty"]) == (100, found.uncertainty)
+    assert profile.is_estimated
+    assert not read(tmp_path, [a_row()], [a_row()]).is_estimated
 
 
 def test_time_is_split_into_waiting_and_moving_and_who_is_waited_for_is_named(tmp_path: Path) -> None:
@@ -134,11 +150,11 @@ def test_calls_of_one_shape_on_several_communicators_are_one_row_with_one_part_f
 
 
 def test_the_error_of_a_mean_of_one_call_is_not_known() -> None:
-    assert Moments(1, 2.0, 4.0).error_squared == 0.0
+    assert Moments.of_all(1, 2.0, 4.0).error_squared == 0.0
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": 1, "ranks": [], "sample": 0}', '{"format": 2, "ranks": [{}]}']
+    "text", ["", "[]", "{}", '{"format": 1, "ranks": [], "sample": 0}', '{"format": 3, "ranks": [{}]}']
 )
 def test_what_is_no_profile_is_refused_by_name(tmp_path: Path, text: str) -> None:
     path = tmp_path / "p.json"

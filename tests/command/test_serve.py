@@ -399,7 +399,7 @@ def test_the_same_files_are_read_again_on_sighup(dumps: Path, tmp_path: Path) ->
 
 
 def test_files_that_are_still_being_written_are_waited_for(dumps: Path, tmp_path: Path) -> None:
-    with serving(dumps, tmp_path, "--poll", "0.3") as service:
+    with serving(dumps, tmp_path, "--poll", "2") as service:
         text = read(DATA / "s16" / "01-link-leaf01-spine01-down" / "dump_fts.txt")
         with (dumps / "dump_fts.txt").open("w") as file:
             for at in range(0, len(text), len(text) // 10):

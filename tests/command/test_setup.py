@@ -77,6 +77,23 @@ def test_the_demo_asks_for_no_more_than_it_is_built_with(system: System) -> None
         assert package not in install
 
 
+@pytest.mark.parametrize("group", ["build", "dist"])
+def test_who_installs_or_makes_packages_gets_nothing_of_what_tests_need(system: System, group: str) -> None:
+    system.fake("dpkg-query", "exit 1")
+    assert system.run("system-packages.sh", group).returncode == 0
+    (install,) = system.called("apt-get install")
+    assert "libucx-dev" in install
+    for package in ("chromium", "gfortran", "clang-format-14", "libgtest-dev", "libsimgrid-dev"):
+        assert package not in install
+
+
+@pytest.mark.parametrize("goal", ["install", "dist"])
+def test_they_ask_for_that_group(goal: str) -> None:
+    would = subprocess.run(["make", "-n", goal], cwd=SCRIPTS.parent, capture_output=True, text=True, check=True).stdout
+    asked = [line.split()[1:] for line in would.splitlines() if line.startswith("scripts/system-packages.sh")]
+    assert asked == [["build"]]
+
+
 def test_a_group_that_there_is_not_is_named(system: System) -> None:
     done = system.run("system-packages.sh", "everything")
     assert done.returncode == 1

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from espalier.base.checkout import find_checkout
 
@@ -21,6 +24,18 @@ for size in (1, 100, 100_000):
     assert set(total) == {3.0}, set(total)
 print("summed")
 """
+
+
+def make_environment(folder: Path, *packages: str) -> Path:
+    """An environment of this Python with the wheel for it and these packages; skips where there is no such wheel."""
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    fitting = [wheel for wheel in WHEELS if f"-{tag}-" in wheel.name or ("-abi3-" in wheel.name and tag > "cp311")]
+    if not fitting:
+        pytest.skip(f"dist/ holds no wheel for {tag}: make dist")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, fitting[-1], *packages], check=True, timeout=600)
+    return folder
 
 
 def run_in(environment: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:

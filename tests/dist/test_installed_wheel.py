@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 
 import espalier
-from installed import ALLREDUCE, run_in
+from installed import ALLREDUCE, make_environment, run_in
 
 
 def test_the_command_says_what_it_is(environment: Path) -> None:
@@ -47,6 +48,16 @@ def test_plans_are_explained_and_proved(environment: Path) -> None:
     explained = run_in(environment, "espalier", "explain", "allreduce", "--nodes", "2", "--ppn", "3", "--json")
     assert json.loads(explained.stdout)["choice"], explained.stderr
     assert run_in(environment, "espalier", "verify", "--random", "20", "--seed", "1").returncode == 0
+
+
+def test_a_wheel_and_the_demo_take_few_seconds_of_a_processor(tmp_path: Path) -> None:
+    """20 s are promised. Processors' time is counted, of which a busy machine takes little more than a quiet one."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    folder = make_environment(tmp_path / "venv", "mpich", "mpi4py", "numpy")
+    done = run_in(folder, "espalier", "demo", "-n", "2", "--rounds", "1", "--output", str(tmp_path), "--json")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime <= 40, "two processors for 20 s"
 
 
 def test_the_demo_needs_neither_compiler_nor_source_tree(environment: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -104,3 +105,26 @@ def test_every_setting_and_command_is_in_the_reference(site: Path) -> None:
     spec.loader.exec_module(pages)
     reference = (site / "docs" / "reference" / "commands.html").read_text(encoding="utf-8")
     assert [it.page for it in pages.walk(pages.root()) if f'id="{it.page}"' not in reference] == []
+
+
+def found_link(status: str, address: str, info: str = "") -> str:
+    """One line of linkcheck's output."""
+    entry = {"filename": "a.md", "lineno": 3, "status": status, "code": 0, "uri": address, "info": info}
+    return json.dumps(entry) + "\n"
+
+
+LINKS = found_link("working", "https://a.org") + found_link("broken", "https://b.org", "403 Client Error: Forbidden")
+GONE = found_link("broken", "https://c.org", "404 Client Error: Not Found")
+SILENT = found_link("local", "b.md") + found_link("broken", "https://d.org", "name or service not known")
+
+
+@pytest.mark.parametrize(("found", "code"), [(LINKS, 0), (LINKS + GONE, 1), (SILENT, 2), ("", 0)])
+def test_a_link_is_gone_where_its_server_says_so_and_not_where_nobody_answers(
+    found: str, code: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "output.json"
+    file.write_text(found)
+    script = ROOT / "docs" / "site" / "links.py"
+    said = subprocess.run([sys.executable, script, file], capture_output=True, text=True, check=False)
+    assert said.returncode == code, said.stderr
+    assert ("https://c.org: 404" in said.stdout) == (code == 1)

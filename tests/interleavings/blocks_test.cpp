@@ -1,7 +1,7 @@
 // Blocks whose sizes no rank knows alone (execute/uneven_blocks, block_call, root_share): in lines, through windows and
 // out of memory, refused, and with less room than was sent.
 
-#include "execute/uneven_blocks.hpp"
+#include "execute/lines/uneven_blocks.hpp"
 
 #include <gtest/gtest.h>
 

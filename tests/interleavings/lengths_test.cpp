@@ -10,8 +10,8 @@
 
 #include "algorithms/build.hpp"
 #include "choice/parse.hpp"
+#include "execute/lines/tiny.hpp"
 #include "execute/run.hpp"
-#include "execute/tiny.hpp"
 #include "expect.hpp"
 #include "mpi/run/dissent.hpp"
 #include "mpi/run/hearing.hpp"

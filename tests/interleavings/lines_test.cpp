@@ -1,4 +1,4 @@
-// Short messages in lines (execute/tiny*, line_call, ring): every execution of calls in a row, of as many as it takes
+// Short messages in lines (execute/lines): every execution of calls in a row, of as many as it takes
 // for lines to be written again.
 
 #include <gtest/gtest.h>
@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "execute/tiny.hpp"
+#include "execute/lines/tiny.hpp"
+#include "execute/lines/tiny_run.hpp"
 #include "expect.hpp"
 #include "node.hpp"
 #include "reference.hpp"
@@ -31,9 +32,22 @@ Problem problem_of(Operation operation, Bytes bytes, int root = 0) {
   return problem;
 }
 
+/// How a rank makes a call: it waits, or looks again and again whether it gets on.
+enum class Way { waiting, in_steps };
+
+execute::Ending make_call(Way way, execute::Seat& seat, const Problem& problem, testing::CallerBuffers& buffers,
+                          execute::Waiter& waiter) {
+  const testing::ReferenceReducer reducer(problem.is_commutative);
+  if (way == Way::waiting) return execute::run_tiny(seat, problem, buffers.input(), buffers.output(), &reducer, waiter);
+  execute::TinyRun run(seat, problem, {buffers.input(), buffers.output()}, &reducer);
+  std::optional<execute::Ending> ending;
+  for (std::uint32_t look = 0; !(ending = run.advance()); ++look) waiter.pause(look, nullptr);
+  return *ending;
+}
+
 /// Calls in a row on one communicator, each checked by every rank. Buffers are the caller's before and after.
 Report explore_calls(int ranks, const std::vector<Problem>& problems, const Options& options = {},
-                     Waiting waiting = Waiting::yield) {
+                     Waiting waiting = Waiting::yield, Way way = Way::waiting) {
   Node node(ranks, 0, waiting);
   Scenario scenario;
   scenario.ranks = ranks;
@@ -43,10 +57,8 @@ Report explore_calls(int ranks, const std::vector<Problem>& problems, const Opti
     execute::PatientWaiter waiter = node.waiter();
     int call = 0;
     for (const Problem& problem : problems) {
-      const testing::ReferenceReducer reducer(problem.is_commutative);
       testing::CallerBuffers buffers(problem, ranks, Rank(rank), call, false);
-      const execute::Ending ending =
-          execute::run_tiny(seat, problem, buffers.input(), buffers.output(), &reducer, waiter);
+      const execute::Ending ending = make_call(way, seat, problem, buffers, waiter);
       require(ending.kind == execute::Ending::done, "a call does not end well");
       require(buffers.result() == testing::expected_by(problem, ranks, Rank(rank), call), "other bytes come");
       ++call;
@@ -119,6 +131,19 @@ TEST(LinesTest, BlocksOfDifferentSizesThatAllRanksKnow) {
     Problem problem = problem_of(operation, 0);
     problem.counts = {2, 120, 60};
     expect_right(explore_calls(3, std::vector<Problem>(5, problem)), text(problem, 3, 5) + " with counts");
+  }
+}
+
+// Nonblocking calls of short messages (execute/lines/tiny_run.hpp).
+TEST(LinesTest, CallsInStepsAreLikeThoseThatWait) {
+  for (const Operation operation : operations) {
+    const Problem problem = problem_of(operation, 60, 1);
+    const std::size_t around = calls_around(problem, 2);
+    const auto explore_in_steps = [&](int ranks, std::size_t calls) {
+      return explore_calls(ranks, std::vector<Problem>(calls, problem), {}, Waiting::yield, Way::in_steps);
+    };
+    expect_right(explore_in_steps(2, around), text(problem, 2, around) + " in steps");
+    expect_right(explore_in_steps(3, 3), text(problem, 3, 3) + " in steps");
   }
 }
 
@@ -199,6 +224,17 @@ TEST(PlantedFaults, InLinesAreFound) {
   expect_found(explore_with({Fault::relaxed_store, "flag done"}), "done without a release");
   expect_found(explore_with({Fault::relaxed_load, "flag done"}), "done without an acquire");
   expect_found(explore_with({Fault::lie, "flag done", ~0ull}), "lines written again too early");
+}
+
+TEST(PlantedFaults, InLinesThatAreReadInStepsAreFound) {
+  const Problem problem = problem_of(Operation::broadcast, 6 * execute::Line::payload_bytes);
+  const auto explore_in_steps = [&](const Fault& fault) {
+    return explore_calls(2, std::vector<Problem>(5, problem), {.faults = {fault}}, Waiting::yield, Way::in_steps);
+  };
+  expect_right(explore_in_steps({}), "no fault");
+  expect_found(explore_in_steps({Fault::relaxed_store, "line"}), "a line that is not released");
+  expect_found(explore_in_steps({Fault::relaxed_load, "line"}), "a line that is not acquired");
+  expect_found(explore_in_steps({Fault::relaxed_load, "flag done"}), "done without an acquire");
 }
 
 TEST(PlantedFaults, InBellsAreFound) {

@@ -6,7 +6,7 @@
 
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 #include "explorer/explorer.hpp"
 #include "plain_copy.hpp"
 

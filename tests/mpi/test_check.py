@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 
 import pytest
 
@@ -163,9 +164,16 @@ def test_where_errors_are_returned_all_ranks_get_one_and_the_communicator_goes_o
         assert (outcome.code, "told 4" in outcome.out) == (0, True), str(outcome)
 
 
-@pytest.mark.parametrize("nodes", NODES)
-@pytest.mark.parametrize("program", ["conformance", "conformance_nonblocking", "conformance_persistent"])
-@pytest.mark.parametrize("name", MPIS)
+def fitting() -> Iterator[object]:
+    """Every MPI with every form; half of them on one node and half on two, and the others for the night."""
+    programs = ("conformance", "conformance_nonblocking", "conformance_persistent")
+    for number, (name, program) in enumerate(product(MPIS, programs)):
+        for nodes in NODES:
+            marks = () if nodes == NODES[number % 2] else (pytest.mark.long,)
+            yield pytest.param(name, program, nodes, marks=marks)
+
+
+@pytest.mark.parametrize(("name", "program", "nodes"), fitting())
 def test_calls_that_fit_are_left_alone(get_mpi: GetMpi, name: str, program: str, nodes: str | None) -> None:
     mpi = get_mpi(name)
     themes = ["sizes", "mixing", "pieces", "communicators", "neighbors"]

@@ -19,13 +19,13 @@ def test_what_was_sent_arrives_where_there_is_more_room(name: str, ranks: int, g
     assert_passed(mpi.run([mpi.program("conformance"), "lengths"], ranks, timeout=100))
 
 
-@pytest.mark.parametrize("theme", ["lengths", "truncations"])
 @pytest.mark.parametrize(("ranks", "nodes"), [(2, "2"), (5, "2"), (3, "3"), (7, "cyclic:3"), (5, "2,1"), (5, "1,2")])
 @pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
-def test_so_it_is_between_nodes(name: str, ranks: int, nodes: str, theme: str, get_mpi: GetMpi) -> None:
+def test_both_are_so_between_nodes(name: str, ranks: int, nodes: str, get_mpi: GetMpi) -> None:
     mpi = get_mpi(name)
     settings = {"ESPALIER_VIRTUAL_NODES": nodes}
-    assert_passed(mpi.run([mpi.program("conformance"), theme], ranks, settings=settings, timeout=100))
+    themes = ("lengths", "truncations")
+    assert_passed(mpi.run([mpi.program("conformance"), *themes], ranks, settings=settings, timeout=200))
 
 
 @pytest.mark.parametrize("ranks", [2, 3])

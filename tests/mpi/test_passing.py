@@ -29,10 +29,10 @@ def write_table(path: Path, mpi: Mpi, ranks: int) -> None:
     write_rows(path, mpi, rows, ranks)
 
 
-def write_rows(path: Path, mpi: Mpi, rows: Sequence[Mapping[str, object]], ranks: int = 2) -> None:
-    """A table with these rows, about so many ranks on one node."""
+def write_rows(path: Path, mpi: Mpi, rows: Sequence[Mapping[str, object]], ranks: int = 2, nodes: int = 1) -> None:
+    """A table with these rows, about so many ranks on each of some nodes."""
     measured = {"bytes": 64, "native_us": 1, "chosen_us": 1, "lowest_ratio": 1, "highest_ratio": 1, "calls": 8}
-    where = {"nodes": [1, 1], "ppn": [ranks, ranks], "measured": measured}
+    where = {"nodes": [nodes, nodes], "ppn": [ranks, ranks], "measured": measured}
     signature = load_core().probe_signature(read_library_version(mpi.library))
     head = {"espalier_table": 1, "machine": signature.machine, "mpi": signature.mpi}
     path.write_text(json.dumps({**head, "rows": [{**row, **where} for row in rows]}))
@@ -55,6 +55,19 @@ def test_calls_are_right_and_counted_whoever_does_them(name: str, ranks: int, ge
         elif settings["ESPALIER_TABLE"] != "off":
             assert all(counts.reasons.get("native was selected") for counts in stats.values()), stats
     assert totals[0] == totals[1] == totals[2]
+
+
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_no_rank_takes_a_call_for_one_like_the_last_that_others_see_is_another(
+    name: str, get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    """Equal blocks of an alltoallv are native's: that says nothing about calls whose sizes no rank knows all of."""
+    mpi, path = get_mpi(name), tmp_path / "table.json"
+    row = {"operation": "alltoall", "bytes": [0, 1 << 40], "selection": "native", "transport": "mpi"}
+    write_rows(path, mpi.mpi, [row], ranks=2, nodes=2)
+    settings = {"ESPALIER_TABLE": str(path), "ESPALIER_VIRTUAL_NODES": "2,2"}
+    outcome = mpi.run([mpi.program("likeness")], 4, settings=settings, timeout=60)
+    assert "likeness: passed" in outcome.out, str(outcome)
 
 
 @pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])

@@ -42,6 +42,9 @@ from espalier.profile.summary import Profile, Row, sum_up
 
 # More kinds of calls than this are for the page.
 _MOST_ROWS = 20
+_ESTIMATED = (
+    "~: all calls are counted, and some of these short ones timed; see --json for how many, and the uncertainty."
+)
 
 
 def profile(
@@ -141,6 +144,8 @@ def _print(result: Profile) -> None:
     hidden = sum(max(0, len(rows) - _MOST_ROWS) for rows in (result.blocking, result.started))
     if hidden:
         console.out.print(f"and {hidden} kinds of calls that took less: see --json or --output")
+    if result.is_estimated:
+        console.out.print(_ESTIMATED, soft_wrap=True)
     console.out.print(escape(result.verdict), soft_wrap=True)
 
 
@@ -183,7 +188,7 @@ def _cells(row: Row, result: Profile) -> list[str]:
         row.key.name,
         _size(row.key),
         str(row.calls),
-        format_time(row.seconds / ranks * 1e6),
+        f"{'~' if row.timed.calls else ''}{format_time(row.seconds / ranks * 1e6)}",
         f"{result.share(row.seconds):.1f} %",
         "?" if row.waiting is None else f"{100 * row.waiting / row.seconds:.0f} %" if row.seconds else "0 %",
         "" if waited is None else str(waited),

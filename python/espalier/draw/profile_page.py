@@ -116,7 +116,7 @@ def _cells(row: Row, profile: Profile) -> list[str]:
         describe(row.key),
         row.key.communicator,
         str(row.calls),
-        f"{row.seconds:.4g}",
+        f"{row.seconds:.4g} ± {row.uncertainty:.2g}" if row.timed.calls else f"{row.seconds:.4g}",
         "not known" if row.waiting is None else f"{row.waiting:.4g}",
         f"{row.imbalance:.2f}",
         f"{saving.seconds:.3g} ± {saving.uncertainty:.2g} s" if saving else "not sampled",

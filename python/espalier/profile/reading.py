@@ -1,6 +1,6 @@
 """Reads ESPALIER_PROFILE's file: every rank's sums, by kind of call.
 
-    {"format": 2, "sample": 0, "nodes": [0, 0, 1, 1], "ranks": [
+    {"format": 3, "sample": 0, "nodes": [0, 0, 1, 1], "ranks": [
       {"rank": 0, "seconds": 12.5, "rows": [ROW, …]}, …]}
 
 `nodes` has the node of every rank of MPI_COMM_WORLD; `seconds` are those from MPI_Init's end to MPI_Finalize. A ROW is
@@ -14,6 +14,8 @@ what a rank's calls of one kind came to. What tells kinds apart:
 
 The sums over its calls; times are in seconds:
 
+    timed         where many short calls were not all timed: Moments of those that were, each by the number that it
+                  stands for. Calls, bytes and native are counted in any case, all else is estimated from these
     calls, bytes  how many, and a block or the message; with counts what the rank brings, or gets where it only gets
     native        calls that native made; sample: Moments of those that it made for comparison
     own           Moments of blocking calls that Espalier made, less waiting; choice: how the first was done
@@ -42,7 +44,7 @@ from typing import Any
 
 from espalier.base.errors import UserError
 
-FORMAT = 2
+FORMAT = 3
 FORMS = ("blocking", "nonblocking", "persistent")
 
 
@@ -80,26 +82,40 @@ class Key:
 
 @dataclass(frozen=True)
 class Moments:
-    """Times of some calls, in seconds."""
+    """Times of some calls, in seconds; each may stand for several that were not timed."""
 
-    calls: int = 0
+    calls: int = 0  # that were timed
     seconds: float = 0.0
     squares: float = 0.0
+    weight: float = 0.0  # calls that they stand for
+    weights_squared: float = 0.0
+
+    @classmethod
+    def of_all(cls, calls: int, seconds: float, squares: float) -> Moments:
+        """Of calls that stand for themselves."""
+        return cls(calls, seconds, squares, calls, calls)
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(self.calls + other.calls, self.seconds + other.seconds, self.squares + other.squares)
+        return Moments(
+            self.calls + other.calls,
+            self.seconds + other.seconds,
+            self.squares + other.squares,
+            self.weight + other.weight,
+            self.weights_squared + other.weights_squared,
+        )
 
     @property
     def mean(self) -> float:
-        return self.seconds / self.calls if self.calls else 0.0
+        return self.seconds / self.weight if self.weight else 0.0
 
     @property
     def error_squared(self) -> float:
-        """Of the mean: the variance of the times, divided by their number."""
-        if self.calls < 2:
+        """Of the mean: the variance of the times, divided by their number, those that count more having more say."""
+        if self.calls < 2 or self.weight <= 0:
             return 0.0
-        variance = max(0.0, self.squares / self.calls - self.mean**2) * self.calls / (self.calls - 1)
-        return variance / self.calls
+        number = self.weight**2 / self.weights_squared
+        variance = max(0.0, self.squares / self.weight - self.mean**2) * self.calls / (self.calls - 1)
+        return variance / number
 
 
 @dataclass(frozen=True)
@@ -123,6 +139,7 @@ class Part:
     first: float = 0.0
     last: float = 0.0
     roots: Mapping[int, int] = field(default_factory=dict)
+    timed: Moments = field(default_factory=Moments)  # where not all calls were; else none
     # From whom, to whom; None: no such calls, or several.
     neighbors: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
@@ -141,7 +158,7 @@ class Part:
         )
 
 
-_SUMS = ("calls", "bytes", "native", "seconds", "waiting", "split", "own", "sample", "start", "between", "gap")
+_SUMS = ("calls", "bytes", "native", "seconds", "waiting", "split", "own", "sample", "start", "between", "gap", "timed")
 
 
 @dataclass(frozen=True)
@@ -246,6 +263,7 @@ def _read_part(rank: int, row: Mapping[str, Any]) -> Part:
         choice=str(row["choice"]),
         waited_for={int(other): float(seconds) for other, seconds in row["waited_for"].items()},
         roots={int(root): int(calls) for root, calls in row["roots"].items()},
+        timed=_read_moments(row["timed"]) if "timed" in row else Moments(),
         neighbors=(_read_ranks(row["from"]), _read_ranks(row["to"])) if "from" in row else None,
     )
 
@@ -259,7 +277,9 @@ def _add_up(one: Mapping[int, float], other: Mapping[int, float]) -> Mapping[int
 
 
 def _read_moments(raw: Mapping[str, Any]) -> Moments:
-    return Moments(int(raw["calls"]), float(raw["seconds"]), float(raw["squares"]))
+    calls = int(raw["calls"])
+    weights = (float(raw.get(name, calls)) for name in ("weight", "weights_squared"))
+    return Moments(calls, float(raw["seconds"]), float(raw["squares"]), *weights)
 
 
 def sum_moments(moments: Iterable[Moments]) -> Moments:

@@ -49,6 +49,17 @@ class Row:
     def seconds(self) -> float:
         return sum(part.seconds for part in self.parts)
 
+    @cached_property
+    def timed(self) -> Moments:
+        """Where not all calls were timed: those that were. Else none."""
+        return sum_moments(part.timed for part in self.parts)
+
+    @property
+    def uncertainty(self) -> float:
+        """Of `seconds`; 0 where all calls were timed."""
+        errors = (part.timed.weight**2 * part.timed.error_squared for part in self.parts if part.timed.calls)
+        return _SIGMAS * math.sqrt(sum(errors))
+
     @property
     def waiting(self) -> float | None:
         """None: not known, as ranks sit on several hosts."""
@@ -107,7 +118,7 @@ class Row:
         if min(self.own.calls, self.sample.calls) < _LEAST_SAMPLE:
             return None
         error = math.sqrt(self.own.error_squared + self.sample.error_squared)
-        return Saving((self.sample.mean - self.own.mean) * self.own.calls, _SIGMAS * error * self.own.calls)
+        return Saving((self.sample.mean - self.own.mean) * self.own.weight, _SIGMAS * error * self.own.weight)
 
 
 def add_up(shares: Iterable[Mapping[int, float]]) -> Mapping[int, float]:
@@ -154,6 +165,11 @@ class Profile:
     @cached_property
     def waited_for(self) -> Mapping[int, float]:
         return add_up(row.waited_for for row in self.rows)
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether there are kinds of calls of which not all were timed."""
+        return any(row.timed.calls for row in self.rows)
 
     @property
     def saving(self) -> Saving | None:
@@ -243,6 +259,8 @@ def _row_as_json(row: Row) -> dict[str, Any]:
         "bytes": row.bytes,
         "native_calls": row.native,
         "seconds": row.seconds,
+        "timed_calls": row.timed.calls or None,
+        "seconds_uncertainty": row.uncertainty,
         "waiting_seconds": row.waiting,
         "start_seconds": row.start,
         "completion_seconds": row.completion,

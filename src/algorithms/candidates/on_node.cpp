@@ -73,7 +73,8 @@ NodeCandidates::NodeCandidates(const Topology& topology, const Problem& problem,
       passed_(passed_bytes(topology, problem)),
       window_(topology.capabilities().window_bytes),
       cores_(parameters.cores),
-      stores_(writes_past_caches(parameters) ? plan::Stores::streaming : plan::Stores::cached) {}
+      fills_(topology.ranks() * cost::bytes_of_a_rank(problem, topology.ranks()) / parameters.caches[1].bytes),
+      stores_(writes_past_caches() ? plan::Stores::streaming : plan::Stores::cached) {}
 
 void NodeCandidates::add(Choice choice) {
   add_cells(choice);
@@ -123,6 +124,7 @@ void NodeCandidates::add_cells(Choice choice) {
     if (const Bytes cell = std::min(wanted, window_ / std::max<Bytes>(in_stage, 4)); cell < passed)
       add(cell, std::max<Bytes>(in_stage, 8));
   if (folds_on_many_cores() && choice.levels != 2) add_long_cells(choice);
+  if (stores_ == plan::Stores::streaming && !topology_.capabilities().oversubscribed) add(window_ / 4, 4);
   if (all_write_on_shared_cores())
     for (const Bytes cells : {1, 2}) add(std::min(window_ / cells, round_up_to(passed_, 64 << 10)), cells);
 }
@@ -151,10 +153,18 @@ bool NodeCandidates::is_single_copy_worth_it() const {
   if (topology_.largest_node() == 1) return false;
   if (problem_.operation == Operation::broadcast && topology_.largest_node() >= crowd_at_one_buffer) return false;
   const bool is_sum = problem_.operation == Operation::reduce || problem_.operation == Operation::allreduce;
+  if (!topology_.capabilities().oversubscribed && is_slower_by_the_kernel()) return false;
   if (!topology_.capabilities().oversubscribed)
     return !is_sum || topology_.nodes() > 1 || topology_.ranks() < crowd_at_all_buffers;
   const bool is_dealt = problem_.operation == Operation::scatter || problem_.operation == Operation::gather;
   return is_dealt && problem_.bytes >= 64 << 10;
+}
+
+/// The kernel does not write past the caches (Xeon, single copy / cells so written, in ms: allgather of 1M, 8
+/// ranks, 2.1 / 0.9, 16 ranks 5.3 / 3.3; all-to-all of 1M, 8 ranks, 2.2 / 2.9, 16 ranks 7.5 / 5.5, of 64K 0.3 / 0.4).
+bool NodeCandidates::is_slower_by_the_kernel() const {
+  if (stores_ != plan::Stores::streaming || fills_ < 2) return false;
+  return topology_.ranks() >= (problem_.operation == Operation::allgather ? 8 : 16);
 }
 
 /// Ranks that take turns on few cores leave none idle while one of them fills a long cell: what counts is how often
@@ -189,14 +199,16 @@ bool NodeCandidates::shares_cores_of_one_node() const {
 /// Buffers of all ranks that fill the last-level cache drive results out of it before anybody reads them. Where cores
 /// always have something to copy, a store that fetches its line first is then what takes longest (2 cores, 32 MB of
 /// last-level cache, bench_node, cached / streaming, in ms: all-to-all of 256K, 8 ranks, 1.0 / 0.76, of 1M, 16 ranks,
-/// 22 / 14; allgather of 1M, 8 ranks, 2.8 / 1.8, 16 ranks 12 / 6.5; allreduce of 1M, 16 ranks, 2.0 / 1.5).
-bool NodeCandidates::writes_past_caches(const cost::Parameters& parameters) const {
-  if (!shares_cores_of_one_node()) return false;
+/// 22 / 14; allgather of 1M, 8 ranks, 2.8 / 1.8, 16 ranks 12 / 6.5; allreduce of 1M, 16 ranks, 2.0 / 1.5. A rank on
+/// each of 16 Xeon cores: all-to-all of 256K 2.0 / 1.2, of 1M 8.7 / 5.5; allgather of 256K 1.6 / 0.9, of 1M 5.9 / 3.3;
+/// broadcast of 4M 1.4 / 0.8).
+bool NodeCandidates::writes_past_caches() const {
+  if (topology_.nodes() > 1) return false;
   const Operation operation = problem_.operation;
   const bool fills_all = operation == Operation::broadcast || operation == Operation::allgather ||
-                         operation == Operation::alltoall || operation == Operation::allreduce;
-  return fills_all &&
-         topology_.ranks() * cost::bytes_of_a_rank(problem_, topology_.ranks()) >= parameters.caches[1].bytes;
+                         operation == Operation::alltoall ||
+                         (operation == Operation::allreduce && shares_cores_of_one_node());
+  return fills_all && fills_ >= 1;
 }
 
 /// Prefixes are cut into cells between nodes, too.

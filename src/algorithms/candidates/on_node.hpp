@@ -25,10 +25,11 @@ class NodeCandidates {
 
  private:
   bool is_single_copy_worth_it() const;
+  bool is_slower_by_the_kernel() const;
   bool all_write_on_shared_cores() const;
   bool folds_on_many_cores() const;
   bool shares_cores_of_one_node() const;
-  bool writes_past_caches(const cost::Parameters& parameters) const;
+  bool writes_past_caches() const;
   bool is_scan() const;
   void add_cells_for_edges(Choice choice);
   int cells_in_one_stage(const Choice& choice) const;
@@ -38,6 +39,7 @@ class NodeCandidates {
   Bytes passed_;
   Bytes window_;
   int cores_;            ///< that the ranks of a node share, where they are fewer
+  double fills_;         ///< all ranks' buffers, in last-level caches
   plan::Stores stores_;  ///< of results that are taken out of cells
   std::vector<Choice> all_;
 };

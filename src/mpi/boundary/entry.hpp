@@ -17,9 +17,9 @@
 
 namespace espalier::mpi {
 
-/// The call is over: hands the code on.
-inline int conclude_observed(MPI_Comm comm, int code, bool is_own) noexcept {
-  Observer::end(comm, is_own);
+/// The call is over: hands the code on. After an error its communicator may be gone.
+inline int conclude_observed(MPI_Comm comm, int code, const Permit& permit, bool is_own) noexcept {
+  if (code == MPI_SUCCESS) Observer::end(comm, permit, is_own);
   return code;
 }
 
@@ -35,10 +35,11 @@ template <class MakeCall, class PassOn>
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;  // find_native has said why
   const bool is_observed = Observer::is_on();
+  Permit permit;
   if (is_observed) [[unlikely]] {
-    const Permit permit = Observer::begin(comm, make_call, __builtin_return_address(0));
+    permit = Observer::begin(comm, make_call, __builtin_return_address(0));
     if (permit.code != MPI_SUCCESS) return permit.code;
-    if (permit.is_sample) return conclude_observed(comm, pass_on(*mpi), false);
+    if (permit.is_sample) return conclude_observed(comm, pass_on(*mpi), permit, false);
   }
   std::optional<int> code;
   Communicator* communicator = nullptr;
@@ -60,7 +61,7 @@ template <class MakeCall, class PassOn>
   // An error's handler may have freed it.
   if (result == MPI_SUCCESS && communicator != nullptr && communicator->is_timing()) [[unlikely]]
     communicator->engine()->stop_timing();
-  return is_observed ? conclude_observed(comm, result, code.has_value()) : result;
+  return is_observed ? conclude_observed(comm, result, permit, code.has_value()) : result;
 }
 
 }  // namespace espalier::mpi

@@ -1,13 +1,14 @@
-// What completes requests, and what else waits: while calls of ours are pending, all of it advances them, and requests
-// of ours are completed here. Without any it is native's, for a look at two flags.
+// What completes requests: while calls of ours are pending, all of it advances them, and requests of ours are completed
+// here. Without any it is native's, for a look at two flags.
 
 #include <algorithm>
-#include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "mpi/boundary/entry.hpp"
+#include "mpi/boundary/while_pending.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
@@ -15,40 +16,6 @@
 
 namespace espalier::mpi {
 namespace {
-
-/// `native(mpi)` waits; `test(mpi, flag)` looks. Codes are MPI's.
-template <class Natively, class Test>
-[[gnu::always_inline]] inline int wait(const Natively& natively, const Test& test) noexcept {
-  const Native* mpi = find_native();
-  if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!ProgressQueue::is_busy()) [[likely]]
-    return natively(*mpi);
-  int code = MPI_SUCCESS, is_done = 0;
-  const auto look = [&] {
-    code = test(*mpi, &is_done);
-    return is_done || code != MPI_SUCCESS;
-  };
-  return wait_while_busy(look) ? code : natively(*mpi);
-}
-
-/// A call that does not wait.
-template <class Natively>
-[[gnu::always_inline]] inline int look(const Natively& natively) noexcept {
-  const Native* mpi = find_native();
-  if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!ProgressQueue::is_busy()) [[likely]]
-    return natively(*mpi);
-  ProgressQueue::get().advance();
-  const int code = natively(*mpi);
-  let_others_advance();
-  return code;
-}
-
-/// Of native's.
-int wait_for(MPI_Request* request, MPI_Status* status) noexcept {
-  return wait([=](const Native& mpi) { return mpi.Wait(request, status); },
-              [=](const Native& mpi, int* is_done) { return mpi.Test(request, is_done, status); });
-}
 
 // ---- requests of ours ----
 
@@ -65,14 +32,29 @@ void make_empty(MPI_Status* status) noexcept {
   if (status != MPI_STATUS_IGNORE) native().Wait(&null, status);
 }
 
-/// The program completes one that is complete; one that is not active is as if it were null. MPI's code.
-int end(OwnRequest& own, MPI_Request* request) noexcept {
-  const auto lock = ProgressQueue::get().lock();
+/// The program completes one that is complete; one that is not active is as if it were null. MPI's code. Under the
+/// lock.
+int end_locked(OwnRequest& own, MPI_Request* request) noexcept {
   if (!own.is_active()) return MPI_SUCCESS;
   const int code = own.code();
   if (own.persistent() == nullptr) *request = native().request_null;
   own.end();
   return code;
+}
+
+int end(OwnRequest& own, MPI_Request* request) noexcept {
+  const auto lock = ProgressQueue::get().lock();
+  return end_locked(own, request);
+}
+
+/// Most short calls are over when they are waited for: one look under one lock. MPI's code of such a request of ours.
+std::optional<int> end_if_over(MPI_Request* request, MPI_Status* status) noexcept {
+  if (!Requests::are_used() || request == nullptr) return std::nullopt;
+  const auto lock = ProgressQueue::get().lock();
+  OwnRequest* const own = Requests::get().find(*request);
+  if (own == nullptr || !own->is_complete()) return std::nullopt;
+  make_empty(status);
+  return end_locked(*own, request);
 }
 
 /// After a look at one that is not complete: whoever it waits for goes on. MPI's code.
@@ -177,42 +159,6 @@ bool may_have_own(int count, const MPI_Request* requests) noexcept {
   return Requests::are_used() && count > 0 && requests != nullptr;
 }
 
-/// A blocking message: `natively(mpi)` is all of it, `start(mpi, request)` begins it.
-template <class Natively, class Start>
-[[gnu::always_inline]] inline int exchange(MPI_Status* status, const Natively& natively, const Start& start) noexcept {
-  const Native* mpi = find_native();
-  if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!ProgressQueue::is_busy()) [[likely]]
-    return natively(*mpi);
-  MPI_Request request;
-  if (const int code = start(*mpi, &request); code != MPI_SUCCESS) return code;
-  return wait_for(&request, status);
-}
-
-/// One end of an exchange.
-template <class Data>
-struct End {
-  Data* buffer;
-  int count;
-  MPI_Datatype type;
-  int peer, tag;
-};
-
-/// Both at once, while calls are pending.
-int exchange(const End<const void>& out, const End<void>& in, MPI_Comm comm, MPI_Status* status) noexcept {
-  MPI_Request requests[2];
-  int code = native().Irecv(in.buffer, in.count, in.type, in.peer, in.tag, comm, &requests[0]);
-  if (code != MPI_SUCCESS) return code;
-  code = native().Isend(out.buffer, out.count, out.type, out.peer, out.tag, comm, &requests[1]);
-  if (code != MPI_SUCCESS) {
-    native().Cancel(&requests[0]);
-    native().Wait(&requests[0], MPI_STATUS_IGNORE);
-    return code;
-  }
-  const int sent = wait_for(&requests[1], MPI_STATUS_IGNORE), received = wait_for(&requests[0], status);
-  return sent != MPI_SUCCESS ? sent : received;
-}
-
 /// MPI's code, also where there is no memory for the array: then nothing has been completed.
 template <class Work>
 int guarded(const Work& work) noexcept {
@@ -261,12 +207,14 @@ using namespace espalier::mpi;
 
 ESPALIER_CALL(Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
   const Completion seen(1, request, [](int) { return true; });
+  if (const std::optional<int> code = end_if_over(request, status)) return *code;
   if (OwnRequest* const own = find_own(request)) return wait_for(*own, request, status);
   return wait_for(request, status);
 }
 
 ESPALIER_CALL(Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status)) {
   const Completion seen(1, request, [=](int) { return *flag != 0; });
+  if (const std::optional<int> code = end_if_over(request, status)) return *flag = 1, *code;
   if (OwnRequest* const own = find_own(request)) return test(*own, request, flag, status);
   return look([=](const Native& mpi) { return mpi.Test(request, flag, status); });
 }
@@ -332,86 +280,6 @@ ESPALIER_CALL(Request_get_status, (MPI_Request request, int* flag, MPI_Status* s
     return MPI_SUCCESS;
   }
   return look([=](const Native& mpi) { return mpi.Request_get_status(request, flag, status); });
-}
-
-// ---- messages ----
-
-ESPALIER_CALL(Send, (const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),
-              (buffer, count, type, to, tag, comm)) {
-  return exchange(
-      MPI_STATUS_IGNORE, [=](const Native& mpi) { return mpi.Send(buffer, count, type, to, tag, comm); },
-      [=](const Native& mpi, MPI_Request* request) { return mpi.Isend(buffer, count, type, to, tag, comm, request); });
-}
-
-ESPALIER_CALL(Ssend, (const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),
-              (buffer, count, type, to, tag, comm)) {
-  return exchange(
-      MPI_STATUS_IGNORE, [=](const Native& mpi) { return mpi.Ssend(buffer, count, type, to, tag, comm); },
-      [=](const Native& mpi, MPI_Request* request) { return mpi.Issend(buffer, count, type, to, tag, comm, request); });
-}
-
-ESPALIER_CALL(Recv, (void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status),
-              (buffer, count, type, from, tag, comm, status)) {
-  return exchange(
-      status, [=](const Native& mpi) { return mpi.Recv(buffer, count, type, from, tag, comm, status); },
-      [=](const Native& mpi, MPI_Request* request) {
-        return mpi.Irecv(buffer, count, type, from, tag, comm, request);
-      });
-}
-
-ESPALIER_CALL(Sendrecv,
-              (const void* send_buffer, int send_count, MPI_Datatype send_type, int to, int send_tag,
-               void* receive_buffer, int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
-               MPI_Comm comm, MPI_Status* status),
-              (send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count, receive_type, from,
-               receive_tag, comm, status)) {
-  const Native* mpi = find_native();
-  if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!ProgressQueue::is_busy()) [[likely]]
-    return mpi->Sendrecv(send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count, receive_type,
-                         from, receive_tag, comm, status);
-  return exchange({send_buffer, send_count, send_type, to, send_tag},
-                  {receive_buffer, receive_count, receive_type, from, receive_tag}, comm, status);
-}
-
-ESPALIER_CALL(Sendrecv_replace,
-              (void* buffer, int count, MPI_Datatype type, int to, int send_tag, int from, int receive_tag,
-               MPI_Comm comm, MPI_Status* status),
-              (buffer, count, type, to, send_tag, from, receive_tag, comm, status)) {
-  const Native* mpi = find_native();
-  if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (!ProgressQueue::is_busy()) [[likely]]
-    return mpi->Sendrecv_replace(buffer, count, type, to, send_tag, from, receive_tag, comm, status);
-  int room = 0, packed = 0;
-  int code = mpi->Pack_size(count, type, comm, &room);
-  if (code != MPI_SUCCESS) return code;
-  const std::unique_ptr<std::byte[]> sent(new (std::nothrow) std::byte[static_cast<std::size_t>(room)]);
-  if (sent == nullptr) return report(comm, MPI_ERR_NO_MEM);
-  code = mpi->Pack(buffer, count, type, sent.get(), room, &packed, comm);
-  if (code != MPI_SUCCESS) return code;
-  return exchange({sent.get(), packed, mpi->packed, to, send_tag}, {buffer, count, type, from, receive_tag}, comm,
-                  status);
-}
-
-ESPALIER_CALL(Probe, (int from, int tag, MPI_Comm comm, MPI_Status* status), (from, tag, comm, status)) {
-  return wait([=](const Native& mpi) { return mpi.Probe(from, tag, comm, status); },
-              [=](const Native& mpi, int* is_done) { return mpi.Iprobe(from, tag, comm, is_done, status); });
-}
-
-ESPALIER_CALL(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status),
-              (from, tag, comm, message, status)) {
-  return wait([=](const Native& mpi) { return mpi.Mprobe(from, tag, comm, message, status); },
-              [=](const Native& mpi, int* is_done) { return mpi.Improbe(from, tag, comm, is_done, message, status); });
-}
-
-ESPALIER_CALL(Iprobe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status),
-              (from, tag, comm, flag, status)) {
-  return look([=](const Native& mpi) { return mpi.Iprobe(from, tag, comm, flag, status); });
-}
-
-ESPALIER_CALL(Improbe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status),
-              (from, tag, comm, flag, message, status)) {
-  return look([=](const Native& mpi) { return mpi.Improbe(from, tag, comm, flag, message, status); });
 }
 
 // ---- what pending calls may use ----

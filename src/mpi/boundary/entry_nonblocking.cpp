@@ -4,10 +4,13 @@
 
 #include <memory>
 #include <new>
+#include <optional>
+#include <type_traits>
 
 #include "mpi/boundary/entry.hpp"
 #include "mpi/boundary/kept_arrays.hpp"
 #include "mpi/calls/serve.hpp"
+#include "mpi/nonblocking/quick_start.hpp"
 #include "mpi/nonblocking/started_call.hpp"
 
 namespace espalier::mpi {
@@ -39,22 +42,50 @@ class CallOf final : public StartedCall {
   Natively natively_;
 };
 
-/// MPI's code. What native does from the start has native's own request.
-int begin(std::unique_ptr<StartedCall> call, MPI_Comm comm, MPI_Request* request) {
-  ProgressQueue& queue = ProgressQueue::get();
-  if (queue.decide(comm, *call)) {
-    if (call->is_natives()) return call->take_natives(request);
-    if (call->has_failed()) return call->code();
-  }
+/// Gives the program a request for a call that is to be queued; null: one that is over. MPI's code.
+int stand_for(std::unique_ptr<StartedCall> call, MPI_Comm comm, MPI_Request* request) {
   int code = MPI_SUCCESS;
   OwnRequest* const own = Requests::get().take(&code);
   if (own == nullptr) return report(comm, code);
+  *request = own->handle();
+  if (call == nullptr) {
+    Requests::get().begin_over(*own);
+    return MPI_SUCCESS;
+  }
   StartedCall& started = *call;
   started.stand_behind(*own);
-  *request = own->handle();
   Requests::get().begin(*own, std::move(call));
-  queue.add({comm}, started);
+  ProgressQueue::get().add({comm}, started);
   return MPI_SUCCESS;
+}
+
+/// MPI's code. What native does from the start has native's own request.
+int begin(std::unique_ptr<StartedCall> call, MPI_Comm comm, MPI_Request* request) {
+  if (ProgressQueue::get().decide(comm, *call)) {
+    if (call->is_natives()) return call->take_natives(request);
+    if (call->has_failed()) return call->code();
+  }
+  return stand_for(std::move(call), comm, request);
+}
+
+/// Whether such a call may be of lines. Others exchange sizes first, or find out who their neighbours are.
+template <class Call>
+constexpr bool may_be_quick = (std::is_same_v<Call, Broadcast> || std::is_same_v<Call, Barrier> ||
+                               std::is_same_v<Call, Allgather> || std::is_same_v<Call, Alltoall> ||
+                               std::is_same_v<Call, Scatter> || std::is_same_v<Call, Gather> ||
+                               std::is_same_v<Call, Reduction>);
+
+/// MPI's code of a call that is over or queued, or natives'; nothing where it is to be begun in the other way.
+template <class Call, class Make, class Natively>
+std::optional<int> start_quickly(Communicator& communicator, MPI_Comm comm, MPI_Request* request, const Call& call,
+                                 const Make& make, const Natively& natively) {
+  QuickStart start(make);
+  const std::optional<int> code = try_call(communicator, call, &start);
+  if (!code) return natively(native(), request);
+  if (code != MPI_SUCCESS) return code;
+  std::unique_ptr<StartedCall> queued = start.call();
+  if (queued == nullptr && !start.is_over()) return std::nullopt;
+  return stand_for(std::move(queued), comm, request);
 }
 
 /// `check`: what has to come before, if anything.
@@ -71,8 +102,12 @@ int start(MPI_Comm comm, MPI_Request* request, std::unique_ptr<Preparation> chec
     Communicator* const ready = known != nullptr && known->is_ready() ? known : nullptr;
     const bool is_unset = ready == nullptr && !is_natives && check == nullptr;
     if (is_unset && is_refused_early(comm, call)) return natively(*mpi, request);
+    const auto make = [&] { return std::make_unique<CallOf<Call, Natively>>(comm, ready, call, natively); };
+    if constexpr (may_be_quick<Call>)
+      if (ready != nullptr && !is_natives && check == nullptr && !ProgressQueue::is_busy())
+        if (const auto code = start_quickly(*ready, comm, request, call, make, natively)) return *code;
     if (!is_natives || check != nullptr) {
-      auto started = std::make_unique<CallOf<Call, Natively>>(comm, ready, call, natively);
+      auto started = make();
       started->precede(std::move(check));
       return begin(std::move(started), comm, request);
     }

@@ -26,19 +26,19 @@ int make_own(MPI_Comm comm, std::unique_ptr<PersistentCall> call, MPI_Request* r
 }
 
 /// MPI's code, or nothing: native makes the request.
-template <class Call>
-std::optional<int> make(MPI_Comm comm, MPI_Request* request, const Call& call, const Arrays& kept) {
+template <class Call, class Kept>
+std::optional<int> make(MPI_Comm comm, MPI_Request* request, const Call& call, const Kept& kept) {
   std::unique_ptr<PersistentCall> persistent = PersistentCall::make(comm);
   if (persistent == nullptr) return std::nullopt;
-  persistent->keep(std::make_shared<Arrays>(kept));
+  persistent->keep(std::make_shared<Kept>(kept));
   const std::optional<int> code = try_call(persistent->communicator(), call, persistent.get());
   if (code != MPI_SUCCESS) return code;
   return make_own(comm, std::move(persistent), request);
 }
 
 /// MPI's code. `natively(mpi)` makes native's request.
-template <class Call, class Natively>
-int make(MPI_Comm comm, MPI_Request* request, const Call& call, const Arrays& kept, const Natively& natively) noexcept {
+template <class Call, class Kept, class Natively>
+int make(MPI_Comm comm, MPI_Request* request, const Call& call, const Kept& kept, const Natively& natively) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (request == nullptr || !is_intra(comm)) return natively(*mpi);
@@ -51,8 +51,8 @@ int make(MPI_Comm comm, MPI_Request* request, const Call& call, const Arrays& ke
 }
 
 /// The code to return from an entry point; the program goes on at `back`.
-template <class Call, class Natively>
-int enter(MPI_Comm comm, MPI_Request* request, const void* back, const Call& call, const Arrays& kept,
+template <class Call, class Kept, class Natively>
+int enter(MPI_Comm comm, MPI_Request* request, const void* back, const Call& call, const Kept& kept,
           const Natively& natively) noexcept {
   if (!Observer::is_on()) [[likely]]
     return make(comm, request, call, kept, natively);

@@ -77,16 +77,19 @@ class Arrays {
   std::vector<Copy> copies_;
 };
 
+/// Of a call that refers to none.
+struct NoArrays {};
+
 }  // namespace espalier::mpi
 
 // ---- arrays of counts that outlive the call, by what the entry point takes; kept by whoever has `kept` ----
 
-#define KEEP_BCAST const Arrays kept
-#define KEEP_BARRIER const Arrays kept
-#define KEEP_EXCHANGE const Arrays kept
-#define KEEP_ROOTED const Arrays kept
-#define KEEP_REDUCE const Arrays kept
-#define KEEP_REDUCE_TO_ALL const Arrays kept
+#define KEEP_BCAST constexpr NoArrays kept
+#define KEEP_BARRIER constexpr NoArrays kept
+#define KEEP_EXCHANGE constexpr NoArrays kept
+#define KEEP_ROOTED constexpr NoArrays kept
+#define KEEP_REDUCE constexpr NoArrays kept
+#define KEEP_REDUCE_TO_ALL constexpr NoArrays kept
 #define KEEP_REDUCE_SCATTER const Arrays kept = Arrays::keep(comm, counts)
 #define KEEP_ALLGATHERV const Arrays kept = Arrays::keep(comm, receive_counts, receive_displacements)
 #define KEEP_SCATTERV \

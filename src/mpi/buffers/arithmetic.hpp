@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "execute/kernels.hpp"
+#include "execute/arithmetic/kernels.hpp"
 #include "execute/seams.hpp"
 #include "mpi/boundary/native.hpp"
 

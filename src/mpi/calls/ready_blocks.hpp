@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "execute/uneven_blocks.hpp"
+#include "execute/lines/uneven_blocks.hpp"
 #include "mpi/buffers/side.hpp"
 
 namespace espalier::mpi {

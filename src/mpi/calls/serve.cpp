@@ -69,10 +69,13 @@ std::optional<int> run_staged(Communicator& communicator, MPI_Comm comm, Entry& 
   std::optional<int> code = staging.fetch(comm);
   if (code == MPI_SUCCESS) {
     const execute::Buffers& buffers = staging.buffers();
-    execute::Ending ending = communicator.engine()->run(entry, buffers.input, buffers.output, staging.reducer());
+    Engine& engine = *communicator.engine();
+    execute::Ending ending = engine.attempt(entry, buffers.input, buffers.output, staging.reducer());
+    if (ending.kind != execute::Ending::done)
+      ending = engine.settle(entry, buffers.input, buffers.output, entry.problem.bytes, ending);
     const bool has_moved = ending.kind != execute::Ending::broken && ending.kind != execute::Ending::native;
     if (has_moved) code = staging.deliver(comm, ending);
-    if (code == MPI_SUCCESS) code = conclude(communicator, comm, ending);
+    if (code == MPI_SUCCESS && ending.kind != execute::Ending::done) code = conclude(communicator, comm, ending);
   }
   communicator.packed().trim();
   return code;

@@ -89,7 +89,8 @@ std::optional<int> run_staged(Communicator& communicator, MPI_Comm comm, Entry& 
 template <class Kind, class... Arguments>
 [[gnu::noinline]] std::optional<int> carry_out(Communicator& communicator, MPI_Comm comm, Entry& entry, Start* start,
                                                const Arguments&... arguments) {
-  if (start != nullptr) {
+  const Start::When when = start == nullptr ? Start::When::now : start->when(communicator, entry);
+  if (when == Start::When::later) {
     const Stage stage{communicator, entry.problem, start->memory()};
     start->take(communicator, entry, std::make_unique<Kind>(stage, arguments...));
     return MPI_SUCCESS;

@@ -24,6 +24,9 @@ class Start {
   using Sizes = std::vector<Bytes>;
 
   virtual ~Start() = default;
+  /// When a call that is ours is to be done: now, as one that blocks, for it would not; or after take().
+  enum class When { now, later };
+  virtual When when(Communicator&, const Entry&) { return When::later; }
   /// For staging, until the call is over.
   virtual Scratch& memory() = 0;
   /// The call is ours: begins it when those before it are over. The entry has a program, or there is nothing to do.

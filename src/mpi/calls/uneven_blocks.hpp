@@ -32,7 +32,7 @@ UnevenAttempt run_ready_blocks(Communicator& communicator, MPI_Comm comm, plan::
                                const ReadyBlocks* input, const ReadyBlocks* output);
 
 /// Tries a scatter, gather or alltoall; `root` is read for the first two. `sides` have a block for each rank or one, as
-/// execute/uneven_blocks.hpp says; null: MPI ignores that side here, or forbids it as it is.
+/// execute/lines/uneven_blocks.hpp says; null: MPI ignores that side here, or forbids it as it is.
 UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, plan::Operation operation, int root,
                                 const Sides& sides);
 

@@ -9,7 +9,7 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "choice/choose.hpp"
-#include "execute/tiny.hpp"
+#include "execute/lines/tiny.hpp"
 #include "mpi/decide/contenders.hpp"
 #include "verify/verify.hpp"
 
@@ -27,6 +27,10 @@ constexpr Bytes longest_in_window(bool is_oversubscribed) { return is_oversubscr
 constexpr Bytes longest_if_close(int ranks) { return ranks == 2 ? 32 << 10 : 0; }
 bool is_tiny(const topology::Topology& topology, const plan::Problem& problem) {
   return topology.nodes() == 1 && plan::is_tiny(problem, topology.ranks());
+}
+
+bool fits_short_rings(const plan::Problem& problem, int ranks) {
+  return execute::longest_message(problem, ranks) <= execute::short_ring_block;
 }
 
 // "row 3 of the tuned table: 5.1 us against 7.2 us of native at 64K"; there may be nothing measured behind native.
@@ -193,7 +197,8 @@ void Decider::choose(Entry& entry, bool may_wait) const {
     return;
   }
   const std::optional<Selection> selection = find_selection(entry);
-  if (!selection || (!may_wait && selection->kind == Selection::Kind::tiny)) return take_built_in(entry, may_wait);
+  const bool is_tiny = selection && selection->kind == Selection::Kind::tiny;
+  if (!selection || (is_tiny && !may_go_in_lines(entry.problem, may_wait))) return take_built_in(entry, may_wait);
   if (const std::string why = why_not(entry.problem, *selection); !why.empty() && !is_selected(entry.problem)) {
     tell(std::string(plan::name(entry.problem.operation)) + ": the built-in choice instead of what " + entry.origin +
          " says: " + why);
@@ -300,8 +305,15 @@ std::string Decider::why_not(const plan::Problem& problem, const Selection& sele
   return is_refused ? "the dedicated path takes short messages on one node only" : "";
 }
 
+// Of a call with counts no rank's part is done in steps.
+bool Decider::may_go_in_lines(const plan::Problem& problem, bool may_wait) const {
+  const bool is_in_steps = problem.counts.empty() && fits_short_rings(problem, facts_.topology.ranks());
+  return may_wait || is_in_steps;
+}
+
 void Decider::take_built_in(Entry& entry, bool may_wait) const {
-  if (may_wait && choice::prefers_tiny(facts_.topology, entry.problem)) return take_tiny(entry);
+  const bool is_short = choice::prefers_tiny(facts_.topology, entry.problem);
+  if (is_short && may_go_in_lines(entry.problem, may_wait)) return take_tiny(entry);
   const cost::Parameters parameters = facts_.table == nullptr ? cost::Parameters{} : facts_.table->parameters();
   take_plan(entry, with_leaders(entry.problem, choice::choose(facts_.topology, entry.problem, parameters)));
 }
@@ -311,8 +323,7 @@ void Decider::take_tiny(Entry& entry) const {
   entry.kind = Entry::Kind::tiny;
   entry.label = "tiny";
   entry.needs = long_rings;
-  entry.fits_short_rings =
-      execute::longest_message(entry.problem, facts_.topology.ranks()) <= execute::short_ring_block;
+  entry.fits_short_rings = fits_short_rings(entry.problem, facts_.topology.ranks());
 }
 
 void Decider::take_plan(Entry& entry, const plan::Choice& choice) const {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/learning.hpp"
-#include "execute/uneven_blocks.hpp"
+#include "execute/lines/uneven_blocks.hpp"
 #include "mpi/decide/program_cache.hpp"
 #include "mpi/decide/selection.hpp"
 #include "mpi/decide/uneven_ways.hpp"
@@ -65,8 +65,8 @@ class Decider {
 
   /// Fills in what the entry's problem will be. The first that has an opinion decides: the program (select()), the
   /// settings, the table, the built-in choice. Throws Error, on all ranks alike, where that cannot be: then the call is
-  /// native for that reason. A call that `may_wait` may take the dedicated path of short messages; others have
-  /// programs.
+  /// native for that reason. A call that may not wait takes the dedicated path only where its messages fit
+  /// short rings: those that are supplied later are supplied to calls that wait.
   void choose(Entry& entry, bool may_wait = true) const;
 
   /// Fills in what the entry's problem is by the built-in choice, whatever settings and tables say. Throws Error.
@@ -148,6 +148,7 @@ class Decider {
   const std::optional<Selection>& selected(plan::Operation operation) const;
   std::string why_not(const plan::Problem& problem, const Selection& selection) const;
   void take(const Selection& selection, Entry& entry) const;
+  bool may_go_in_lines(const plan::Problem& problem, bool may_wait) const;
   void take_built_in(Entry& entry, bool may_wait) const;
   plan::Choice with_leaders(const plan::Problem& problem, plan::Choice choice) const;
   void take_tiny(Entry& entry) const;

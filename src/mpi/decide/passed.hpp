@@ -9,6 +9,7 @@
 
 #include "mpi/buffers/datatype.hpp"
 #include "mpi/calls/calls.hpp"
+#include "tune/dedicated.hpp"
 #include "tune/table.hpp"
 
 namespace espalier::mpi {
@@ -109,7 +110,11 @@ class Passed {
   /// next time.
   template <class Call>
   void remember(const Call& call, int me) {
-    if (natives_ == tune::Natives::none) natives_ = tune::Natives::some;  // as the calls themselves have taught
+    // As the calls themselves have taught. Where each rank knows its own counts only, one may take the next call to be
+    // like this one, and another not: those are passed on by what was said before any was made, or not at all.
+    const Form form = form_of(call);
+    const bool is_known_to_all = !form.has_counts || !tune::hides_sizes(form.operation);
+    if (natives_ == tune::Natives::none && is_known_to_all) natives_ = tune::Natives::some;
     if (natives_ != tune::Natives::some) return;
     const std::optional<Gist> gist = gist_of(call, me);
     if (gist && describe(gist->type).is_named) last_ = *gist;

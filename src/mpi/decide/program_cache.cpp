@@ -74,11 +74,7 @@ void ProgramCache::take_over(Entry& entry, std::size_t variant) {
 }
 
 void ProgramCache::forget(plan::Operation operation) {
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    const auto next = std::next(entry);
-    if (entry->problem.operation == operation) drop(entry);
-    entry = next;
-  }
+  forget_if([&](const Entry& entry) { return entry.problem.operation == operation; });
 }
 
 void ProgramCache::drop(Entries::iterator entry) {

@@ -40,8 +40,10 @@ struct Entry {
   bool is_passed_on = false;
   /// Some job's calls have taught it, this one's or others', and not somebody who has measured it.
   bool is_learned = false;
-  /// Too few jobs have found so: it is learned about again.
+  /// Too few jobs have found so.
   bool is_doubted = false;
+  /// That is followed all the same until its calls have earned a contest (Engine::wake_followed()).
+  bool is_followed = false;
   /// What has to be there before the first such call runs.
   Needs needs = no_needs;
   /// Of what it needs, the long rings make it faster only.
@@ -107,6 +109,20 @@ class ProgramCache {
   void forget(plan::Operation operation);
   void forget_all() {
     while (!entries_.empty()) drop_oldest();
+  }
+  template <class Is>
+  void forget_if(Is is) {
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+      const auto next = std::next(entry);
+      if (is(*entry)) drop(entry);
+      entry = next;
+    }
+  }
+
+  /// `each(entry)`.
+  template <class Each>
+  void for_each(Each each) const {
+    for (const Entry& entry : entries_) each(entry);
   }
 
   /// Hands the counts so far to the statistics.

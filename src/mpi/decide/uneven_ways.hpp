@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "execute/uneven_blocks.hpp"
+#include "execute/lines/uneven_blocks.hpp"
 #include "tune/dedicated.hpp"
 #include "tune/table.hpp"
 

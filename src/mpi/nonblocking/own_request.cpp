@@ -80,20 +80,32 @@ OwnRequest* Requests::take(int* code) {
 
 void Requests::begin(OwnRequest& request, std::unique_ptr<Pending> call) {
   request.call_ = std::move(call);
+  use(request);
   request.activate();
+}
+
+void Requests::begin_over(OwnRequest& request) noexcept {
+  use(request);
+  request.activate();
+  request.complete(MPI_SUCCESS);
+  request.has_left_ = true;
+}
+
+void Requests::use(OwnRequest& request) noexcept {
+  request.is_taken_ = true;
   used_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Requests::keep(OwnRequest& request, std::unique_ptr<PersistentCall> call) {
   request.persistent_ = call.get();
   request.call_ = std::move(call);
-  used_.fetch_add(1, std::memory_order_relaxed);
+  use(request);
   persistent_.fetch_add(1, std::memory_order_relaxed);
 }
 
 OwnRequest* Requests::look_up(MPI_Request handle) noexcept {
   const auto found = all_.find(handle);
-  if (found == all_.end() || found->second->call_ == nullptr) return nullptr;
+  if (found == all_.end() || !found->second->is_taken_) return nullptr;
   return found->second.get();
 }
 
@@ -101,7 +113,7 @@ std::unique_ptr<Pending> Requests::give_back(OwnRequest& request) noexcept {
   if (latest_ == &request) latest_ = nullptr;
   std::unique_ptr<Pending> call = std::move(request.call_);
   const bool was_persistent = std::exchange(request.persistent_, nullptr) != nullptr;
-  request.is_freed_ = false;
+  request.is_freed_ = request.is_taken_ = false;
   free_.push_back(&request);
   used_.fetch_sub(1, std::memory_order_relaxed);
   if (was_persistent) persistent_.fetch_sub(1, std::memory_order_relaxed);

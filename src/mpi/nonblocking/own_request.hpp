@@ -55,6 +55,7 @@ class OwnRequest {
   MPI_Request handle_;
   std::unique_ptr<Pending> call_;
   PersistentCall* persistent_ = nullptr;
+  bool is_taken_ = false;  ///< it stands for something
   bool is_active_ = false;
   bool has_left_ = true;   ///< the queue does not have its call
   bool is_freed_ = false;  ///< it goes when its call leaves
@@ -78,6 +79,8 @@ class Requests {
   OwnRequest* take(int* code);
   /// It stands for a nonblocking call that begins, or for a persistent one.
   void begin(OwnRequest& request, std::unique_ptr<Pending> call);
+  /// The same for one that is over.
+  void begin_over(OwnRequest& request) noexcept;
   void keep(OwnRequest& request, std::unique_ptr<PersistentCall> call);
   /// Null: native's.
   OwnRequest* find(MPI_Request handle) noexcept {
@@ -93,6 +96,7 @@ class Requests {
  private:
   friend class OwnRequest;
   OwnRequest* look_up(MPI_Request handle) noexcept;
+  void use(OwnRequest& request) noexcept;
 
   static inline std::atomic<std::uint32_t> used_ = 0, persistent_ = 0;
   std::unordered_map<MPI_Request, std::unique_ptr<OwnRequest>> all_;

@@ -1,7 +1,7 @@
 #pragma once
 // How a rank waits for something of native's while calls of ours are pending.
 
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/nonblocking/progress_thread.hpp"
 

@@ -5,7 +5,6 @@
 #include <new>
 #include <utility>
 
-#include "execute/waiting.hpp"
 #include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
 #include "mpi/process/communicator.hpp"
@@ -13,11 +12,6 @@
 #include "mpi/setup/surroundings.hpp"
 
 namespace espalier::mpi {
-namespace {
-
-constexpr std::uint32_t looks_for_lock = 1000;  // some tens of microseconds
-
-}  // namespace
 
 ProgressQueue& ProgressQueue::get() {
   static ProgressQueue* const queue = new ProgressQueue;  // MPI may call back as late as MPI_Finalize
@@ -68,18 +62,6 @@ bool ProgressQueue::finds_help(const Pending& call) noexcept {
   wants_help_.store(true);
   cries_for_help_.fetch_add(1, std::memory_order_relaxed);
   return wake_helper();
-}
-
-// Another thread may be about to copy something, which is over before the system would have woken this one.
-std::unique_lock<std::recursive_mutex> ProgressQueue::lock() {
-  execute::PatientWaiter waiter(Waiting::spin, looks_for_lock);
-  std::unique_lock lock(mutex_, std::try_to_lock);
-  for (std::uint32_t look = 0; !lock.owns_lock() && look < looks_for_lock; ++look) {
-    waiter.pause(0, nullptr);
-    lock.try_lock();
-  }
-  if (!lock.owns_lock()) lock.lock();
-  return lock;
 }
 
 void ProgressQueue::advance() noexcept {

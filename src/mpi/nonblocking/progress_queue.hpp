@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mpi/boundary/native.hpp"
+#include "mpi/nonblocking/reentrant_mutex.hpp"
 
 namespace espalier::mpi {
 
@@ -60,7 +61,7 @@ class ProgressQueue {
   }
 
   /// To be held from decide() to add().
-  [[nodiscard]] std::unique_lock<std::recursive_mutex> lock();
+  [[nodiscard]] std::unique_lock<ReentrantMutex> lock() { return std::unique_lock(mutex_); }
   /// Decides one of the communicator's own calls that begins now, if that can be done before its turn comes.
   bool decide(MPI_Comm comm, Pending& call) noexcept;
   /// Puts the call, which stays until it leaves, last; advances it as far as it gets where it is the only one, unless a
@@ -111,8 +112,8 @@ class ProgressQueue {
 
   static inline std::atomic<bool> busy_ = false, wants_help_ = false;
   static inline std::atomic<std::uint32_t> cries_for_help_ = 0;
-  std::recursive_mutex mutex_;  ///< an error handler may come back in
-  std::deque<Queue> queues_;    ///< with calls, and a few that had some: with their memory
+  ReentrantMutex mutex_;      ///< an error handler may come back in
+  std::deque<Queue> queues_;  ///< with calls, and a few that had some: with their memory
   bool is_advancing_ = false;
   Pending* left_ = nullptr;                   ///< that are over
   std::vector<std::function<void()>> works_;  ///< for when_idle()

@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/process/library.hpp"
 

@@ -11,6 +11,13 @@ void StartedCall::take(Communicator& communicator, Entry& entry, std::unique_ptr
   run_.emplace(communicator, comm_, entry, std::move(staging));
 }
 
+// Long calls wait for who is to help with them (ProgressQueue::add).
+void StartedCall::take_first(Communicator& communicator, Entry& entry, std::unique_ptr<Staging> staging) {
+  is_tried_ = true;
+  take(communicator, entry, std::move(staging));
+  if (entry.kind == Entry::Kind::tiny) first_ = run_->advance(true);
+}
+
 std::optional<int> StartedCall::exchange(Communicator& communicator, const plan::Problem& problem, Sizes own,
                                          std::function<std::optional<int>(Sizes)> next) {
   Entry& entry = communicator.engine()->prepare_run(problem);
@@ -97,12 +104,12 @@ int StartedCall::take_natives(MPI_Request* request) const {
 bool StartedCall::advance(bool is_next) noexcept {
   if (code_) return end(*code_);
   if (is_natives_) return test_native();
-  const std::optional<int> code = run_->advance(is_next);
+  const std::optional<int> code = first_ ? first_ : run_->advance(is_next);
   return code && end(*code);
 }
 
 bool StartedCall::advance_aside(bool is_next) noexcept {
-  return run_ && !code_ && !request_->is_generalized() && run_->advance_aside(is_next) && end(MPI_SUCCESS);
+  return run_ && !code_ && !first_ && !request_->is_generalized() && run_->advance_aside(is_next) && end(MPI_SUCCESS);
 }
 
 bool StartedCall::test_native() noexcept {

@@ -36,6 +36,9 @@ class StartedCall : public Pending, public Start {
   /// What it is completed by; once, before it is queued.
   void stand_behind(OwnRequest& request) { request_ = &request; }
 
+  /// As take(), where the call was decided elsewhere and none is before it: says at once what others may wait for.
+  void take_first(Communicator& communicator, Entry& entry, std::unique_ptr<Staging> staging);
+
   // ---- Start ----
   Scratch& memory() override { return memory_; }
   void take(Communicator& communicator, Entry& entry, std::unique_ptr<Staging> staging) override;
@@ -84,6 +87,7 @@ class StartedCall : public Pending, public Start {
   MPI_Request native_request_{};
   Scratch memory_;
   std::optional<StartedRun> run_;
+  std::optional<int> first_;  ///< it was over with its first step
 };
 
 }  // namespace espalier::mpi

@@ -14,6 +14,7 @@ StartedRun::StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, 
     : communicator_(communicator),
       comm_(comm),
       problem_(entry.problem),
+      kind_(entry.kind),
       program_(entry.program),
       staging_(std::move(staging)),
       is_in_memory_(communicator.engine()->is_in_memory() &&
@@ -37,10 +38,12 @@ std::optional<int> StartedRun::advance(bool is_next) noexcept {
 
 std::optional<int> StartedRun::go_on(bool is_next) {
   if (code_) return code_;
-  if (program_ == nullptr) return end(Ending());
+  if (kind_ == Entry::Kind::nothing) return end(Ending());
   if (!run_ && !is_next) return std::nullopt;
   if (!run_ && communicator_.is_broken) return fail(communicator_, comm_);
   if (ended_) return end(*std::exchange(ended_, std::nullopt));
+  if (!run_ && kind_ == Entry::Kind::tiny && communicator_.engine()->is_at_hand(problem_))
+    return end(communicator_.engine()->run_at_hand(problem_, staging_->buffers(), staging_->reducer()));
   if (!run_) begin();
   if (const std::optional<Ending> ending = run_->advance()) return end(*ending);
   if (is_hopeless()) return end(run_->break_off());
@@ -48,11 +51,15 @@ std::optional<int> StartedRun::go_on(bool is_next) {
 }
 
 void StartedRun::begin() {
-  run_.emplace(*communicator_.engine(), problem_, *program_, staging_->buffers(), staging_->reducer(), true);
+  Engine& engine = *communicator_.engine();
+  if (kind_ == Entry::Kind::tiny)
+    run_.emplace(engine, problem_, staging_->buffers(), staging_->reducer());
+  else
+    run_.emplace(engine, problem_, *program_, staging_->buffers(), staging_->reducer(), true);
 }
 
 bool StartedRun::advance_aside(bool is_next) noexcept {
-  if (!is_in_memory_ || code_ || ended_ || program_ == nullptr) return false;
+  if (!is_in_memory_ || code_ || ended_ || kind_ == Entry::Kind::nothing) return false;
   if (!run_ && (!is_next || communicator_.is_broken)) return false;
   try {
     if (!run_) begin();

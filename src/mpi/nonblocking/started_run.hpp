@@ -37,7 +37,8 @@ class StartedRun {
   Communicator& communicator_;
   MPI_Comm comm_;
   plan::Problem problem_;
-  std::shared_ptr<const plan::Program> program_;  ///< null: there is nothing to do
+  Entry::Kind kind_;                              ///< a program, lines, or nothing to do
+  std::shared_ptr<const plan::Program> program_;  ///< null where that is not it
   std::unique_ptr<Staging> staging_;
   std::optional<int> code_;  ///< it failed before it began
   std::optional<EngineRun> run_;

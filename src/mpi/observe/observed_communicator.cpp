@@ -1,6 +1,7 @@
 #include "mpi/observe/observed_communicator.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -9,7 +10,9 @@
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/observe/clock.hpp"
 #include "mpi/observe/members.hpp"
+#include "mpi/observe/recording.hpp"
 #include "mpi/process/library.hpp"
+#include "mpi/setup/agreement.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -19,6 +22,19 @@ struct Offer {
   std::int64_t place = -1;
   std::uint64_t origin = 0;
 };
+
+/// Shorter ones take some microseconds at most.
+constexpr std::int64_t least_long = 4 << 10;
+
+/// Of this process. Never destroyed, as the library.
+struct All {
+  std::mutex mutex;
+  std::set<ObservedCommunicator*> communicators;
+};
+All& all() {
+  static All* const made = new All;
+  return *made;
+}
 
 int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
   *is_copied = 0;
@@ -41,7 +57,18 @@ int keyval() {
 
 }  // namespace
 
+thread_local constinit ObservedCommunicator::LastUsed ObservedCommunicator::last_used_{};
+std::atomic<std::uint64_t> ObservedCommunicator::generation_ = 1;
+
 ObservedCommunicator* ObservedCommunicator::find(MPI_Comm comm) {
+  if (ObservedCommunicator* const last = find_last(comm)) return last;
+  const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+  ObservedCommunicator* const found = find_slowly(comm);
+  last_used_ = {comm, found, generation};
+  return found;
+}
+
+ObservedCommunicator* ObservedCommunicator::find_slowly(MPI_Comm comm) {
   void* value = nullptr;
   int is_known = 0;
   if (keyval() == MPI_KEYVAL_INVALID) return nullptr;
@@ -66,6 +93,8 @@ std::unique_ptr<ObservedCommunicator> ObservedCommunicator::make(MPI_Comm comm) 
 
 ObservedCommunicator::ObservedCommunicator(std::vector<int> members, int me) : members_(std::move(members)), me_(me) {
   describe(Library::get());
+  const std::lock_guard lock(all().mutex);
+  all().communicators.insert(this);
 }
 
 void ObservedCommunicator::meet(MPI_Comm comm) {
@@ -73,16 +102,24 @@ void ObservedCommunicator::meet(MPI_Comm comm) {
 }
 
 ObservedCommunicator::~ObservedCommunicator() {
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+  {
+    const std::lock_guard lock(all().mutex);
+    all().communicators.erase(this);
+  }
+  for (Tally& tally : all_tallies_) Recording::get().note_passed(tally);
   if (arrivals_) arena_->release(offset_);
 }
 
 void ObservedCommunicator::describe(Library& library) {
   const auto facts_of = [&](int member) -> const Facts& { return library.world().facts_of(member); };
   const auto host = facts_of(member(me_)).host;
+  std::vector<Facts> all_facts;
   std::set<std::pair<std::uint64_t, std::int32_t>> nodes;
   is_one_host_ = true;
   for (const int member : members_) {
     nodes.emplace(facts_of(member).host, facts_of(member).virtual_node);
+    all_facts.push_back(facts_of(member));
     if (facts_of(member).host == host)
       hosts_ranks_.push_back(member);
     else
@@ -93,12 +130,27 @@ void ObservedCommunicator::describe(Library& library) {
   shape_ = std::to_string(members_.size()) + " ranks on " + std::to_string(nodes.size()) +
            (nodes.size() == 1 ? " node" : " nodes");
   members_text_ = describe_members(members_);
+  has_cores_ = !is_oversubscribed(all_facts);
 }
 
-ProfileRow*& ObservedCommunicator::row(const CallKind& kind) {
-  if (kind.form != plan::CallForm::blocking || kind.site != nullptr) return other_rows_[kind];
+Tally& ObservedCommunicator::tally(const CallKind& kind) {
+  const bool is_other = kind.form != plan::CallForm::blocking || kind.site != nullptr;
   const std::size_t operation = 2 * static_cast<std::size_t>(kind.operation) + (kind.has_counts ? 1 : 0);
-  return rows_[operation * size_classes + static_cast<std::size_t>(kind.size_class + 1)];
+  Tally*& known = is_other ? other_tallies_[kind]
+                           : tallies_[operation * size_classes + static_cast<std::size_t>(kind.size_class + 1)];
+  if (known == nullptr) known = &all_tallies_.emplace_back();
+  return *known;
+}
+
+bool ObservedCommunicator::may_pass(const CallKind& kind) const {
+  return kind.form == plan::CallForm::blocking && !kind.has_counts && !plan::has_edges(kind.operation) &&
+         kind.size_class >= 0 && kind.size_class < size_class_of(least_long) && sees_arrivals() && has_cores_;
+}
+
+void ObservedCommunicator::for_each_tally(const std::function<void(Tally&)>& each) {
+  const std::lock_guard lock(all().mutex);
+  for (ObservedCommunicator* const communicator : all().communicators)
+    for (Tally& tally : communicator->all_tallies_) each(tally);
 }
 
 void ObservedCommunicator::share_arrivals(Library& library, MPI_Comm comm) {

@@ -1,25 +1,45 @@
 #pragma once
 // What observers keep of a communicator, as an attribute of it: who its ranks are, and which call is under way.
 
+#include <array>
+#include <atomic>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "mpi/boundary/native.hpp"
+#include "mpi/decide/passed.hpp"
 #include "mpi/observe/arrivals.hpp"
 #include "mpi/observe/profile.hpp"
+#include "mpi/observe/turns.hpp"
 #include "transports/arena.hpp"
 
 namespace espalier::mpi {
 
 class Library;
 
+/// A communicator's calls of one kind. The row is shared with other communicators of the same ranks.
+struct Tally {
+  ProfileRow* row = nullptr;  ///< null before the first
+  bool may_pass = false;      ///< not all need be timed: then it is their turns that say which are
+  Turns turns{};
+  std::uint64_t bytes = 0, native = 0;  ///< of calls that were not timed, and that the row has not been told of
+};
+
 class ObservedCommunicator {
  public:
   /// The communicator's; made when it is first asked for. Null: it is not observed, on all ranks alike (an
   /// intercommunicator, members from outside MPI_COMM_WORLD, one rank). Local.
   static ObservedCommunicator* find(MPI_Comm comm);
+  /// The same if this thread's call before was on it, else null.
+  static ObservedCommunicator* find_last(MPI_Comm comm) noexcept {
+    const LastUsed last = last_used_;
+    const bool is_same = last.comm == comm && last.generation == generation_.load(std::memory_order_acquire);
+    return is_same ? last.communicator : nullptr;
+  }
   /// Before a blocking call; the first time it is a collective operation, in which ranks of a host get memory that they
   /// share. Throws NativeFailure.
   void meet(MPI_Comm comm);
@@ -34,7 +54,7 @@ class ObservedCommunicator {
   const std::string& members() const { return members_text_; }
   /// Numbers in MPI_COMM_WORLD.
   int member(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
-  /// Of its observed calls, from 1 on; equal on all ranks.
+  /// Of its calls that are timed, from 1 on; equal on all ranks.
   std::uint64_t begin_call() { return ++calls_; }
 
   /// This rank comes to a call; nothing where the host's ranks share no memory.
@@ -53,8 +73,27 @@ class ObservedCommunicator {
 
     auto operator<=>(const CallKind&) const = default;
   };
-  /// Where a kind's are; null before the first.
-  ProfileRow*& row(const CallKind& kind);
+  /// Where a kind's calls are counted. It stays where it is.
+  Tally& tally(const CallKind& kind);
+  /// Whether not all of a kind's blocking calls need be timed: all ranks know its size, it is short, and there are
+  /// cores for all, so that none takes much longer than the others. Equal on all ranks.
+  bool may_pass(const CallKind& kind) const;
+
+  /// A call like one before it, whose turn it is not: counts it, and gives where it was counted; else null.
+  Tally* pass(plan::Operation operation, const Gist& gist) noexcept {
+    const Alike& alike = alike_at(operation, gist);
+    if (alike.tally == nullptr || !(alike.gist == gist) || !alike.tally->turns.may_pass()) return nullptr;
+    alike.tally->turns.pass();
+    alike.tally->bytes += alike.bytes;
+    return alike.tally;
+  }
+  /// From now on calls like that are of this kind, whose calls may_pass(). Of a predefined type: others' handles come
+  /// back for other types.
+  void remember(plan::Operation operation, const Gist& gist, Bytes bytes, Tally& tally) noexcept {
+    alike_at(operation, gist) = {gist, bytes, &tally};
+  }
+  /// Each kind's of every communicator there is, with calls that its row has not been told of. Nobody else makes calls.
+  static void for_each_tally(const std::function<void(Tally&)>& each);
   struct Last {
     std::uint64_t time;
     int world_rank;
@@ -63,15 +102,39 @@ class ObservedCommunicator {
 
  private:
   ObservedCommunicator(std::vector<int> members, int me);
+  static ObservedCommunicator* find_slowly(MPI_Comm comm);
   static std::unique_ptr<ObservedCommunicator> make(MPI_Comm comm);
   void share_arrivals(Library& library, MPI_Comm comm);
   void describe(Library& library);
 
+  // Generation 0 never is: a zeroed entry matches nothing. A new one comes whenever a communicator goes.
+  struct LastUsed {
+    MPI_Comm comm;
+    ObservedCommunicator* communicator;
+    std::uint64_t generation;
+  };
+  ESPALIER_FAST_THREAD_LOCAL static thread_local constinit LastUsed last_used_;
+  static std::atomic<std::uint64_t> generation_;
+
+  /// Calls of one problem, as a rank tells them.
+  struct Alike {
+    Gist gist{};
+    Bytes bytes = 0;
+    Tally* tally = nullptr;
+  };
+  static constexpr std::size_t places = 4;  ///< of an operation's, by count
+  Alike& alike_at(plan::Operation operation, const Gist& gist) noexcept {
+    const std::uint64_t mixed = static_cast<std::uint64_t>(gist.count) * 0x9e37'79b9'7f4a'7c15;
+    return alike_[static_cast<std::size_t>(operation) * places + (mixed >> 62)];
+  }
+
   /// Of blocking calls whose sites are not asked for: by operation, with counts or without, and size.
   static constexpr std::size_t size_classes = 66;  ///< of 64 bits, none, and not known
 
-  std::vector<ProfileRow*> rows_ = std::vector<ProfileRow*>(2 * plan::operation_count * size_classes);
-  std::map<CallKind, ProfileRow*> other_rows_;
+  std::array<Alike, plan::operation_count * places> alike_{};
+  std::vector<Tally*> tallies_ = std::vector<Tally*>(2 * plan::operation_count * size_classes);
+  std::map<CallKind, Tally*> other_tallies_;
+  std::deque<Tally> all_tallies_;  ///< which stay where they are
   std::vector<int> members_;
   int me_;
   std::string shape_, members_text_;
@@ -80,6 +143,7 @@ class ObservedCommunicator {
   std::vector<int> hosts_ranks_;  ///< of this host, in the world
   int place_ = 0;                 ///< this rank's among them
   bool is_one_host_ = false;
+  bool has_cores_ = false;  ///< for all of its ranks
   std::uint64_t origin_ = 0;
   std::shared_ptr<transports::Arena> arena_;
   Bytes offset_ = 0;

@@ -116,34 +116,60 @@ Permit Observer::begin(MPI_Comm comm, ObservedCommunicator& communicator, const 
   try {
     if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
     communicator.meet(comm);
+    if (!is_recorded()) return {};
     if (under_way == nullptr) under_way = std::make_unique<std::optional<ObservedCall>>();
+    ObservedCall call;
+    call.communicator = &communicator;
+    call.subject = subject;
+    call.site = site_of(back);
+    call.tally = &Recording::get().tally_of(call, comm);
+    return count(call) ? Permit{.tally = call.tally} : time(std::move(call));
   } catch (const NativeFailure&) {
     return {};
   } catch (const std::exception&) {
-    return {};
+    return {};  // no memory for another row: the call is not counted
   }
-  ObservedCall& call = under_way->emplace();
-  call.communicator = &communicator;
-  call.subject = subject;
-  call.number = communicator.begin_call();
-  const Recording& recording = Recording::get();
-  call.site = site_of(back);
-  call.is_sample = recording.is_sampled(call.number, subject.operation);
-  call.begin = read_clock();
-  call.gap = recording.gap_until(call.begin);
-  if (recording.is_on()) communicator.come(call.number, call.begin);
-  return {MPI_SUCCESS, call.is_sample};
 }
 
-void Observer::end(MPI_Comm comm, bool is_own) noexcept {
+/// Whether that is all there is to it.
+bool Observer::count(const ObservedCall& call) {
+  Recording& recording = Recording::get();
+  Tally& tally = *call.tally;
+  if (!tally.may_pass || !tally.turns.may_pass()) return false;
+  tally.turns.pass();
+  tally.bytes += static_cast<std::uint64_t>(call.subject.bytes);
+  if (Recording::has_gap()) recording.note_gap(recording.take_gap(read_clock()), *tally.row);
+  return true;
+}
+
+Permit Observer::time(ObservedCall call) noexcept {
+  Recording& recording = Recording::get();
+  if (call.tally->may_pass) call.weight = call.tally->turns.take();
+  call.number = call.communicator->begin_call();
+  call.is_sample = recording.is_sampled(call.number, call.subject.operation);
+  call.begin = read_clock();
+  call.gap = recording.take_gap(call.begin);
+  call.communicator->come(call.number, call.begin);
+  const bool is_sample = call.is_sample;
+  under_way->emplace(std::move(call));
+  return {.is_sample = is_sample, .is_timed = true};
+}
+
+void Observer::remember(ObservedCommunicator& communicator, plan::Operation operation, const std::optional<Gist>& gist,
+                        Tally& tally) noexcept {
+  if (!tally.may_pass || !gist || gist->count < 0) return;
+  const Layout type = describe(gist->type);
+  if (type.is_named) communicator.remember(operation, *gist, static_cast<Bytes>(gist->count * type.size), tally);
+}
+
+void Observer::end_timed(MPI_Comm comm, bool is_own) noexcept {
   if (under_way == nullptr || !*under_way) return;
   const ObservedCall call = **under_way;
   under_way->reset();
-  if (!Recording::get().is_on()) return;
   try {
     Recording::get().note(call, comm, is_own);
   } catch (const std::exception&) {
-    // no memory for another row: the call is not counted
+    // no memory: the call is not counted
   }
 }
 
@@ -157,7 +183,7 @@ ObservedCall Observer::begin_start(ObservedCommunicator& communicator, const Sub
   call.form = form;
   call.site = site_of(back);
   call.begin = read_clock();
-  call.gap = Recording::get().gap_until(call.begin);
+  call.gap = Recording::get().take_gap(call.begin);
   return call;
 }
 
@@ -166,7 +192,7 @@ void Observer::end_start(const std::optional<ObservedCall>& call, MPI_Comm comm,
   try {
     Recording& recording = Recording::get();
     const bool is_own = is_ours(request);
-    ProfileRow& row = recording.row_of(*call, comm);
+    ProfileRow& row = *recording.tally_of(*call, comm).row;
     StartedCalls::get().keep(request, *call, row, is_own);
     recording.note_choice(row, *call, comm, is_own);
   } catch (const std::exception&) {

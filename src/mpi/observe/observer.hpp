@@ -8,6 +8,7 @@
 
 #include "mpi/calls/start.hpp"
 #include "mpi/observe/call.hpp"
+#include "mpi/observe/recording.hpp"
 #include "mpi/observe/shares.hpp"
 #include "mpi/observe/subject.hpp"
 
@@ -16,10 +17,13 @@ namespace espalier::mpi {
 class Library;
 
 /// Before a call is made. `code` is not MPI_SUCCESS: it must not be made, on no rank, and the error has been reported.
-/// `is_sample`: native is to make it, on all ranks, to see what that takes.
+/// `is_sample`: native is to make it, on all ranks, to see what that takes. `tally`: where it was counted, if it is not
+/// looked at any more; `is_timed`: Observer::end() comes when it is over. Else it is not observed.
 struct Permit {
   int code = MPI_SUCCESS;
   bool is_sample = false;
+  bool is_timed = false;
+  Tally* tally = nullptr;
 };
 
 class Observer {
@@ -32,7 +36,7 @@ class Observer {
   static Permit begin(MPI_Comm, const MakeCall&, const void*) noexcept {
     return {};
   }
-  static void end(MPI_Comm, bool) noexcept {}
+  static void end(MPI_Comm, const Permit&, bool) noexcept {}
 #else
   /// Ranks of MPI_COMM_WORLD have met, and know each other's settings: from now on, if these ask for it.
   static void start(Library& library);
@@ -42,15 +46,16 @@ class Observer {
   /// A blocking call; the program goes on at `back`.
   template <class MakeCall>
   static Permit begin(MPI_Comm comm, const MakeCall& make_call, const void* back) noexcept {
-    ObservedCommunicator* const communicator = enter(comm);
-    if (communicator == nullptr) return {};
-    const auto call = make_call();
-    const int code = check_now(comm, call, plan::CallForm::blocking);
-    if (code != MPI_SUCCESS) return {code};
-    return begin(comm, *communicator, subject_of(call, communicator->me(), communicator->ranks()), back);
+    if (Tally* const tally = pass(comm, make_call)) return {.tally = tally};
+    return begin_slowly(comm, make_call(), back);
   }
-  /// The call is over; `is_own`: Espalier made it.
-  static void end(MPI_Comm comm, bool is_own) noexcept;
+  /// The call is over, without an error; `is_own`: Espalier made it.
+  static void end(MPI_Comm comm, const Permit& permit, bool is_own) noexcept {
+    if (permit.is_timed)
+      end_timed(comm, is_own);
+    else if (permit.tally != nullptr && !is_own)
+      ++permit.tally->native;
+  }
 
   /// What has to come before a call that does not block; null: nothing. Throws std::bad_alloc.
   template <class Call>
@@ -86,6 +91,31 @@ class Observer {
 #endif
 
  private:
+  /// What most calls of many short ones cost: a look whether the call is like one before it, and an addition.
+  template <class MakeCall>
+  static Tally* pass(MPI_Comm comm, const MakeCall& make_call) noexcept {
+    ObservedCommunicator* const communicator = ObservedCommunicator::find_last(comm);
+    if (communicator == nullptr || Recording::has_gap()) return nullptr;
+    const auto call = make_call();
+    if (form_of(call).has_counts) return nullptr;
+    const std::optional<Gist> gist = gist_of(call, communicator->me());
+    return gist ? communicator->pass(form_of(call).operation, *gist) : nullptr;
+  }
+  template <class Call>
+  [[gnu::noinline]] static Permit begin_slowly(MPI_Comm comm, const Call& call, const void* back) noexcept {
+    ObservedCommunicator* const communicator = enter(comm);
+    if (communicator == nullptr) return {};
+    const int code = check_now(comm, call, plan::CallForm::blocking);
+    if (code != MPI_SUCCESS) return {code};
+    const int me = communicator->me();
+    const Permit permit = begin(comm, *communicator, subject_of(call, me, communicator->ranks()), back);
+    if (permit.tally != nullptr && !form_of(call).has_counts)
+      remember(*communicator, form_of(call).operation, gist_of(call, me), *permit.tally);
+    return permit;
+  }
+  static void remember(ObservedCommunicator& communicator, plan::Operation operation, const std::optional<Gist>& gist,
+                       Tally& tally) noexcept;
+  static void end_timed(MPI_Comm comm, bool is_own) noexcept;
   static bool is_recorded() noexcept;
   static ObservedCommunicator* find(MPI_Comm comm) noexcept;
   static ObservedCommunicator* enter(MPI_Comm comm) noexcept;
@@ -96,6 +126,8 @@ class Observer {
   }
   static std::unique_ptr<Preparation> make_check(MPI_Comm comm, const ObservedCommunicator& communicator,
                                                  const Subject& subject, plan::CallForm form, Shares shares);
+  static bool count(const ObservedCall& call);
+  static Permit time(ObservedCall call) noexcept;
   static int await(MPI_Comm comm, Preparation& check) noexcept;
   static int fail_for_memory(MPI_Comm comm) noexcept;
   static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,

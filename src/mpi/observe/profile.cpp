@@ -19,8 +19,12 @@ std::string number(std::uint64_t value) { return std::to_string(value); }
 std::string seconds(double ns) { return number(ns * 1e-9); }
 
 std::string to_json(const Moments& moments) {
-  return "{\"calls\": " + number(moments.calls) + ", \"seconds\": " + seconds(moments.sum) +
-         ", \"squares\": " + number(moments.squares * 1e-18) + "}";
+  const bool is_all = moments.weight == static_cast<double>(moments.calls);
+  return "{\"calls\": " + number(moments.calls) +
+         (is_all ? ""
+                 : ", \"weight\": " + number(moments.weight) +
+                       ", \"weights_squared\": " + number(moments.weights_squared)) +
+         ", \"seconds\": " + seconds(moments.sum) + ", \"squares\": " + number(moments.squares * 1e-18) + "}";
 }
 
 /// What is not zero, by its place.
@@ -53,14 +57,15 @@ std::string to_json(const std::vector<Neighborhood>& neighborhoods) {
 }
 
 std::string row_to_json(const ProfileRow& row) {
+  const bool is_sampled = row.timed.weight != static_cast<double>(row.timed.calls);
   return "\"calls\": " + number(row.calls) + ", \"bytes\": " + number(row.bytes) +
-         ", \"native\": " + number(row.native) + ", \"seconds\": " + seconds(row.seconds_ns) +
-         ", \"waiting\": " + seconds(row.waiting_ns) + ", \"split\": " + number(row.split) +
-         ", \"start\": " + seconds(row.start_ns) + ", \"between\": " + seconds(row.between_ns) +
-         ", \"gap\": " + seconds(row.gap_ns) + ", \"first\": " + seconds(row.first_ns) +
-         ", \"last\": " + seconds(row.last_ns) + ", \"own\": " + to_json(row.own) +
-         ", \"sample\": " + to_json(row.sample) + ", \"choice\": " + json_string(printable(row.choice)) +
-         ", \"waited_for\": " + by_place(row.caused, seconds) +
+         ", \"native\": " + number(row.native) + (is_sampled ? ", \"timed\": " + to_json(row.timed) : "") +
+         ", \"seconds\": " + seconds(row.seconds_ns) + ", \"waiting\": " + seconds(row.waiting_ns) +
+         ", \"split\": " + number(row.split) + ", \"start\": " + seconds(row.start_ns) +
+         ", \"between\": " + seconds(row.between_ns) + ", \"gap\": " + seconds(row.gap_ns) +
+         ", \"first\": " + seconds(row.first_ns) + ", \"last\": " + seconds(row.last_ns) +
+         ", \"own\": " + to_json(row.own) + ", \"sample\": " + to_json(row.sample) +
+         ", \"choice\": " + json_string(printable(row.choice)) + ", \"waited_for\": " + by_place(row.caused, seconds) +
          ", \"roots\": " + by_place(row.roots, [](std::uint64_t calls) { return number(calls); }) +
          to_json(row.neighborhoods);
 }
@@ -77,22 +82,30 @@ void add_at(std::vector<Value>& values, int place, Value value) {
 int size_class_of(std::int64_t bytes) { return bytes < 0 ? -1 : std::bit_width(static_cast<std::uint64_t>(bytes)); }
 
 void Profile::add(ProfileRow& row, const Observed& call) {
+  const auto weight = static_cast<double>(call.weight);
   if (row.calls++ == 0) row.first_ns = call.begin_ns;
   row.last_ns = call.begin_ns;
   row.bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(call.bytes, 0));
   row.native += call.is_native;
-  row.seconds_ns += call.seconds_ns;
-  row.waiting_ns += call.waiting_ns;
-  row.gap_ns += call.gap_ns;
-  row.split += call.is_split;
-  if (call.root >= 0) add_at<std::uint64_t>(row.roots, call.root, 1);
+  row.seconds_ns += weight * call.seconds_ns;
+  row.waiting_ns += weight * call.waiting_ns;
+  row.split += call.is_split ? call.weight : 0;
+  if (call.root >= 0) add_at<std::uint64_t>(row.roots, call.root, call.weight);
   if (call.is_started) {
     row.start_ns += call.seconds_ns;
     return;
   }
-  if (call.is_sample) row.sample.add(call.seconds_ns - call.waiting_ns);
-  if (!call.is_native) row.own.add(call.seconds_ns - call.waiting_ns);
-  if (call.last >= 0 && call.waiting_ns > 0) add_at(row.caused, call.last, call.waiting_ns);
+  row.timed.add(call.seconds_ns, weight);
+  const double moving = call.seconds_ns - call.waiting_ns;
+  if (call.is_sample) row.sample.add(moving, weight);
+  if (!call.is_native) row.own.add(moving, weight);
+  if (call.last >= 0 && call.waiting_ns > 0) add_at(row.caused, call.last, weight * call.waiting_ns);
+}
+
+void Profile::add(ProfileRow& row, const PassedCalls& passed) {
+  row.calls += passed.calls;
+  row.bytes += passed.bytes;
+  row.native += passed.native;
 }
 
 void Profile::add_neighborhood(ProfileRow& row, Neighborhood neighborhood) {

@@ -12,16 +12,20 @@
 
 namespace espalier::mpi {
 
-/// Times of some calls, in nanoseconds.
+/// Times of some calls, in nanoseconds, of which each may stand for several that were not timed: by so many it counts.
 struct Moments {
-  std::uint64_t calls = 0;
+  std::uint64_t calls = 0;  ///< that were timed
+  double weight = 0;        ///< what they stand for
+  double weights_squared = 0;
   double sum = 0;
   double squares = 0;
 
-  void add(double value) {
+  void add(double value, double by = 1) {
     ++calls;
-    sum += value;
-    squares += value * value;
+    weight += by;
+    weights_squared += by * by;
+    sum += by * value;
+    squares += by * value * value;
   }
 };
 
@@ -47,10 +51,12 @@ struct Neighborhood {
   bool operator==(const Neighborhood&) const = default;
 };
 
+/// Calls, bytes and native are counted; where not all calls were timed, all else is estimated from those that were.
 struct ProfileRow {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
   std::uint64_t native = 0;          ///< of the calls; those of the sample included
+  Moments timed;                     ///< from entry to exit, of blocking calls
   double seconds_ns = 0;             ///< in MPI: from entry to exit; of what does not block, in start and completion
   double waiting_ns = 0;             ///< of that, until the last rank of the host had come
   std::uint64_t split = 0;           ///< calls of which that is known
@@ -67,8 +73,14 @@ struct ProfileRow {
   std::vector<Neighborhood> neighborhoods;  ///< of its communicators, each once; none: no neighbourhood collectives
 };
 
+/// Calls that were counted and not timed.
+struct PassedCalls {
+  std::uint64_t calls = 0, bytes = 0, native = 0;
+};
+
 /// One call as it was seen when it ended, or, of what does not block, when it had been started.
 struct Observed {
+  std::uint64_t weight = 1;  ///< it stands for so many calls, of which the others were not timed
   std::int64_t bytes = -1;
   double seconds_ns = 0;
   double waiting_ns = 0;
@@ -78,7 +90,6 @@ struct Observed {
   bool is_sample = false;
   int root = -1;  ///< -1: the operation has none
   double begin_ns = 0;
-  double gap_ns = 0;
   bool is_started = false;  ///< it goes on, and add_completion() follows
 };
 
@@ -90,6 +101,11 @@ class Profile {
   /// It stays where it is.
   ProfileRow& row(const ProfileKey& key) { return rows_[key]; }
   static void add(ProfileRow& row, const Observed& call);
+  static void add(ProfileRow& row, const PassedCalls& passed);
+  /// The program was at its own work before a call of the row, and before `weight` of its kind.
+  static void add_gap(ProfileRow& row, double gap_ns, std::uint64_t weight) {
+    row.gap_ns += static_cast<double>(weight) * gap_ns;
+  }
   /// A communicator's first calls of the row follow that.
   static void add_neighborhood(ProfileRow& row, Neighborhood neighborhood);
   /// A started call is over: it was in MPI for so long since, and outside for so long before.

@@ -21,8 +21,6 @@ namespace {
 /// Some 4 MB of a rank, and some 200 MB of a file.
 constexpr std::size_t most_events_of_a_rank = 50'000, most_events = 1'500'000;
 
-thread_local std::uint64_t last_end = 0;
-
 plan::Problem problem_of(const Subject& subject) {
   plan::Problem problem;
   problem.operation = subject.operation;
@@ -61,8 +59,8 @@ Observed look_at(const ObservedCall& call, std::uint64_t now, bool is_own) {
 Observed complete(Observed seen, const ObservedCall& call, std::uint64_t began) {
   seen.bytes = call.subject.bytes;
   seen.root = plan::has_root(call.subject.operation) ? call.subject.root : -1;
+  seen.weight = call.weight;
   seen.begin_ns = static_cast<double>(call.begin - began);
-  seen.gap_ns = static_cast<double>(call.gap);
   return seen;
 }
 
@@ -151,28 +149,52 @@ bool Recording::is_sampled(std::uint64_t call, plan::Operation operation) const 
   return (mixed >> 33) % sample_ == 0;
 }
 
-std::uint64_t Recording::gap_until(std::uint64_t now) const { return now - std::max(last_end, began_); }
+thread_local constinit Recording::Before Recording::before_{0, 1};
+
+Gap Recording::take_gap(std::uint64_t now) const noexcept {
+  const Before before = std::exchange(before_, Before{0, 0});
+  const std::uint64_t since = std::max(before.end, began_);
+  return {now > since ? now - since : 0, before.weight};
+}
 
 // ---- calls ----
 
-ProfileRow& Recording::row_of(const ObservedCall& call, MPI_Comm comm) {
+Tally& Recording::tally_of(const ObservedCall& call, MPI_Comm comm) {
   const Subject& subject = call.subject;
   const int size_class = size_class_of(subject.bytes);
-  ProfileRow*& known =
-      call.communicator->row({subject.operation, subject.has_counts, size_class, call.form, call.site});
-  if (known != nullptr) return *known;
-  known = &profile_.row({call.communicator->shape(), call.communicator->members(), subject.operation,
-                         subject.has_counts, size_class, call.form, call.site});
-  if (plan::has_edges(subject.operation)) Profile::add_neighborhood(*known, neighborhood_of(comm));
-  return *known;
+  const ObservedCommunicator::CallKind kind{subject.operation, subject.has_counts, size_class, call.form, call.site};
+  Tally& tally = call.communicator->tally(kind);
+  if (tally.row != nullptr) return tally;
+  tally.may_pass = may_pass() && call.communicator->may_pass(kind);
+  const std::lock_guard lock(mutex_);
+  tally.row = &profile_.row({call.communicator->shape(), call.communicator->members(), subject.operation,
+                             subject.has_counts, size_class, call.form, call.site});
+  if (plan::has_edges(subject.operation)) Profile::add_neighborhood(*tally.row, neighborhood_of(comm));
+  return tally;
+}
+
+void Recording::note_gap(const Gap& gap, ProfileRow& row) {
+  const std::lock_guard lock(mutex_);
+  Profile::add_gap(row, static_cast<double>(gap.ns), gap.weight);
+}
+
+void Recording::note_passed(Tally& tally) noexcept {
+  if (tally.row == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  Profile::add(*tally.row,
+               PassedCalls{tally.turns.passed(), std::exchange(tally.bytes, 0), std::exchange(tally.native, 0)});
 }
 
 void Recording::note(const ObservedCall& call, MPI_Comm comm, bool is_own) {
-  const std::uint64_t now = last_end = read_clock();
+  const std::uint64_t now = read_clock();
+  before_ = {now, call.weight};
   const Observed seen = complete(look_at(call, now, is_own), call, began_);
+  Tally& tally = *call.tally;
+  ProfileRow& row = *tally.row;
   const std::lock_guard lock(mutex_);
-  ProfileRow& row = row_of(call, comm);
   Profile::add(row, seen);
+  Profile::add(row, PassedCalls{call.weight - 1, std::exchange(tally.bytes, 0), std::exchange(tally.native, 0)});
+  Profile::add_gap(row, static_cast<double>(call.gap.ns), call.gap.weight);
   if (trace_.is_on()) {
     TraceEvent event = event_of(call, began_, call.begin, now);
     event.is_native = seen.is_native;
@@ -189,7 +211,8 @@ void Recording::note_choice(ProfileRow& row, const ObservedCall& call, MPI_Comm 
 }
 
 void Recording::note_start(const ObservedCall& call, ProfileRow& row, bool is_own) {
-  const std::uint64_t now = last_end = read_clock();
+  const std::uint64_t now = read_clock();
+  before_ = {now, 1};
   Observed seen;
   seen.seconds_ns = static_cast<double>(now - call.begin);
   seen.is_native = !is_own;
@@ -197,6 +220,7 @@ void Recording::note_start(const ObservedCall& call, ProfileRow& row, bool is_ow
   seen = complete(seen, call, began_);
   const std::lock_guard lock(mutex_);
   Profile::add(row, seen);
+  Profile::add_gap(row, static_cast<double>(call.gap.ns), call.gap.weight);
   TraceEvent event = event_of(call, began_, call.begin, now);
   event.is_native = !is_own;
   if (trace_.is_on()) trace_.add(event);
@@ -204,7 +228,8 @@ void Recording::note_start(const ObservedCall& call, ProfileRow& row, bool is_ow
 
 void Recording::note_completion(const ObservedCall& call, ProfileRow& row, std::uint64_t begin, std::uint64_t in_mpi,
                                 std::uint64_t between) {
-  const std::uint64_t now = last_end = read_clock();
+  const std::uint64_t now = read_clock();
+  before_ = {now, 1};
   const std::lock_guard lock(mutex_);
   Profile::add_completion(row, static_cast<double>(in_mpi), static_cast<double>(between));
   TraceEvent event = event_of(call, began_, begin, now);
@@ -215,13 +240,14 @@ void Recording::note_completion(const ObservedCall& call, ProfileRow& row, std::
 // ---- what is written ----
 
 void Recording::write_profile(Library& library, int size, int me) {
+  ObservedCommunicator::for_each_tally([this](Tally& tally) { note_passed(tally); });
   const double seconds = static_cast<double>(read_clock() - began_) * 1e-9;
   const auto texts = gather_texts(library, profile_.to_json(me, seconds, name_site), size, me);
   if (me != 0) return;
   std::string nodes;
   for (const int node : nodes_of(library, size)) nodes += (nodes.empty() ? "" : ", ") + std::to_string(node);
   std::string out =
-      "{\"format\": 2, \"sample\": " + std::to_string(sample_) + ", \"nodes\": [" + nodes + "], \"ranks\": [\n  ";
+      "{\"format\": 3, \"sample\": " + std::to_string(sample_) + ", \"nodes\": [" + nodes + "], \"ranks\": [\n  ";
   for (std::size_t r = 0; r < texts.size(); ++r) out += (r == 0 ? "" : ",\n  ") + texts[r];
   write(library, library.settings().profile, "ESPALIER_PROFILE", out + "\n]}\n");
 }

@@ -27,9 +27,17 @@ class Recording {
   /// Whether native is to make a call, the same on all ranks: for no kind of call of a program's loop more likely than
   /// for another.
   bool is_sampled(std::uint64_t call, plan::Operation operation) const;
-  /// Since this thread's collective before ended, or MPI_Init did.
-  std::uint64_t gap_until(std::uint64_t now) const;
+  /// Whether calls need not all be timed: nobody asks for what only that can tell.
+  bool may_pass() const { return wants_profile_ && !trace_.is_on() && !wants_sites_ && sample_ == 0; }
+  /// Whether it is known how long the program has been at its own work: this thread's collective before was timed.
+  static bool has_gap() noexcept { return before_.weight != 0; }
+  /// How long, until now. Afterwards it is not known.
+  Gap take_gap(std::uint64_t now) const noexcept;
 
+  /// A call of a kind that is not timed, after one that was. Throws std::bad_alloc.
+  void note_gap(const Gap& gap, ProfileRow& row);
+  /// Calls that were not timed: the row is told of those that it does not know of.
+  void note_passed(Tally& tally) noexcept;
   /// A blocking call is over; `is_own`: Espalier made it. Throws std::bad_alloc, then it is not counted.
   void note(const ObservedCall& call, MPI_Comm comm, bool is_own);
 
@@ -38,7 +46,9 @@ class Recording {
   /// It is over. It was in MPI for so long since it started, at last since `begin`, and outside for `between`.
   void note_completion(const ObservedCall& call, ProfileRow& row, std::uint64_t begin, std::uint64_t in_mpi,
                        std::uint64_t between);
-  /// Where calls of its kind are summed up. It stays where it is. Throws std::bad_alloc.
+  /// Where calls of its kind are counted, and where they are summed up: these stay where they are. Throw
+  /// std::bad_alloc.
+  Tally& tally_of(const ObservedCall& call, MPI_Comm comm);
   ProfileRow& row_of(const ObservedCall& call, MPI_Comm comm);
   /// How Espalier does it, or that native does: of the first call of its row.
   void note_choice(ProfileRow& row, const ObservedCall& call, MPI_Comm comm, bool is_own);
@@ -47,6 +57,13 @@ class Recording {
   void finish(Library& library);
 
  private:
+  /// This thread's last collective, if it was timed.
+  struct Before {
+    std::uint64_t end;  ///< 0: there is none yet
+    std::uint64_t weight;
+  };
+  ESPALIER_FAST_THREAD_LOCAL static thread_local constinit Before before_;
+
   void write_profile(Library& library, int size, int me);
   void write_trace(Library& library, int size, int me);
 

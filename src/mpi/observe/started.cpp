@@ -26,7 +26,7 @@ void StartedCalls::start(MPI_Request request, std::uint64_t begin) {
   if (found == all_.end()) return;
   State& state = found->second;
   state.call.begin = begin;
-  state.call.gap = Recording::get().gap_until(begin);
+  state.call.gap = Recording::get().take_gap(begin);
   Recording::get().note_start(state.call, *state.row, state.is_own);
   state.is_active = true;
   state.in_mpi = state.between = 0;

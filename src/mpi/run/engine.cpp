@@ -1,5 +1,6 @@
 #include "mpi/run/engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -13,10 +14,6 @@ namespace {
 constexpr const char* memory_is_short =
     "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
 
-/// Calls after which a communicator counts as one that is used: then short ones get long rings, where there is memory.
-/// A root then runs ahead of slow readers by 148 calls and not by 12.
-constexpr std::uint64_t calls_in_use = 64;
-
 }  // namespace
 
 Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistics& statistics)
@@ -27,10 +24,11 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
       supplied_(means_.supplies == nullptr ? all_needs : no_needs),
       seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings, means_.windows),
       cache_(budget, statistics),
-      until_check_(policy.learning.check_after) {
+      until_look_(policy.learning.check_after) {
   if (means_.watch != nullptr) means_.watch->follow(*this);
   if (policy.learning.means == Learning::on && means_.meter == nullptr && means_.topology.ranks() > 1)
     learner_ = std::make_unique<Learner>(policy.learning.budget, means_.topology.nodes() == 1);
+  if (learner_ != nullptr) until_look_ = std::min(until_look_, learner_->looks_after());
 }
 
 Engine::~Engine() {
@@ -41,7 +39,7 @@ Engine::~Engine() {
 bool Engine::supply_slowly(Entry& entry) {
   if (entry.fits_short_rings) {
     if ((denied_ & long_rings) != 0) entry.needs = no_needs;
-    if (seat_.call() + 1 >= calls_in_use) get(long_rings, false);
+    if (seat_.call() + 1 >= means_.calls_in_use) get(long_rings, false);
     return true;
   }
   // What was denied before is not asked for, so nobody is heard either: only asking makes sure that all have heard what

@@ -7,10 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "execute/lines/tiny_run.hpp"
+#include "execute/lines/uneven_blocks.hpp"
 #include "execute/run.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
-#include "execute/uneven_blocks.hpp"
 #include "mpi/buffers/scratch.hpp"
 #include "mpi/decide/decider.hpp"
 #include "mpi/decide/program_cache.hpp"
@@ -47,6 +48,9 @@ struct Means {
   std::unique_ptr<execute::Meter> meter;  ///< null where time is real
   /// The waiter may sleep, here or at a neighbour (execute/seat.hpp).
   bool rings = false;
+  /// Calls after which the communicator counts as one that is used: then short ones get long rings, where there is
+  /// memory, and a root runs ahead of slow readers by 148 calls and not by 12. Equal on all ranks.
+  std::uint64_t calls_in_use = 64;
   /// Calls that must not wait may be the engine's.
   bool may_start = false;
   /// What was measured on this machine, if all ranks have the same; outlives the engine.
@@ -76,8 +80,8 @@ class Engine {
   /// What this call will be: a function of agreed facts and of the calls before it, hence equal on all ranks. Builds
   /// and verifies a program when the problem is new. The entry is good until the next prepare(). Throws std::bad_alloc.
   Entry& prepare(const plan::Problem& problem) {
-    if (is_alike(problem.operation) && --until_check_ == 0) [[unlikely]]
-      check_lessons();
+    if (is_alike(problem.operation) && --until_look_ == 0) [[unlikely]]
+      look_at_lessons();
     Entry& entry = find(problem);
     return entry.is_open ? prepare_openly(entry) : entry;
   }
@@ -97,7 +101,14 @@ class Engine {
   /// the same two calls, and wait for no-one.
   std::optional<bool> supply_runs();
   bool has_supplied_runs() const { return ((supplied_ | denied_) & windows) != 0; }
-  bool may_run(const Entry& entry) const { return (entry.needs & ~supplied_) == 0; }
+  /// Whether such a call, if it begins now, is over without waiting.
+  bool is_at_hand(const plan::Problem& tiny) { return execute::is_at_hand(seat_, tiny); }
+  /// Of one that is: how it ends. Not counted.
+  execute::Ending run_at_hand(const plan::Problem& tiny, const execute::Buffers& buffers,
+                              const execute::Reducer* reducer) {
+    return execute::run_tiny(seat_, tiny, buffers.input, buffers.output, reducer, *means_.waiter);
+  }
+  bool may_run(const Entry& entry) const { return entry.fits_short_rings || (entry.needs & ~supplied_) == 0; }
 
   /// Whether the call is like the last one of `operation` that native was selected for: then it is native's, too, and
   /// has been counted. Nothing has to be computed or kept for what native does again and again. `deal` says what the
@@ -132,7 +143,7 @@ class Engine {
   execute::Ending attempt(Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
   [[gnu::noinline, gnu::cold]] execute::Ending settle(const Entry& entry, std::byte* input, std::byte* output,
                                                       Bytes room, execute::Ending ending);
-  /// The same of a tiny entry that is no reduction, with room for blocks of others as execute/tiny.hpp says.
+  /// The same of a tiny entry that is no reduction, with room for blocks of others as execute/lines/tiny.hpp says.
   execute::Ending run_with_room(Entry& entry, std::byte* input, std::byte* output, Bytes room);
 
   enum class Outcome { done, native, broken };
@@ -152,7 +163,7 @@ class Engine {
   /// What calls will be before anything of them has been computed.
   const Decider& decider() const { return decider_; }
 
-  /// Such a call; all ranks make it (execute/uneven_blocks.hpp).
+  /// Such a call; all ranks make it (execute/lines/uneven_blocks.hpp).
   execute::UnevenOutcome run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call);
 
   /// The blocking call that is being made.
@@ -188,7 +199,9 @@ class Engine {
   Entry& carry(const plan::Problem& mine, Bytes theirs, Entry* other);
   void witness(const plan::Problem& problem);
   void begin_lesson(Entry& entry);
-  [[gnu::noinline, gnu::cold]] void check_lessons();
+  [[gnu::noinline, gnu::cold]] void look_at_lessons();
+  void wake_followed();
+  void check_lessons();
   Entry& turn_of(Entry& entry) { return entry.lesson == nullptr ? entry : take_turn(entry); }
   Entry& take_turn(Entry& entry);
   Entry& end_lesson(Entry& entry);
@@ -235,7 +248,8 @@ class Engine {
   bool is_broken_ = false;  ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
   ProgramCache cache_;
-  std::uint64_t until_check_;           ///< calls that is_alike() is about
+  std::uint64_t until_look_;            ///< calls that is_alike() is about
+  std::uint64_t since_check_ = 0;       ///< such calls before the last look
   std::unique_ptr<Learner> learner_;    ///< null: nothing is learned
   std::unique_ptr<ProgramCache> own_;   ///< of calls for that; null before the first
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first

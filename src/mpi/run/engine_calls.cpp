@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "choice/choose.hpp"
-#include "execute/tiny.hpp"
+#include "execute/lines/tiny.hpp"
 #include "mpi/run/dissent.hpp"
 #include "mpi/run/engine.hpp"
 #include "mpi/run/engine_run.hpp"

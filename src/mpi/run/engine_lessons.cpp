@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "mpi/observe/clock.hpp"
 #include "mpi/run/dissent.hpp"
 #include "mpi/run/engine.hpp"
@@ -37,7 +39,7 @@ void Engine::open(Entry& entry) {
   entry.hears_first =
       (entry.lesson != nullptr || is_by_size) && means_.topology.nodes() == 1 && is_one_sided(entry.problem);
   entry.is_open = entry.lesson != nullptr || entry.hears_first || is_doubtful;
-  if (entry.is_open) entry.is_passed_on = false;
+  if (entry.is_open || entry.is_followed) entry.is_passed_on = false;  // whose calls are counted
 }
 
 // Hearing is a call of its own where senders take part in it, as they do where theirs is open, too.
@@ -87,13 +89,45 @@ void Engine::witness(const plan::Problem& problem) {
 void Engine::begin_lesson(Entry& entry) {
   if (!learner_->may_learn(entry.problem.operation) || !decider_.may_learn(entry)) return;
   Study* const study = learner_->find(entry.problem);
+  entry.is_followed = entry.is_doubted && study == nullptr;
+  if (entry.is_followed) return;
   entry.lesson.reset(new Lesson{study != nullptr ? *study : learner_->begin(entry.problem)});
 }
 
 // So many calls were made on all ranks alike.
-void Engine::check_lessons() {
-  until_check_ = decider_.policy().learning.check_after;
+void Engine::look_at_lessons() {
+  const std::uint64_t check_after = decider_.policy().learning.check_after;
   if (learner_ == nullptr) return;
+  until_look_ = std::min(check_after, learner_->looks_after());
+  since_check_ += until_look_;
+  wake_followed();
+  if (since_check_ < check_after) return;
+  since_check_ = 0;
+  check_lessons();
+}
+
+// What too few jobs have found is contested as soon as that costs no more than the budget, where all ranks have made as
+// many calls.
+void Engine::wake_followed() {
+  std::vector<Followed> followed;
+  cache_.for_each([&](const Entry& it) {
+    if (it.is_followed) followed.push_back({&it.problem, it.calls});
+  });
+  const std::vector<plan::Problem> woken = learner_->find_earners(followed);
+  std::string said;
+  for (const plan::Problem& it : woken)
+    said += std::string(plan::name(it.operation)) + (it.counts.empty() ? " " : "v ") +
+            std::to_string(sizes_like(it.bytes).last) + (it.depends_on_order ? " in order\n" : "\n");
+  std::uint64_t mine = hash_text(said);
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(means_.topology.ranks()));
+  const bool is_told =
+      gather_own(reinterpret_cast<std::byte*>(&mine), sizeof mine, reinterpret_cast<std::byte*>(all.data()));
+  if (!is_told || std::count(all.begin(), all.end(), mine) != std::ssize(all)) return;
+  for (const plan::Problem& it : woken) learner_->begin(it);
+  cache_.forget_if([&](const Entry& it) { return it.is_followed && learner_->find(it.problem) != nullptr; });
+}
+
+void Engine::check_lessons() {
   learner_->check_again();
   if (passed_ != nullptr)
     for (Passed& passed : *passed_) passed.deal.reset();

@@ -8,8 +8,16 @@ EngineRun::EngineRun(Engine& engine, const plan::Problem& problem, const plan::P
       problem_(problem),
       dissent_(engine.seat_, engine.means_.network.get(), engine.means_.topology, engine.means_.me, problem,
                may_follow),
-      run_(program, {buffers.input, buffers.output, engine.scratch_.take(program.scratch_bytes)},
+      run_(std::in_place_type<execute::Run>, program,
+           execute::Buffers{buffers.input, buffers.output, engine.scratch_.take(program.scratch_bytes)},
            begin(program, reducer, may_follow), &dissent_) {}
+
+EngineRun::EngineRun(Engine& engine, const plan::Problem& tiny, const execute::Buffers& buffers,
+                     const execute::Reducer* reducer)
+    : engine_(engine),
+      problem_(tiny),
+      dissent_(engine.seat_, nullptr, engine.means_.topology, engine.means_.me, tiny, false),
+      run_(std::in_place_type<execute::TinyRun>, engine.seat_, tiny, buffers, reducer) {}
 
 // What allocates comes first.
 execute::Environment EngineRun::begin(const plan::Program& program, const execute::Reducer* reducer, bool may_follow) {
@@ -33,13 +41,15 @@ execute::Environment EngineRun::begin(const plan::Program& program, const execut
 }
 
 std::optional<execute::Ending> EngineRun::advance() noexcept {
-  const std::optional<execute::Ending> ending = run_.advance();
+  const auto ending = std::visit([](auto& run) { return run.advance(); }, run_);
   if (ending) return end(*ending);
   if (engine_.means_.network) engine_.means_.network->progress();
   return std::nullopt;
 }
 
-execute::Ending EngineRun::finish() noexcept { return end(run_.finish(*engine_.means_.waiter)); }
+execute::Ending EngineRun::finish() noexcept {
+  return end(std::get_if<execute::Run>(&run_)->finish(*engine_.means_.waiter));
+}
 
 void EngineRun::show() noexcept {
   const Situation at{.call = engine_.seat_.call(),

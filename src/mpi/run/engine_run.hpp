@@ -1,8 +1,10 @@
 #pragma once
-// One call that an engine does by a program: its number, its memory, and how it ends.
+// One call that an engine does in steps that wait for nobody: its number, its memory, and how it ends.
 
 #include <optional>
+#include <variant>
 
+#include "execute/lines/tiny_run.hpp"
 #include "execute/run.hpp"
 #include "mpi/run/dissent.hpp"
 #include "mpi/run/engine.hpp"
@@ -16,12 +18,15 @@ class EngineRun {
   /// (Engine::settle). Throws std::bad_alloc before anybody hears of the call.
   EngineRun(Engine& engine, const plan::Problem& problem, const plan::Program& program, const execute::Buffers& buffers,
             const execute::Reducer* reducer, bool may_follow);
+  /// The same of one that takes the dedicated path of short messages, and has no counts.
+  EngineRun(Engine& engine, const plan::Problem& tiny, const execute::Buffers& buffers,
+            const execute::Reducer* reducer);
   EngineRun(const EngineRun&) = delete;
   EngineRun& operator=(const EngineRun&) = delete;
 
   /// As far as it gets without waiting: nothing, or how it ended.
   std::optional<execute::Ending> advance() noexcept;
-  /// To its end.
+  /// By a program, to its end.
   execute::Ending finish() noexcept;
   /// It has not come far for a while: others may see that.
   void show() noexcept;
@@ -37,7 +42,7 @@ class EngineRun {
   Engine& engine_;
   const plan::Problem& problem_;
   Dissent dissent_;
-  execute::Run run_;
+  std::variant<execute::Run, execute::TinyRun> run_;
 };
 
 }  // namespace espalier::mpi

@@ -3,9 +3,17 @@
 #include "mpi/decide/contenders.hpp"
 
 #include <bit>
+#include <cmath>
 #include <utility>
 
 namespace espalier::mpi {
+namespace {
+
+// What a contest loses in all, in calls of the best: a dozen looks at each of five that are twice as slow, and rounds
+// of who is nearly as good.
+constexpr double contest_calls = 80;
+
+}  // namespace
 
 SizeClass sizes_like(Bytes bytes) {
   if (bytes <= 1) return {bytes, bytes};
@@ -13,7 +21,7 @@ SizeClass sizes_like(Bytes bytes) {
   return {last / 2 + 1, last};
 }
 
-Learner::Learner(double budget, bool share_clock) : purse_(budget), share_clock_(share_clock) {
+Learner::Learner(double budget, bool share_clock) : budget_(budget), purse_(budget), share_clock_(share_clock) {
   for (const auto operation : {plan::Operation::broadcast, plan::Operation::scatter, plan::Operation::gather})
     doubtful_ |= 1U << static_cast<int>(operation);
 }
@@ -43,8 +51,24 @@ Study* Learner::find(const plan::Problem& problem) {
 
 Study& Learner::begin(const plan::Problem& problem) {
   auto& place = studies_[key_of(problem)];
+  if (place != nullptr) return *place;
   place = std::make_unique<Study>(Study{problem.operation, sizes_like(problem.bytes), !problem.counts.empty(), {}, {}});
   return *place;
+}
+
+std::uint64_t Learner::looks_after() const {
+  constexpr std::uint64_t never = std::uint64_t{1} << 62;
+  return budget_ <= 0 ? never : static_cast<std::uint64_t>(std::ceil(2 * contest_calls / budget_));
+}
+
+std::vector<plan::Problem> Learner::find_earners(std::span<const Followed> followed) const {
+  std::map<Key, Followed> kinds;
+  for (const auto& [problem, calls] : followed)
+    kinds.try_emplace(key_of(*problem), problem, 0).first->second.calls += calls;
+  std::vector<plan::Problem> found;
+  for (const auto& [key, it] : kinds)
+    if (static_cast<double>(it.calls) * budget_ >= contest_calls) found.push_back(*it.problem);
+  return found;
 }
 
 void Learner::admit(Study& study, std::vector<Selection> contenders) {

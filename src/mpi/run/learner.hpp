@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,12 @@ struct Study {
   bool is_told = false;  ///< to others of the process
 };
 
+/// Calls that are as an earlier job has found.
+struct Followed {
+  const plan::Problem* problem;
+  std::uint64_t calls;
+};
+
 /// Ranks that make the same calls hold the same.
 class Learner {
  public:
@@ -56,10 +63,15 @@ class Learner {
 
   /// The study of a problem, null where none was begun.
   Study* find(const plan::Problem& problem);
-  /// Begins one, in which calls are made as usual for now.
+  /// Begins one, in which calls are made as usual for now; or gives the one that there is: lessons refer to it.
   Study& begin(const plan::Problem& problem);
   /// Its contenders, of which the first is the usual one.
   static void admit(Study& study, std::vector<Selection> contenders);
+
+  /// Calls after which to look whether what earlier jobs have found has earned a contest.
+  std::uint64_t looks_after() const;
+  /// A problem of each kind that was followed so often that a contest costs no more than the budget; by kind.
+  std::vector<plan::Problem> find_earners(std::span<const Followed> followed) const;
 
   /// What was found may hold no more.
   void check_again() {
@@ -96,6 +108,7 @@ class Learner {
   };
   static Key key_of(const plan::Problem& problem);
 
+  double budget_;
   learn::Purse purse_;
   bool share_clock_;
   bool has_met_ = false;

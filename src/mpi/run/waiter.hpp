@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/run/health.hpp"
 #include "mpi/run/progress.hpp"

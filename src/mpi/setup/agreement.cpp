@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "plan/step.hpp"
@@ -31,35 +32,58 @@ struct Host {
     int cores = 0;
   };
   std::map<std::uint64_t, CoreSet> sets;
+  std::set<std::int32_t> nodes;
   int ranks = 0;
   int neighbours = 0;
   int cores = 1;
 
   // Launchers bind ranks to equal or to disjoint sets of cores; sets that differ are taken to be disjoint.
   bool is_oversubscribed(int each) const {
-    int reachable = 0;
-    for (const auto& [hash, set] : sets) {
+    for (const auto& [hash, set] : sets)
       if (each * set.ranks > set.cores) return true;
-      reachable += set.cores;
-    }
-    return each * std::max(ranks, neighbours) > std::min(reachable, cores);
+    return each * std::max(ranks, neighbours) > reachable_cores();
+  }
+  int reachable_cores() const {
+    int reachable = 0;
+    for (const auto& [hash, set] : sets) reachable += set.cores;
+    return std::min(reachable, cores);
+  }
+  /// Virtual nodes have as many each.
+  int cores_of_node() const {
+    const auto count = static_cast<int>(nodes.size());
+    return (reachable_cores() + count - 1) / count;
   }
 };
 
-}  // namespace
+using Hosts = std::map<std::uint64_t, Host>;
 
-bool is_oversubscribed(std::span<const Facts> facts, int each) {
-  std::map<std::uint64_t, Host> hosts;
+Hosts count_hosts(std::span<const Facts> facts) {
+  Hosts hosts;
   for (const Facts& rank : facts) {
     Host& host = hosts[rank.host];
     Host::CoreSet& set = host.sets[rank.core_set];
     ++set.ranks;
     set.cores = rank.cores;
+    host.nodes.insert(rank.virtual_node);
     ++host.ranks;
     host.cores = rank.host_cores;
     // Ranks of the job outside this communicator need cores too. They use ours only where ranks are not bound.
     if (rank.cores >= rank.host_cores) host.neighbours = std::max(host.neighbours, rank.processes_on_host);
   }
+  return hosts;
+}
+
+int derive_shared_cores(const Hosts& hosts) {
+  int fewest = 0;
+  for (const auto& [label, host] : hosts)
+    if (host.is_oversubscribed(1) && (fewest == 0 || host.cores_of_node() < fewest)) fewest = host.cores_of_node();
+  return fewest;
+}
+
+}  // namespace
+
+bool is_oversubscribed(std::span<const Facts> facts, int each) {
+  const Hosts hosts = count_hosts(facts);
   return std::any_of(hosts.begin(), hosts.end(),
                      [=](const auto& entry) { return entry.second.is_oversubscribed(each); });
 }
@@ -77,7 +101,10 @@ Agreement derive_agreement(std::span<const Facts> facts, bool assume_host_buffer
     if (rank.table != facts[0].table) agreement.has_different_tables = true;
   agreement.has_table = facts[0].table != 0 && !agreement.has_different_tables;
   agreement.may_start = std::all_of(facts.begin(), facts.end(), [](const Facts& f) { return f.sees_completion; });
-  agreement.oversubscribed = is_oversubscribed(facts);
+  agreement.shared_cores = derive_shared_cores(count_hosts(facts));
+  agreement.oversubscribed = agreement.shared_cores > 0;
+  const auto is_slow = [](const Facts& rank) { return rank.handover != static_cast<int>(machine::Handover::quick); };
+  if (std::any_of(facts.begin(), facts.end(), is_slow)) agreement.handover = machine::Handover::slow;
   for (const Facts& rank : facts) {
     agreement.places.push_back(rank.place);
     agreement.window = agreement.window == 0 ? rank.window : std::min(agreement.window, rank.window);

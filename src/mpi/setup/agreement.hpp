@@ -18,12 +18,16 @@ struct Agreement {
   std::vector<int> node_of;
   /// On some host more ranks run than cores they may use.
   bool oversubscribed = false;
+  /// topology::Capabilities::shared_cores.
+  int shared_cores = 0;
   /// All ranks hold the same tuned table, so that it may decide.
   bool has_table = false;
   /// Some hold one, but not all the same.
   bool has_different_tables = false;
   /// Where each rank sits on its node, for Topology::from_nodes; empty when nobody knows.
   std::vector<machine::RankFacts> places;
+  /// Quick where it is on all hosts.
+  machine::Handover handover = machine::Handover::quick;
   /// All see what completes requests.
   bool may_start = false;
   /// The longest window that all of them have.

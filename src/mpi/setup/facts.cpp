@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "machine/handover.hpp"
 #include "mpi/setup/device.hpp"
 #include "transports/xpmem.hpp"
 
@@ -125,6 +126,7 @@ Facts probe_facts(const Settings& settings) {
   facts.processes_on_host = probe_processes_on_host();
   facts.pid = static_cast<std::int32_t>(getpid());
   facts.may_use_devices = may_use_devices();
+  facts.handover = static_cast<std::int32_t>(machine::probe_handover());
   facts.word_address = reinterpret_cast<std::uint64_t>(&word);
   facts.word = word;
   const bool may_map = settings.single_copy == CopyMeans::automatic || settings.single_copy == CopyMeans::xpmem;

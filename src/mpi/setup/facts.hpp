@@ -12,7 +12,7 @@ namespace espalier::mpi {
 
 /// Sent as bytes between processes of one job, which run the same build: `format` catches those that do not.
 struct Facts {
-  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0007;  // "ESPAL", version 7
+  static constexpr std::uint64_t current_format = 0x4553'5041'4c00'0008;  // "ESPAL", version 8
 
   std::uint64_t format = current_format;
   /// Equal exactly for processes that may share memory: same boot of the same host, same process, network and host-name
@@ -36,7 +36,8 @@ struct Facts {
   std::int32_t may_use_devices = 0;
   /// What completes requests passes through Espalier (setup/surroundings.hpp), so that it may have some of its own.
   std::int32_t sees_completion = 0;
-  std::int32_t unused = 0;  ///< in the place of bytes that nobody sets
+  /// machine::Handover of the host, in a type that leaves no bytes unset.
+  std::int32_t handover = 0;
   /// A word of this process for neighbours to try the system's single copy on: where it is and what it holds.
   std::uint64_t word_address = 0;
   std::uint64_t word = 0;

@@ -38,8 +38,8 @@ class NetworkMap {
 };
 
 /// This process's host: what the system calls it up to the first dot, or, in a job on one machine that plays several,
-/// the entry of `pretended` (a host list such as "node[000-003]", see fabric/host_list.hpp) with its virtual node's
-/// number. Throws Error when that list is wrong or too short.
+/// the entry of `pretended` (a host list such as "node[000-003]", see fabric/dumps/host_list.hpp) with its virtual
+/// node's number. Throws Error when that list is wrong or too short.
 std::string probe_host_name(const std::string& pretended, int virtual_node);
 
 }  // namespace espalier::mpi

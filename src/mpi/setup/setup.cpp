@@ -9,7 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 #include "leaders/direction.hpp"
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/process/library.hpp"
@@ -181,6 +181,9 @@ class SetUp {
     means.waiter = make_waiter(library_, comm_, waiting, oversubscribed, *means.watch, means.network.get());
     means.meter = make_meter(means.topology, means.me);
     means.rings = means.meter != nullptr || execute::may_sleep(waiting);
+    // Long rings take as long to get as some hundred calls (16 ranks on 16 cores: 0.5 ms), and few communicators but
+    // the world live that long.
+    if (comm_ != mpi_.comm_world) means.calls_in_use = 4096;
     means.may_start = agreement_.may_start;
     if (agreement_.has_table) means.table = library_.table();
     means.experience = &library_.experience();
@@ -205,8 +208,9 @@ class SetUp {
     std::vector<std::int32_t> communicators;
     for (const Offer& offer : offers_) communicators.push_back(offer.communicators);
     means_ = derive_means(library_.settings().single_copy, works_);
-    const topology::Capabilities capabilities{means_.any(), agreement_.oversubscribed, shape_.window_bytes,
-                                              derive_turn(communicators)};
+    const topology::Capabilities capabilities{means_.any(),        agreement_.oversubscribed,
+                                              shape_.window_bytes, derive_turn(communicators),
+                                              agreement_.handover, agreement_.shared_cores};
     const auto topology = topology::Topology::from_nodes(agreement_.node_of, capabilities, agreement_.places);
     if (topology.nodes() == 1) return topology;
     return topology.with_distances(agree_on_distances(comm_, Rank(rank_), topology));

@@ -1,6 +1,7 @@
-// Bells in a simulation: instead of the system's sleep, simulated time passes. Takes the place of execute/bell.cpp.
+// Bells in a simulation: instead of the system's sleep, simulated time passes. Takes the place of
+// execute/waiting/bell.cpp.
 
-#include "execute/bell.hpp"
+#include "execute/waiting/bell.hpp"
 
 #include "mpi/simulated/neighbourhood.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "execute/bell.hpp"
+#include "execute/waiting/bell.hpp"
 
 namespace espalier::mpi {
 

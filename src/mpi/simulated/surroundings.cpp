@@ -82,10 +82,10 @@ class SimulatedNetwork final : public execute::Network {
 class SimulatedMeter final : public execute::Meter {
  public:
   SimulatedMeter(const topology::Topology& topology, Rank me)
-      : me_(topology.local_rank(me)), ranks_(topology.ranks()), are_two_alone_(cost::are_two_alone(topology)) {}
+      : me_(topology.local_rank(me)), ranks_(topology.ranks()), are_two_near_(cost::are_two_near(topology)) {}
 
   void begin(const plan::Problem& problem) override {
-    is_ = cost::Parameters{}.met_by(cost::bytes_of_a_rank(problem, ranks_), are_two_alone_);
+    is_ = cost::Parameters{}.met_by(cost::bytes_of_a_rank(problem, ranks_), are_two_near_);
   }
 
   void spend(std::span<const plan::Step> rest) noexcept override {
@@ -111,7 +111,7 @@ class SimulatedMeter final : public execute::Meter {
  private:
   LocalRank me_;
   int ranks_;
-  bool are_two_alone_;
+  bool are_two_near_;
   cost::Parameters is_;
 };
 
@@ -144,6 +144,7 @@ void disguise(Facts& facts) {
   facts.cores = facts.host_cores = std::numeric_limits<std::int32_t>::max();
   facts.processes_on_host = 0;
   facts.segment = 0;
+  facts.handover = static_cast<std::int32_t>(machine::Handover::quick);
 }
 
 std::string probe_own_host(const Library&) { return simgrid::s4u::this_actor::get_host()->get_cname(); }

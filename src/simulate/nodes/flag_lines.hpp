@@ -18,7 +18,7 @@ namespace espalier::simulate {
 /// of a line grows linearly with those who ask at once). A core has several looks under way (ahead.hpp).
 class FlagLines {
  public:
-  /// `are_single`: every tick is a line of its own, as in short messages (execute/tiny.hpp).
+  /// `are_single`: every tick is a line of its own, as in short messages (execute/lines/tiny.hpp).
   FlagLines(const NodePlatform& platform, bool are_single) : platform_(platform), are_single_(are_single) {}
 
   struct Seat {

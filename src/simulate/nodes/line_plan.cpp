@@ -9,7 +9,7 @@ using plan::Flag;
 using plan::Operation;
 using plan::Step;
 
-constexpr Bytes payload = 56;  // of a line of 64 bytes (execute/line_word.hpp)
+constexpr Bytes payload = 56;  // of a line of 64 bytes (execute/lines/line_word.hpp)
 
 class LineProgram {
  public:

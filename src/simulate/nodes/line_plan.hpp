@@ -1,6 +1,6 @@
 #pragma once
-// Short messages, which no program carries (execute/tiny.hpp), as programs: each line is one tick of its writer's flag,
-// and who awaits it has its bytes.
+// Short messages, which no program carries (execute/lines/tiny.hpp), as programs: each line is one tick of its writer's
+// flag, and who awaits it has its bytes.
 
 #include "plan/program.hpp"
 

@@ -11,7 +11,7 @@
 #include "algorithms/limits.hpp"
 #include "choice/choose.hpp"
 #include "choice/parse.hpp"
-#include "execute/kernels.hpp"
+#include "execute/arithmetic/kernels.hpp"
 #include "placements.hpp"
 #include "transports/threads.hpp"
 #include "verify/verify.hpp"

@@ -44,6 +44,37 @@ Topology make_caches(int ranks, int on_cache) {
   return Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0), able, facts);
 }
 
+// docs/adr/0038 has the measurements.
+TEST(Choose, CopiesOnceFrom16KOnWhereTwoCoresPassLinesSlowly) {
+  const topology::Capabilities slow{.single_copy = true, .handover = machine::Handover::slow};
+  for (const Operation operation : {Operation::broadcast, Operation::scatter, Operation::gather, Operation::allgather,
+                                    Operation::alltoall, Operation::reduce, Operation::allreduce}) {
+    const Problem problem = make_problem(static_cast<int>(operation), 16 << 10);
+    EXPECT_EQ(choose(make_blocks(1, 2, slow), problem).within, Within::single_copy) << name(operation);
+    EXPECT_EQ(choose(make_blocks(1, 2), problem).within, Within::cells) << name(operation);
+    EXPECT_EQ(choose(make_blocks(1, 2, slow), make_problem(static_cast<int>(operation), 2 << 10)).within, Within::cells)
+        << name(operation);
+  }
+}
+
+TEST(Choose, WritesPastTheCachesWhatFillsThem) {
+  const auto chosen = [](Operation operation, Bytes bytes, int ranks) {
+    return choose(make_blocks(1, ranks), make_problem(static_cast<int>(operation), bytes));
+  };
+  const auto is_streamed = [&](Operation operation, Bytes bytes, int ranks) {
+    const plan::Choice choice = chosen(operation, bytes, ranks);
+    return choice.within == Within::cells && choice.stores == plan::Stores::streaming;
+  };
+  EXPECT_TRUE(is_streamed(Operation::alltoall, 256 << 10, 16));
+  EXPECT_TRUE(is_streamed(Operation::allgather, 256 << 10, 16));
+  EXPECT_TRUE(is_streamed(Operation::allgather, 1 << 20, 8));
+  EXPECT_TRUE(is_streamed(Operation::broadcast, 4 << 20, 16));
+  EXPECT_FALSE(is_streamed(Operation::broadcast, 256 << 10, 16));
+  EXPECT_FALSE(is_streamed(Operation::allgather, 64 << 10, 16));
+  EXPECT_EQ(chosen(Operation::alltoall, 64 << 10, 16).within, Within::single_copy) << "not so much more than they hold";
+  EXPECT_EQ(chosen(Operation::alltoall, 1 << 20, 8).within, Within::single_copy);
+}
+
 TEST(Choose, GoesFromCacheToCacheWhereANodeHasMany) {
   const auto levels = [](const Topology& topology, Operation operation, Bytes bytes) {
     return choose(topology, make_problem(static_cast<int>(operation), bytes)).levels;

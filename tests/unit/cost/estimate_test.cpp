@@ -112,6 +112,19 @@ TEST(Estimate, CoresAreSharedWhereTheyAreFew) {
   EXPECT_GT(time_of(node, Operation::allgather, 32 << 10, "ring", crowded), 2 * alone);
 }
 
+TEST(Estimate, WhatRanksHaveAgreedOnTellsHowManyCoresTheyShare) {
+  const std::vector<int> node(16, 0);
+  const auto time_on = [&](int cores) {
+    return time_of(node, Operation::allgather, 32 << 10, "ring",
+                   {.single_copy = true, .oversubscribed = true, .shared_cores = cores});
+  };
+  Parameters two;
+  two.cores = 2;
+  EXPECT_EQ(time_on(2),
+            time_of(node, Operation::allgather, 32 << 10, "ring", {.single_copy = true, .oversubscribed = true}, two));
+  EXPECT_LT(time_on(8), time_on(2) / 2);
+}
+
 TEST(Estimate, ALongMessageWaitsForItsReceiverAShortOneDoesNot) {
   // A tree hands on what it has received: only the last receiver's side differs, and it is ready early in both.
   Parameters buffered, waiting;

@@ -6,9 +6,9 @@
 #include <array>
 #include <vector>
 
+#include "execute/lines/tiny.hpp"
+#include "execute/lines/uneven_blocks.hpp"
 #include "execute/run.hpp"
-#include "execute/tiny.hpp"
-#include "execute/uneven_blocks.hpp"
 #include "plain_copy.hpp"
 #include "plan/program.hpp"
 #include "transports/threads.hpp"

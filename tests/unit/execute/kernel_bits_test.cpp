@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "execute/kernels.hpp"
+#include "execute/arithmetic/kernels.hpp"
 
 namespace espalier::execute {
 namespace {

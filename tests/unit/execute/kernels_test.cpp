@@ -1,6 +1,6 @@
 // Reductions' loops mean what MPI says, for every type and operation, at every length and alignment.
 
-#include "execute/kernels.hpp"
+#include "execute/arithmetic/kernels.hpp"
 
 #include <gtest/gtest.h>
 

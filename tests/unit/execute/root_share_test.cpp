@@ -1,6 +1,6 @@
 // Who copies how much of a scatterv's or gatherv's long blocks.
 
-#include "execute/root_share.hpp"
+#include "execute/lines/root_share.hpp"
 
 #include <gtest/gtest.h>
 

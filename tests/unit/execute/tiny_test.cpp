@@ -1,12 +1,13 @@
 // The dedicated path of tiny messages, with threads as ranks: right bytes, also when ranks run far ahead of each other.
 
-#include "execute/tiny.hpp"
+#include "execute/lines/tiny.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <thread>
 
+#include "execute/lines/tiny_run.hpp"
 #include "reference.hpp"
 #include "transports/threads.hpp"
 
@@ -72,6 +73,54 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Tiny,
                            return std::string(name(std::get<1>(info.param))) + "_on_" +
                                   std::to_string(std::get<0>(info.param));
                          });
+
+/// Calls in a row, in steps, as nonblocking ones are made.
+TEST_P(Tiny, InStepsThatWaitForNobody) {
+  const auto [ranks, operation] = GetParam();
+  transports::ThreadWorld world(one_node(ranks), 4096);
+  transports::for_each_rank(ranks, [&, ranks = ranks, operation = operation](Rank me) {
+    for (int call = 0; call < 400; ++call) {
+      const Problem problem = problem_of(operation, ranks, call);
+      const testing::ReferenceReducer reducer(problem.is_commutative);
+      testing::CallerBuffers buffers(problem, ranks, me, call, call % 2 == 1);
+      TinyRun run(world.seat(me), problem, {buffers.input(), buffers.output()}, &reducer);
+      std::optional<Ending> ending;
+      while (!(ending = run.advance())) std::this_thread::yield();
+      ASSERT_EQ(ending->kind, Ending::done);
+      ASSERT_TRUE(buffers.result() == testing::expected_by(problem, ranks, me, call))
+          << name(problem.operation) << " of " << problem.bytes << " bytes, call " << call << ", rank " << me.value;
+    }
+  });
+}
+
+// Whoever gets more, or less, than it expects finds what was sent, as one that waits does.
+TEST(TinyRunTest, OtherSizesAreFoundOnceTheyAreWaitedForLong) {
+  for (const Bytes sent : {Bytes{8}, Bytes{200}}) {
+    transports::ThreadWorld world(one_node(2), 4096);
+    transports::for_each_rank(2, [&](Rank me) {
+      std::byte data[200] = {};
+      const Bytes room = me == Rank(0) ? sent : 60;
+      data[0] = static_cast<std::byte>(me == Rank(0));
+      const Problem problem{.operation = Operation::broadcast, .bytes = room};
+      TinyRun run(world.seat(me), problem, {data, data}, nullptr);
+      std::optional<Ending> ending;
+      while (!(ending = run.advance())) std::this_thread::yield();
+      EXPECT_EQ(data[0], std::byte{1});
+      EXPECT_EQ(ending->kind, me == Rank(0) ? Ending::done : sent < room ? Ending::shorter : Ending::truncated);
+    });
+  }
+}
+
+// A run that is given up says nothing: neighbours must not take it for one that has read everything.
+TEST(TinyRunTest, OneThatIsGivenUpIsNotDone) {
+  transports::ThreadWorld world(one_node(2), 4096);
+  std::byte data[8] = {};
+  const Problem problem{.operation = Operation::broadcast, .bytes = 8, .root = Rank(1)};
+  { EXPECT_FALSE(TinyRun(world.seat(Rank(0)), problem, {data, data}, nullptr).advance()); }
+  Seat& other = world.seat(Rank(1));
+  other.begin_call();
+  EXPECT_FALSE(other.reached(LocalRank(0), plan::Flag::done, 1, 0));
+}
 
 class TinyCounts : public Tiny {
  protected:

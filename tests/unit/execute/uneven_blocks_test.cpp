@@ -1,6 +1,6 @@
 // Blocks of unknown sizes, with threads as ranks: right bytes, and one answer on all ranks.
 
-#include "execute/uneven_blocks.hpp"
+#include "execute/lines/uneven_blocks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "execute/tiny.hpp"
+#include "execute/lines/tiny.hpp"
 #include "plain_copy.hpp"
 #include "transports/threads.hpp"
 

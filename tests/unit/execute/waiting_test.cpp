@@ -1,6 +1,6 @@
 // Waiting: no wake-up is lost, whatever ranks do meanwhile; who never sleeps is never woken.
 
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 
 #include "algorithms/build.hpp"
 #include "choice/choose.hpp"
+#include "execute/lines/tiny.hpp"
 #include "execute/run.hpp"
-#include "execute/tiny.hpp"
 #include "plan/graphs.hpp"
 #include "reference.hpp"
 #include "transports/threads.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "execute/run.hpp"
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 #include "transports/threads.hpp"
 
 namespace espalier::execute {

@@ -35,6 +35,13 @@ TEST(Agreement, KnowsPlacesOnceARankKnowsOne) {
   EXPECT_EQ(derive_agreement(facts, false).places[1].numa, 3);
 }
 
+TEST(Agreement, TakesHandOverToBeSlowOnceItIsSomewhere) {
+  auto facts = alike(2);
+  EXPECT_EQ(derive_agreement(facts, false).handover, machine::Handover::quick);
+  facts[1].handover = static_cast<int>(machine::Handover::slow);
+  EXPECT_EQ(derive_agreement(facts, false).handover, machine::Handover::slow);
+}
+
 TEST(Agreement, TakesTurnsByTheProcessWithMostCommunicators) {
   EXPECT_EQ(derive_turn(std::vector<std::int32_t>{0, 5, 3}), 5);
 }
@@ -91,6 +98,14 @@ TEST(Agreement, AQuotaCountsForTheWholeHost) {
   auto facts = alike(3);
   for (Facts& rank : facts) rank.host_cores = 2;
   EXPECT_TRUE(derive_agreement(facts, false).oversubscribed);
+}
+
+TEST(Agreement, RanksThatShareCoresKnowHowMany) {
+  EXPECT_EQ(derive_agreement(alike(8), false).shared_cores, 0) << "a core for each";
+  EXPECT_EQ(derive_agreement(alike(9), false).shared_cores, 8);
+  auto facts = alike(9);
+  for (std::size_t rank = 0; rank < facts.size(); ++rank) facts[rank].virtual_node = rank < 4 ? 0 : 1;
+  EXPECT_EQ(derive_agreement(facts, false).shared_cores, 4) << "two virtual nodes have half of the host's each";
 }
 
 TEST(Agreement, OnlyATableThatAllRanksHoldDecides) {

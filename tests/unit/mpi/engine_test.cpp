@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 
 #include "choice/choose.hpp"
-#include "execute/tiny.hpp"
+#include "execute/lines/tiny.hpp"
 #include "transports/threads.hpp"
 
 namespace espalier::mpi {

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "mpi/observe/arrivals.hpp"
 #include "mpi/observe/members.hpp"
 #include "mpi/observe/trace.hpp"
+#include "mpi/observe/turns.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -34,6 +39,60 @@ TEST(Profile, SumsUpWhatWaitedAndWhatMoved) {
   EXPECT_EQ(row.caused, (std::vector<double>{0, 0, 60}));
 }
 
+TEST(Profile, CallsThatWereNotTimedAreCountedAndStoodForByThoseThatWere) {
+  Profile profile;
+  ProfileRow& row = profile.row({"2 ranks on 1 node", "0-1", plan::Operation::allreduce});
+  Profile::add(row, {.bytes = 4, .seconds_ns = 100, .waiting_ns = 60, .is_split = true, .last = 1});
+  Profile::add(row, {.weight = 10, .bytes = 4, .seconds_ns = 50, .waiting_ns = 30, .is_split = true, .last = 1});
+  Profile::add(row, PassedCalls{.calls = 9, .bytes = 36, .native = 2});
+  EXPECT_EQ(row.calls, 11u);
+  EXPECT_EQ(row.bytes, 44u);
+  EXPECT_EQ(row.native, 2u);
+  EXPECT_EQ(row.split, 11u);
+  EXPECT_EQ(row.seconds_ns, 600);
+  EXPECT_EQ(row.waiting_ns, 360);
+  EXPECT_EQ(row.caused, (std::vector<double>{0, 360}));
+  EXPECT_EQ(row.timed.calls, 2u);
+  EXPECT_NE(profile.to_json(0, 1, {}).find("\"timed\": {\"calls\": 2, \"weight\": 11, \"weights_squared\": 101, "),
+            std::string::npos);
+}
+
+TEST(Turns, TheFirstCallsAreAllTimedAndOfManyOneIn128) {
+  Turns turns;
+  std::uint64_t timed = 0, covered = 0, longest = 0;
+  constexpr std::uint64_t calls = 1'000'000;
+  for (std::uint64_t call = 0; call < calls; ++call) {
+    if (turns.may_pass()) {
+      turns.pass();
+      continue;
+    }
+    const std::uint64_t weight = turns.take();
+    covered += weight;
+    longest = std::max(longest, weight);
+    ++timed;
+    if (call < Turns::all_until) {
+      EXPECT_EQ(covered, call + 1);
+    }
+  }
+  EXPECT_EQ(covered + turns.passed(), calls) << "each call is counted once";
+  EXPECT_LE(longest, 3 * Turns::longest_stride / 2);
+  EXPECT_LT(timed, calls / Turns::longest_stride + 5000);
+  EXPECT_GT(timed, calls / Turns::longest_stride);
+}
+
+TEST(Turns, DoNotFollowAPeriodOfTheProgram) {
+  Turns turns;
+  constexpr int period = 4;
+  std::array<double, period> covered{};
+  for (std::uint64_t call = 0; call < 1'000'000; ++call) {
+    if (turns.may_pass())
+      turns.pass();
+    else
+      covered[call % period] += static_cast<double>(turns.take());
+  }
+  for (const double share : covered) EXPECT_NEAR(share, 250'000, 25'000);
+}
+
 TEST(Profile, WhatDoesNotBlockIsInMpiWhenItStartsAndWhenItIsCompleted) {
   ProfileRow row;
   Profile::add(row, {.bytes = 8, .seconds_ns = 10, .begin_ns = 5, .is_started = true});
@@ -47,8 +106,10 @@ TEST(Profile, WhatDoesNotBlockIsInMpiWhenItStartsAndWhenItIsCompleted) {
 
 TEST(Profile, WhatIsPlayedAgainIsKept) {
   ProfileRow row;
-  Profile::add(row, {.root = 1, .begin_ns = 100, .gap_ns = 7});
-  Profile::add(row, {.root = 1, .begin_ns = 300, .gap_ns = 9});
+  Profile::add(row, {.root = 1, .begin_ns = 100});
+  Profile::add_gap(row, 7, 1);
+  Profile::add(row, {.root = 1, .begin_ns = 300});
+  Profile::add_gap(row, 9, 1);
   EXPECT_EQ(row.first_ns, 100);
   EXPECT_EQ(row.last_ns, 300);
   EXPECT_EQ(row.gap_ns, 16);

@@ -88,7 +88,9 @@ def explain(
         shown = _ranks_to_show(rank, root, len(node_of))
         site = find_site(fabric, hosts or [], max(node_of) + 1) if fabric else None
         distances = site.distances() if site else {}
-        topology = core.Topology(node_of, single_copy, oversubscribed, **distances)
+        topology = core.Topology(
+            node_of, single_copy, oversubscribed, slow_handover=core.probe_slow_handover(), **distances
+        )
         size = parse_bytes(bytes_)
         choice, reason = choose(core, topology, operation, size, root, algorithm, knobs or [])
         asked = algorithm is not None or bool(knobs)

@@ -23,7 +23,9 @@ def survey(core: Any, hello: Hello, variables: Mapping[str, str]) -> Machine:
     window = parse_bytes(variables.get("ESPALIER_SHM_WINDOW", "256K"))
     # As the library counts: node by node, and what other nodes (of an emulated cluster) take of the cores is unseen.
     crowded = max(hello.node_of.count(node) for node in set(hello.node_of)) > hello.node_cores
-    topology = core.Topology(list(shape.node_of), not probe_single_copy(), crowded, window)
+    topology = core.Topology(
+        list(shape.node_of), not probe_single_copy(), crowded, window, slow_handover=core.probe_slow_handover()
+    )
     parameters = core.CostParameters()
     parameters.cores = -(-hello.cores // len(set(hello.node_of)))
     return Machine(core, shape, topology, parameters, transport=hello.transport or "mpi")

@@ -15,7 +15,7 @@ from espalier.tuning.search.decisions import Decision, leave_to_native
 from espalier.tuning.search.racing import NATIVE
 
 # What the worker deals as the largest of uneven blocks, in parts of their mean; what the dedicated path keeps beside
-# a block, for its size (src/execute/uneven_blocks.hpp).
+# a block, for its size (src/execute/lines/uneven_blocks.hpp).
 _LARGEST_OF_MEAN = 1.5
 _SIZE_BYTES = 8
 _ELEMENT_BYTES = 8  # of reductions, or less
@@ -38,9 +38,9 @@ _USUAL_WINDOW, _WINDOWS = 8 << 10, (32 << 10,)
 # Of two ranks, whose readers take over the lines of what they have read (src/execute/closeness.hpp), also as much as a
 # window holds (ESPALIER_SHM_WINDOW).
 _WINDOWS_OF_TWO = (*_WINDOWS, 256 << 10)
-# Up to so many ranks the dedicated path takes uneven blocks (src/execute/uneven_blocks.hpp).
+# Up to so many ranks the dedicated path takes uneven blocks (src/execute/lines/uneven_blocks.hpp).
 _MOST_UNEVEN_RANKS = 74
-# Up to so many ranks the look brings the root's sizes along (tells_sizes in src/execute/uneven_blocks.hpp).
+# Up to so many ranks the look brings the root's sizes along (tells_sizes in src/execute/lines/uneven_blocks.hpp).
 _MOST_TOLD_RANKS = 20
 
 

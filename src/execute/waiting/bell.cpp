@@ -1,4 +1,4 @@
-#include "execute/bell.hpp"
+#include "execute/waiting/bell.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

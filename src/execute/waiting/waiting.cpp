@@ -1,4 +1,4 @@
-#include "execute/waiting.hpp"
+#include "execute/waiting/waiting.hpp"
 
 #include <sched.h>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/ids.hpp"
-#include "execute/ring.hpp"
+#include "execute/lines/ring.hpp"
 #include "plan/problem.hpp"
 
 namespace espalier::execute {
@@ -16,7 +16,7 @@ namespace espalier::execute {
 class LineWord {
  public:
   static constexpr int bytes_bits = 13, begin_bits = 9;
-  /// In place of bytes: blocks say their sizes themselves (execute/block_call.hpp).
+  /// In place of bytes: blocks say their sizes themselves (execute/lines/block_call.hpp).
   static constexpr Bytes of_blocks = (Bytes{1} << bytes_bits) - 1;
 
   LineWord() = default;

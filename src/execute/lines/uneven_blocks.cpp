@@ -1,10 +1,10 @@
-#include "execute/uneven_blocks.hpp"
+#include "execute/lines/uneven_blocks.hpp"
 
 #include <algorithm>
 #include <bitset>
 
-#include "execute/block_call.hpp"
-#include "execute/root_share.hpp"
+#include "execute/lines/block_call.hpp"
+#include "execute/lines/root_share.hpp"
 
 namespace espalier::execute {
 namespace {

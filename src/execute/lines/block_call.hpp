@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "execute/copy.hpp"
-#include "execute/line_call.hpp"
-#include "execute/uneven_blocks.hpp"
+#include "execute/lines/line_call.hpp"
+#include "execute/lines/uneven_blocks.hpp"
 
 namespace espalier::execute {
 

@@ -1,12 +1,12 @@
 #pragma once
 // One call through lines, as one rank makes it: places, writes and reads messages whose lines carry their sequence
-// numbers. What the dedicated paths of short messages share (execute/tiny.hpp, execute/uneven_blocks.hpp).
+// numbers. What the dedicated paths of short messages share (execute/lines/tiny.hpp, execute/lines/uneven_blocks.hpp).
 
 #include <cstring>
 #include <optional>
 #include <utility>
 
-#include "execute/line_word.hpp"
+#include "execute/lines/line_word.hpp"
 #include "execute/seams.hpp"
 #include "execute/seat.hpp"
 
@@ -84,6 +84,11 @@ class LineCall {
     const RingPlace place = seat_.next_place(me(), lines);
     wait_until([this, place] { return seat_.may_write(place); }, [this] { return seat_.missed_bell(); });
     return message_at(me(), place);
+  }
+
+  /// Where place() will say that the owner's message lies.
+  Message next(LocalRank owner, std::uint32_t lines) const noexcept {
+    return message_at(owner, seat_.peek_place(owner, lines));
   }
 
   /// Writes bytes into successive lines of a message.
@@ -168,6 +173,17 @@ class LineCall {
     seat_.prefetch_next(lines, first, count);
   }
 
+ protected:
+  /// Whether the owner does something else in this call than to write the message that is waited for.
+  bool find_other(const Message& message) noexcept {
+    const Bytes expected = word_.bytes();
+    stated_ = expected == LineWord::of_blocks ? std::nullopt : seat_.stated(message.owner);
+    if (stated_ == expected) stated_ = std::nullopt;
+    const Line* const line = seat_.find_line(message.owner, word_of(message).value());
+    if (line != nullptr) found_ = LineWord(line->call.load(std::memory_order_relaxed));
+    return stated_ || line != nullptr;
+  }
+
  private:
   Message message_at(LocalRank owner, const RingPlace& place) const noexcept {
     return {owner, place.begin, seat_.message_at(owner, place)};
@@ -189,16 +205,6 @@ class LineCall {
         },
         [&] { return seat_.bell_of(message.owner); });
     return !is_found;
-  }
-
-  /// Whether the owner does something else in this call than to write the message that is waited for.
-  bool find_other(const Message& message) noexcept {
-    const Bytes expected = word_.bytes();
-    stated_ = expected == LineWord::of_blocks ? std::nullopt : seat_.stated(message.owner);
-    if (stated_ == expected) stated_ = std::nullopt;
-    const Line* const line = seat_.find_line(message.owner, word_of(message).value());
-    if (line != nullptr) found_ = LineWord(line->call.load(std::memory_order_relaxed));
-    return stated_ || line != nullptr;
   }
 
   /// Calls `part(line, offset, bytes)` for each line of a message.

@@ -8,10 +8,10 @@
 
 namespace espalier::execute {
 
-/// As longest_message() (execute/tiny.hpp), for a problem with counts.
+/// As longest_message() (execute/lines/tiny.hpp), for a problem with counts.
 std::uint32_t longest_message_of_counts(const plan::Problem& problem);
 
-/// As run_tiny() (execute/tiny.hpp), for a problem with counts. Throws GivenUp.
+/// As run_tiny() (execute/lines/tiny.hpp), for a problem with counts. Throws GivenUp.
 Ending run_tiny_counts(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
                        const Reducer* reducer, Waiter& waiter);
 

@@ -1,14 +1,15 @@
-#include "execute/tiny.hpp"
+#pragma once
+// One call of the dedicated path whose blocks are all of the same size, in two halves: a rank writes its message, and
+// reads the others'. Who may wait does one after the other; who may not does the second when all that it reads is
+// there.
 
 #include <algorithm>
 
-#include "execute/line_call.hpp"
-#include "execute/tiny_counts.hpp"
+#include "execute/lines/line_call.hpp"
+#include "execute/lines/tiny.hpp"
 
 namespace espalier::execute {
-namespace {
 
-/// A call whose blocks are all of the same size.
 class TinyCall : public LineCall {
  public:
   TinyCall(Seat& seat, const plan::Problem& problem, const Reducer* reducer, Bytes room, Waiter& waiter)
@@ -42,6 +43,11 @@ class TinyCall : public LineCall {
   /// Where the owner's message of `blocks` blocks lies.
   Message place(LocalRank owner, int blocks) {
     return LineCall::place(owner, lines_ * static_cast<std::uint32_t>(blocks));
+  }
+
+  /// Whether the owner of a message that has not been placed yet does something else, which read() will find.
+  bool does_other(LocalRank owner, int blocks) noexcept {
+    return find_other(LineCall::next(owner, lines_ * static_cast<std::uint32_t>(blocks)));
   }
 
   /// Bytes that came, which are those expected but for calls with sizes that do not fit together.
@@ -110,40 +116,51 @@ class TinyCall : public LineCall {
   Ending ending_;
 };
 
+/// What is done of a call.
+enum class Half { first, second, both };
+constexpr bool writes(Half half) { return half != Half::second; }
+constexpr bool reads(Half half) { return half != Half::first; }
+
+template <Half half>
 [[gnu::always_inline]] inline void broadcast(TinyCall& call, LocalRank root, std::byte* data) {
   if (call.me() != root) {
-    call.read(call.place(root, 1), 0, data);
+    if constexpr (reads(half)) call.read(call.place(root, 1), 0, data);
     return;
   }
+  if constexpr (!writes(half)) return;
   call.write(data);
   call.prefetch_next();
 }
 
+template <Half half>
 [[gnu::always_inline]] inline void scatter(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) {
   if (call.me() != root) {
-    call.read(call.place(root, call.ranks()), call.me().value, output);
+    if constexpr (reads(half)) call.read(call.place(root, call.ranks()), call.me().value, output);
     return;
   }
+  if constexpr (!writes(half)) return;
   call.write_to_others(input);
   call.copy_own(input + static_cast<Bytes>(root.value) * call.bytes(), output);
   call.prefetch_next_to_others();
 }
 
+template <Half half>
 [[gnu::always_inline]] inline void gather(TinyCall& call, LocalRank root, const std::byte* input, std::byte* output) {
+  if (writes(half) && call.me() != root) call.write(input);
+  if constexpr (!reads(half)) return;
   for (int r = 0; r < call.ranks(); ++r) {
     const LocalRank owner(r);
     if (owner == root && call.me() == root) call.copy_own(input, call.block(output, r));
-    if (owner == root) continue;
-    if (owner == call.me())
-      call.write(input);
-    else if (const Message message = call.place(owner, 1); call.me() == root)
-      call.read(message, 0, call.block(output, r));
+    if (owner == root || owner == call.me()) continue;
+    if (const Message message = call.place(owner, 1); call.me() == root) call.read(message, 0, call.block(output, r));
   }
   if (call.me() != root) call.prefetch_next();
 }
 
+template <Half half>
 [[gnu::always_inline]] inline void allgather(TinyCall& call, const std::byte* input, std::byte* output) {
-  call.write(input);
+  if constexpr (writes(half)) call.write(input);
+  if constexpr (!reads(half)) return;
   for (int i = 1; i < call.ranks(); ++i) {
     const int r = (call.me().value + i) % call.ranks();  // not all at the same line at once
     call.read(call.place(LocalRank(r), 1), 0, call.block(output, r));
@@ -152,9 +169,11 @@ class TinyCall : public LineCall {
   call.prefetch_next();
 }
 
+template <Half half>
 [[gnu::always_inline]] inline void alltoall(TinyCall& call, const std::byte* input, std::byte* output) {
   const int me = call.me().value;
-  call.write_to_others(input);
+  if constexpr (writes(half)) call.write_to_others(input);
+  if constexpr (!reads(half)) return;
   call.copy_own(input + static_cast<Bytes>(me) * call.bytes(), call.block(output, me));
   for (int i = 1; i < call.ranks(); ++i) {
     const int r = (me + i) % call.ranks();
@@ -166,8 +185,8 @@ class TinyCall : public LineCall {
 /// output = v(first) o … o v(last), where v(r) is block `block` of rank r's message of `blocks` blocks; `own` is this
 /// rank's v. It may lie in `output` where this rank has written `own_message`, or is the last. `unread` has written
 /// none. Also finds the place of every other rank's message, wanted or not.
-void fold_ranks(TinyCall& call, const Message& own_message, int blocks, int block, int last, int unread,
-                const std::byte* own, std::byte* output) {
+inline void fold_ranks(TinyCall& call, const Message& own_message, int blocks, int block, int last, int unread,
+                       const std::byte* own, std::byte* output) {
   for (int r = call.ranks() - 1; r >= 0; --r) {
     const bool is_own = LocalRank(r) == call.me();
     const Message message = is_own || r == unread ? own_message : call.place(LocalRank(r), blocks);
@@ -184,14 +203,15 @@ void fold_ranks(TinyCall& call, const Message& own_message, int blocks, int bloc
 
 /// Reductions of one vector per rank: `last` is the last rank to take part in this rank's result, -1 for no result;
 /// `unread` is the rank whose vector no other takes, -1 for none. That one leaves its ring alone: to write there would
-/// keep it from looking for the others'.
-void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input, std::byte* output) {
+/// keep it from looking for the others'. `own` is this rank's message, between the halves.
+template <Half half>
+inline void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input, std::byte* output,
+                           Message& own) {
   const int me = call.me().value;
+  if (writes(half) && me != unread) own = call.write(input);
+  if constexpr (!reads(half)) return;
   alignas(line_bytes) std::byte kept[tiny_bytes];
-  Message own{};
-  if (me != unread) {
-    own = call.write(input);
-  } else if (input == output && me < last) {
+  if (me == unread && input == output && me < last) {
     if (call.bytes() > 0) std::memcpy(kept, input, call.bytes());  // of nothing there may be no address
     input = kept;
   }
@@ -199,62 +219,41 @@ void reduce_vectors(TinyCall& call, int last, int unread, const std::byte* input
   if (me != unread) call.prefetch_next();
 }
 
-[[gnu::always_inline]] inline void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output) {
-  const int me = call.me().value;
-  const Message own = call.write_to_others(input);
+template <Half half>
+[[gnu::always_inline]] inline void reduce_scatter(TinyCall& call, const std::byte* input, std::byte* output,
+                                                  Message& own) {
+  const int me = call.me().value, last = call.ranks() - 1;
   const std::byte* const own_block = input + static_cast<Bytes>(me) * call.bytes();
-  if (own_block == output && me < call.ranks() - 1) call.write_block(own, me, input);  // before that is written over
-  fold_ranks(call, own, call.ranks(), me, call.ranks() - 1, -1, own_block, output);
+  if constexpr (writes(half)) {
+    own = call.write_to_others(input);
+    if (own_block == output && me < last) call.write_block(own, me, input);  // before that is written over
+  }
+  if constexpr (!reads(half)) return;
+  fold_ranks(call, own, call.ranks(), me, last, -1, own_block, output);
   call.prefetch_next_to_others();
 }
 
-}  // namespace
-
-std::uint32_t longest_message(const plan::Problem& problem, int ranks) {
-  if (!problem.counts.empty()) return longest_message_of_counts(problem);
-  const std::uint32_t messages = has_single_readers(problem.operation) ? static_cast<std::uint32_t>(ranks) : 1;
-  return count_lines(problem.bytes) * messages;
-}
-
-Ending run_tiny(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-                const Reducer* reducer, Waiter& waiter) noexcept try {
-  if (!problem.counts.empty()) return run_tiny_counts(seat, problem, input, output, reducer, waiter);
-  TinyCall call(seat, problem, reducer, problem.bytes, waiter);
+template <Half half>
+[[gnu::always_inline]] inline void perform(TinyCall& call, const plan::Problem& problem, const std::byte* input,
+                                           std::byte* output, Message& own) {
   const LocalRank root(problem.root.value);  // one node: ranks are local ranks
-  const int me = seat.me().value;
-  const int all = seat.ranks() - 1;
+  const int me = call.me().value, all = call.ranks() - 1;
   switch (problem.operation) {
-    case plan::Operation::broadcast: broadcast(call, root, output); break;
-    case plan::Operation::scatter: scatter(call, root, input, output); break;
-    case plan::Operation::gather: gather(call, root, input, output); break;
+    case plan::Operation::broadcast: return broadcast<half>(call, root, output);
+    case plan::Operation::scatter: return scatter<half>(call, root, input, output);
+    case plan::Operation::gather: return gather<half>(call, root, input, output);
     case plan::Operation::barrier:
-    case plan::Operation::allgather: allgather(call, input, output); break;
-    case plan::Operation::alltoall: alltoall(call, input, output); break;
-    case plan::Operation::reduce: reduce_vectors(call, seat.me() == root ? all : -1, root.value, input, output); break;
-    case plan::Operation::allreduce: reduce_vectors(call, all, -1, input, output); break;
-    case plan::Operation::reduce_scatter: reduce_scatter(call, input, output); break;
-    case plan::Operation::scan: reduce_vectors(call, me, all, input, output); break;
-    case plan::Operation::exscan: reduce_vectors(call, me - 1, all, input, output); break;
+    case plan::Operation::allgather: return allgather<half>(call, input, output);
+    case plan::Operation::alltoall: return alltoall<half>(call, input, output);
+    case plan::Operation::reduce:
+      return reduce_vectors<half>(call, call.me() == root ? all : -1, root.value, input, output, own);
+    case plan::Operation::allreduce: return reduce_vectors<half>(call, all, -1, input, output, own);
+    case plan::Operation::reduce_scatter: return reduce_scatter<half>(call, input, output, own);
+    case plan::Operation::scan: return reduce_vectors<half>(call, me, all, input, output, own);
+    case plan::Operation::exscan: return reduce_vectors<half>(call, me - 1, all, input, output, own);
     case plan::Operation::neighbor_allgather:
-    case plan::Operation::neighbor_alltoall: break;  // never tiny
+    case plan::Operation::neighbor_alltoall: return;  // never tiny
   }
-  return call.ending();
-} catch (const GivenUp&) {
-  return {Ending::broken};
-}
-
-Ending run_tiny_with_room(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
-                          Waiter& waiter, Bytes room) noexcept try {
-  TinyCall call(seat, problem, nullptr, room, waiter);
-  if (problem.operation == plan::Operation::gather)
-    gather(call, LocalRank(problem.root.value), input, output);
-  else if (problem.operation == plan::Operation::allgather)
-    allgather(call, input, output);
-  else
-    alltoall(call, input, output);
-  return call.ending();
-} catch (const GivenUp&) {
-  return {Ending::broken};
 }
 
 }  // namespace espalier::execute

@@ -1,10 +1,10 @@
-#include "execute/tiny_counts.hpp"
+#include "execute/lines/tiny_counts.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <span>
 
-#include "execute/line_call.hpp"
+#include "execute/lines/line_call.hpp"
 
 namespace espalier::execute {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include "base/ids.hpp"
-#include "execute/elements.hpp"
-#include "execute/kernels.hpp"
+#include "execute/arithmetic/elements.hpp"
+#include "execute/arithmetic/kernels.hpp"
 
 namespace espalier::execute {
 

@@ -94,7 +94,7 @@ class Kernel {
 /// The fastest loops that this processor can run, or those for any of its kind; none where MPI defines none: floating
 /// point has no logical and bitwise operations, complex numbers only sum and product, pairs only maximum and minimum
 /// (MPI_MAXLOC, MPI_MINLOC). MPI's meaning (4.0, section 6.9.2): logical operations give 0 or 1. Integer sums and
-/// products wrap around. With NaN and zeros of both signs: execute/elements.hpp.
+/// products wrap around. With NaN and zeros of both signs: execute/arithmetic/elements.hpp.
 ///
 /// a o b has the same bits as b o a, NaN's payload included, and all loops for one type and operation give the same:
 /// each element is one operation, rounded once. Gaps inside pairs are not written.

@@ -1,12 +1,12 @@
-#include "execute/kernels.hpp"
+#include "execute/arithmetic/kernels.hpp"
 
 #include <array>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include "execute/elements.hpp"
-#include "execute/vectors.hpp"
+#include "execute/arithmetic/elements.hpp"
+#include "execute/arithmetic/vectors.hpp"
 
 namespace espalier::execute {
 namespace {

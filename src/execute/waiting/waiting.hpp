@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "base/waiting.hpp"
-#include "execute/bell.hpp"
-#include "execute/company.hpp"
 #include "execute/seams.hpp"
+#include "execute/waiting/bell.hpp"
+#include "execute/waiting/company.hpp"
 
 namespace espalier::execute {
 

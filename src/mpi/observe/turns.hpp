@@ -1,0 +1,43 @@
+#pragma once
+// Which of a kind's calls are timed, where there are many short ones: looking at the clock takes as long as some of
+// them do. Pure: a function of how many there were, hence the same on all ranks, so that arrivals can be compared.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace espalier::mpi {
+
+/// The first 512 calls; then fewer and fewer, of many one of 128: at places that follow no period of the program's.
+class Turns {
+ public:
+  static constexpr std::uint64_t all_until = 512;
+  static constexpr std::uint64_t longest_stride = 128;
+
+  /// Whether the next call goes untimed: then pass() follows, else take().
+  bool may_pass() const noexcept { return left_ != 1; }
+  void pass() noexcept { --left_; }
+  /// For how many calls the one at hand stands: for itself and those that went untimed before it.
+  std::uint64_t take() noexcept {
+    const std::uint64_t weight = stride_;
+    calls_ += weight;
+    stride_ = left_ = derive_stride(calls_);
+    return weight;
+  }
+  /// Calls that went untimed since the last one that did not.
+  std::uint64_t passed() const noexcept { return stride_ - left_; }
+
+ private:
+  /// Until the next: on average `mean`, from half of that to half as much again.
+  static std::uint64_t derive_stride(std::uint64_t calls) noexcept {
+    const std::uint64_t mean = std::clamp<std::uint64_t>(calls / all_until, 1, longest_stride);
+    if (mean == 1) return 1;
+    std::uint64_t mixed = calls * 0x9e37'79b9'7f4a'7c15;
+    mixed = (mixed ^ mixed >> 32) * 0xd6e8'feb8'6659'fd93;
+    return mean / 2 + (mixed >> 33) % (mean + 1);
+  }
+
+  std::uint64_t stride_ = 1, left_ = 1;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace espalier::mpi
