@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from espalier.profile.reading import read_profile
+from espalier.profile.summary import sum_up
 from launch import TestMpi
 from stats import NEIGHBORHOOD, OPERATIONS, assert_handled, read_stats
 
@@ -49,3 +51,17 @@ def test_fortran_programs_are_served(
     outcome = mpi.run([program], 3, bare=True, settings=settings, timeout=60)
     assert (outcome.code, outcome.out) == (0, native.out), str(outcome)
     assert_handled(read_stats(file), 0.7, (*OPERATIONS, *NEIGHBORHOOD))  # one call has a wrong root
+
+
+@pytest.mark.parametrize("binding", ["use_mpi", "use_mpi_f08"])
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_where_fortran_begins_and_ends_is_seen(
+    name: str, binding: str, get_mpi: Callable[[str], TestMpi], tmp_path: Path
+) -> None:
+    """A profile needs both: ranks meet when MPI begins, and bring their parts together when it ends."""
+    mpi, file = get_mpi(name), tmp_path / "profile.json"
+    program = str(build(name, binding, tmp_path))
+    outcome = mpi.run([program], 3, bare=True, settings={"ESPALIER_PROFILE": str(file)}, timeout=60)
+    assert outcome.code == 0, str(outcome)
+    called = {row.key.operation for row in sum_up(read_profile(file)).rows}
+    assert called >= {"MPI_Bcast", "MPI_Allreduce", "MPI_Barrier"}, str(outcome)

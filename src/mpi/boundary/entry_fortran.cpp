@@ -163,19 +163,16 @@ ESPALIER_FORTRAN(reduce_scatter, REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter
 
 #elif !defined(MPI_ABI)
 
-// In MPICH's ABI a Fortran handle is the C handle. `error` is an optional argument.
+// In MPICH's ABI a Fortran handle is the C handle.
 ESPALIER_EXPORT void mpi_barrier_f08_(const MPI_Comm* comm, MPI_Fint* error) {
-  const int code = Espalier_Barrier(*comm);
-  if (error != nullptr) *error = code;
+  espalier::mpi::give_code(Espalier_Barrier(*comm), error);
 }
 ESPALIER_EXPORT void mpi_ibarrier_f08_(const MPI_Comm* comm, MPI_Request* request, MPI_Fint* error) {
-  const int code = espalier::mpi::begin_Ibarrier(*comm, request);
-  if (error != nullptr) *error = code;
+  espalier::mpi::give_code(espalier::mpi::begin_Ibarrier(*comm, request), error);
 }
 ESPALIER_EXPORT void mpi_barrier_init_f08_(const MPI_Comm* comm, const MPI_Info* info, MPI_Request* request,
                                            MPI_Fint* error) {
-  const int code = espalier::mpi::make_Barrier_init(*comm, *info, request);
-  if (error != nullptr) *error = code;
+  espalier::mpi::give_code(espalier::mpi::make_Barrier_init(*comm, *info, request), error);
 }
 
 #endif

@@ -114,4 +114,17 @@ ESPALIER_SPELLINGS(comm_free, COMM_FREE, (MPI_Fint * comm, MPI_Fint* error),
 ESPALIER_SPELLINGS(comm_disconnect, COMM_DISCONNECT, (MPI_Fint * comm, MPI_Fint* error),
                    leave_from_fortran(comm, error, MPI_Comm_disconnect);)
 
+#elif !defined(MPI_ABI)
+
+// So does `mpi_f08` of MPICH's ABI, where a Fortran handle is the C handle.
+ESPALIER_EXPORT void mpi_init_f08_(MPI_Fint* error) { give_code(MPI_Init(nullptr, nullptr), error); }
+ESPALIER_EXPORT void mpi_init_thread_f08_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error) {
+  give_code(MPI_Init_thread(nullptr, nullptr, *required, provided), error);
+}
+ESPALIER_EXPORT void mpi_finalize_f08_(MPI_Fint* error) { give_code(MPI_Finalize(), error); }
+ESPALIER_EXPORT void mpi_comm_free_f08_(MPI_Comm* comm, MPI_Fint* error) { give_code(MPI_Comm_free(comm), error); }
+ESPALIER_EXPORT void mpi_comm_disconnect_f08_(MPI_Comm* comm, MPI_Fint* error) {
+  give_code(MPI_Comm_disconnect(comm), error);
+}
+
 #endif

@@ -19,4 +19,15 @@
   ESPALIER_ALIAS(mpi_##name##__, ompi_##name##_f, parameters) \
   ESPALIER_ALIAS(MPI_##UPPER, ompi_##name##_f, parameters)
 
+#elif !defined(MPI_ABI)
+
+namespace espalier::mpi {
+
+/// Where MPICH's `mpi_f08` wants a call's code, which is an optional argument.
+inline void give_code(int code, MPI_Fint* error) {
+  if (error != nullptr) *error = code;
+}
+
+}  // namespace espalier::mpi
+
 #endif
