@@ -96,6 +96,30 @@ def test_a_table_of_another_mpi_is_said_not_to_be_used(monkeypatch, reason: str,
     assert reason in found.text
 
 
+def test_all_tables_that_a_job_looks_at_are_judged(command: Command, app: str, monkeypatch, tmp_path: Path) -> None:
+    """The first may be another machine's, and the second this one's."""
+    verdicts = {"theirs.json": Level.WARNING, "ours.json": Level.OK, "broken.json": Level.WARNING}
+    files = [tmp_path / name for name in verdicts]
+    monkeypatch.setattr(health, "files_in_force", lambda core: files)
+    monkeypatch.setattr(
+        health, "judge_table", lambda core, path, mpi: health.Finding("table", verdicts[path.name], path.name)
+    )
+    report = json.loads(command("doctor", "--json", app).out)["findings"]
+    tables = [(it["level"], it["text"]) for it in report if it["topic"] == "table"]
+    assert tables == [("ok", "ours.json"), ("ok", "2 more that this job does not use (espalier table list)")]
+    del verdicts["ours.json"], files[1]
+    report = json.loads(command("doctor", "--json", app).out)["findings"]
+    tables = [(it["level"], it["text"]) for it in report if it["topic"] == "table"]
+    assert tables == [("warning", "theirs.json"), ("warning", "broken.json")], "each says why"
+
+
+def test_the_verdict_comes_last_and_of_settings_those_that_are_given(command: Command, app: str, monkeypatch) -> None:
+    monkeypatch.setenv("ESPALIER_VERBOSE", "1")
+    lines = command("doctor", app).out.splitlines()
+    assert lines[-1].strip() == "usable"
+    assert [line.split()[0] for line in lines if line.startswith("ESPALIER_")] == ["ESPALIER_VERBOSE"]
+
+
 def test_more_ranks_than_processors_are_worth_a_warning() -> None:
     assert health.judge_ranks(8, 2).level is Level.WARNING
     assert health.judge_ranks(2, 2).level is Level.OK

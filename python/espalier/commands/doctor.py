@@ -47,8 +47,10 @@ def doctor(
         report = {"findings": [asdict(it) for it in findings], "settings": [asdict(it) for it in settings]}
         console.print_json({"usable": usable, **report})
     else:
-        _print(findings, usable)
-        console.out.print(settings_table(settings, "\nsettings"))
+        _print(findings)
+        if given := [it for it in settings if it.value is not None]:
+            console.out.print(settings_table(given, "\nsettings of this environment (espalier settings lists all)"))
+        console.out.print("[green]usable[/]" if usable else "[red]not usable: see the lines marked ✗[/]")
     raise typer.Exit(0 if usable else 1)
 
 
@@ -59,7 +61,7 @@ def _settings_if_built() -> list[Setting]:
         return []  # a finding says so already
 
 
-def _print(findings: list[Finding], usable: bool) -> None:
+def _print(findings: list[Finding]) -> None:
     marks = {Level.OK: "[green]✓[/]", Level.WARNING: "[yellow]![/]", Level.ERROR: "[red]✗[/]"}
     table = Table(box=None, show_header=False, pad_edge=False)
     for column in ("mark", "topic", "text"):
@@ -70,4 +72,3 @@ def _print(findings: list[Finding], usable: bool) -> None:
             text += f"\n[dim]→ {escape(finding.remedy)}[/]"
         table.add_row(marks[finding.level], finding.topic, text)
     console.out.print(table)
-    console.out.print("[green]usable[/]" if usable else "[red]not usable: see the lines marked ✗[/]")

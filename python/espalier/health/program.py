@@ -17,7 +17,7 @@ from espalier.jobs.libraries import find_preload_library
 from espalier.jobs.mpis import read_library_version
 from espalier.jobs.programs import Kind, Program, inspect_program
 from espalier.tuning.table.file import read_table
-from espalier.tuning.table.lookup import table_in_force
+from espalier.tuning.table.store import files_in_force
 
 
 def examine_program(command: str, ranks: int | None) -> Iterator[Finding]:
@@ -66,17 +66,21 @@ def _examine_build(target: Target) -> Finding:
 
 
 def _examine_tables(target: Target) -> Iterator[Finding]:
-    """The table that a job would load, and why it would not."""
+    """The tables that a job would look at, tuned and learned ones. Those of other machines and MPIs lie beside them."""
     core = load_core()
     if os.environ.get("ESPALIER_TABLE") == "off":
         yield Finding("table", Level.OK, "ESPALIER_TABLE=off: the built-in choice")
         return
-    path = table_in_force(core)
-    if path is None:
+    version = read_library_version(target.mpi.library)
+    judged = [judge_table(core, path, version) for path in files_in_force(core)]
+    holding = [it for it in judged if it.level is Level.OK]
+    if not judged:
         text = "none: the built-in choice is used"
         yield Finding("table", Level.WARNING, text, "espalier tune measures what is fastest here")
-        return
-    yield judge_table(core, path, read_library_version(target.mpi.library))
+    yield from holding or judged
+    if holding and len(judged) > len(holding):
+        text = f"{len(judged) - len(holding)} more that this job does not use (espalier table list)"
+        yield Finding("table", Level.OK, text)
 
 
 def judge_table(core: Any, path: Path, library_version: str) -> Finding:

@@ -32,7 +32,7 @@ def read_stack(pid: int) -> list[str]:
 def shorten(stack: list[str]) -> str:
     """The call of MPI's that it is in, and who calls that: what a program's author knows by name."""
     named = [frame.removeprefix("do_") if frame.startswith("do_MPI_") else frame for frame in stack if frame != "??"]
-    outermost = max((at for at, frame in enumerate(named) if re.match(r"P?MPI_|p?mpi_", frame)), default=None)
-    if outermost is None:
-        return " < ".join(named[:4])
+    if "main" in named:  # which the C library calls by functions of its own
+        del named[named.index("main") + 1 :]
+    outermost = max((at for at, frame in enumerate(named) if re.match(r"P?MPI_|p?mpi_", frame)), default=0)
     return " < ".join(named[outermost : outermost + 4])
