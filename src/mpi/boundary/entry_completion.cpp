@@ -64,7 +64,7 @@ int not_yet() noexcept {
   return MPI_SUCCESS;
 }
 
-int wait_for(OwnRequest& own, MPI_Request* request, MPI_Status* status) noexcept {
+int wait_for_own(OwnRequest& own, MPI_Request* request, MPI_Status* status) noexcept {
   if (!own.is_complete()) wait_while_busy([&] { return own.is_complete(); });
   make_empty(status);
   return end(own, request);
@@ -208,7 +208,7 @@ using namespace espalier::mpi;
 ESPALIER_CALL(Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
   const Completion seen(1, request, [](int) { return true; });
   if (const std::optional<int> code = end_if_over(request, status)) return *code;
-  if (OwnRequest* const own = find_own(request)) return wait_for(*own, request, status);
+  if (OwnRequest* const own = find_own(request)) return wait_for_own(*own, request, status);
   return wait_for(request, status);
 }
 

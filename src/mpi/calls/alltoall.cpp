@@ -10,10 +10,10 @@ namespace {
 using plan::Operation;
 
 /// Both sides of an alltoallv or alltoallw.
-class UnevenSides {
+class SidesOfRows {
  public:
   template <class Call>
-  UnevenSides(const Call& call, int ranks)
+  SidesOfRows(const Call& call, int ranks)
       : receive_(std::in_place, call.receive, ranks), is_in_place_(call.send.buffer == MPI_IN_PLACE) {
     if (is_in_place_)
       send_ = receive_;
@@ -64,7 +64,7 @@ std::optional<UnevenAttempt> try_ready(Communicator& communicator, const Alltoal
 std::optional<UnevenAttempt> try_ready(Communicator&, const Alltoallw&) { return std::nullopt; }
 
 /// With sizes that all know.
-std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const UnevenSides& sides, std::vector<Bytes> matrix,
+std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const SidesOfRows& sides, std::vector<Bytes> matrix,
                          Start* start) {
   const int ranks = communicator.ranks(), me = communicator.rank();
   if (!are_known(matrix)) return refuse_unknown(comm, Operation::alltoall, sides.are_missing());
@@ -82,12 +82,12 @@ std::optional<int> try_uneven(Communicator& communicator, const Call& call, Star
   if (start == nullptr) attempt = try_ready(communicator, call);
   if (attempt && attempt->is_over) return attempt->code;
   if (!are_allowed(call, ranks) || is_forbidden_alias(call)) return refuse_arguments(Operation::alltoall);
-  const UnevenSides sides(call, ranks);
+  const SidesOfRows sides(call, ranks);
   if (refuses_missing && sides.are_missing()) return refuse_arguments(Operation::alltoall);
   if (start != nullptr)
     return share_sizes_first(communicator, Operation::alltoall, 0, sizes_of(sides.send(), ranks), *start,
                              [=, &communicator](std::vector<Bytes> matrix) {
-                               return serve(communicator, call.comm, UnevenSides(call, ranks), std::move(matrix),
+                               return serve(communicator, call.comm, SidesOfRows(call, ranks), std::move(matrix),
                                             start);
                              });
   if (!attempt) attempt = try_uneven_blocks(communicator, call.comm, Operation::alltoall, 0, sides.both());

@@ -30,9 +30,9 @@ bool are_allowed(const Communicator& communicator, int root, const Parts& all, c
 }
 
 /// The sides of such a call; null where MPI ignores them, or where the data are nowhere.
-class UnevenSides {
+class RootedSides {
  public:
-  UnevenSides(const Communicator& communicator, int root, const Parts& all, const Run& own)
+  RootedSides(const Communicator& communicator, int root, const Parts& all, const Run& own)
       : is_in_place_(own.buffer == MPI_IN_PLACE), me_(communicator.rank()) {
     if (me_ == root) keep(all_, Side(all, communicator.ranks()));
     if (!is_in_place_ || all_) keep(own_, find_own(own, this->all(), me_));
@@ -67,14 +67,14 @@ class UnevenSides {
 
 /// With sizes that all know.
 std::optional<int> serve_known(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
-                               const UnevenSides& sides, std::vector<Bytes> sizes, Start* start) {
+                               const RootedSides& sides, std::vector<Bytes> sizes, Start* start) {
   if (!are_known(sizes) || sides.own() == nullptr) return refuse_unknown(comm, operation, sides.are_missing());
   return serve_uneven(communicator, comm, operation, root, *sides.own(), sides.all(), std::move(sizes), start);
 }
 
 /// With blocks that were too long for the short way. `sizes`: of all blocks, if the root has told them already.
 std::optional<int> share_and_serve(Operation operation, Communicator& communicator, MPI_Comm comm, int root,
-                                   const UnevenSides& sides, std::vector<Bytes> sizes) {
+                                   const RootedSides& sides, std::vector<Bytes> sizes) {
   if (communicator.engine()->decider().leaves_long_blocks(operation)) return leave_uneven(communicator, operation);
   if (sizes.empty()) {
     sizes = sizes_of(sides.all(), communicator.ranks());
@@ -105,13 +105,13 @@ std::optional<int> try_rooted(Operation operation, Communicator& communicator, M
   if (start == nullptr) attempt = try_ready(operation, communicator, comm, root, all, own);
   if (attempt && attempt->is_over) return attempt->code;
   if (!are_allowed(communicator, root, all, own)) return refuse_arguments(operation);
-  const UnevenSides sides(communicator, root, all, own);
+  const RootedSides sides(communicator, root, all, own);
   if (sides.are_forbidden()) return refuse_arguments(operation);
   if (start != nullptr)
     return share_sizes_first(communicator, operation, root, sizes_of(sides.all(), communicator.ranks()), *start,
                              [=, &communicator](std::vector<Bytes> sizes) {
                                return serve_known(operation, communicator, comm, root,
-                                                  UnevenSides(communicator, root, all, own), std::move(sizes), start);
+                                                  RootedSides(communicator, root, all, own), std::move(sizes), start);
                              });
   if (!attempt) attempt = try_uneven_blocks(communicator, comm, operation, root, sides.both(operation));
   if (attempt->is_over) return attempt->code;

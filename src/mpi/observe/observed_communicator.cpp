@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "mpi/boundary/attributes.hpp"
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/observe/clock.hpp"
 #include "mpi/observe/members.hpp"
@@ -36,22 +37,13 @@ All& all() {
   return *made;
 }
 
-int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
-  *is_copied = 0;
-  return MPI_SUCCESS;
-}
-
 int on_free(MPI_Comm, int, void* communicator, void*) {
   delete static_cast<ObservedCommunicator*>(communicator);
   return MPI_SUCCESS;
 }
 
 int keyval() {
-  static const int made = [] {
-    int fresh = MPI_KEYVAL_INVALID;
-    native().Comm_create_keyval(do_not_copy, on_free, &fresh, nullptr);
-    return fresh;
-  }();
+  static const int made = make_keyval(on_free);
   return made;
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "mpi/boundary/attributes.hpp"
 #include "mpi/calls/forbidden.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/process/library.hpp"
@@ -9,12 +10,6 @@
 
 namespace espalier::mpi {
 namespace {
-
-// Duplicates start without state of their own: a duplicate's messages and calls must not mix with ours.
-int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
-  *is_copied = 0;
-  return MPI_SUCCESS;
-}
 
 // Calls that a new communicator leaves to native: one that is used only now and then never pays for its set-up. That
 // of the world is sure to be used.
@@ -39,11 +34,7 @@ int Communicator::on_free(MPI_Comm, int, void* state, void*) {
 
 // Made once, when the first communicator is looked up; MPI_KEYVAL_INVALID when that failed.
 int Communicator::keyval() {
-  static const int made = [] {
-    int fresh = MPI_KEYVAL_INVALID;
-    native().Comm_create_keyval(do_not_copy, on_free, &fresh, nullptr);
-    return fresh;
-  }();
+  static const int made = make_keyval(on_free);
   return made;
 }
 

@@ -13,6 +13,7 @@
 #include "base/program_patterns.hpp"
 #include "base/text.hpp"
 #include "leaders/election.hpp"
+#include "mpi/boundary/attributes.hpp"
 #include "mpi/decide/selection.hpp"
 #include "mpi/process/communicator.hpp"
 #include "mpi/setup/facts.hpp"
@@ -29,11 +30,6 @@ constexpr Bytes windows_limit = Bytes{64} << 20;
 // Attributes of MPI_COMM_SELF are deleted at the beginning of MPI_Finalize (MPI 4.0, section 11.2.4), in every binding.
 int on_finalize(MPI_Comm, int, void* library, void*) {
   static_cast<Library*>(library)->end();
-  return MPI_SUCCESS;
-}
-
-int do_not_copy(MPI_Comm, int, void*, void*, void*, int* is_copied) {
-  *is_copied = 0;
   return MPI_SUCCESS;
 }
 
@@ -115,10 +111,8 @@ bool Library::start() {
 }
 
 void Library::watch_for_end() {
-  const Native& mpi = native();
-  int keyval = MPI_KEYVAL_INVALID;
-  if (mpi.Comm_create_keyval(do_not_copy, on_finalize, &keyval, nullptr) == MPI_SUCCESS)
-    mpi.Comm_set_attr(mpi.comm_self, keyval, this);
+  const int keyval = make_keyval(on_finalize);
+  if (keyval != MPI_KEYVAL_INVALID) native().Comm_set_attr(native().comm_self, keyval, this);
 }
 
 WantedTables Library::wanted_tables() const {

@@ -20,13 +20,13 @@ using Bytestring = std::vector<std::byte>;
 constexpr int reason_bytes = 240;
 constexpr int nobody = std::numeric_limits<int>::max();
 
-void check(int code) {
+void demand(int code) {
   if (code != MPI_SUCCESS) throw Error("the native library failed");
 }
 
 void wait(MPI_Request request) {
   for (int is_complete = 0; !is_complete;) {
-    check(native().Test(&request, &is_complete, MPI_STATUS_IGNORE));
+    demand(native().Test(&request, &is_complete, MPI_STATUS_IGNORE));
     if (!is_complete) sched_yield();
   }
 }
@@ -35,8 +35,8 @@ void wait(MPI_Request request) {
 class Attempt {
  public:
   Attempt(MPI_Comm comm, Rank far, bool shared_memory) : comm_(comm), far_(far), shared_memory_(shared_memory) {
-    check(native().Comm_rank(comm, &rank_));
-    check(native().Comm_size(comm, &ranks_));
+    demand(native().Comm_rank(comm, &rank_));
+    demand(native().Comm_size(comm, &ranks_));
   }
 
   UcxOpening run() {
@@ -83,7 +83,7 @@ class Attempt {
   int least(int mine) const {
     int result = 0;
     MPI_Request request;
-    check(native().Iallreduce(&mine, &result, 1, native().integer, native().min, comm_, &request));
+    demand(native().Iallreduce(&mine, &result, 1, native().integer, native().min, comm_, &request));
     wait(request);
     return result;
   }
@@ -95,7 +95,7 @@ class Attempt {
     Bytestring all(bytes * static_cast<std::size_t>(ranks_));
     MPI_Request request;
     const MPI_Datatype type = native().byte;
-    check(native().Iallgather(mine.data(), share, type, all.data(), share, type, comm_, &request));
+    demand(native().Iallgather(mine.data(), share, type, all.data(), share, type, comm_, &request));
     wait(request);
     std::vector<Bytestring> texts;
     for (auto begin = all.begin(); begin != all.end(); begin += share) texts.emplace_back(begin, begin + share);
