@@ -76,6 +76,13 @@ def test_a_file_that_cannot_be_written_is_said_and_harms_nothing(get_mpi: GetMpi
     assert "ESPALIER_PROFILE: cannot write '/nowhere/p.json'" in outcome.err
 
 
+def test_who_does_calls_is_told_as_it_is_in_the_end(get_mpi: GetMpi, tmp_path: Path) -> None:
+    """Early calls are trials, and of these it is not known yet."""
+    settings = {"ESPALIER_LEARN": "on", "ESPALIER_STORE": "off", "ESPALIER_TABLE": "off"}
+    profile = profile_of(get_mpi("mpich-5"), ["learning", "1000"], tmp_path / "p.json", **settings)
+    assert any("(learned by this job)" in row.choice for row in profile.rows), [row.choice for row in profile.rows]
+
+
 def test_native_calls_are_profiled_too(get_mpi: GetMpi, tmp_path: Path) -> None:
     profile = profile_of(
         get_mpi("mpich-5"), ["standstill", "sleep", "2", "1"], tmp_path / "p.json", ESPALIER_DISABLE="1"

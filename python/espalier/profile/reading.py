@@ -18,7 +18,7 @@ The sums over its calls; times are in seconds:
                   stands for. Calls, bytes and native are counted in any case, all else is estimated from these
     calls, bytes  how many, and a block or the message; with counts what the rank brings, or gets where it only gets
     native        calls that native made; sample: Moments of those that it made for comparison
-    own           Moments of blocking calls that Espalier made, less waiting; choice: how the first was done
+    own           Moments of blocking calls that Espalier made, less waiting; choice: how a late one was done
     seconds       in MPI; of what does not block, in start and completion together
     start         of that, in the call that starts; between: from start to completion, outside of both
     waiting       until the last rank of the host had come; split: calls of which that is known

@@ -6,6 +6,7 @@
 #include "execute/arithmetic/kernels.hpp"
 #include "execute/seams.hpp"
 #include "mpi/boundary/native.hpp"
+#include "plan/problem.hpp"
 
 namespace espalier::mpi {
 
@@ -35,6 +36,14 @@ struct Arithmetic {
 /// that the standard does not name, and types whose elements reach out of their extent. `type` is not the null
 /// datatype.
 std::optional<Arithmetic> find_arithmetic(MPI_Op op, MPI_Datatype type);
+
+/// Says so of a reduction.
+inline void set_arithmetic(plan::Problem& problem, const Arithmetic& arithmetic) {
+  problem.element = arithmetic.element;
+  problem.is_commutative = arithmetic.is_commutative;
+  problem.is_symmetric = arithmetic.is_symmetric;
+  problem.depends_on_order = arithmetic.depends_on_order;
+}
 
 /// Calls the kernel or MPI. `arithmetic` outlives it.
 class Combiner final : public execute::Reducer {

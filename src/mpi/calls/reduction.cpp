@@ -162,9 +162,8 @@ std::optional<int> try_call(Communicator& communicator, const Reduction& call, S
   Operands operands{{in_place ? call.receive : call.send, call.count * blocks, call.type}, std::nullopt, in_place};
   if (has_output(call, me)) operands.output = {call.receive, call.count, call.type};
   const Bytes bytes = multiply(call.count, static_cast<MPI_Count>(arithmetic->element));
-  Problem problem{call.operation, bytes, Rank(call.root), arithmetic->element, arithmetic->is_commutative};
-  problem.is_symmetric = arithmetic->is_symmetric;
-  problem.depends_on_order = arithmetic->depends_on_order;
+  Problem problem{call.operation, bytes, Rank(call.root)};
+  set_arithmetic(problem, *arithmetic);
   return reduce(communicator, call.comm, problem, operands, *arithmetic, start);
 }
 
@@ -188,11 +187,8 @@ std::optional<int> try_call(Communicator& communicator, const ReduceScatter& cal
   const Operands operands{
       {in_place ? call.receive : call.send, all, call.type}, Run{call.receive, call.counts[me], call.type}, in_place};
   Problem problem = make_uneven(Operation::reduce_scatter, 0, std::move(sizes));
-  problem.element = arithmetic->element;
+  set_arithmetic(problem, *arithmetic);
   problem.bytes = (problem.bytes + problem.element - 1) / problem.element * problem.element;
-  problem.is_commutative = arithmetic->is_commutative;
-  problem.is_symmetric = arithmetic->is_symmetric;
-  problem.depends_on_order = arithmetic->depends_on_order;
   return reduce(communicator, call.comm, problem, operands, *arithmetic, start);
 }
 

@@ -66,8 +66,8 @@ struct ProfileRow {
   double first_ns = 0, last_ns = 0;  ///< when the first and the last began, since MPI_Init's end
   Moments own,
       sample;  ///< what was no waiting, of calls that Espalier made, and of those that native made for the sake of it
-  bool is_choice_known = false;
-  std::string choice;                       ///< how the first was done
+  std::uint64_t ask_choice_after = 0;       ///< calls: it may be another by then
+  std::string choice;                       ///< how a late one was done
   std::vector<double> caused;               ///< waiting, by the world's rank that came last; empty: none
   std::vector<std::uint64_t> roots;         ///< calls by root, where there is one
   std::vector<Neighborhood> neighborhoods;  ///< of its communicators, each once; none: no neighbourhood collectives

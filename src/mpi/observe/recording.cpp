@@ -7,6 +7,7 @@
 #include "base/files.hpp"
 #include "base/settings.hpp"
 #include "mpi/boundary/quiet.hpp"
+#include "mpi/buffers/arithmetic.hpp"
 #include "mpi/calls/calls.hpp"
 #include "mpi/observe/clock.hpp"
 #include "mpi/observe/sites.hpp"
@@ -26,6 +27,9 @@ plan::Problem problem_of(const Subject& subject) {
   problem.operation = subject.operation;
   problem.bytes = static_cast<Bytes>(std::max<MPI_Count>(subject.bytes, 0));
   problem.root = Rank(subject.root);
+  if (!subject.has_op || !subject.has_type) return problem;
+  if (const std::optional<Arithmetic> arithmetic = find_arithmetic(subject.op, subject.type))
+    set_arithmetic(problem, *arithmetic);
   return problem;
 }
 
@@ -204,10 +208,11 @@ void Recording::note(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   if (!call.is_sample) note_choice(row, call, comm, is_own);
 }
 
+// Early calls come before set-up, or are trials: asked again after twice as many.
 void Recording::note_choice(ProfileRow& row, const ObservedCall& call, MPI_Comm comm, bool is_own) {
-  if (row.is_choice_known) return;
+  if (row.calls < row.ask_choice_after) return;
   row.choice = choice_of(call, comm, is_own);
-  row.is_choice_known = row.choice != before_set_up;
+  row.ask_choice_after = row.choice == before_set_up ? 0 : 2 * row.calls;
 }
 
 void Recording::note_start(const ObservedCall& call, ProfileRow& row, bool is_own) {

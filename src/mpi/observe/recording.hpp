@@ -50,7 +50,7 @@ class Recording {
   /// std::bad_alloc.
   Tally& tally_of(const ObservedCall& call, MPI_Comm comm);
   ProfileRow& row_of(const ObservedCall& call, MPI_Comm comm);
-  /// How Espalier does it, or that native does: of the first call of its row.
+  /// How Espalier does it, or that native does: of some calls of its row.
   void note_choice(ProfileRow& row, const ObservedCall& call, MPI_Comm comm, bool is_own);
 
   /// All ranks together: rank 0 writes. Throws NativeFailure and std::bad_alloc.

@@ -98,10 +98,10 @@ std::string Engine::describe(const plan::Problem& problem, bool may_wait) {
   std::optional<Entry> foreseen;
   if (!problem.counts.empty() && may_wait) foreseen = decider_.foresee_uneven(problem);
   const Entry& entry = foreseen ? *foreseen : may_wait ? find(problem) : prepare_run(problem);
-  const std::string origin = entry.lesson != nullptr ? " (is being learned)"
-                             : entry.origin.empty()  ? ""
-                                                     : " (" + entry.origin + ")";
-  return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + origin;
+  const std::string said = entry.lesson != nullptr                    ? "is being learned"
+                           : entry.is_learned && entry.origin.empty() ? "learned by this job"
+                                                                      : entry.origin;
+  return (entry.kind == Entry::Kind::native ? "native: " : "") + entry.label + (said.empty() ? "" : " (" + said + ")");
 }
 
 Entry& Engine::prepare_run(const plan::Problem& problem) {
