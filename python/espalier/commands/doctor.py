@@ -49,7 +49,8 @@ def doctor(
     else:
         _print(findings)
         if given := [it for it in settings if it.value is not None]:
-            console.out.print(settings_table(given, "\nsettings of this environment (espalier settings lists all)"))
+            console.out.print("\nsettings of this environment (espalier settings lists all):")
+            console.out.print(settings_table(given))
         console.out.print("[green]usable[/]" if usable else "[red]not usable: see the lines marked ✗[/]")
     raise typer.Exit(0 if usable else 1)
 

@@ -36,9 +36,9 @@ def _tells(setting: Setting, words: Iterable[str]) -> bool:
     return all(word.lower() in text for word in words)
 
 
-def settings_table(found: Iterable[Setting], title: str | None = None) -> Table:
+def settings_table(found: Iterable[Setting]) -> Table:
     """Settings with their defaults, or with the values that the environment gives them."""
-    table = Table(title=title, title_justify="left", box=None, show_header=False, pad_edge=False)
+    table = Table(box=None, show_header=False, pad_edge=False)
     for setting in found:
         value = f"[bold]{escape(setting.value)}[/]" if setting.value is not None else escape(setting.default)
         table.add_row(setting.name, value, f"[dim]{escape(setting.help)}[/]")

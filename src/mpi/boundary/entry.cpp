@@ -9,7 +9,7 @@ using espalier::plan::Operation;
 // MPI_<name> and Espalier_<name>: parameters, the arguments to pass on to native, and the call that we try first.
 // Neither calls the other: behind libmpi in the search order, MPI_<name> would be libmpi's.
 #define ESPALIER_ENTRY(name, parameters, arguments, ...)                                           \
-  static int enter_##name parameters {                                                             \
+  [[gnu::noinline]] static int enter_##name parameters {                                           \
     return enter(                                                                                  \
         comm, [&] { return __VA_ARGS__; }, [&](const Native& mpi) { return mpi.name arguments; }); \
   }                                                                                                \

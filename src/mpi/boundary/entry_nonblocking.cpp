@@ -146,7 +146,7 @@ using espalier::plan::Operation;
 #define WITH_REQUEST(...) (__VA_ARGS__, request)
 
 #define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)                                \
-  int espalier::mpi::begin_##function parameters {                                                \
+  [[gnu::noinline]] int espalier::mpi::begin_##function parameters {                              \
     keep;                                                                                         \
     const void* const back = __builtin_return_address(0);                                         \
     return enter(comm, request, back, __VA_ARGS__, [=](const Native& mpi, MPI_Request* request) { \

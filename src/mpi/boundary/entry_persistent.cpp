@@ -131,7 +131,7 @@ using espalier::plan::Operation;
 #define ESPALIER_TAKE(...) __VA_ARGS__
 // Native gets the caller's arrays, which it may keep for as long as it likes.
 #define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)                         \
-  int espalier::mpi::make_##function parameters {                                          \
+  [[gnu::noinline]] int espalier::mpi::make_##function parameters {                        \
     const auto natively = [=](const Native& mpi) {                                         \
       return call_native(mpi.function, comm, ESPALIER_TAKE arguments, info, request);      \
     };                                                                                     \

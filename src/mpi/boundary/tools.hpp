@@ -54,14 +54,16 @@ bool is_ours(const void* symbol) noexcept;
   ESPALIER_EXPORT int MPI_##name parameters { return ours arguments; }
 #else
 #define ESPALIER_CALL(name, parameters, arguments)             \
-  static int do_MPI_##name parameters;                         \
+  [[gnu::noinline]] static int do_MPI_##name parameters;       \
   ESPALIER_CALL_BY(name, parameters, arguments, do_MPI_##name) \
   static int do_MPI_##name parameters
-// A call of an MPI with another binary interface. Before anything else is called: so the compiler hands the registers
-// on as they are, with all bits of handles that are longer than ours (tests/mpi/test_foreign.py).
+// A call of an MPI with another binary interface. Before anything else is called, or prepared for one that is inlined:
+// so the compiler hands the registers on as they are, with all bits of handles that are longer than ours
+// (tests/mpi/test_foreign.py).
 #define ESPALIER_LEAVE_ALONE(name, arguments)                                         \
   if (const ::espalier::mpi::Native* const foreign = ::espalier::mpi::find_foreign()) \
     return foreign->name != nullptr ? foreign->name arguments : MPI_ERR_INTERN;
+// `ours` is never inlined.
 #define ESPALIER_CALL_BY(name, parameters, arguments, ours)                                \
   ESPALIER_EXPORT int MPI_##name parameters {                                              \
     if (!::espalier::mpi::Tools::are_none()) [[unlikely]] {                                \
