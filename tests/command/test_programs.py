@@ -77,7 +77,12 @@ def test_a_python_without_mpi4py_says_so(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("/nowhere/app", "no such program"), ("surely-not-a-program", "no such program"), ("data.txt", "not executable")],
+    [
+        ("/nowhere/app", "no such program"),
+        ("surely-not-a-program", "no such program"),
+        ("data.txt", "not executable"),
+        (".", "is a folder"),
+    ],
 )
 def test_what_cannot_run_is_refused(tmp_path: Path, monkeypatch, name: str, message: str) -> None:
     monkeypatch.chdir(tmp_path)
@@ -85,6 +90,14 @@ def test_what_cannot_run_is_refused(tmp_path: Path, monkeypatch, name: str, mess
     with pytest.raises(UserError, match=message) as caught:
         inspect_program(name)
     assert caught.value.remedy
+
+
+def test_a_script_of_pythons_that_nobody_made_executable_is_for_python_to_run(tmp_path: Path) -> None:
+    script = tmp_path / "mean.py"
+    script.write_text("print(1)")
+    with pytest.raises(UserError) as caught:
+        inspect_program(str(script))
+    assert f"python {script}" in caught.value.remedy
 
 
 def test_a_program_of_this_folder_must_be_named_with_its_folder(tmp_path: Path, monkeypatch) -> None:

@@ -75,9 +75,13 @@ def _locate(command: str) -> Path:
     found = shutil.which(command)
     if found:
         return Path(found).absolute()
+    if Path(command).is_dir():
+        raise UserError(f"{command} is a folder", "name the program in it")
     if Path(command).is_file():
         if os.access(command, os.X_OK):
             raise UserError(f"{command} is not on PATH", f"write ./{command} for the file in this folder")
+        if Path(command).suffix == ".py":
+            raise UserError(f"{command} is not executable", f"have Python run it: python {command}")
         raise UserError(f"{command} is not executable", f"make it so: chmod +x {command}")
     raise UserError(f"no such program: {command}", "check the spelling, or give its path")
 
