@@ -34,6 +34,11 @@ def test_the_programs_own_flags_need_no_dashes_in_front(command: Command, librar
     assert outcome.out.rstrip().endswith(f"-n 2 {app} -n 9 --help")
 
 
+def test_the_number_of_ranks_may_be_given_as_mpiexec_takes_it(command: Command, libraries, app: str) -> None:
+    outcome = command("run", "-np", "2", "--dry-run", app)
+    assert outcome.out.rstrip().endswith(f"-n 2 {app}")
+
+
 def test_run_turns_its_options_into_settings(command: Command, libraries, core, app: str, tmp_path: Path) -> None:
     options = ("--virtual-nodes", "3,1,4", "--stats", str(tmp_path / "s.json"), "--set", "SHM_LIMIT=64M", "-vv")
     line = command("run", "-n", "8", *options, "--dry-run", "--", app).out

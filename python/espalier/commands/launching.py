@@ -16,11 +16,14 @@ from espalier.lab import cluster
 
 Program = Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]...", show_default=False)]
 _AS_ALLOCATED = "Default: the batch system's number, else"
+# -np is what mpiexec calls it, and hands write.
 Ranks = Annotated[
-    int | None, typer.Option("-n", "--ranks", min=1, help=f"Number of ranks. {_AS_ALLOCATED} 1.", show_default=False)
+    int | None,
+    typer.Option("-n", "-np", "--ranks", min=1, help=f"Number of ranks. {_AS_ALLOCATED} 1.", show_default=False),
 ]
 MeasuredRanks = Annotated[
-    int | None, typer.Option("-n", "--ranks", min=2, help=f"Number of ranks. {_AS_ALLOCATED} 2.", show_default=False)
+    int | None,
+    typer.Option("-n", "-np", "--ranks", min=2, help=f"Number of ranks. {_AS_ALLOCATED} 2.", show_default=False),
 ]
 Nodes = Annotated[int | None, typer.Option(min=1, help="So many of the batch system's, or host file's, nodes.")]
 PerNode = Annotated[int | None, typer.Option("--ppn", min=1, help="Ranks on each node.")]
