@@ -260,7 +260,7 @@ def test_the_exit_code_is_the_jobs(command: Command, app: str, tmp_path: Path) -
     [
         (["--sample", "32"], "--sample 32: no part of all calls", "1/32"),
         (["--sample", "1/1"], "--sample 1/1", "1/32"),
-        ([], "left no profile (exit code 0)", "MPI_Finalize"),
+        (["-n", "2"], "left no profile (exit code 0)", "MPI_Finalize"),
     ],
 )
 def test_mistakes_are_explained(
@@ -270,3 +270,22 @@ def test_mistakes_are_explained(
     assert outcome.code == 2
     assert message in outcome.err
     assert remedy in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-n", "2", "-o", "/nowhere/p.html"], "--output /nowhere/p.html: there is no folder /nowhere"),
+        (["-n", "2", "--keep", "/nowhere/p.json"], "--keep /nowhere/p.json: there is no folder /nowhere"),
+        (["-n", "2", "--trace", "/"], "--trace /: that is a folder"),
+        ([], "one rank has nobody to wait for"),
+    ],
+)
+def test_what_would_leave_nothing_is_refused_before_the_program_runs(
+    command: Command, app: str, tmp_path: Path, options: list[str], message: str, core
+) -> None:
+    (tmp_path / "mpich" / "bin" / "mpiexec").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    outcome = command("profile", *options, "--", app)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert not (tmp_path / "ran").exists()

@@ -65,6 +65,8 @@ def test_run_takes_the_place_of_the_launcher_and_passes_its_exit_code_on(app: st
         (["run", "--set", "SHM_LIMT=1", "--", "APP"], "no setting ESPALIER_SHM_LIMT", "ESPALIER_SHM_LIMIT"),
         (["run", "--set", "FOO=1", "--", "APP"], "no setting ESPALIER_FOO", "known: ESPALIER_"),
         (["run", "--stats", "/nowhere/s.json", "--", "APP"], "no folder /nowhere", "create"),
+        (["run", "--stats", "/", "--", "APP"], "that is a folder", "file"),
+        (["run", "--json", "--", "APP"], "--json without --dry-run", "--stats"),
         (["lib", "--for", "/bin/ls"], "uses no MPI", "--abi"),
         (["lib", "--for", "SCRIPT"], "cannot tell which MPI", "--abi"),
     ],

@@ -19,6 +19,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.base.units import format_bytes, format_time
+from espalier.base.writing import check_folder
 from espalier.commands.launching import (
     HostFile,
     LauncherFlags,
@@ -78,6 +79,8 @@ def profile(
     The exit code is the job's.
     """
     code = 0
+    for option, file in (("--output", output), ("--keep", keep), ("--trace", trace)):
+        check_folder(option, file)  # the run may take hours
     if from_file:
         result = sum_up(name_sites(read_profile(Path(command[0]))))
     else:
@@ -86,14 +89,16 @@ def profile(
         variables |= {"ESPALIER_PROFILE_TRACE": str(trace.absolute())} if trace else {}
         target, flags = choose_target(command[0], mpi), split_flags(launcher_flags)
         placed = place_job(target.mpi, Wish(ranks, nodes, ppn), 1, Means(launcher, hostfile, overcommit))
+        if placed.ranks == 1:
+            raise UserError("one rank has nobody to wait for: its collectives are not recorded", "give more, as -n 2")
         job = Job(target, placed.ranks, command, False, variables, flags, placed)
         code, result = _run(job, keep, to_stderr=json)
-    if output is not None:
-        write_page(result, " ".join(command), output)
     if json:
         console.print_json(result.as_json())
     else:
         _print(result)
+    if output is not None:
+        write_page(result, " ".join(command), output)
     raise typer.Exit(code)
 
 

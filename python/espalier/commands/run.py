@@ -12,6 +12,7 @@ import typer
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
+from espalier.base.writing import check_folder
 from espalier.commands.launching import (
     HostFile,
     LauncherFlags,
@@ -52,11 +53,12 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="With --dry-run: as JSON.")] = False,
 ) -> None:
     """Run PROGRAM on N ranks. The exit code is the job's."""
+    if json and not dry_run:
+        raise UserError("--json without --dry-run", "what PROGRAM prints is its own; its counts as JSON: --stats FILE")
     variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     if stats is not None:
         # The ranks may run in another folder, and where the file goes shows only when the job is over.
-        if not stats.absolute().parent.is_dir():
-            raise UserError(f"--stats {stats}: there is no folder {stats.absolute().parent}", "create it first")
+        check_folder("--stats", stats)
         variables["ESPALIER_STATS"] = str(stats.absolute())
     if verbose:
         variables["ESPALIER_VERBOSE"] = str(verbose)
