@@ -119,6 +119,17 @@ def test_the_time_that_a_program_prints_counts_in_place_of_the_whole_run(command
     assert result["ratio"]["median"] == 2.0
 
 
+def test_a_time_may_go_to_standard_error(command: Command, app: str, launcher) -> None:
+    launcher("[ $arm = native ] && echo '2.0 us per call' >&2 || echo '1.0 us per call' >&2; echo 42")
+    result = json.loads(command("compare", "--metric", r"(\S+) us per call", "--json", "--", app).out)
+    assert (result["ratio"]["median"], result["output"]) == (2.0, "identical")
+
+
+def test_one_round_says_nothing_of_noise(command: Command, app: str, launcher) -> None:
+    launcher("echo 42")
+    assert "one round says nothing of noise" in command("compare", "--rounds", "1", "--", app).out
+
+
 def test_a_rate_is_better_where_it_is_greater(command: Command, app: str, launcher) -> None:
     launcher("[ $arm = native ] && echo 'rate 4' || echo 'rate 8'")
     options = ("--metric", r"rate (\d+)", "--more-is-better", "--rounds", "2", "--ignore", "rate")

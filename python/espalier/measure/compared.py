@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.jobs.launch import Job
 from espalier.measure.likeness import Likeness, Outputs, compare_outputs
 from espalier.measure.programs import Finished, count_calls, run_program
@@ -32,7 +33,8 @@ class Arm:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that the program prints: what the last match's group (or the match itself) says."""
+    """A number that the program prints, to standard output or else to standard error: what the last match's group (or
+    the match itself) says."""
 
     pattern: str
     more_is_better: bool = False
@@ -40,9 +42,10 @@ class Metric:
     def __post_init__(self) -> None:
         _check_pattern("--metric", self.pattern)
 
-    def read(self, output: str) -> float | None:
+    def read(self, run: Finished) -> float | None:
         """The number; None where there is none. Raises UserError where what was found is no positive number."""
-        found = list(re.finditer(self.pattern, output, re.MULTILINE))
+        texts = (run.output, run.errors)
+        found = next(filter(None, (list(re.finditer(self.pattern, text, re.MULTILINE)) for text in texts)), None)
         if not found:
             return None
         text = found[-1][1 if found[-1].re.groups else 0]
@@ -54,9 +57,9 @@ class Metric:
             raise UserError(f"--metric {self.pattern} finds {text!r}, which is no positive number", "put ( ) around it")
         return value
 
-    def demand(self, output: str) -> float:
+    def demand(self, run: Finished) -> float:
         """The same. Raises UserError where there is none."""
-        value = self.read(output)
+        value = self.read(run)
         if value is None:
             raise UserError(f"--metric {self.pattern}: nothing in the output matches", "see what the program prints")
         return value
@@ -86,7 +89,7 @@ class Compared:
         """As the program prints them."""
         if self.metric is None or self.metrics is None:
             return None
-        return [self.metric.read(run.output) or 0.0 for run in self.runs[arm]]
+        return [self.metric.read(run) or 0.0 for run in self.runs[arm]]
 
     @property
     def judged(self) -> Rounds:
@@ -113,9 +116,11 @@ class Compared:
     def verdict(self) -> str:
         """One sentence."""
         rounds, (first, second) = self.judged, self.arms
-        span = f"{rounds.range[0]:.2f} to {rounds.range[1]:.2f} in {len(rounds.first)} rounds"
+        span = f"{rounds.range[0]:.2f} to {rounds.range[1]:.2f} in {counted(len(rounds.first), 'round')}"
         if not self.is_same:
             return f"{first} and {second} do not do the same: times say nothing until that is explained"
+        if len(rounds.first) == 1:
+            return f"one round says nothing of noise: {first} / {second} is {rounds.ratio:.2f}"
         if not rounds.is_decided:
             return f"no difference beyond noise: {first} / {second} is {rounds.ratio:.2f} ({span})"
         if rounds.ratio > 1:
@@ -142,7 +147,7 @@ class Compared:
 
     def _read(self, run: Finished) -> float:
         assert self.metric is not None
-        value = self.metric.demand(run.output)
+        value = self.metric.demand(run)
         return 1 / value if self.metric.more_is_better else value
 
     def _describe(self, arm: int) -> dict[str, Any]:
@@ -201,7 +206,7 @@ def compare_program(job: Job, arms: tuple[Arm, Arm], wishes: Wishes, scratch: Pa
             break
         if wishes.metric is not None:
             for run in last:
-                wishes.metric.demand(run.output)  # a mistake in the expression costs one round
+                wishes.metric.demand(run)  # a mistake in the expression costs one round
     first, second = ([run.output for run in arm if run.code == 0] for arm in runs)
     outputs = compare_outputs(first, second, wishes.ignore)
     return Compared(arms, (tuple(runs[0]), tuple(runs[1])), outputs, wishes.metric)
