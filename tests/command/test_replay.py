@@ -163,6 +163,11 @@ def test_rounds_that_disagree_are_no_difference(tmp_path: Path) -> None:
     assert "(no difference beyond noise, native ÷ Espalier 1.75, 0.50 to 3.00)" in result.verdict
 
 
+def test_one_round_says_nothing_of_noise(tmp_path: Path) -> None:
+    result = condense(script_of(tmp_path, *both()), said((30.0, 10.0)))
+    assert "(native ÷ Espalier 3.00 in one round, which says nothing of noise)" in result.verdict
+
+
 def test_a_worker_that_ends_too_early_is_no_result(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="printed no result"):
         condense(script_of(tmp_path, *both()), said((30.0, 10.0))[:-1])

@@ -69,7 +69,8 @@ def replay(
         return
     variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     chosen = select_mpi(mpi) if mpi else find_default_mpi()
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, console.progress("replay", 1) as show:
+        show(f"{script.ranks} ranks under {chosen}", 1)
         played = play_script(script, chosen, rounds, variables, Path(scratch), timeout)
     _show(played, json)
 

@@ -82,6 +82,8 @@ class Replay:
 def _compare(rounds: Rounds) -> str:
     least, greatest = rounds.range
     times = f"{median(rounds.first):.3g} s natively and {median(rounds.second):.3g} s with Espalier"
+    if len(rounds.first) == 1:
+        return f"{times} (native ÷ Espalier {rounds.ratio:.2f} in one round, which says nothing of noise)"
     doubt = "" if rounds.is_decided else "no difference beyond noise, "
     return f"{times} ({doubt}native ÷ Espalier {rounds.ratio:.2f}, {least:.2f} to {greatest:.2f})"
 
