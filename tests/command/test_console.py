@@ -40,6 +40,17 @@ def test_tables_show_control_characters_and_keep_their_colours() -> None:
     assert HOSTILE not in text
 
 
+def test_without_a_terminal_a_row_is_a_line(capfd: pytest.CaptureFixture[str]) -> None:
+    table = Table("file", "why", box=None, pad_edge=False)
+    table.add_row("a" * 300, "long " * 100 + "end")
+    table.add_row("b", "short")
+    console.print_table(table)
+    lines = capfd.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[1].endswith("end")
+    assert not any(line.endswith(" ") for line in lines)
+
+
 def test_logs_show_control_characters() -> None:
     record = logging.LogRecord("it", logging.ERROR, "", 0, "%s", (HOSTILE,), None)
     assert console.PrintableFormatter("%(message)s").format(record) == SHOWN

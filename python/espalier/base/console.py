@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import logging
 import re
@@ -21,6 +22,7 @@ from espalier.base.errors import UserError
 
 # What is no terminal has room: a file, `less -S`, grep.
 _WIDE = 200
+_BOUNDLESS = 1 << 16
 
 
 # What a terminal would obey: control characters but for line ends and tabs, those of ISO 6429's second set, and halves
@@ -72,8 +74,15 @@ err = _open(stderr=True)
 
 
 def print_table(table: Table) -> None:
-    """A table with many columns on stdout: as wide as the terminal, without cuts where there is none."""
-    out.print(table, crop=out.is_terminal)
+    """A table with many columns on stdout: as wide as the terminal; where there is none, a line for each row."""
+    if out.is_terminal:
+        out.print(table)
+        return
+    wide = _Clean(file=io.StringIO(), width=_BOUNDLESS, highlight=False, emoji=False)
+    with wide.capture() as printed:
+        wide.print(table)
+    # Cells are filled up with blanks; those of the last one hold nothing apart.
+    sys.stdout.write("".join(f"{line.rstrip(' ')}\n" for line in printed.get().splitlines()))
 
 
 def ratio_text(ratio: float) -> str:
