@@ -170,6 +170,20 @@ def test_check_finds_rows_that_never_fire_entries_that_lose_and_broken_guideline
     assert any("scan is monotone" in remark for remark in facts["remarks"])
 
 
+def test_of_several_tables_show_takes_the_first_and_check_the_one_that_fits(
+    command: Command, write, mpich: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder = tmp_path / "espalier" / "tables"
+    folder.mkdir(parents=True)
+    write("espalier/tables/a.json", decided("broadcast", 4, "tiny"), mpi="Open MPI v5.0.11")
+    write("espalier/tables/b.json", decided("barrier", 0, "tiny"))
+    outcome = command("table", "check")
+    assert outcome.code == 0, outcome.out
+    assert "1 more table" in command("table", "show").err
+    assert command("table", "show", str(folder / "a.json")).err == ""
+
+
 def test_show_and_check_take_the_table_in_force(command: Command, write, mpich: None, monkeypatch) -> None:
     monkeypatch.setenv("ESPALIER_TABLE", str(write("table.json", decided("broadcast", 4, "tiny"))))
     assert "broadcast" in command("table", "show").out

@@ -13,17 +13,19 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
-from espalier.base.units import format_bytes
+from espalier.base.units import counted, format_bytes
 from espalier.commands.tune.stored import add_to
 from espalier.jobs.mpis import find_default_mpi, read_library_version, select_mpi
 from espalier.tuning.table.check import compare, describe_places, find_faults, guidelines_of, name_of, tell_transport
 from espalier.tuning.table.file import TableFile, read_table
 from espalier.tuning.table.lookup import table_in_force
+from espalier.tuning.table.store import files_in_force, list_stored
 
 app = typer.Typer(no_args_is_help=True, help="Tables, tuned and learned: list, show, compare, keep, forget.")
 add_to(app)
 
-_DEFAULT = "Default: the one that jobs load here."
+_DEFAULT = "Default: the first that `list` names."
+_FITTING = "Default: the first that `list` names for this machine and MPI."
 
 
 @app.command()
@@ -32,7 +34,11 @@ def show(
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Print a table: for whom it was made, and each row with what was measured."""
-    file = _read(load_core(), path)
+    core = load_core()
+    file = _read(core, path)
+    others = len(files_in_force(core)) - 1
+    if path is None and others > 0:
+        console.note(f"{counted(others, 'more table')}: espalier table list")
     if json:
         console.print_json(file.raw)
         return
@@ -77,15 +83,15 @@ def diff(
 
 @app.command()
 def check(
-    path: Annotated[Path | None, typer.Argument(metavar="FILE", help=_DEFAULT)] = None,
+    path: Annotated[Path | None, typer.Argument(metavar="FILE", help=_FITTING)] = None,
     mpi: Annotated[str | None, typer.Option(help="The MPI it is to serve. Default: the one that `tune` takes.")] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Say whether a table can be used on this machine with this MPI, and what is odd about it. Exit code 1 if not."""
     core = load_core()
-    file = _read(core, path)
     chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
     here = core.probe_signature(read_library_version(chosen.library))
+    file = _read(core, path or _fitting(core, here))
     foreign = [reason] if (reason := core.why_foreign(file.core.signature, here)) else []
     faults = find_faults(file.core.rows)
     failing, holding = guidelines_of(file)
@@ -112,6 +118,12 @@ def _read(core: Any, path: Path | None) -> TableFile:
     if path is None:
         raise UserError("jobs load no table here", "make one with espalier tune, or name a FILE")
     return read_table(core, path)
+
+
+def _fitting(core: Any, here: Any) -> Path | None:
+    """The first of several tables in force that is for this machine and MPI."""
+    stored = (it for it in list_stored(core) if it.file and not core.why_foreign(it.file.core.signature, here))
+    return next((it.path for it in stored), None)
 
 
 def _tell(lines: Sequence[tuple[str, str]]) -> None:
