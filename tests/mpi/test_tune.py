@@ -97,7 +97,7 @@ def test_the_worker_draws_the_machines_curves(mpi: Mpi) -> None:
 def test_a_table_is_made_and_obeyed(mpi: Mpi, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "table.json"
     # A budget: beside other tests, and on a virtual machine, the tuner would wait for minutes.
-    what = {"ops": "allgather,barrier", "sizes": "64,64K", "budget": "30s"}
+    what = {"ops": "allgather,barrier", "sizes": "64,64K", "budget": "60s"}
     context = cast(typer.Context, SimpleNamespace())  # which only batch scripts are made of
     tune(context, **what, output=path, mpi=str(mpi.library), samples=0, curves=False, json=True)
     decisions = json.loads(capfd.readouterr().out)["decisions"]
