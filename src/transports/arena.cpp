@@ -140,15 +140,17 @@ class MemfdArena final : public Arena {
     h.long_blocks.give_back(table(), first);
   }
 
-  // Every block begins on a page of its own, and entries of pages that never were a block's first are zero.
+  // Every block begins on a page of its own, and entries of pages that never were a block's first are zero. The last
+  // block may reach beyond the file's end: nobody has populated what is left of it, or not yet.
   std::vector<Extent> blocks() const override {
     std::vector<Extent> found;
     const Pages begin = pages_for(header_bytes) + table_end(header().span);
-    const Pages end = std::min(header().long_blocks.top(), static_cast<Pages>(span_ / page_bytes));
+    const auto there = static_cast<Pages>(probe_length() / page_bytes);
+    const Pages end = std::min({header().long_blocks.top(), static_cast<Pages>(span_ / page_bytes), there});
     for (Pages page = begin; page < end; ++page) {
       const Block block = table()[page];
-      if (block.users > 0 && block.pages > 0 && block.pages <= end - page)
-        found.push_back({page * page_bytes, block.pages * page_bytes});
+      if (block.users > 0 && block.pages > 0)
+        found.push_back({page * page_bytes, std::min(block.pages, end - page) * page_bytes});
     }
     return found;
   }
@@ -202,6 +204,11 @@ class MemfdArena final : public Arena {
   static Pages table_end(Bytes span) { return pages_for(span / page_bytes * sizeof(Block)); }
 
  private:
+  Bytes probe_length() const noexcept {
+    struct stat file {};
+    return fstat(fd_, &file) == 0 ? static_cast<Bytes>(file.st_size) : 0;
+  }
+
   // Punching a hole returns the pages and makes them read as zero for the next block.
   void return_pages(Bytes offset, Bytes bytes) const noexcept {
     (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),

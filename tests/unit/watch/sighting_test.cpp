@@ -37,6 +37,16 @@ struct Nodes {
   Board make(int ranks) { return {arena->at(*arena->allocate(Board::desk_bytes(ranks), ranks)), {ranks, 0}}; }
 };
 
+// Memory that is set aside there, and has not been asked of the system, must not be touched: SIGBUS.
+TEST(Sighting, LooksAtNothingBehindTheEndOfTheFile) {
+  const std::shared_ptr<Arena> arena = Arena::create(4 << 20);
+  constexpr Bytes bytes = 17 * 4096;  // more pages are set aside
+  const Bytes place = *arena->allocate(bytes, 1);
+  EXPECT_TRUE(find_ranks(*arena).empty()) << "none of it is there";
+  ASSERT_TRUE(arena->populate(place, bytes));
+  EXPECT_TRUE(find_ranks(*arena).empty());
+}
+
 TEST(Sighting, FindsTheRanksOfAllBoardsOfAnArena) {
   Nodes nodes;
   const Board first = nodes.make(2), second = nodes.make(1);
