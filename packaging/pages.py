@@ -16,7 +16,7 @@ import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
 import espalier
-from espalier.cli import app
+from espalier.cli import build_app
 
 COMPLETIONS = {
     "bash": "bash-completion/completions/espalier",
@@ -51,7 +51,7 @@ def walk(command: Command) -> Iterator[Command]:
 
 def root() -> Command:
     """`espalier` itself."""
-    click = typer.main.get_command(app)
+    click = typer.main.get_command(build_app())
     return Command(("espalier",), click, click.make_context("espalier", ["--help"], resilient_parsing=True))
 
 

@@ -1,5 +1,19 @@
-"""`python -m espalier` is the `espalier` command."""
+"""The `espalier` command, which `python -m espalier` is, too."""
 
-from espalier.cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+
+def main() -> None:
+    """The console script: interrupted while it begins it ends without a word, as later."""
+    try:
+        from espalier.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

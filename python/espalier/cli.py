@@ -9,72 +9,96 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.commands.algorithms import algorithms
-from espalier.commands.bench.app import app as bench
-from espalier.commands.compare import compare
-from espalier.commands.demo import demo
-from espalier.commands.doctor import doctor
-from espalier.commands.explain.command import explain
-from espalier.commands.fabric.app import app as fabric
-from espalier.commands.fabric.collect import collect
-from espalier.commands.fabric.route import route
-from espalier.commands.fabric.routes import routes
-from espalier.commands.fabric.serve import serve
-from espalier.commands.fabric.topo import topo
-from espalier.commands.hang import hang
-from espalier.commands.lab import app as lab
-from espalier.commands.lib import lib
-from espalier.commands.node import node
-from espalier.commands.profile import profile
-from espalier.commands.replay import replay
-from espalier.commands.reproduce import reproduce
-from espalier.commands.run import run
-from espalier.commands.settings import settings
-from espalier.commands.simulate.command import simulate
-from espalier.commands.tune.command import tune
-from espalier.commands.tune.table import app as table
-from espalier.commands.verify import verify
-from espalier.jobs.build import describe_build
 
-app = typer.Typer(
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Fast collectives for any MPI, without changing the application.",
-)
-
-# What `espalier --help` lists, in groups. `bench`, `table`, `fabric` and `lab` have commands of their own.
-_PANELS: dict[str, tuple[tuple[Callable[..., None], ...], dict[str, typer.Typer]]] = {
-    "Your programs": ((run, compare, profile, replay, hang, lib, doctor, settings, demo), {}),
-    "What a collective does, and how fast": ((explain, algorithms, verify, tune), {"table": table, "bench": bench}),
-    "Machines and networks": ((node, topo, route, routes, serve), {"fabric": fabric}),
-    "Clusters that one does not have": ((simulate, reproduce), {"lab": lab}),
+# What `espalier --help` lists, in groups, and where each command is: imported when it is asked for, as all of them
+# together take a second. What is called `app` there is a group of commands.
+_PANELS: dict[str, dict[str, str]] = {
+    "Your programs": {
+        "run": "run:run",
+        "compare": "compare:compare",
+        "profile": "profile:profile",
+        "replay": "replay:replay",
+        "hang": "hang:hang",
+        "lib": "lib:lib",
+        "doctor": "doctor:doctor",
+        "settings": "settings:settings",
+        "demo": "demo:demo",
+    },
+    "What a collective does, and how fast": {
+        "explain": "explain.command:explain",
+        "algorithms": "algorithms:algorithms",
+        "verify": "verify:verify",
+        "tune": "tune.command:tune",
+        "table": "tune.table:app",
+        "bench": "bench.app:app",
+    },
+    "Machines and networks": {
+        "node": "node:node",
+        "topo": "fabric.topo:topo",
+        "route": "fabric.route:route",
+        "routes": "fabric.routes:routes",
+        "serve": "fabric.serve:serve",
+        "fabric": "fabric.app:app",
+    },
+    "Clusters that one does not have": {
+        "simulate": "simulate.command:simulate",
+        "reproduce": "reproduce:reproduce",
+        "lab": "lab:app",
+    },
 }
+# Everything from the program's name on belongs to the program, dashes included.
+_RUN_PROGRAMS = ("run", "compare", "profile")
 
-fabric.command()(collect)
-for panel, (commands, groups) in _PANELS.items():
-    for command in commands:
-        # Everything from the program's name on belongs to the program, dashes included.
-        context = {"allow_interspersed_args": False} if command in (run, compare, profile) else {}
-        app.command(rich_help_panel=panel, context_settings=context)(command)
-    for name, group in groups.items():
-        app.add_typer(group, name=name, rich_help_panel=panel)
+
+def build_app(wanted: str | None = None) -> typer.Typer:
+    """The command line: all of it, or as much of it as that command needs."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Fast collectives for any MPI, without changing the application.",
+        callback=_options,
+    )
+    for panel, commands in _PANELS.items():
+        for name, place in commands.items():
+            if wanted in (None, name):
+                _add(app, panel, name, place)
+    return app
+
+
+def _add(app: typer.Typer, panel: str, name: str, place: str) -> None:
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(f"espalier.commands.{module}"), attribute)
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name, rich_help_panel=panel)
+    else:
+        context = {"allow_interspersed_args": False} if name in _RUN_PROGRAMS else {}
+        command: Callable[..., None] = found
+        app.command(name, rich_help_panel=panel, context_settings=context)(command)
+
+
+def _find_wanted(words: Sequence[str]) -> str | None:
+    """What these words begin with. None: help, a mistake, or what a shell wants to complete."""
+    names = {"--version", *(name for commands in _PANELS.values() for name in commands)}
+    return words[0] if words and words[0] in names and "_ESPALIER_COMPLETE" not in os.environ else None
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from espalier.jobs.build import describe_build  # as commands are
+
         console.out.print(str(describe_build()), highlight=False)
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool,
@@ -93,10 +117,10 @@ _WrongUsage: Any = typer.BadParameter.__bases__[0]
 
 
 def main() -> None:
-    """The console script."""
+    """What the console script does, once it is there."""
     try:
         try:
-            code = app(prog_name="espalier", standalone_mode=False)
+            code = build_app(_find_wanted(sys.argv[1:]))(prog_name="espalier", standalone_mode=False)
         finally:
             sys.stdout.flush()  # here, where a failure has somebody to tell
         if isinstance(code, int):

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from blocks import PAGES, ROOT, commands, runnable
-from espalier.cli import app
+from espalier.cli import build_app
 
 # Pages whose blocks are run by a test of their own.
 _ELSEWHERE = {"new-algorithm.md"}
@@ -44,7 +44,7 @@ def test_all_that_a_page_shows_as_commands_runs(page: Path, tmp_path: Path) -> N
 
 def parse(words: list[str]) -> None:
     """As `espalier` would, without doing anything."""
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(build_app())
     context = None
     while words and words[0] in getattr(command, "commands", {}):
         context = type(context or command.make_context("espalier", ["--help"], resilient_parsing=True))(command)

@@ -14,6 +14,7 @@ from rich.markup import escape
 from espalier.base import console
 from espalier.base.units import parse_bytes
 from espalier.base.writing import write_text
+from espalier.commands.fabric.collect import collect
 from espalier.fabric import Snapshot, load
 from espalier.fabric.export import EXPORTS
 from espalier.fabric.loading import core_faults
@@ -21,6 +22,7 @@ from espalier.fabric.routes import count_routes
 from espalier.fabric.view import View, split_hosts
 
 app = typer.Typer(no_args_is_help=True, help="Dumps of an InfiniBand fabric: check, export, matrix, collect.")
+app.command()(collect)
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A folder with dumps (or one of them).")]
 
