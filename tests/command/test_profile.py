@@ -272,6 +272,11 @@ def test_mistakes_are_explained(
     assert remedy in outcome.err
 
 
+def test_a_program_without_mpi_is_told_from_one_that_does_not_end(command: Command, app: str, core) -> None:
+    outcome = command("profile", "-n", "2", "--", "/bin/true")
+    assert (outcome.code, "linked with no MPI" in outcome.err) == (2, True), outcome.err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -160,6 +160,8 @@ def test_figures_are_found_by_name_by_paper_and_all_at_once() -> None:
 
 
 def test_what_there_is_not_is_said(command: Command, tmp_path: Path) -> None:
+    outcome = command("reproduce")
+    assert (outcome.code, "which figure?" in outcome.err) == (2, True), "all of them take hours"
     outcome = command("reproduce", "smp/99")
     assert outcome.code == 2
     assert "there is no figure 'smp/99'" in outcome.err

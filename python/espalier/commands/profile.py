@@ -37,6 +37,7 @@ from espalier.draw.profile_page import write_page
 from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, place_job
+from espalier.jobs.programs import Kind, inspect_program
 from espalier.profile.reading import Key, read_profile
 from espalier.profile.sites import name_sites
 from espalier.profile.summary import Profile, Row, sum_up
@@ -124,10 +125,15 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile]:
         )
         if not file.exists():
             raise UserError(
-                f"{job.command[0]} left no profile (exit code {done.returncode})",
-                "it has to end by MPI_Finalize, on two ranks or more, all with the same settings",
+                f"{job.command[0]} left no profile (exit code {done.returncode})", _why_none(job.command[0])
             )
         return done.returncode, sum_up(name_sites(read_profile(file)))
+
+
+def _why_none(program: str) -> str:
+    if inspect_program(program).kind is Kind.NONE:
+        return "it is linked with no MPI: is it the right program?"
+    return "it has to end by MPI_Finalize, on two ranks or more, all with the same settings"
 
 
 def _print(result: Profile) -> None:

@@ -27,8 +27,8 @@ _COLOURS = {Kind.HOLDS: "green", Kind.CONDITIONAL: "yellow", Kind.FAILS: "red", 
 
 def reproduce(
     figure: Annotated[
-        str, typer.Argument(metavar="FIGURE", help="smp/3, all of a paper (smp), several with commas, or all.")
-    ] = "all",
+        str | None, typer.Argument(metavar="FIGURE", help="smp/3, all of a paper (smp), several with commas, or all.")
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Only list: what there is, where it can run.")] = False,
     where: Annotated[Where | None, typer.Option(help="Only data of this kind. Default: every kind there is.")] = None,
     mpi: Annotated[
@@ -54,6 +54,9 @@ def reproduce(
 
     With several figures, those whose means are missing here are skipped with the reason. `all` also writes a page.
     """
+    if figure is None and not (list_ or from_data):
+        raise UserError("which figure?", "espalier reproduce --list names them; `all` takes hours")
+    figure = figure or "all"
     wanted = run.find(figure)
     if list_:
         _list(wanted, json)
