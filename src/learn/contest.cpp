@@ -90,7 +90,7 @@ void Contest::agree(std::span<const double> times, Purse& purse) {
   take(times, purse);
   find_best();
   pay(purse);
-  eliminate();
+  if (!wants_more_looks()) eliminate();
   if (is_over()) return settle();
   plan_next(purse);
 }
@@ -150,7 +150,7 @@ bool Contest::is_over() const { return count_left() == 1 || rounds_done_ == most
 
 void Contest::plan_next(const Purse& purse) {
   const double best = time_of(best_);
-  if (stage_ == Stage::usual)
+  if (stage_ == Stage::usual || wants_more_looks())
     plan_looks();
   else
     plan_rounds();
@@ -169,16 +169,21 @@ void Contest::plan_usual() {
   samples_.clear();
 }
 
-void Contest::plan_looks() {
-  const int most = most_samples / contenders();
+int Contest::count_looks() const {
   const double best = time_of(best_);
-  const int wanted = best < short_call_us  ? std::min(looks_at_short, most)
-                     : best < long_call_us ? looks_at_others
-                                           : looks;
+  if (best < short_call_us) return std::min(looks_at_short, most_samples / contenders());
+  return best < long_call_us ? looks_at_others : looks;
+}
+
+// The usual one's first calls, by which looks were counted, may have been slow for being the first.
+bool Contest::wants_more_looks() const { return stage_ == Stage::looks && count_looks() > looks_; }
+
+void Contest::plan_looks() {
+  looks_ = count_looks();
   stage_ = Stage::looks;
   turns_.clear();
   for (int c = 0; c < contenders(); ++c)
-    for (int look = 0; look < wanted; ++look) turns_.push_back({c, true});
+    for (int look = 0; look < looks_; ++look) turns_.push_back({c, true});
 }
 
 // Each round begins with another contender, so that none comes always after the same one.

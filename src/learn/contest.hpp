@@ -92,6 +92,8 @@ class Contest {
   bool is_over() const;
   int count_left() const;
   void plan_next(const Purse& purse);
+  int count_looks() const;
+  bool wants_more_looks() const;
   void plan_looks();
   void plan_rounds();
   double price(double unknown) const;
@@ -101,6 +103,7 @@ class Contest {
   int best_ = 0;
   bool is_check_ = false;  ///< of a best one that was found before
   Stage stage_ = Stage::usual;
+  int looks_ = 0;  ///< at each, in the stage of looks
   int rounds_done_ = 0;
   std::vector<Turn> turns_;  ///< of the stage
   std::size_t at_ = 0;       ///< in turns_
