@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from launch import ALL_MPIS, BUILD, JobTimedOut, TestMpi
+from launch import ALL_MPIS, BUILD, PATIENCE, JobTimedOut, TestMpi
 from stats import BASIC, assert_handled, read_stats
 from test_conformance import assert_passed, error_lines, native_errors
 
@@ -212,4 +212,4 @@ def test_a_job_with_a_rank_without_espalier_says_what_it_waits_for(name: str, ge
     without = f"LD_PRELOAD={mpi.mpi.library}"
     script = f'if [ "${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}" = 1 ]; then {without}; fi; exec "$0" "$@"'
     with pytest.raises(JobTimedOut, match=r"rank 0 has waited in MPI_Init for 10 s.*without Espalier"):
-        mpi.run(["sh", "-c", script, mpi.program("conformance"), "sizes"], 2, timeout=14)
+        mpi.run(["sh", "-c", script, mpi.program("conformance"), "sizes"], 2, timeout=14 / PATIENCE)

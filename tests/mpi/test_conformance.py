@@ -45,7 +45,7 @@ def assert_passed(outcome: Outcome) -> None:
     assert counts[-1].endswith(" passed, 0 failed"), str(outcome)
 
 
-def check_case(case: Case, mpi: TestMpi, folder: Path, timeout: float = 300) -> None:
+def check_case(case: Case, mpi: TestMpi, folder: Path, timeout: float = 150) -> None:
     file = folder / "stats.json"
     themes = themes_for(mpi)
     settings = {**case.settings, "ESPALIER_STATS": str(file)}
