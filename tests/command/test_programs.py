@@ -112,3 +112,12 @@ def test_a_program_of_this_folder_must_be_named_with_its_folder(tmp_path: Path, 
 def test_an_executable_text_without_an_interpreter_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="neither an executable nor a script"):
         inspect_program(script(tmp_path / "notes", "just words"))
+
+
+@pytest.mark.parametrize(
+    ("first_line", "message"),
+    [("#!/nowhere/sh -e", "/nowhere/sh, which there is not"), ("#!/bin/sh\r", "line ends of Windows")],
+)
+def test_a_script_that_nothing_can_run_is_refused(tmp_path: Path, first_line: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        inspect_program(script(tmp_path / "job", first_line))

@@ -61,7 +61,12 @@ def inspect_program(command: str) -> Program:
         with path.open("rb") as file:
             start = file.read(256)
         if start.startswith(b"#!"):
-            return _inspect_script(path, start.split(b"\n")[0][2:].decode(errors="replace").split())
+            first = start.split(b"\n")[0][2:].decode(errors="replace")
+            if first.endswith("\r"):
+                raise UserError(
+                    f"{path} has line ends of Windows, which its interpreter's name ends in", "run dos2unix"
+                )
+            return _inspect_script(path, first.split())
         return _inspect_executable(path)
     except NotElf as error:
         raise UserError(
@@ -98,6 +103,8 @@ def _inspect_executable(path: Path) -> Program:
 
 
 def _inspect_script(path: Path, interpreter: list[str]) -> Program:
+    if interpreter and not Path(interpreter[0]).exists():
+        raise UserError(f"{path} is to be run by {interpreter[0]}, which there is not", "see its first line")
     if _is_python(path.name):
         return _ask_python(path, path)  # a version manager's shim: a script that becomes the interpreter
     # "#!/usr/bin/env python3" names its interpreter in the second word (after -S in the third).
