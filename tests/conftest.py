@@ -10,6 +10,15 @@ import pytest
 
 _numbers = itertools.count()
 
+# Files that take longest. Whole files go to whoever is free (--dist loadfile), in this order: the others would wait for
+# one that is begun last.
+_LONGEST = ("test_mpi4py.py", "test_conformance.py", "test_nonblocking.py", "test_ucx.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those come first, and all else stays as it is."""
+    items.sort(key=lambda item: _LONGEST.index(item.path.name) if item.path.name in _LONGEST else len(_LONGEST))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
