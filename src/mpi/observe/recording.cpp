@@ -211,8 +211,11 @@ void Recording::note(const ObservedCall& call, MPI_Comm comm, bool is_own) {
 // Early calls come before set-up, or are trials: asked again after twice as many.
 void Recording::note_choice(ProfileRow& row, const ObservedCall& call, MPI_Comm comm, bool is_own) {
   if (row.calls < row.ask_choice_after) return;
-  row.choice = choice_of(call, comm, is_own);
-  row.ask_choice_after = row.choice == before_set_up ? 0 : 2 * row.calls;
+  std::string choice = choice_of(call, comm, is_own);
+  const bool is_early = choice == before_set_up;
+  if (is_early && !row.choice.empty()) return;  // others of its shape are further
+  row.choice = std::move(choice);
+  row.ask_choice_after = is_early ? 0 : 2 * row.calls;
 }
 
 void Recording::note_start(const ObservedCall& call, ProfileRow& row, bool is_own) {

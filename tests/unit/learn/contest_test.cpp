@@ -114,8 +114,8 @@ TEST(Contest, looks_at_short_calls_more_often_as_they_cost_little_and_are_easily
   EXPECT_EQ(contest.best(), 1);
 }
 
-// Intel MPI's scatters of 16K between two ranks: 15 us each, after nine calls 3.3; and ours began at 25 us, being the
-// first to touch its memory, so that they were taken for long calls.
+// One warms up for nine calls, as Intel MPI's broadcasts do; and the usual one's first calls take so long that all are
+// taken for long ones.
 TEST(Contest, looks_again_where_calls_turn_out_to_be_short) {
   Contest contest = of(3);
   Purse purse(0.01, advance_us);
