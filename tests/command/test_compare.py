@@ -167,12 +167,40 @@ def test_mistakes_are_explained(
     assert remedy in outcome.err
 
 
-def test_a_program_that_fails_anyway_is_no_case_for_comparing(command: Command, app: str, launcher) -> None:
-    launcher("echo no input file >&2; exit 7")
-    outcome = command("compare", "--", app)
+def test_a_program_that_always_ends_with_one_code_is_compared_and_the_code_is_told(
+    command: Command, app: str, launcher
+) -> None:
+    launcher("echo value 42; echo 3 not converged >&2; exit 3")
+    outcome = command("compare", "--rounds", "2", "--metric", r"value (\d+)", "--", app)
+    assert outcome.code == 0, outcome.err
+    assert "all runs of both end with exit code 3" in outcome.out
+    assert "3 not converged" in outcome.out
+    assert "output: identical" in outcome.out
+    assert "no difference beyond noise" in outcome.out
+    result = json.loads(command("compare", "--rounds", "2", "--json", "--", app).out)
+    assert (result["exit_code"], result["same"], result["a"]["exit_codes"]) == (3, True, [3, 3])
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["[ $arm = native ] && exit 3; exit 4", '[ "$(wc -l < "$0.log")" -gt 2 ] && exit 3; exit 4'],
+    ids=["between the arms", "between the rounds"],
+)
+def test_codes_that_differ_end_the_comparison(command: Command, app: str, launcher, script: str) -> None:
+    log = launcher(script)
+    outcome = command("compare", "--json", "--", app)
+    result = json.loads(outcome.out)
+    assert (outcome.code, result["exit_code"], result["same"]) == (1, None, False)
+    assert "do not always end alike" in result["verdict"]
+    assert len(log.read_text().splitlines()) < 10
+
+
+def test_a_program_that_never_ends_is_no_case_for_comparing(command: Command, app: str, launcher) -> None:
+    launcher("echo waiting for input >&2; sleep 60")
+    outcome = command("compare", "--timeout", "0.5", "--", app)
     assert outcome.code == 2
-    assert "fails under both" in outcome.err
-    assert "no input file" in outcome.err
+    assert "does not end in time under both" in outcome.err
+    assert "waiting for input" in outcome.err
 
 
 def test_lines_of_several_ranks_may_come_in_any_order() -> None:

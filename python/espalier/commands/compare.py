@@ -131,6 +131,13 @@ def _print_output(result: Compared) -> None:
         console.out.print(f"  line {outputs.difference.line}:")
         for name, text in (("a", outputs.difference.first), ("b", outputs.difference.second)):
             console.out.print(f"    {name}  {escape(text) if text is not None else '[dim](ends before)[/]'}")
+    if result.exit_code == 0:
+        return
+    if result.exit_code is not None:
+        words = result.runs[0][-1].errors.strip().splitlines()[-5:]
+        told = f"all runs of both end with exit code {result.exit_code}, which is taken for the program's way to end"
+        console.out.print(escape("\n".join([told, *words])), soft_wrap=True)
+        return
     for place, runs in enumerate(result.runs):
         failed = next((run for run in runs if run.code != 0), None)
         if failed is not None:

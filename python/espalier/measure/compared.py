@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -80,8 +80,8 @@ class Compared:
 
     @property
     def metrics(self) -> Rounds | None:
-        """Of the metric, turned so that less is better; None: there is no metric, or a run has failed."""
-        if self.metric is None or not self._are_fine:
+        """Of the metric, turned so that less is better; None: there is no metric, or runs end differently."""
+        if self.metric is None or self.exit_code is None:
             return None
         return Rounds(*(tuple(self._read(run) for run in runs) for runs in self.runs))
 
@@ -102,15 +102,14 @@ class Compared:
         return first, second
 
     @property
-    def is_same(self) -> bool:
-        """Both arms end with 0 in every run, and nothing says that they do different things."""
-        return (
-            all(code == 0 for codes in self.codes for code in codes) and self.outputs.likeness is not Likeness.DIFFERS
-        )
+    def exit_code(self) -> int | None:
+        """That of every run of both arms; None: there is no such, as they differ or a run did not end in time."""
+        return _common_code(run for runs in self.runs for run in runs)
 
     @property
-    def _are_fine(self) -> bool:
-        return all(code == 0 for codes in self.codes for code in codes)
+    def is_same(self) -> bool:
+        """Both arms end alike in every run, and nothing says that they do different things."""
+        return self.exit_code is not None and self.outputs.likeness is not Likeness.DIFFERS
 
     @property
     def verdict(self) -> str:
@@ -118,7 +117,8 @@ class Compared:
         rounds, (first, second) = self.judged, self.arms
         span = f"{rounds.range[0]:.2f} to {rounds.range[1]:.2f} in {counted(len(rounds.first), 'round')}"
         if not self.is_same:
-            return f"{first} and {second} do not do the same: times say nothing until that is explained"
+            how = "do not do the same" if self.exit_code is not None else "do not always end alike"
+            return f"{first} and {second} {how}: times say nothing until that is explained"
         if len(rounds.first) == 1:
             return f"one round says nothing of noise: {first} / {second} is {rounds.ratio:.2f}"
         if not rounds.is_decided:
@@ -135,6 +135,7 @@ class Compared:
             "b": described[1],
             "ratio": _describe(self.judged),
             "seconds_ratio": _describe(self.seconds),
+            "exit_code": self.exit_code,
             "output": self.outputs.likeness.value,
             "difference": vars(self.outputs.difference) if self.outputs.difference else None,
             "same": self.is_same,
@@ -188,9 +189,10 @@ class Wishes:
 
 
 def compare_program(job: Job, arms: tuple[Arm, Arm], wishes: Wishes, scratch: Path, progress: Progress) -> Compared:
-    """Runs `job` under both arms in turns. Stops after the first round in which one fails.
+    """Runs `job` under both arms in turns. Stops after the first round in which one ends otherwise than runs before.
 
-    Raises UserError where both fail in the same way: then it is the program, or how it is started.
+    What exit codes mean is the program's affair: whichever it is, all runs are to end with it. Raises UserError where
+    neither arm ends in time: then it is the program, or how it is started.
     """
     runs: tuple[list[Finished], list[Finished]] = ([], [])
     for number in range(wishes.rounds):
@@ -200,21 +202,24 @@ def compare_program(job: Job, arms: tuple[Arm, Arm], wishes: Wishes, scratch: Pa
             own = replace(job, native=arms[arm].native, settings=settings)
             runs[arm].append(run_program(own, scratch, wishes.timeout))
         last = [arm[-1] for arm in runs]
-        if all(run.code != 0 for run in last):
-            raise UserError(f"{job.command[0]} fails under both: {_how(last[0])}", "run it by itself first")
-        if any(run.code != 0 for run in last):
+        if all(run.code is None for run in last):
+            words = f"\n{last[0].last_words}" if last[0].last_words else ""
+            raise UserError(f"{job.command[0]} does not end in time under both{words}", "run it by itself first")
+        if _common_code([*runs[0], *runs[1]]) is None:
             break
         if wishes.metric is not None:
             for run in last:
                 wishes.metric.demand(run)  # a mistake in the expression costs one round
-    first, second = ([run.output for run in arm if run.code == 0] for arm in runs)
+    usual = runs[0][0].code
+    first, second = ([run.output for run in arm if run.code is not None and run.code == usual] for arm in runs)
     outputs = compare_outputs(first, second, wishes.ignore)
     return Compared(arms, (tuple(runs[0]), tuple(runs[1])), outputs, wishes.metric)
 
 
-def _how(run: Finished) -> str:
-    end = "it did not end in time" if run.code is None else f"exit code {run.code}"
-    return f"{end}\n{run.last_words}" if run.last_words else end
+def _common_code(runs: Iterable[Finished]) -> int | None:
+    """None: they differ, or are none."""
+    codes = {run.code for run in runs}
+    return codes.pop() if len(codes) == 1 else None
 
 
 def _check_pattern(option: str, pattern: str) -> None:
