@@ -56,6 +56,36 @@ def test_run_takes_the_place_of_the_launcher_and_passes_its_exit_code_on(app: st
     assert done.returncode == 42
 
 
+# What a rank that calls MPI leaves at its end, made by the launcher.
+COUNTS = 'file=$(echo "$*" | sed -n "s/.*ESPALIER_STATS \\([^ ]*\\).*/\\1/p"); [ -z "$file" ] || echo "{}" > "$file"'
+
+
+@pytest.mark.parametrize(
+    ("script", "words", "is_told"),
+    [
+        ("exit 0", ["PLAIN"], True),
+        ("exit 0", ["SCRIPT"], True),
+        ("exit 3", ["PLAIN"], False),  # it has failed before it came to that
+        (COUNTS, ["SCRIPT"], False),
+        ("exit 0", ["APP"], False),  # linked with an MPI: that is seen before
+        ("exit 0", ["--native", "--", "PLAIN"], False),
+        ("exit 0", ["--set", "STATS=/nowhere/counts", "--", "PLAIN"], False),
+    ],
+)
+def test_a_program_that_turns_out_to_use_no_mpi_is_told_in_a_line(
+    command: Command, libraries, core, app: str, tmp_path: Path, script: str, words: list[str], is_told: bool
+) -> None:
+    (tmp_path / "mpich" / "bin" / "mpiexec").write_text(f"#!/bin/sh\n{script}\n")
+    job = tmp_path / "job.sh"
+    job.write_text("#!/bin/sh\n")
+    job.chmod(0o755)
+    names = {"PLAIN": "/bin/true", "SCRIPT": str(job), "APP": app}
+    outcome = command("run", "-n", "2", *(names.get(word, word) for word in words))
+    assert outcome.out == ""
+    assert len(outcome.err.splitlines()) == is_told
+    assert ("made no MPI call that Espalier saw" in outcome.err) == is_told
+
+
 @pytest.mark.parametrize(
     ("arguments", "message", "remedy"),
     [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +29,7 @@ from espalier.commands.launching import (
     WantedMpi,
 )
 from espalier.jobs import foreground
-from espalier.jobs.launch import Job, build_command, choose_target, split_flags
+from espalier.jobs.launch import Job, build_command, choose_target, is_here, split_flags
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, Placement, place_job
 
@@ -73,7 +75,24 @@ def run(
     if verbose or os.environ.get("ESPALIER_VERBOSE", "0") != "0":
         console.note(f"{target.mpi} ({target.mpi.library}): {target.note}")
         console.note(_tell_place(placed))
-    raise typer.Exit(foreground.run(argv, environment))
+    raise typer.Exit(_run_watched(job) if _is_doubtful(job) else foreground.run(argv, environment))
+
+
+def _is_doubtful(job: Job) -> bool:
+    """Whether only a run tells if the program uses an MPI, and this one can: rank 0's counts come here."""
+    is_asked = "ESPALIER_STATS" in {**os.environ, **job.settings}
+    return bool(job.target.doubt) and not job.native and not is_asked and is_here(job.hosts)
+
+
+def _run_watched(job: Job) -> int:
+    """Runs the job, and says so when it has ended well without an MPI that Espalier was in front of."""
+    with tempfile.TemporaryDirectory(prefix="espalier-") as scratch:
+        counts = Path(scratch) / "counts"
+        code = foreground.run(*build_command(replace(job, settings={**job.settings, "ESPALIER_STATS": str(counts)})))
+        if code == 0 and not counts.exists():
+            seen = "made no MPI call that Espalier saw, from MPI_Init to MPI_Finalize"
+            console.note(f"{job.command[0]} {seen}: it {job.target.doubt}; is it the right program?")
+    return code
 
 
 def _tell_place(placed: Placement) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from espalier.base.errors import UserError
@@ -33,6 +33,7 @@ class Target:
     mpi: Mpi
     preload_mpi: bool
     note: str  # how the MPI was chosen, one clause
+    doubt: str = ""  # what the program is, one clause, where only a run tells whether it uses an MPI at all
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,10 @@ def choose_target(command: str, wanted: str | None) -> Target:
     program was built with. Raises UserError if there is none, or if the wanted one has another ABI than the program.
     """
     program = inspect_program(command)
+    return replace(_choose_mpi(program, wanted), doubt=program.explanation if program.kind is not Kind.LINKED else "")
+
+
+def _choose_mpi(program: Program, wanted: str | None) -> Target:
     if wanted is not None and program.library is not None and is_named(wanted, program.library):
         mpi = mpi_of_library(program.library)
         return Target(mpi, False, f"{program.path} {program.explanation}, which --mpi {wanted} fits")
