@@ -17,6 +17,7 @@ import typer
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.base.names import refuse
 
 # What `espalier --help` lists, in groups, and where each command is: imported when it is asked for, as all of them
 # together take a second. What is called `app` there is a group of commands.
@@ -150,7 +151,7 @@ def _tell_usage(error: Any) -> int:
     else:
         text = error.format_message().rstrip(".")
         command = error.ctx.command_path if error.ctx else "espalier"
-        console.print_error(UserError(text[:1].lower() + text[1:], f"see {command} --help"))
+        console.print_error(refuse(text[:1].lower() + text[1:], f"see {command} --help"))
     return int(error.exit_code)
 
 

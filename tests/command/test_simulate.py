@@ -119,7 +119,7 @@ def test_ranks_are_mapped_to_nodes_as_asked_for(command: Command, how: str) -> N
 def test_a_map_that_does_not_exist_is_refused(command: Command) -> None:
     outcome = command("simulate", "bcast", "--map", "spiral", "--nodes", "2")
     assert outcome.code == 2
-    assert "one of blocks, cyclic, random:SEED" in outcome.err
+    assert "known: blocks, cyclic, random:SEED" in outcome.err
 
 
 def test_several_sizes_and_numbers_of_ranks_make_one_table_and_one_drawing(command: Command, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
+from espalier.base.names import refuse
 
 
 def load_core() -> Any:
@@ -25,8 +26,9 @@ def load_core() -> Any:
 
 @contextmanager
 def user_errors(remedy: str) -> Iterator[None]:
-    """Turns the core's ValueError, whose text is made for people, into a UserError with this remedy."""
+    """Turns the core's ValueError, whose text is made for people, into a UserError with this remedy, and with the name
+    that was meant where one is near."""
     try:
         yield
     except ValueError as error:
-        raise UserError(str(error), remedy) from error
+        raise refuse(str(error), remedy) from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 
 PREFIX = "ESPALIER_"
 
@@ -41,7 +41,7 @@ def parse_settings(pairs: Iterable[str], option: str = "--set") -> dict[str, str
             raise UserError(f"{option} {pair}: no value", f"write {option} NAME=VALUE")
         full = name if name.startswith(PREFIX) else PREFIX + name.upper()
         if full not in known:
-            raise UserError(f"{option} {pair}: there is no setting {full}", suggest(full, known))
+            raise UserError(f"{option} {pair}: there is no setting {full}", suggest(full, sorted(known), prefix=PREFIX))
         variables[full] = value
     return variables
 
@@ -61,11 +61,8 @@ def split_nodes(spec: str | None) -> dict[str, str]:
 def unknown_variables(known: Iterable[str]) -> dict[str, str]:
     """ESPALIER_* variables of the environment that are not known, each with a hint at what may have been meant."""
     known = set(known)
-    return {name: suggest(name, known) for name in os.environ if name.startswith(PREFIX) and name not in known}
-
-
-def suggest(name: str, known: Iterable[str]) -> str:
-    """The nearest known name, or all of them. What all of them begin with makes none near."""
-    names = {it.removeprefix(PREFIX): it for it in sorted(known)}
-    close = difflib.get_close_matches(name.removeprefix(PREFIX), names, n=1)
-    return f"did you mean {names[close[0]]}?" if close else f"known: {', '.join(names.values())}"
+    return {
+        name: suggest(name, sorted(known), prefix=PREFIX)
+        for name in os.environ
+        if name.startswith(PREFIX) and name not in known
+    }

@@ -13,6 +13,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 from espalier.base.units import approximate_bytes, parse_bytes
 from espalier.tuning.problems.algorithms import describe, try_out
 
@@ -60,7 +61,7 @@ def _operation(core: Any, text: str) -> str:
     known = list(dict.fromkeys(entry.operation for entry in core.algorithms()))
     name = short.get(text, text)
     if name not in known:
-        raise UserError(f"'{text}' is no operation of Espalier", f"known: {', '.join(known)}")
+        raise UserError(f"'{text}' is no operation of Espalier", suggest(text, known))
     return name
 
 

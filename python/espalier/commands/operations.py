@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 from espalier.base.units import parse_bytes
 from espalier.tuning.problems.problem import FORMS
 
@@ -35,10 +36,9 @@ def pick_operations(text: str, known: Sequence[str], others: Mapping[str, str]) 
     names = list(dict.fromkeys(others.get(word, word) for word in words if word))
     if names == ["all"]:
         return list(known)
-    listed = f"known: all, {', '.join(known)}"
     for name in names:
         if name not in known:
-            raise UserError(f"--ops: '{name}' is no operation of Espalier", listed)
+            raise UserError(f"--ops: '{name}' is no operation of Espalier", suggest(name, ("all", *known), also=others))
     if not names:
-        raise UserError("--ops names no operation", listed)
+        raise UserError("--ops names no operation", suggest("", ("all", *known)))
     return names

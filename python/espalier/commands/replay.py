@@ -13,6 +13,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.base.units import format_bytes, format_time
 from espalier.commands.launching import SetTexts, VirtualNodes
@@ -79,7 +80,7 @@ def _parse(against: str) -> Sequence[str]:
     names = list(SELECTORS) if against == "all" else list(dict.fromkeys(filter(None, against.split(","))))
     for name in names:
         if name not in SELECTORS:
-            raise UserError(f"--against {name}: SimGrid has no such MPI", f"choose from {', '.join(SELECTORS)}, or all")
+            raise UserError(f"--against {name}: SimGrid has no such MPI", suggest(name, (*SELECTORS, "all")))
     return names
 
 

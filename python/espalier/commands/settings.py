@@ -12,7 +12,8 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.base.settings import Setting, known_settings
+from espalier.base.names import ask
+from espalier.base.settings import PREFIX, Setting, known_settings
 
 
 def settings(
@@ -22,9 +23,11 @@ def settings(
     json: Annotated[bool, typer.Option("--json", help="The settings as JSON.")] = False,
 ) -> None:
     """List the variables that jobs read (ESPALIER_*), with their defaults, or the values that they have here."""
-    found = [it for it in known_settings().values() if _tells(it, words or [])]
+    known = known_settings()
+    found = [it for it in known.values() if _tells(it, words or [])]
     if not found:
-        raise UserError(f"no setting tells of {' '.join(words or [])}", "`espalier settings` lists all of them")
+        near = ask("_".join(words or []), known, PREFIX)
+        raise UserError(f"no setting tells of {' '.join(words or [])}", f"{near}`espalier settings` lists all of them")
     if json:
         console.print_json([asdict(it) for it in found])
     else:

@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Formatter
 
 from espalier.base.errors import UserError
+from espalier.base.names import ask
 from espalier.jobs.allocation import Allocation, System
 from espalier.jobs.layout import Layout
 from espalier.jobs.mpis import Family, Mpi
@@ -124,9 +125,10 @@ def _parse_launcher(asked: str, mpi: Mpi) -> Launcher:
         return replace(_srun(flags, mpi), start=(words[0], *_srun(flags, mpi).start[1:]))
     if name == "flux":
         return replace(FLUX, start=(words[0], "run", *(flag for flag in flags if flag != "run")))
+    question = ask(name, ("mpiexec", "mpirun", "srun", "flux"))
     raise UserError(
         f"--launcher {asked}: how {words[0]} is told the number of ranks is not known",
-        f"say so with {{n}}, {{nodes}}, {{ppn}}: --launcher '{asked} -n {{n}} --'",
+        f"{question}say so with {{n}}, {{nodes}}, {{ppn}}: --launcher '{asked} -n {{n}} --'",
     )
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 from espalier.jobs.elf import NotElf, read_elf
 from espalier.jobs.libraries import Abi
 
@@ -175,8 +176,9 @@ def select_mpi(wanted: str, abi: Abi | None = None) -> Mpi:
             fallback = fallback or mpi
     if fallback is not None:
         return fallback
-    known = ", ".join(dict.fromkeys(f"{mpi.family}-{mpi.version}" for mpi in mpis)) or "none"
-    raise UserError(f"--mpi {wanted}: no such MPI here", f"found: {known}; a path to one works, too")
+    known = list(dict.fromkeys(f"{mpi.family}-{mpi.version}" for mpi in mpis)) or ["none"]
+    hint = suggest(wanted, known, also=[mpi.family for mpi in mpis], said="found")
+    raise UserError(f"--mpi {wanted}: no such MPI here", f"{hint}; a path to one works, too")
 
 
 def is_named(wanted: str, library: Path) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 from espalier.papers import conditions, store
 from espalier.papers.figure import Figure, Task, Way, Where
 from espalier.papers.registry import FIGURES
@@ -20,7 +21,9 @@ def find(ids: str) -> list[Figure]:
     known = {"all", *(figure.paper for figure in FIGURES), *(figure.id for figure in FIGURES)}
     unknown = [word for word in words if word not in known]
     if unknown:
-        raise UserError(f"there is no figure '{unknown[0]}'", "see them all: espalier reproduce --list")
+        raise UserError(
+            f"there is no figure '{unknown[0]}'", f"{suggest(unknown[0], sorted(known))}; see espalier reproduce --list"
+        )
     return [figure for figure in FIGURES if {"all", figure.paper, figure.id} & set(words)]
 
 

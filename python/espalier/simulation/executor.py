@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from espalier.base.errors import UserError
+from espalier.base.names import refuse
 from espalier.jobs.libraries import find_executor
 from espalier.simulation.process import run_simulation
 
@@ -96,7 +97,7 @@ def execute(job: Job, arm: str, cases: Sequence[Case], timeout: float | None = N
         done = run_simulation(command, environment=environment, folder=folder, timeout=timeout)
     timings = _read(cases, done.stdout)
     if len(timings) < len(cases):
-        raise UserError(last_words(done.stderr), "see espalier simulate --help")
+        raise refuse(last_words(done.stderr), "see espalier simulate --help")
     return timings
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from espalier.base.errors import UserError
 from espalier.base.machine import count_cpus
+from espalier.base.names import suggest
 from espalier.simulation.simulator import Answer, ask
 
 _NODES = Path(__file__).with_name("nodes")
@@ -51,7 +52,7 @@ def read_platform(name: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UserError(f"no node platform {name}", f"name a file, or one of {', '.join(platform_names())}") from error
+        raise UserError(f"no node platform {name}", f"{suggest(name, platform_names())}; or name a file") from error
 
 
 def read_ranks(request: InsideRequest) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 from espalier.base.units import check_ranks
 from espalier.simulation.arms import run_arms
 from espalier.simulation.executor import OURS, Case, Job
@@ -35,7 +36,7 @@ def spread_ranks(ranks: int, ppn: int, how: str = "blocks") -> list[int]:
     if how.startswith("random:") and how[7:].isdecimal():
         random.Random(int(how[7:])).shuffle(node_of)
     elif how != "blocks":
-        raise UserError(f"--map {how}: no such map", "one of blocks, cyclic, random:SEED")
+        raise UserError(f"--map {how}: no such map", suggest(how, ("blocks", "cyclic", "random:SEED")))
     return node_of
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from espalier.base.errors import UserError
 from espalier.base.machine import count_cpus
+from espalier.base.names import refuse
 from espalier.jobs.libraries import find_simulator
 from espalier.simulation.process import run_simulation
 
@@ -100,7 +101,7 @@ def ask(request: dict[str, Any], timeout: float | None = None) -> Answer:
     """The simulator's answer to a request as it reads it (src/simulate/main.cpp)."""
     done = run_simulation([str(find_simulator())], text=json.dumps(request), timeout=timeout)
     if done.returncode != 0:
-        raise UserError(done.stderr.strip() or "the simulator stopped", "see espalier simulate --help")
+        raise refuse(done.stderr.strip() or "the simulator stopped", "see espalier simulate --help")
     return _read(json.loads(done.stdout))
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.base.units import counted, format_bytes
 from espalier.commands.launching import (
@@ -91,7 +92,7 @@ def bench(
         raise UserError("--mpi and --against exclude each other", "name all MPIs with --against")
     variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     if type_ not in TYPES:
-        raise UserError(f"--type: '{type_}' is no type of elements", f"known: {', '.join(TYPES)}")
+        raise UserError(f"--type: '{type_}' is no type of elements", suggest(type_, TYPES))
     _check_form(form, overlap, test_us)
     wish, means = Wish(ranks, nodes, ppn), Means(launcher, hostfile, overcommit)
     operations = pick_operations(ops, OPERATIONS, {"broadcast": "bcast"})
@@ -151,7 +152,7 @@ def _measure_with_progress(mpi: Mpi, plan: Plan) -> list[Row]:
 
 def _check_form(form: str, overlap: bool, test_us: float) -> None:
     if form not in FORMS:
-        raise UserError(f"--form: '{form}' is no form of calls", f"known: {', '.join(FORMS)}")
+        raise UserError(f"--form: '{form}' is no form of calls", suggest(form, FORMS))
     if overlap and form == "blocking":
         raise UserError("--overlap: a blocking call leaves nothing to compute beside", "add --form nonblocking")
     if test_us > 0 and not overlap:

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 from espalier.base.units import format_time, name_problem
 from espalier.simulation.arms import ExecutedArm
 from espalier.simulation.executor import OURS, SELECTORS, Case, Job
@@ -19,7 +20,7 @@ def parse_arms(against: str | None) -> list[str]:
     names = list(SELECTORS) if against == "all" else list(dict.fromkeys(against.split(",")))
     for name in names:
         if name not in SELECTORS:
-            raise UserError(f"--against {name}: SimGrid has no such MPI", f"choose from {', '.join(SELECTORS)}, or all")
+            raise UserError(f"--against {name}: SimGrid has no such MPI", suggest(name, (*SELECTORS, "all")))
     return [OURS, *names]
 
 

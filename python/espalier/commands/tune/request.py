@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from espalier.base.errors import UserError
+from espalier.base.names import suggest
 from espalier.commands.operations import pick_operations
 from espalier.tuning.problems.problem import OPERATIONS
 from espalier.tuning.table.file import MPI, UCX
@@ -28,8 +29,8 @@ def parse_operations(core: Any, text: str) -> list[str]:
 
 
 def parse_transports(text: str) -> list[str]:
-    if text not in (MPI, UCX, "auto"):
-        raise UserError(f"--transport {text}: no such transport", "write mpi, ucx or auto")
+    if text not in (known := (MPI, UCX, "auto")):
+        raise UserError(f"--transport {text}: no such transport", suggest(text, known))
     return [MPI, UCX] if text == "auto" else [text]
 
 
