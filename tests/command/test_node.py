@@ -143,7 +143,7 @@ def test_the_picture_joins_processors_that_share_a_cache(command: Command, tmp_p
         (["package:2 core:2 pu:1", "--policy", "nearest"], '"nearest" is no policy'),
         (["package:2 core:2 pu:1", "--root", "4"], "there are only ranks 0 to 3"),
         (["package:2 core:2 pu:1", "--hwloc"], "--hwloc is about this machine"),
-        (["package:2 core:2 pu:1", "--svg", "/dev/null/node.svg"], "cannot write /dev/null/node.svg"),
+        (["package:2 core:2 pu:1", "--svg", "/dev/null/node.svg"], "/dev/null is no folder"),
     ],
 )
 def test_mistakes_are_named(command: Command, arguments: list[str], message: str) -> None:

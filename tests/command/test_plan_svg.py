@@ -72,4 +72,4 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "espalier", "explain", "allgather", "--svg", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"espalier: cannot write {file}: No such file")
+    assert done.stderr.startswith(f"espalier: --svg {file}: there is no folder {file.parent}")

@@ -6,15 +6,33 @@ from pathlib import Path
 
 from espalier.base.errors import UserError
 
+# What the end of a file's name promises, by whom names are read: browsers, editors, people.
+_KINDS = {
+    ".svg": "SVG", ".html": "HTML", ".htm": "HTML", ".json": "JSON", ".md": "Markdown", ".csv": "CSV", ".xml": "XML",
+    ".conf": "a configuration", ".dot": "Graphviz", ".gv": "Graphviz",
+    ".png": "PNG", ".pdf": "PDF", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".ps": "PostScript",
+}  # fmt: skip
 
-def check_folder(option: str, path: Path | None) -> None:
-    """Before work that ends in a file. Raises UserError where `path` cannot be one; None: nobody wants it."""
+
+def check_output(option: str, path: Path | None, *endings: str) -> None:
+    """Before work that ends in a file. Raises UserError where `path` cannot be one, or where its name promises another
+    kind of file than those with these `endings`; none: any will do. No path: nobody wants it."""
     if path is None:
         return
     if path.is_dir():
         raise UserError(f"{option} {path}: that is a folder", "name a file in it")
-    if not path.absolute().parent.is_dir():
-        raise UserError(f"{option} {path}: there is no folder {path.absolute().parent}", "create it first")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        missing = next(it for it in (*reversed(folder.parents), folder) if not it.is_dir())
+        if missing.exists():
+            raise UserError(f"{option} {path}: {missing} is no folder", "name another place")
+        raise UserError(f"{option} {path}: there is no folder {missing}", f"create it first: mkdir -p {folder}")
+    told, kinds = _KINDS.get(path.suffix.lower()), list(dict.fromkeys(_KINDS[ending] for ending in endings))
+    if endings and told is not None and told not in kinds:
+        names = " or ".join(str(path.with_suffix(ending)) for ending in endings)
+        raise UserError(
+            f"{option} {path}: what is written there is {' or '.join(kinds)}, not {told}", f"name it {names}"
+        )
 
 
 def write_text(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ from espalier.base import console
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
 from espalier.base.node import as_json, overlooked, view_node
-from espalier.base.writing import write_text
+from espalier.base.writing import check_output, write_text
 from espalier.draw.node_page import draw_node_page
 from espalier.draw.node_svg import draw_node
 from espalier.draw.node_text import render_node
@@ -48,6 +48,7 @@ def node(
     core = load_core()
     if hwloc and machine:
         raise UserError("--hwloc is about this machine", "leave out MACHINE: snapshots are read with hwloc anyway")
+    check_output("--output", output, ".html", ".svg")
     with user_errors("see espalier node --help"):
         facts = core.probe_hwloc() if hwloc else core.probe_node(machine)
         count = ranks or len(core.parse_cpus(facts.cpus))

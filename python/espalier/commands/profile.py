@@ -19,7 +19,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.base.units import format_bytes, format_time
-from espalier.base.writing import check_folder
+from espalier.base.writing import check_output
 from espalier.commands.launching import (
     HostFile,
     LauncherFlags,
@@ -80,8 +80,10 @@ def profile(
     The exit code is the job's.
     """
     code = 0
-    for option, file in (("--output", output), ("--keep", keep), ("--trace", trace)):
-        check_folder(option, file)  # the run may take hours
+    # The run may take hours.
+    check_output("--output", output, ".html")
+    check_output("--trace", trace, ".json")
+    check_output("--keep", keep)
     if from_file:
         result = sum_up(name_sites(read_profile(Path(command[0]))))
     else:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.base.writing import replace_file
+from espalier.base.writing import check_output, replace_file
 from espalier.draw.figures import draw_figure
 from espalier.draw.figures_page import write_page
 from espalier.jobs.mpis import Mpi, find_default_mpi, select_mpi
@@ -58,6 +58,7 @@ def reproduce(
         raise UserError("which figure?", "espalier reproduce --list names them; `all` takes hours")
     figure = figure or "all"
     wanted = run.find(figure)
+    check_output("--page", page, ".md")
     if list_:
         _list(wanted, json)
         return

@@ -14,7 +14,7 @@ import typer
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
-from espalier.base.writing import check_folder
+from espalier.base.writing import check_output
 from espalier.commands.launching import (
     HostFile,
     LauncherFlags,
@@ -60,7 +60,7 @@ def run(
     variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     if stats is not None:
         # The ranks may run in another folder, and where the file goes shows only when the job is over.
-        check_folder("--stats", stats)
+        check_output("--stats", stats, ".json")
         variables["ESPALIER_STATS"] = str(stats.absolute())
     if verbose:
         variables["ESPALIER_VERBOSE"] = str(verbose)

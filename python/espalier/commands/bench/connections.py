@@ -12,6 +12,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings
 from espalier.base.units import format_bytes
+from espalier.base.writing import check_output
 from espalier.commands.launching import (
     HostFile,
     Lab,
@@ -46,6 +47,7 @@ def connections(
     json: Annotated[bool, typer.Option("--json", help="The points as JSON.")] = False,
 ) -> None:
     """Concurrent allgathers of groups of one rank per node: round a ring (one connection each) and to all at once."""
+    check_output("--output", output, ".html")
     chosen = select_mpi(mpi) if mpi is not None else find_default_mpi()
     means = Means(launcher, hostfile, overcommit)
     placed = place_measuring(chosen, Wish(ranks, nodes, ppn), means, lab, lab_ppn=4)

@@ -12,7 +12,7 @@ from espalier.base import console
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
 from espalier.base.units import check_ranks, name_problem, parse_bytes
-from espalier.base.writing import write_text
+from espalier.base.writing import check_output, write_text
 from espalier.commands.explain.told import Explanation, tell, tell_native
 from espalier.commands.operations import pick_operation
 from espalier.draw.laid import draw_map
@@ -78,6 +78,9 @@ def explain(
         raise UserError("--placement and --nodes say the same", "give one of them")
     if fabric is None and (hosts or map_ is not None):
         raise UserError("--hosts and --map are about a network", "name its dumps with --fabric DIR")
+    check_output("--svg", svg, ".svg")
+    check_output("--html", html, ".html")
+    check_output("--map", map_, ".html", ".svg")
     with user_errors("see espalier explain --help"):
         nodes = nodes or (len(split_hosts(hosts)) if hosts else 1)
         node_of = place(core, nodes, ppn, placement, ranks)

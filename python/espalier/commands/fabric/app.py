@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from espalier.base import console
 from espalier.base.units import parse_bytes
-from espalier.base.writing import write_text
+from espalier.base.writing import check_output, write_text
 from espalier.commands.fabric.collect import collect
 from espalier.fabric import Snapshot, load
 from espalier.fabric.export import EXPORTS
@@ -35,6 +35,9 @@ class Format(StrEnum):
     dot = "dot"
     slurm = "slurm"
     simgrid = "simgrid"
+
+
+_ENDINGS = {Format.json: (".json",), Format.dot: (".dot", ".gv"), Format.slurm: (".conf",), Format.simgrid: (".xml",)}
 
 
 class Metric(StrEnum):
@@ -100,6 +103,7 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: stdout.")] = None,
 ) -> None:
     """Write the fabric as JSON, Graphviz, Slurm's topology.conf or a SimGrid platform."""
+    check_output("--output", output, *_ENDINGS[format])
     snapshot = load(folder)
     text = EXPORTS[format.value](snapshot, View(snapshot.core, split_hosts(hosts or [])))
     if output is None:

@@ -9,7 +9,7 @@ import typer
 
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.base.writing import write_text
+from espalier.base.writing import check_output, write_text
 from espalier.draw.fabric import draw_page, draw_svg
 from espalier.fabric import load
 from espalier.fabric.loading import core_faults
@@ -30,6 +30,7 @@ def topo(
     ] = Path("fabric.html"),
 ) -> None:
     """Draw the fabric: levels, cables coloured by speed, routes. One node: `espalier node`."""
+    check_output("--output", output, ".html", ".svg")
     _draw_fabric(fabric, hosts or [], highlight or [], output)
 
 

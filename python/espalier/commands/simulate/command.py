@@ -14,7 +14,7 @@ from espalier.base import console
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
 from espalier.base.units import counted, format_bytes, parse_bytes, parse_counts
-from espalier.base.writing import write_text
+from espalier.base.writing import check_output, write_text
 from espalier.commands.operations import pick_operation
 from espalier.commands.simulate.executed import parse_arms, report
 from espalier.commands.simulate.inside import Outputs, play_inside
@@ -140,6 +140,8 @@ def simulate(
     core, operation = load_core(), pick_operation(operation)
     if not math.isfinite(connection_rate):
         raise UserError(f"--connection-rate {connection_rate}: that is no bound", "write a number of bytes per µs")
+    for option, file in (("--gantt", gantt), ("--links", links), ("--plot", plot)):
+        check_output(option, file, ".svg")
     names = split_hosts(hosts) if hosts else []
     sizes = [0] if operation == "barrier" else [parse_bytes(size) for size in bytes_.split(",")]
     if node_platform is not None:

@@ -15,6 +15,7 @@ import typer
 from espalier.base import console
 from espalier.base.core import load_core
 from espalier.base.settings import parse_settings, split_nodes
+from espalier.base.writing import check_output
 from espalier.commands.launching import (
     HostFile,
     Lab,
@@ -90,6 +91,8 @@ def tune(
     Can be stopped at any time (Ctrl-C): what has been decided is written, and the same command goes on from there.
     """
     deadline = time.monotonic() + parse_duration(budget)
+    check_output("--output", output, ".json")
+    check_output("--report", report, ".html")
     core = load_core()
     variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     operations, wanted_sizes = parse_operations(core, ops), pick_sizes(sizes, DEFAULT_SIZES)

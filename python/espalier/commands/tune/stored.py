@@ -13,6 +13,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
+from espalier.base.writing import check_output
 from espalier.tuning.table import store
 from espalier.tuning.table.file import read_table, write_table
 
@@ -49,6 +50,7 @@ def merge(
 ) -> None:
     """Make one table of several of one machine and MPI; of rows about the same calls the last file's count."""
     core = load_core()
+    check_output("--output", output, ".json")
     write_table(core, output, store.merge(core, [read_table(core, path) for path in files]))
     console.out.print(f"{escape(str(output))}: {len(read_table(core, output).core.rows)} rows", soft_wrap=True)
 
@@ -59,6 +61,7 @@ def export(
 ) -> None:
     """Copy a table to where another machine of this kind can get it (espalier table import)."""
     core = load_core()
+    check_output("--output", output, ".json")
     known = store.files_in_force(core)
     if file is None and not known:
         remedy = "run a job that makes some hundred collective calls, or make one with espalier tune"
