@@ -10,7 +10,7 @@ from typing import Any
 
 from scaling_points import BEST, CROWDED, OPERATIONS, PLAYED, Compared, Cost, Place, Row, compare, mean
 
-from espalier.base.units import format_bytes
+from espalier.base.units import counted, format_bytes
 from espalier.simulation.executor import OURS, SELECTORS
 
 BEGIN, END = "<!-- written by bench/scaling.py -->\n", "<!-- end of what is written -->"
@@ -195,7 +195,7 @@ def _all(points: list[Compared]) -> str:
 
 
 def _folded(table: str) -> str:
-    return f"<details><summary>{table.count(chr(10)) - 1} rows</summary>\n\n{table}\n\n</details>"
+    return f"<details><summary>{counted(table.count(chr(10)) - 1, 'row')}</summary>\n\n{table}\n\n</details>"
 
 
 def draw_curves(rows: list[Row], folder: Path) -> None:

@@ -46,7 +46,7 @@ def test_some_of_the_nodes_and_other_numbers_of_ranks_may_be_asked_for() -> None
         (Wish(ranks=20, ppn=4), "5 nodes are asked for", "--ntasks-per-node=4"),
         (Wish(ppn=9), "9 ranks on a host with processors for 8", "--ntasks-per-node=9; or --overcommit"),
         (Wish(ranks=33), "33 ranks on hosts with processors for 32", "--ntasks-per-node=9"),
-        (Wish(ranks=7, nodes=2, ppn=4), "2 nodes with 4 ranks on each are 8", "leave one"),
+        (Wish(ranks=7, nodes=2, ppn=4), "2 nodes with 4 ranks on each make 8", "leave one"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_the_way_to_get_it(wish: Wish, message: str, remedy: str) -> None:

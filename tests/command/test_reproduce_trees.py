@@ -131,5 +131,5 @@ def test_figure_9_is_judged_at_its_largest_job() -> None:
         "256 processes, oversubscription 1": {"depth-first": {50.0: 2.0, 100.0: 4.0}},
     }
     verdict = trees_judges.judge_joining(made_up(panels))
-    assert verdict.headline == "Fails: holds at 0 of 1 points"
+    assert verdict.headline == "Fails: holds at 0 of 1 point"
     assert any("256 processes: broadcasts alone save 4.0 to 4.0 %" in part for part in verdict.parts)

@@ -84,6 +84,18 @@ def test_a_table_goes_to_another_machine_and_is_found_there(config: Path, comman
     assert (table["kind"], table["rows"]) == ("learned", 1)
 
 
+def test_a_table_of_one_row_has_one_row_and_goes_to_no_folder_that_is_not_there(
+    config: Path, command: Any, tmp_path: Path
+) -> None:
+    write(config / "tuned-mpich.json", row_of(4))
+    assert ": 1 row of " in command("table", "export", "-o", str(tmp_path / "out.json")).out
+    for words in (("export",), ("merge", str(tmp_path / "out.json"))):
+        outcome = command("table", *words, "-o", str(tmp_path / "new" / "folder" / "x"))
+        assert outcome.code == 2
+        assert f"there is no folder {tmp_path / 'new'}\n" in outcome.err
+        assert not (tmp_path / "new").exists()
+
+
 def test_forget_leaves_tuned_tables_alone(config: Path, command: Any) -> None:
     tuned = write(config / "tuned-mpich.json", row_of(4))
     learned = write(config / "learned-mpich.json", row_of(4), learned=True)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from espalier.base.errors import UserError
-from espalier.base.units import approximate_bytes, format_bytes, format_time, parse_bytes, parse_counts
+from espalier.base.units import approximate_bytes, counted, format_bytes, format_time, parse_bytes, parse_counts
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,10 @@ def test_counts_are_whole_numbers_above_zero() -> None:
     for text in ("", "2,", "0", "two"):
         with pytest.raises(UserError):
             parse_counts(text)
+
+
+def test_one_is_one_and_others_are_several() -> None:
+    assert counted(1, "row") == "1 row"
+    things = ("row", "switch", "process", "entry", "key")
+    assert [counted(2, it) for it in things] == ["2 rows", "2 switches", "2 processes", "2 entries", "2 keys"]
+    assert counted(0, "entry") == "0 entries"

@@ -34,8 +34,11 @@ def format_bytes(count: int) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """`1 rank`, `2 ranks`."""
-    return f"{count} {thing}{'s' * (count != 1)}"
+    """`1 rank`, `2 ranks`, `3 switches`, `4 entries`."""
+    if count == 1:
+        return f"{count} {thing}"
+    stem = f"{thing[:-1]}ie" if re.search("[^aeiou]y$", thing) else thing
+    return f"{count} {stem}{'es' if re.search('(s|sh|ch|x)$', thing) else 's'}"
 
 
 def name_problem(operation: str, count: int) -> str:

@@ -14,7 +14,7 @@ from espalier.base import console
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
 from espalier.base.names import suggest
-from espalier.base.units import approximate_bytes, parse_bytes
+from espalier.base.units import approximate_bytes, counted, parse_bytes
 from espalier.tuning.problems.algorithms import describe, try_out
 
 # What else a tuned table may select.
@@ -78,7 +78,7 @@ def _table(operation: str, entries: Sequence[dict[str, Any]]) -> Table:
         if "why_invalid" in entry:
             text += f"\n[yellow]does not apply:[/] {escape(entry['why_invalid'])}"
         elif "messages" in entry:
-            sent = f"{entry['messages']} messages, {approximate_bytes(entry['bytes'])}"
+            sent = f"{counted(entry['messages'], 'message')}, {approximate_bytes(entry['bytes'])}"
             text += f"\n[green]applies:[/] one node sends at most {sent}"
         table.add_row(entry["between"], text, escape(knobs) or "none")
     return table

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.fabric.view import split_hosts
 from espalier.health.standstill import Findings, ask_all, look_here, record
 from espalier.jobs.elsewhere import SSH
@@ -98,7 +99,9 @@ def _describe(standstill: Any, found: Findings) -> dict[str, Any]:
 
 def _print(found: Findings) -> None:
     if not found.standstills:
-        console.out.print(f"nothing stands still: {found.watched} ranks of communicators go on, or do something else")
+        console.out.print(
+            f"nothing stands still: {counted(found.watched, 'rank')} of communicators went on, or did something else"
+        )
     for standstill in found.standstills:
         *facts, culprit = standstill.text.rstrip("\n").split("\n")
         for line in facts:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.settings import parse_settings
-from espalier.base.units import approximate_bytes
+from espalier.base.units import approximate_bytes, counted
 from espalier.jobs import foreground
 from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 from espalier.lab import cluster, network
@@ -43,14 +43,16 @@ def up(
     batch = cluster.WantedSlurm(cpus, task_prolog.absolute() if task_prolog else None) if slurm else None
     cluster.up(spec, batch)
     how = "enter -- srun -N2 hostname" if slurm else "run --ppn 2 -- PROGRAM"
-    console.note(f"{spec.nodes} nodes are up{', with Slurm' if slurm else ''}; run on them with: espalier lab {how}")
+    console.note(
+        f"{counted(spec.nodes, 'node')} up{', with Slurm' if slurm else ''}; run on them with: espalier lab {how}"
+    )
 
 
 @app.command()
 def down() -> None:
     """Take it down, with everything that still runs on it."""
     count = cluster.down()
-    console.note(f"{count} nodes taken down" if count else "no cluster was up; nothing is left")
+    console.note(f"{counted(count, 'node')} taken down" if count else "no cluster was up; nothing is left")
 
 
 @app.command()

@@ -18,7 +18,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
-from espalier.base.units import format_bytes, format_time
+from espalier.base.units import counted, format_bytes, format_time
 from espalier.base.writing import check_output
 from espalier.commands.launching import (
     HostFile,
@@ -156,7 +156,7 @@ def _print(result: Profile) -> None:
         _print_started(result)
     hidden = sum(max(0, len(rows) - _MOST_ROWS) for rows in (result.blocking, result.started))
     if hidden:
-        console.out.print(f"and {hidden} kinds of calls that took less: see --json or --output")
+        console.out.print(f"and {counted(hidden, 'kind')} of calls that took less: see --json or --output")
     if result.is_estimated:
         console.out.print(_ESTIMATED, soft_wrap=True)
     console.out.print(escape(result.verdict), soft_wrap=True)

@@ -15,7 +15,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.names import suggest
 from espalier.base.settings import parse_settings, split_nodes
-from espalier.base.units import format_bytes, format_time
+from espalier.base.units import counted, format_bytes, format_time
 from espalier.commands.launching import SetTexts, VirtualNodes
 from espalier.jobs.mpis import find_default_mpi, select_mpi
 from espalier.profile.reading import read_profile
@@ -146,7 +146,7 @@ def _against(time: float | None, own: float | None) -> str:
 
 def _print_rest(rows: int) -> None:
     if rows > _MOST_ROWS:
-        console.out.print(f"and {rows - _MOST_ROWS} kinds of calls that took less: see --json")
+        console.out.print(f"and {counted(rows - _MOST_ROWS, 'kind')} of calls that took less: see --json")
 
 
 def _print_left_out(script: Script) -> None:

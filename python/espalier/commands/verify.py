@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from espalier.base import console
 from espalier.base.core import load_core, user_errors
+from espalier.base.units import counted
 
 _MOST_VIOLATIONS_SHOWN = 20
 
@@ -57,6 +58,5 @@ def _print(checked: int, seed: int, seconds: float, violations: list[dict[str, A
     if len(violations) > _MOST_VIOLATIONS_SHOWN:
         console.out.print(f"… and {len(violations) - _MOST_VIOLATIONS_SHOWN} more")
     colour = "red" if violations else "green"
-    console.out.print(
-        f"[{colour}]{checked} plans checked, {len(violations)} violations[/] (seed {seed}, {seconds:.1f} s)"
-    )
+    told = f"{counted(checked, 'plan')} checked, {counted(len(violations), 'violation')}"
+    console.out.print(f"[{colour}]{told}[/] (seed {seed}, {seconds:.1f} s)")

@@ -12,7 +12,7 @@ from statistics import median
 
 from espalier import __version__
 from espalier.base import machine
-from espalier.base.units import format_bytes, format_time
+from espalier.base.units import counted, format_bytes, format_time
 from espalier.base.writing import replace_file
 from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.draw.chart import Series, draw_times
@@ -46,11 +46,10 @@ def verdict(ratio: float) -> str:
 
 
 def _machine_line() -> str:
-    cores, threads = machine.count_cores(), machine.count_cpus()
+    cores, threads = counted(machine.count_cores(), "core"), counted(machine.count_cpus(), "thread")
     when = time.strftime("%-d %B %Y, %H:%M")
     return (
-        f"Espalier {__version__}, {when}; {machine.processor_name()}, {cores} cores ({threads} threads), "
-        f"Linux {platform.release()}"
+        f"Espalier {__version__}, {when}; {machine.processor_name()}, {cores} ({threads}), Linux {platform.release()}"
     )
 
 

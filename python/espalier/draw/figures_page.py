@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from espalier.base.units import counted
 from espalier.papers.figure import Figure, Kind
 from espalier.papers.sources import PAPERS
 from espalier.papers.store import Result
@@ -47,7 +48,9 @@ def _tally(results: Sequence[Result]) -> str:
     kinds = [result.verdict.kind for result in results]
     names = {Kind.HOLDS: "hold", Kind.CONDITIONAL: "hold in part", Kind.FAILS: "fail", Kind.OPEN: "could not be shown"}
     return (
-        f"Of {len(kinds)} verdicts " + ", ".join(f"{kinds.count(kind)} {name}" for kind, name in names.items()) + ".\n"
+        f"Of {counted(len(kinds), 'verdict')} "
+        + ", ".join(f"{kinds.count(kind)} {name}" for kind, name in names.items())
+        + ".\n"
     )
 
 

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.draw.fabric import draw_page, draw_svg
 from espalier.fabric.laid import LaidPlan
 from espalier.fabric.view import View
@@ -23,7 +24,7 @@ def draw_tree(laid: LaidPlan) -> Tree:
     while branches:
         branch, position = branches.pop()
         for child in sorted(children.get(position, []), reverse=laid.tree.shape != "binary"):
-            label = f"{escape(laid.host_at[child])} [dim]{laid.links(position, child)} links[/]"
+            label = f"{escape(laid.host_at[child])} [dim]{counted(laid.links(position, child), 'link')}[/]"
             # A chain is a list: it would walk off the page as a tree.
             below = branch if laid.tree.shape in ("chain", "ring") else None
             added = branch.add(label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from espalier.base.units import approximate_bytes
+from espalier.base.units import approximate_bytes, counted
 from espalier.draw.style import open_svg
 from espalier.simulation.simulator import Answer, Load
 
@@ -39,7 +39,7 @@ def _count(loads: Sequence[Load]) -> str:
     if not loads:
         return "no message crossed any link"
     rest = f", the busiest {MOST_BARS} drawn" if len(loads) > MOST_BARS else ""
-    return f"{len(loads)} links with traffic{rest}"
+    return f"{counted(len(loads), 'link')} with traffic{rest}"
 
 
 def _x(share: float) -> float:
@@ -85,6 +85,6 @@ def _profile(loads: Sequence[Load], top: float) -> list[str]:
         f'<path d="M{_LEFT} {top}V{bottom}H{_x(1):.1f}" class="frame"/>',
         f'<text x="{_LEFT - 8}" y="{top + 8}" class="faint end">100 %</text>',
         f'<text x="{_LEFT - 8}" y="{bottom}" class="faint end">0 %</text>',
-        f'<text x="{_LEFT}" y="{bottom + 16}" class="faint">all {len(loads)} links, the busiest first; '
+        f'<text x="{_LEFT}" y="{bottom + 16}" class="faint">all {counted(len(loads), "link")}, the busiest first; '
         f"busy for {mean:.0%} of the time on average</text>",
     ]

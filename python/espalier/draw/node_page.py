@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from espalier.base.node import OPERATIONS, NodeView, nic_name
+from espalier.base.units import counted
 from espalier.draw import node_svg
 from espalier.draw.page import compose_page
 
@@ -13,12 +14,11 @@ from espalier.draw.page import compose_page
 def draw_node_page(core: Any, view: NodeView) -> str:
     """The page's text."""
     title = f"{view.node.source}: who speaks for the node"
-    unbound = (
-        f"<p>Not bound to one NUMA node: {len(view.unbound)} of {len(view.seats)} ranks.</p>" if view.unbound else ""
-    )
+    ranks = counted(len(view.seats), "rank")
+    unbound = f"<p>Not bound to one NUMA node: {len(view.unbound)} of {ranks}.</p>" if view.unbound else ""
     body = (
         f"<h1>{escape(title)}</h1>\n"
-        f'<p class="faint">{len(view.seats)} ranks; NIC: {escape(view.why_nics)}. '
+        f'<p class="faint">{ranks}; NIC: {escape(view.why_nics)}. '
         "Filled: leads an allgather. Bars join processors with a last-level cache in common.</p>\n"
         f"<figure>{node_svg.draw_node(core, view)}</figure>\n{unbound}{_leader_table(view)}"
     )

@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import Any
 
 from espalier.base.node import NodeView, share_out
+from espalier.base.units import counted
 from espalier.draw.style import open_svg
 
 _CELL, _GAP, _HEAD, _NIC = 26, 8, 18, 24
@@ -85,7 +86,7 @@ def _frames(core: Any, node: Any, numas: list[_Numa]) -> list[tuple[str, list[_N
         for package, inside in packages
     ]
     if across:
-        frames.append((f"across {len(node.packages)} packages", [numas[index] for index in across]))
+        frames.append((f"across {counted(len(node.packages), 'package')}", [numas[index] for index in across]))
     return frames
 
 

@@ -18,7 +18,7 @@ from html import escape
 from typing import Any
 
 from espalier.base.errors import UserError
-from espalier.base.units import approximate_bytes
+from espalier.base.units import approximate_bytes, counted
 from espalier.draw.style import SERIES, open_svg
 
 MOST_NODES, MOST_RANKS = 12, 96
@@ -52,7 +52,7 @@ def draw_plan(plan: Any, node_of: list[int], title: str) -> str:
     nodes = max(node_of) + 1
     if nodes > MOST_NODES or len(node_of) > MOST_RANKS:
         raise UserError(
-            f"--svg: {len(node_of)} ranks on {nodes} nodes are too many for a picture",
+            f"--svg: {len(node_of)} ranks on {counted(nodes, 'node')} are too many for a picture",
             f"draw at most {MOST_RANKS} ranks on {MOST_NODES} nodes: the pattern is the same",
         )
     picture = _Picture(node_of, find_masters(plan))

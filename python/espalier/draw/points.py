@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from espalier.base.units import format_time, name_problem
+from espalier.base.units import counted, format_time, name_problem
 from espalier.draw.chart import Series, draw_lines
 from espalier.draw.style import SERIES, open_svg
 from espalier.simulation.points import Point
@@ -20,7 +20,11 @@ def draw_points(operation: str, points: Sequence[Point]) -> str:
         groups.setdefault(point.ranks if over_bytes else point.bytes, []).append(point)
     charts = []
     for key, some in groups.items():
-        title = f"{operation}, {key} ranks, over bytes" if over_bytes else f"{name_problem(operation, key)}, over ranks"
+        title = (
+            f"{operation}, {counted(key, 'rank')}, over bytes"
+            if over_bytes
+            else f"{name_problem(operation, key)}, over ranks"
+        )
         charts.append(_chart(title, [it.bytes if over_bytes else it.ranks for it in some], some))
     placed = "".join(
         f'<g transform="translate(0 {_HEIGHT * i})">{chart}</g>'.replace(

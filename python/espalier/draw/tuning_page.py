@@ -12,7 +12,7 @@ from typing import Any
 from rich.table import Table
 
 from espalier import __version__
-from espalier.base.units import format_bytes, format_time
+from espalier.base.units import counted, format_bytes, format_time
 from espalier.base.writing import replace_file
 from espalier.draw.chart import Series, draw_times
 from espalier.draw.heat import Heat, draw_heat
@@ -57,7 +57,7 @@ def write_report(result: Result, summary: Summary, signature: Any, shape: Shape,
     """Writes the page to `path`, complete or not at all."""
     decisions = sorted_decisions(result.decisions.values())
     nodes = "1 node" if shape.nodes == 1 else f"{shape.nodes} nodes ({shape})"
-    title = f"Tuned for {mpi}: {shape.ranks} ranks on {nodes}"
+    title = f"Tuned for {mpi}: {counted(shape.ranks, 'rank')} on {nodes}"
     head = f"Espalier {__version__}, {time.strftime('%-d %B %Y, %H:%M')}; {signature.machine}; {signature.mpi}"
     body = "\n".join(
         [

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.fabric.loading import Snapshot
 from espalier.fabric.slurm import export_slurm
 from espalier.fabric.view import View
@@ -99,7 +100,7 @@ def export_simgrid(_: Snapshot, view: View) -> str:
             '<?xml version="1.0"?>',
             '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
             "<!-- Routes and rates are the fabric's; the hosts' speed and the latency of a link are to be calibrated."
-            + (f" {unknown} links of unknown rate have {_UNKNOWN_GBPS:g}Gbps." if unknown else "")
+            + (f" {_UNKNOWN_GBPS:g}Gbps stand for the unknown rate of {counted(unknown, 'link')}." if unknown else "")
             + " -->",
             '<platform version="4.1">',
             ' <zone id="fabric" routing="Full">',

@@ -99,8 +99,8 @@ class LaidPlan:
         """What the order is and what it brings."""
         if not self.is_ordered:
             return "no tree and no ring between nodes: no order of them is better than another"
-        links = sum(self.links(*edge) for edge in self.edges())
-        text = f"{self.tree.traversal}: {self.tree.reach:.4g} µs until the last node has all (estimated), {links} links"
+        links = counted(sum(self.links(*edge) for edge in self.edges()), "link")
+        text = f"{self.tree.traversal}: {self.tree.reach:.4g} µs until the last node has all (estimated), {links}"
         if self.tree.traversal == "natural" or self.tree.reach <= 0:
             return text
         return (

@@ -10,6 +10,7 @@ from typing import Any
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.machine import count_cpus
+from espalier.base.units import counted
 from espalier.health.tools import examine_tools
 from espalier.jobs.diagnosis import Finding, Level
 from espalier.jobs.launch import Target, choose_target
@@ -97,7 +98,7 @@ def judge_table(core: Any, path: Path, library_version: str) -> Finding:
 
 def judge_ranks(ranks: int, processors: int) -> Finding:
     """Whether there is a processor for each."""
-    text = f"{ranks} ranks on {processors} processors"
+    text = f"{counted(ranks, 'rank')} on {counted(processors, 'processor')}"
     if ranks <= processors:
         return Finding("ranks", Level.OK, text)
     remedy = "times then say nothing of collectives; `espalier run` has MPIs yield, other launchers may not"

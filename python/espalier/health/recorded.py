@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from espalier.base.units import counted
 from espalier.jobs.diagnosis import Finding, Level
 from espalier.profile.reading import Recorded
 
@@ -26,7 +27,7 @@ def judge_recorded(recorded: Recorded) -> Finding:
     total = left.total()
     if calls == 0:
         return Finding("profile", Level.WARNING, "no collectives were recorded", "was this the run that you mean?")
-    text = f"{total} of {calls} calls were left to the MPI ({100 * total / calls:.0f} %)"
+    text = f"{total} of {counted(calls, 'call')} were left to the MPI ({100 * total / calls:.0f} %)"
     if left:
         text += ": " + "; ".join(f"{count} {what}" for what, count in left.most_common(_MOST_KINDS))
     if total <= _FEW * calls:

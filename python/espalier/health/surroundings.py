@@ -11,6 +11,7 @@ from pathlib import Path
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.settings import PREFIX, known_settings
+from espalier.base.units import counted
 from espalier.fabric.loading import load
 from espalier.jobs.diagnosis import Finding, Level
 
@@ -51,7 +52,7 @@ def _examine_dumps(folder: Path, host: str) -> Finding:
         known = {host.name for host in load(folder).core.hosts}
     except UserError as error:
         return Finding("ESPALIER_FABRIC", Level.WARNING, f"not used: {error.message}", error.remedy)
-    text = f"{folder}, dumps of {len(known)} hosts"
+    text = f"{folder}, dumps of {counted(len(known), 'host')}"
     if known.isdisjoint({host, host.partition(".")[0]}):
         text += f"; this one, {host}, is not among them, so they are of another network, or older than it"
         return Finding("ESPALIER_FABRIC", Level.WARNING, text, "dump it again, on hosts that jobs run on")

@@ -16,7 +16,7 @@ from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.node import overlooked
 from espalier.base.settings import known_settings, unknown_variables
-from espalier.base.units import approximate_bytes
+from espalier.base.units import approximate_bytes, counted
 from espalier.jobs.allocation import find_allocation
 from espalier.jobs.libraries import Abi, find_executor, find_preload_library
 from espalier.jobs.mpis import find_mpis
@@ -114,14 +114,14 @@ def _load_problem(path: str) -> str:
 
 def _examine_processors() -> Finding:
     online, allowed, cores = os.cpu_count() or 0, len(os.sched_getaffinity(0)), machine.count_cores()
-    text = f"{allowed} of {online} processors allowed, on {cores} cores"
+    text = f"{allowed} of {counted(online, 'processor')} allowed, on {counted(cores, 'core')}"
     quota = machine.cpu_quota()
     if quota is not None and quota < allowed:
         return Finding(
             "processors",
             Level.WARNING,
             f"{text}; but the control group grants the time of {quota:g}",
-            f"run at most {max(1, int(quota))} ranks, or raise the limit",
+            f"run at most {counted(max(1, int(quota)), 'rank')}, or raise the limit",
         )
     return Finding("processors", Level.OK, text)
 

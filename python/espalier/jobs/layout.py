@@ -94,7 +94,8 @@ def _settle_on(wish: Wish, hosts: tuple[Host, ...]) -> Layout:
 def _multiply(wish: Wish, nodes: int, ppn: int) -> Layout:
     if wish.ranks not in (None, nodes * ppn):
         raise UserError(
-            f"-n {wish.ranks}, but {nodes} nodes with {ppn} ranks on each are {nodes * ppn}", "leave one of them out"
+            f"-n {wish.ranks}, but {counted(nodes, 'node')} with {counted(ppn, 'rank')} on each make {nodes * ppn}",
+            "leave one of them out",
         )
     return Layout(nodes * ppn, nodes, ppn)
 

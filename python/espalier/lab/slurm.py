@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.lab.network import Command
 
 _TOOLS = ("munged", "slurmctld", "slurmd", "sinfo")
@@ -136,8 +137,9 @@ def _await_nodes(site: Site) -> None:
         if idle == len(site.nodes):
             return
         if time.monotonic() > deadline:
+            nodes = counted(len(site.nodes), "node")
             raise UserError(
-                f"Slurm has {idle} of {len(site.nodes)} nodes after {_PATIENCE_S:.0f} s: {told.strip() or 'no answer'}",
+                f"Slurm has {idle} of {nodes} after {_PATIENCE_S:.0f} s: {told.strip() or 'no answer'}",
                 f"{_last_words(site.folder / 'log')}",
             )
         time.sleep(0.2)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from espalier.base.units import approximate_bytes
+from espalier.base.units import approximate_bytes, counted
 
 # Below this, two measurements of the same thing differ as much.
 NOISE = 1.1
@@ -107,8 +107,6 @@ class Scaling:
         for size in self.sizes():
             best = self.best(size)
             if best != last:
-                lines.append(
-                    f"from {approximate_bytes(size)} on: {best.groups} group{'s' * (best.groups > 1)}, {best.way}"
-                )
+                lines.append(f"from {approximate_bytes(size)} on: {counted(best.groups, 'group')}, {best.way}")
             last = best
         return lines

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from espalier.base.units import counted
 from espalier.jobs.mpis import Mpi
 
 
@@ -42,7 +43,7 @@ class Verdict:
         """The outcome in a few words, with the share of points: "Holds at 7 of 12 points"."""
         if self.points is None or self.kind in (Kind.HOLDS, Kind.OPEN):
             return str(self.kind)
-        share = f"at {self.points[0]} of {self.points[1]} points"
+        share = f"at {self.points[0]} of {counted(self.points[1], 'point')}"
         return f"Holds {share}" if self.kind is Kind.CONDITIONAL else f"Fails: holds {share}"
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from espalier.base.units import format_bytes
+from espalier.base.units import counted, format_bytes
 from espalier.papers.figure import Data, Kind, Verdict
 
 
@@ -90,11 +90,11 @@ def split(
     spread = f"{min(it.value for it in found):.2f} to {max(it.value for it in found):.2f} times"
     points = (len(yes), len(found))
     if not no:
-        because = f"{claim} at all {len(found)} points ({spread})"
+        because = f"{claim} at all {counted(len(found), 'point')} ({spread})"
     elif not yes:
-        because = f"{claim} at none of {len(found)} points ({spread})"
+        because = f"{claim} at none of {counted(len(found), 'point')} ({spread})"
     else:
-        because = f"{claim} at {len(yes)} of {len(found)} points ({spread}); not {places(no, spell)}"
+        because = f"{claim} at {len(yes)} of {counted(len(found), 'point')} ({spread}); not {places(no, spell)}"
     return Verdict(kind_of(*points), because, points=points, hypothesis=hypothesis)
 
 
@@ -114,7 +114,7 @@ def weigh(claims: Sequence[Claim], prefix: str = "", hypothesis: str = "") -> Ve
     yes, of = sum(count.yes for count in counts), sum(count.of for count in counts)
     if of == 0:
         return Verdict(Kind.OPEN, "the points it would take were not measured", parts, hypothesis=hypothesis)
-    because = f"{yes} of {of} points are as the paper says"
+    because = f"{yes} of {counted(of, 'point')} are as the paper says"
     return Verdict(kind_of(yes, of), f"{prefix}; {because}" if prefix else because, parts, (yes, of), hypothesis)
 
 

@@ -134,8 +134,8 @@ def describe_others(rows: Sequence[Row]) -> str:
         return ""
     most = max(row.others for row in disturbed)
     return (
-        f"other programs kept up to {most:.2f} processors busy while {len(disturbed)} of {len(rows)} rows were "
-        "measured: measure again when the machine is idle"
+        f"other programs kept up to {most:.2f} processors busy while {len(disturbed)} of {counted(len(rows), 'row')} "
+        "were measured: measure again when the machine is idle"
     )
 
 

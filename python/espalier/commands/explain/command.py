@@ -11,7 +11,7 @@ import typer
 from espalier.base import console
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
-from espalier.base.units import check_ranks, name_problem, parse_bytes
+from espalier.base.units import check_ranks, counted, name_problem, parse_bytes
 from espalier.base.writing import check_output, write_text
 from espalier.commands.explain.told import Explanation, tell, tell_native
 from espalier.commands.operations import pick_operation
@@ -182,7 +182,8 @@ def _compared(core: Any, topology: Any, it: Explanation) -> list[Shown]:
 
 
 def _heading(it: Explanation) -> str:
-    return f"{name_problem(it.operation, it.bytes)} on {len(it.node_of)} ranks, {max(it.node_of) + 1} nodes"
+    ranks, nodes = counted(len(it.node_of), "rank"), counted(max(it.node_of) + 1, "node")
+    return f"{name_problem(it.operation, it.bytes)} on {ranks}, {nodes}"
 
 
 def _title(it: Explanation) -> str:

@@ -201,7 +201,7 @@ def _print(core: Any, it: Explanation, shown: list[int]) -> None:
 
 
 def _steps_table(rank: int, steps: Sequence[Any]) -> Table:
-    table = Table(title=f"rank {rank}: {len(steps)} steps", title_justify="left", box=None, pad_edge=False)
+    table = Table(title=f"rank {rank}: {counted(len(steps), 'step')}", title_justify="left", box=None, pad_edge=False)
     table.add_column("step", justify="right", style="dim")
     table.add_column("")
     half = len(steps) if len(steps) <= _MOST_STEPS_SHOWN else _MOST_STEPS_SHOWN // 2

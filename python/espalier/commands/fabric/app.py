@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from espalier.base import console
-from espalier.base.units import parse_bytes
+from espalier.base.units import counted, parse_bytes
 from espalier.base.writing import check_output, write_text
 from espalier.commands.fabric.collect import collect
 from espalier.fabric import Snapshot, load
@@ -84,7 +84,9 @@ def _print_check(
     for path, format in snapshot.files:
         console.out.print(f"[bold]read[/]     {escape(str(path))} [dim]({format})[/]", soft_wrap=True)
     switches = sum(node.kind == "switch" for node in core.nodes)
-    console.out.print(f"[bold]fabric[/]   {switches} switches, {len(core.hosts)} hosts, routes from {core.basis}")
+    console.out.print(
+        f"[bold]fabric[/]   {counted(switches, 'switch')}, {counted(len(core.hosts), 'host')}, routes from {core.basis}"
+    )
     for entry in counts:
         colour = "green" if entry["status"] == "ok" else "red"
         example = "" if entry["status"] == "ok" else f", e.g. {escape(' → '.join(entry['example']))}"

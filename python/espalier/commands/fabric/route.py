@@ -11,6 +11,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.fabric import load
 from espalier.fabric.loading import core_faults
 from espalier.fabric.routes import route_facts
@@ -39,7 +40,7 @@ def route(
         ends = core.find_pair(source, target)
     lids = 1 << core.lmc_of(ends[1])
     if path >= lids:
-        raise UserError(f"{target} answers to {lids} LID{'s' * (lids > 1)}: --path goes from 0 to {lids - 1}")
+        raise UserError(f"{target} answers to {counted(lids, 'LID')}: --path goes from 0 to {lids - 1}")
     it = core.trace_route(*ends, path)
     facts = route_facts(core, it)
     if json:
@@ -52,7 +53,7 @@ def route(
 def _print(source: str, target: str, facts: dict[str, Any]) -> None:
     status = facts["status"]
     colour = "green" if status in ("ok", "self") else "red"
-    links = f", {facts['links']} links" if facts["links"] > 0 else ""
+    links = f", {counted(facts['links'], 'link')}" if facts["links"] > 0 else ""
     rate, gbps = facts["bottleneck"]["rate"], facts["bottleneck"]["gbps"]
     slowest = f", slowest {rate} ({gbps:g} Gbit/s)" if gbps and status == "ok" else ""
     console.out.print(f"[bold]{escape(source)} → {escape(target)}[/]  [{colour}]{status}[/]{links}{slowest}")

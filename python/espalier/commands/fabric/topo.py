@@ -9,6 +9,7 @@ import typer
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.base.writing import check_output, write_text
 from espalier.draw.fabric import draw_page, draw_svg
 from espalier.fabric import load
@@ -42,7 +43,8 @@ def _draw_fabric(fabric: Path, hosts: list[str], highlight: list[str], output: P
     if output.suffix == ".svg":
         text = draw_svg(view, routes)
     else:
-        remarks = [f"{len(view.switches)} switches, {len(view.hosts)} hosts; routes known from {snapshot.core.basis}"]
+        size = f"{counted(len(view.switches), 'switch')}, {counted(len(view.hosts), 'host')}"
+        remarks = [f"{size}; routes known from {snapshot.core.basis}"]
         remarks += [f"{it.kind}: {it.text}" for it in snapshot.core.findings]
         text = draw_page(view, routes, f"The fabric of {fabric.name}", remarks)
     _write(output, text)

@@ -206,7 +206,7 @@ def _spread(nodes: int | None, ppn: int, ranks: str | None, how: str, names: lis
     most = max(max(node_of) for node_of in jobs) + 1
     if names and len(names) < most:
         raise UserError(
-            f"{most} nodes, but only {counted(len(names), 'host')}",
+            f"{counted(most, 'node')}, but only {counted(len(names), 'host')}",
             "name more, or ask for fewer nodes or ranks",
         )
     return jobs

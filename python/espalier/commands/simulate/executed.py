@@ -8,7 +8,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.names import suggest
-from espalier.base.units import format_time, name_problem
+from espalier.base.units import counted, format_time, name_problem
 from espalier.simulation.arms import ExecutedArm
 from espalier.simulation.executor import OURS, SELECTORS, Case, Job
 
@@ -29,7 +29,7 @@ def report(job: Job, case: Case, arms: list[ExecutedArm], as_json: bool) -> None
     if as_json:
         console.print_json(_as_json(job, case, arms))
         return
-    machine = f"{len(job.node_of)} ranks, {job.hosts} nodes; {escape(job.network)}"
+    machine = f"{counted(len(job.node_of), 'rank')}, {counted(job.hosts, 'node')}; {escape(job.network)}"
     console.out.print(f"[bold]{name_problem(case.operation, case.bytes)}[/] executed on {machine}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("", "time", "against ours", "choice"):
@@ -39,7 +39,7 @@ def report(job: Job, case: Case, arms: list[ExecutedArm], as_json: bool) -> None
     for arm in arms:
         it = arm.timing
         if it is None or it.wrong > 0 or ours is None:
-            problem = arm.problem if it is None else f"wrong data on {it.wrong} ranks"
+            problem = arm.problem if it is None else f"wrong data on {counted(it.wrong, 'rank')}"
             table.add_row(arm.name, "–", "", escape(problem), style="dim")
         else:
             ratio = it.microseconds / ours.microseconds if ours.microseconds else 1

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.base.units import format_time, name_problem
+from espalier.base.units import counted, format_time, name_problem
 from espalier.base.writing import write_text
 from espalier.commands.simulate.busiest import print_busiest
 from espalier.draw.gantt import MOST_RANKS, draw_gantt
@@ -73,7 +73,9 @@ def _as_json(request: InsideRequest, ranks: int, arms: list[tuple[str, Answer | 
 
 
 def _print(what: str, ranks: int, first: Answer, arms: list[tuple[str, Answer | UserError]]) -> None:
-    console.out.print(f"[bold]{what}[/] among {ranks} ranks of {escape(first.network)}; simulated, peers in shape only")
+    console.out.print(
+        f"[bold]{what}[/] among {counted(ranks, 'rank')} of {escape(first.network)}; simulated, peers in shape only"
+    )
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("", "time", "against the first", "choice"):
         is_text = heading in ("", "choice")

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.base.units import format_time, name_problem
+from espalier.base.units import counted, format_time, name_problem
 from espalier.base.writing import write_text
 from espalier.commands.simulate.busiest import print_busiest
 from espalier.draw.gantt import MOST_RANKS, draw_gantt
@@ -37,7 +37,7 @@ def play(
     if gantt is not None:
         write_text(gantt, draw_gantt(f"{what}: {first.choice}", first, request.node_of))
     if links is not None:
-        write_text(links, draw_links(f"{what}, {ranks} ranks: {first.choice}", first))
+        write_text(links, draw_links(f"{what}, {counted(ranks, 'rank')}: {first.choice}", first))
     if as_json:
         console.print_json(_as_json(request, arms))
     else:
@@ -71,7 +71,7 @@ def _print(request: Request, arms: list[Arm], drawn: list[Path]) -> None:
     first = arms[0].answer
     assert first is not None
     nodes = max(request.node_of) + 1
-    machine = f"{len(request.node_of)} ranks, {nodes} nodes; {escape(first.network)}"
+    machine = f"{counted(len(request.node_of), 'rank')}, {counted(nodes, 'node')}; {escape(first.network)}"
     if first.solver == "fluid":
         machine += "; links shared by our own solver"
     console.out.print(f"[bold]{name_problem(request.operation, request.bytes)}[/] on {machine}")

@@ -12,6 +12,7 @@ import typer
 
 from espalier.base import console
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.base.writing import replace_file
 
 # What starting, and writing the report, takes besides measuring.
@@ -21,7 +22,7 @@ _OWN = {"sbatch", "nodes", "ppn", "ranks", "lab", "hostfile", "json", "report"}
 
 _SCRIPT = """\
 #!/bin/bash
-# Measures what is fastest on {nodes} nodes with {ppn} ranks on each, and adds it to the table.
+# Measures what is fastest on {shape}, and adds it to the table.
 # Partition and account: on sbatch's command line, or SBATCH_PARTITION and SBATCH_ACCOUNT.
 #SBATCH --job-name=espalier-tune
 #SBATCH --nodes={nodes}
@@ -58,8 +59,9 @@ def write_scripts(context: typer.Context, nodes: list[int], ppn: list[int], seco
 def format_script(nodes: int, ppn: int, seconds: float, words: Iterable[str]) -> str:
     """One script. `words`: further options of espalier tune."""
     command = shlex.join(["espalier", "tune", "--nodes", str(nodes), "--ppn", str(ppn), *words])
+    shape = f"{counted(nodes, 'node')} with {counted(ppn, 'rank')} on each"
     minutes = -(-int(seconds + _SPARE_S) // 60)
-    return _SCRIPT.format(nodes=nodes, ppn=ppn, minutes=minutes, command=command)
+    return _SCRIPT.format(shape=shape, nodes=nodes, ppn=ppn, minutes=minutes, command=command)
 
 
 def words_given(context: typer.Context) -> list[str]:

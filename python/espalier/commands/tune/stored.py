@@ -13,6 +13,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.base.writing import check_output
 from espalier.tuning.table import store
 from espalier.tuning.table.file import read_table, write_table
@@ -52,7 +53,9 @@ def merge(
     core = load_core()
     check_output("--output", output, ".json")
     write_table(core, output, store.merge(core, [read_table(core, path) for path in files]))
-    console.out.print(f"{escape(str(output))}: {len(read_table(core, output).core.rows)} rows", soft_wrap=True)
+    console.out.print(
+        f"{escape(str(output))}: {counted(len(read_table(core, output).core.rows), 'row')}", soft_wrap=True
+    )
 
 
 def export(
@@ -69,7 +72,7 @@ def export(
     source = read_table(core, file or known[0])
     write_table(core, output, store.format_like(source.raw, source.raw["rows"]))
     console.out.print(
-        f"{escape(str(output))}: {len(source.core.rows)} rows of {escape(str(source.path))}", soft_wrap=True
+        f"{escape(str(output))}: {counted(len(source.core.rows), 'row')} of {escape(str(source.path))}", soft_wrap=True
     )
 
 
@@ -77,7 +80,7 @@ def import_(file: _File) -> None:
     """Put a table among the user's, whatever machine and MPI it is for; rows about the same calls are replaced."""
     core = load_core()
     place = store.import_table(core, file, store.user_folder(core))
-    console.out.print(f"{escape(str(place))}: {len(read_table(core, place).core.rows)} rows", soft_wrap=True)
+    console.out.print(f"{escape(str(place))}: {counted(len(read_table(core, place).core.rows), 'row')}", soft_wrap=True)
 
 
 def install(
@@ -90,7 +93,7 @@ def install(
         raise UserError("for whom?", "say --system for all users, or use espalier table import for yourself")
     core = load_core()
     place = store.import_table(core, file, root / store.system_folder(core).relative_to("/"))
-    console.out.print(f"{escape(str(place))}: {len(read_table(core, place).core.rows)} rows", soft_wrap=True)
+    console.out.print(f"{escape(str(place))}: {counted(len(read_table(core, place).core.rows), 'row')}", soft_wrap=True)
 
 
 def forget(

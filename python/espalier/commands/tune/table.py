@@ -52,7 +52,7 @@ def show(
     if is_learned:
         table.add_column("learned", no_wrap=True)
     for number, row in enumerate(file.core.rows, 1):
-        when = [f"{row.learned_on}, {_jobs(row.jobs)}"] if is_learned else []
+        when = [f"{row.learned_on}, {counted(row.jobs, 'job')}"] if is_learned else []
         table.add_row(str(number), name_of(row), *_cells(row), *when)
     console.print_table(table)
 
@@ -108,7 +108,9 @@ def check(
             )
             _tell([("[dim]guidelines:[/]", f"{len(holding)} {told}")])
         if not foreign + faults:
-            console.out.print(f"[green]usable[/] on this machine with {escape(here.mpi)}: {len(file.core.rows)} rows")
+            console.out.print(
+                f"[green]usable[/] on this machine with {escape(here.mpi)}: {counted(len(file.core.rows), 'row')}"
+            )
     raise typer.Exit(1 if foreign + faults else 0)
 
 
@@ -153,10 +155,6 @@ def _cells(row: Any) -> list[str]:
     spread = [f"{row.lowest_ratio:.2f}–{row.highest_ratio:.2f}"]
     ranges = [_range(row.nodes) + tell_transport(row.transport), _range(row.ppn), _range(row.bytes, format_bytes)]
     return [*ranges, escape(row.selection), *measured, *ratio, *spread]
-
-
-def _jobs(number: int) -> str:
-    return "1 job" if number == 1 else f"{number} jobs"
 
 
 def _range(values: tuple[int, int], spell: Any = str) -> str:

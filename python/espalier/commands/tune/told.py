@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from espalier.base import console
 from espalier.base.core import load_core
+from espalier.base.units import counted
 from espalier.draw.tuning_page import summary_table
 from espalier.tuning.legs import TRANSPORT, Leg
 from espalier.tuning.table.file import MPI, UCX, preferred_transport, read_table
@@ -21,9 +22,9 @@ def tell(legs: Sequence[Leg], json: bool) -> None:
             console.note(remark)
         if leg.how != "complete":
             reason = "the budget is spent" if leg.how == "out of time" else "interrupted"
+            has = f"{leg.summary.decided} of {counted(leg.summary.problems, 'entry')}"
             console.err.print(
-                f"espalier: {reason}: the table has {leg.summary.decided} of {leg.summary.problems} entries and can be "
-                "used; the same command goes on from here",
+                f"espalier: {reason}: the table has {has} and can be used; the same command goes on from here",
                 soft_wrap=True,
             )
     if json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from espalier.base.units import format_bytes
+from espalier.base.units import counted, format_bytes
 from espalier.papers.figure import Data, Kind, Verdict, Where
 from espalier.papers.judging import Claim, Truth, Unjudged, share_of, weigh
 
@@ -49,7 +49,7 @@ def judge_bandwidth(data: Data) -> Verdict:
             ratio = {float(x): direct[x].value / ring[x].value for x in direct if x in ring and ring[x].value > 0}
             small, large = ({x: r for x, r in ratio.items() if (x >= _LARGE) == is_large} for is_large in (False, True))
             most = max(small.values(), default=0.0)
-            groups = f"{curve[0]} group{'s' * (curve[0] != '1')}, {panel}"
+            groups = f"{counted(int(curve[0]), 'group')}, {panel}"
             text = f"below 64 KB up to {most:.1f}× the ring, the paper {stated}× ({groups})"
             claims.append((text, _count_short(data, most >= 0.9 * stated if small else None)))
             spread = f"{min(large.values(), default=0.0):.2f} to {max(large.values(), default=0.0):.2f}×"
@@ -87,7 +87,7 @@ def judge_family(data: Data) -> Verdict:
         "from 64 bytes to 2 KB, two groups from 4 to 64 KB; 3.1, 2.3 and 1.8 times as fast as native at 4 bytes, "
         "64 bytes and 4 KB",
     )
-    because = f"{verdict.because}; our lean forms, not the paper's, beat all at {leaner} points"
+    because = f"{verdict.because}; our lean forms, not the paper's, beat all at {counted(leaner, 'point')}"
     return replace(verdict, because=because + _against_natives(data))
 
 

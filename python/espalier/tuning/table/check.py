@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from espalier.base.units import counted
 from espalier.tuning.environment.distances import describe
 from espalier.tuning.problems.guidelines import Violation, check_guidelines
 from espalier.tuning.problems.problem import FORMS, Problem
@@ -101,5 +102,5 @@ def describe_places(file: TableFile) -> str:
     made = distances_in(file.raw)
     rows = [distances_in(row, "measured") for row in file.raw["rows"] if row["selection"] != NATIVE]
     fewer = sum(0 < len(row) < len(made) for row in rows)
-    left = f"; {fewer} of {len(rows)} rows that are not native met it at one of these only" if fewer else ""
+    left = f"; {fewer} of {counted(len(rows), 'row')} that are not native met it at one of these only" if fewer else ""
     return f"{describe(made)} (a cache line's round trip){left}" if made else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from espalier.base import console
-from espalier.base.units import format_bytes
+from espalier.base.units import counted, format_bytes
 from espalier.tuning.environment.distances import describe
 from espalier.tuning.problems.candidates import is_dedicated
 from espalier.tuning.table.file import TableFile, distances_in, read_table
@@ -42,7 +42,7 @@ class FiredRow:
             ratios = f"{self.lowest_ratio:.2f} to {self.highest_ratio:.2f}"
             told += f", this {self.chosen_us:.2f} µs ({self.native_us / self.chosen_us:.2f}x, {ratios})"
         where = f", with {describe(self.line_ns)}" if self.line_ns else ""
-        return f"row {self.row} of {self.table} ({self.mpi}): {told}, {self.calls} calls each{where}"
+        return f"row {self.row} of {self.table} ({self.mpi}): {told}, {counted(self.calls, 'call')} each{where}"
 
 
 def consult_table(core: Any, topology: Any, operation: str, size: int, named: Path | None) -> FiredRow | None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from espalier.base.units import counted
 from espalier.tuning.environment.distances import describe, is_same
 from espalier.tuning.search.decisions import Decision
 from espalier.tuning.search.racing import DISTURBED, LONG_US, NATIVE
@@ -37,13 +38,13 @@ class Summary:
     def lines(self) -> list[str]:
         """For people."""
         lines = [
-            f"{self.tuned} of {self.decided} entries beat native; {self.ratio:.2f}x native on average "
+            f"{self.tuned} of {counted(self.decided, 'entry')} beat native; {self.ratio:.2f}x native on average "
             f"(geometric mean, native where it stays); {self.seconds:.0f} s",
         ]
         if self.rounds_exhaustive:
             saved = 1 - self.rounds_run / self.rounds_exhaustive
             lines.append(
-                f"the search took {self.rounds_run} runs; trying everything on the grid takes "
+                f"the search took {counted(self.rounds_run, 'run')}; trying everything on the grid takes "
                 f"{self.rounds_exhaustive}: {saved:.0%} saved"
             )
         if self.distances:
