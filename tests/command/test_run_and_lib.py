@@ -47,6 +47,10 @@ def test_run_turns_its_options_into_settings(command: Command, libraries, core, 
     assert "ESPALIER_VERBOSE 2" in line
 
 
+def test_sizes_of_virtual_nodes_repeat_while_ranks_remain(command: Command, libraries, core, app: str) -> None:
+    assert command("run", "-n", "8", "--virtual-nodes", "3,1", "--dry-run", "--", app).code == 0
+
+
 def test_run_takes_the_place_of_the_launcher_and_passes_its_exit_code_on(app: str, libraries: Path, tmp_path) -> None:
     launcher = tmp_path / "mpich" / "bin" / "mpiexec"
     launcher.write_text("#!/bin/sh\nexit 42\n")
@@ -96,6 +100,14 @@ def test_a_program_that_turns_out_to_use_no_mpi_is_told_in_a_line(
         (["run", "--set", "FOO=1", "--", "APP"], "no setting ESPALIER_FOO", "known: ESPALIER_"),
         (["run", "--stats", "/nowhere/s.json", "--", "APP"], "no folder /nowhere", "create"),
         (["run", "--stats", "/", "--", "APP"], "that is a folder", "file"),
+        (
+            ["run", "--virtual-nodes", "3,1", "-n", "2", "--", "APP"],
+            "3,1 are of 4 ranks together, and the job has 2",
+            "-n 4",
+        ),
+        (["run", "--set", "VIRTUAL_NODES=3,1", "-n", "6", "--", "APP"], "and the job has 6", "sum up to 6, or -n 8"),
+        (["compare", "--virtual-nodes", "3,1", "-n", "2", "--", "APP"], "and the job has 2", "sum up to 2"),
+        (["profile", "--virtual-nodes", "3,1", "-n", "2", "--", "APP"], "and the job has 2", "sum up to 2"),
         (["run", "--json", "--", "APP"], "--json without --dry-run", "--stats"),
         (["lib", "--for", "/bin/ls"], "uses no MPI", "--abi"),
         (["lib", "--for", "SCRIPT"], "cannot tell which MPI", "--abi"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
 from espalier.base.names import suggest
+from espalier.base.units import counted
 
 PREFIX = "ESPALIER_"
 
@@ -56,6 +57,21 @@ def split_nodes(spec: str | None) -> dict[str, str]:
     with user_errors("write --virtual-nodes 4, or 3,1,4, or cyclic:4"):
         load_core().virtual_node_of(spec, 0, 1)
     return {PREFIX + "VIRTUAL_NODES": spec}
+
+
+def check_split(variables: Mapping[str, str], ranks: int) -> None:
+    """Before a job of so many ranks starts. Raises UserError where sizes of virtual nodes ("3,1"), which repeat while
+    ranks remain, leave the last node with fewer ranks than they say."""
+    spec = variables.get(PREFIX + "VIRTUAL_NODES", "")
+    sizes = [int(size) for size in spec.split(",") if size.isdecimal()]
+    together = sum(sizes)
+    if "," not in spec or not together or ranks % together == 0:
+        return
+    whole = -(-ranks // together) * together
+    raise UserError(
+        f"virtual nodes {spec} are of {counted(together, 'rank')} together, and the job has {ranks}",
+        f"give sizes that sum up to {ranks}, or -n {whole}",
+    )
 
 
 def unknown_variables(known: Iterable[str]) -> dict[str, str]:
