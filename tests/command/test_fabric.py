@@ -107,6 +107,26 @@ def test_after_a_link_has_failed_no_route_takes_it(command: Command) -> None:
     assert not [line for line in lines if f"{leaf}[" in line.split("\t")[4].split(" ")[0] and spine in line]
 
 
+def test_many_routes_are_told_as_json_as_one_is(command: Command) -> None:
+    ends, fabric = ("node001", "node005"), ("--fabric", str(BASELINE), "--json")
+    told = json.loads(command("routes", *ends, *fabric).out)["routes"]
+    one = json.loads(command("route", *ends, *fabric).out)
+    assert [(it["source"], it["target"], it["status"], it["links"]) for it in told] == [
+        (*ends, "ok", one["links"]),
+        (*reversed(ends), "ok", one["links"]),
+    ]
+    assert told[0]["switches"] == [{name: hop[name] for name in ("guid", "in", "out")} for hop in one["switches"]]
+    assert len(json.loads(command("routes", "--all", *fabric).out)["routes"]) == 16 * 15
+
+
+def test_what_was_drawn_is_told_as_json(command: Command, tmp_path: Path) -> None:
+    output = tmp_path / "fabric.svg"
+    options = ("--fabric", str(BASELINE), "--highlight", "node001:node005", "-o", str(output), "--json")
+    told = json.loads(command("topo", *options).out)
+    assert (told["drawn"], told["hosts"], told["findings"]) == (str(output), 16, [])
+    assert told["routes"] == [json.loads(command("route", "node001", "node005", *options[:2], "--json").out)]
+
+
 def test_a_route_that_fails_says_where_and_why(command: Command, tmp_path: Path) -> None:
     loop = next(damage for damage in DAMAGES if damage.name == "a loop")
     outcome = command("route", "node000", "node004", "--fabric", str(damaged(loop, tmp_path)))

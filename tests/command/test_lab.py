@@ -110,6 +110,17 @@ def test_up_status_and_down_leave_nothing(no_cluster: None) -> None:
     assert "nothing is left" in lab("down").stderr
 
 
+@pytest.mark.lab
+def test_up_and_down_are_told_as_json(no_cluster: None) -> None:
+    try:
+        told = json.loads(lab("up", "--nodes", "2", "--rate", "100mbit", "--json").stdout)
+        assert [(node["node"], node["rate"]) for node in told["nodes"]] == [(0, "100mbit"), (1, "100mbit")]
+        assert told["slurm"] is False
+    finally:
+        done = lab("down", "--json")
+    assert json.loads(done.stdout) == {"taken_down": 2}
+
+
 def test_links_are_removed_before_their_namespaces_which_take_their_time() -> None:
     commands = network.down_commands([network.node_name(0)], ["esplab-br", "esplab0", "esplabf"])
     assert commands[:3] == [["ip", "link", "del", link] for link in ("esplab-br", "esplab0", "esplabf")]

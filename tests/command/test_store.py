@@ -96,6 +96,26 @@ def test_a_table_of_one_row_has_one_row_and_goes_to_no_folder_that_is_not_there(
         assert not (tmp_path / "new").exists()
 
 
+def test_what_is_done_with_tables_is_told_as_json(config: Path, command: Any, tmp_path: Path) -> None:
+    learned = write(config / "learned-mpich.json", row_of(4), learned=True)
+    out, image = str(tmp_path / "out.json"), str(tmp_path / "image")
+
+    def tell(*words: str) -> Any:
+        outcome = command("table", *words, "--json")
+        assert outcome.code == 0, outcome.err
+        return json.loads(outcome.out)
+
+    exported = tell("export", "-o", out)
+    assert (exported["path"], exported["rows"], exported["kind"]) == (out, 1, "learned")
+    assert exported["source"] == str(learned)
+    assert tell("merge", out, out, "-o", str(tmp_path / "both.json"))["rows"] == 1
+    assert tell("install", "--system", "--root", image, out)["path"].startswith(image)
+    assert tell("forget") == {"removed": [str(learned)]}
+    assert tell("forget") == {"removed": []}
+    imported = tell("import", out)
+    assert imported in tell("list")["tables"]
+
+
 def test_forget_leaves_tuned_tables_alone(config: Path, command: Any) -> None:
     tuned = write(config / "tuned-mpich.json", row_of(4))
     learned = write(config / "learned-mpich.json", row_of(4), learned=True)

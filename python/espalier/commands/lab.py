@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -19,6 +19,7 @@ from espalier.lab import cluster, network
 app = typer.Typer(
     no_args_is_help=True, help="An emulated cluster: network namespaces as nodes, links at a rate. Root only."
 )
+_Json = Annotated[bool, typer.Option("--json", help="The same as JSON.")]
 
 
 @app.command()
@@ -37,11 +38,15 @@ def up(
     ] = False,
     cpus: Annotated[int, typer.Option(min=1, help="With --slurm: processors that each node is said to have.")] = 4,
     task_prolog: Annotated[Path | None, typer.Option(help="With --slurm: its TaskProlog.")] = None,
+    json: _Json = False,
 ) -> None:
     """Put the cluster up."""
     spec = network.parse_spec(nodes, rate, delay, flow_cap, rails)
     batch = cluster.WantedSlurm(cpus, task_prolog.absolute() if task_prolog else None) if slurm else None
     cluster.up(spec, batch)
+    if json:
+        console.print_json(_facts())
+        return
     how = "enter -- srun -N2 hostname" if slurm else "run --ppn 2 -- PROGRAM"
     console.note(
         f"{counted(spec.nodes, 'node')} up{', with Slurm' if slurm else ''}; run on them with: espalier lab {how}"
@@ -49,22 +54,25 @@ def up(
 
 
 @app.command()
-def down() -> None:
+def down(json: _Json = False) -> None:
     """Take it down, with everything that still runs on it."""
     count = cluster.down()
+    if json:
+        console.print_json({"taken_down": count})
+        return
     console.note(f"{counted(count, 'node')} taken down" if count else "no cluster was up; nothing is left")
 
 
 @app.command()
-def status(json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False) -> None:
+def status(json: _Json = False) -> None:
     """Show the nodes and what has passed their links."""
     if json and not cluster.is_up():
         console.print_json({"nodes": [], "slurm": False})
         raise typer.Exit(1)
-    counters = cluster.counters(cluster.load())
     if json:
-        console.print_json({"nodes": [asdict(counter) for counter in counters], "slurm": cluster.has_slurm()})
+        console.print_json(_facts())
         return
+    counters = cluster.counters(cluster.load())
     table = Table(box=None, pad_edge=False)
     for name in ("node", "address", "rate", "sent", "received"):
         table.add_column(name, justify="right")
@@ -72,6 +80,12 @@ def status(json: Annotated[bool, typer.Option("--json", help="The same as JSON."
         sent, received = approximate_bytes(counter.sent), approximate_bytes(counter.received)
         table.add_row(str(counter.node), network.address(counter.node, counter.rail), counter.rate, sent, received)
     console.out.print(table)
+
+
+def _facts() -> dict[str, Any]:
+    """Of the cluster that is up."""
+    counters = cluster.counters(cluster.load())
+    return {"nodes": [asdict(counter) for counter in counters], "slurm": cluster.has_slurm()}
 
 
 def run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import Any
 
@@ -22,6 +23,14 @@ def route_facts(core: Any, it: Any) -> dict[str, Any]:
     if it.basis != "tables" and it.status == "ok":
         facts["equal_routes"] = [core.format_hops(one) for one in core.find_shortest_routes(it.source, it.target)]
     return facts
+
+
+def parse_route(line: str) -> dict[str, Any]:
+    """The same of a line of `espalier routes`, as far as that tells."""
+    source, target, status, links, hops = line.split("\t")
+    found = re.findall(r"([^\[\]\s]+)\[(\d+)>(\d+)\]", hops)
+    switches = [{"guid": guid, "in": int(entry), "out": int(exit_)} for guid, entry, exit_ in found]
+    return {"source": source, "target": target, "status": status, "links": int(links), "switches": switches}
 
 
 def _end_facts(core: Any, end: Any) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
+from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.commands.fabric.route import FabricOption
 from espalier.fabric import load
 from espalier.fabric.loading import core_faults
+from espalier.fabric.routes import parse_route
 from espalier.fabric.view import split_hosts
 
 
@@ -21,6 +23,7 @@ def routes(
         list[str] | None, typer.Argument(metavar="HOST…", help="Between these; node[000-003] is understood.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Between all hosts.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Print `source, target, status, links, switches` of every ordered pair, separated by tabs.
 
@@ -34,7 +37,11 @@ def routes(
         raise UserError(f"routes from '{names[0]}' to where?", "name two hosts or more, or give --all")
     core = load(fabric).core
     with core_faults("`espalier routes --all` lists all hosts"):
-        for text in _all(core) if every else _between(core, names):
+        texts = _all(core) if every else _between(core, names)
+        if json:
+            console.print_json({"routes": [parse_route(line) for text in texts for line in text.splitlines()]})
+            return
+        for text in texts:
             sys.stdout.write(text)
 
 

@@ -14,6 +14,7 @@ from espalier.base.writing import check_output, write_text
 from espalier.draw.fabric import draw_page, draw_svg
 from espalier.fabric import load
 from espalier.fabric.loading import core_faults
+from espalier.fabric.routes import route_facts
 from espalier.fabric.view import View, split_hosts
 
 
@@ -29,13 +30,14 @@ def topo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="A page, or with .svg the drawing alone.")
     ] = Path("fabric.html"),
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
 ) -> None:
     """Draw the fabric: levels, cables coloured by speed, routes. One node: `espalier node`."""
     check_output("--output", output, ".html", ".svg")
-    _draw_fabric(fabric, hosts or [], highlight or [], output)
+    _draw_fabric(fabric, hosts or [], highlight or [], output, json)
 
 
-def _draw_fabric(fabric: Path, hosts: list[str], highlight: list[str], output: Path) -> None:
+def _draw_fabric(fabric: Path, hosts: list[str], highlight: list[str], output: Path, json: bool) -> None:
     snapshot = load(fabric)
     view = View(snapshot.core, split_hosts(hosts))
     with core_faults("`espalier routes --all` lists all hosts"):
@@ -47,12 +49,20 @@ def _draw_fabric(fabric: Path, hosts: list[str], highlight: list[str], output: P
         remarks = [f"{size}; routes known from {snapshot.core.basis}"]
         remarks += [f"{it.kind}: {it.text}" for it in snapshot.core.findings]
         text = draw_page(view, routes, f"The fabric of {fabric.name}", remarks)
-    _write(output, text)
-
-
-def _write(output: Path, text: str) -> None:
     write_text(output, text)
-    console.note(f"drawn in {output}")
+    if json:
+        console.print_json(
+            {
+                "drawn": str(output),
+                "switches": len(view.switches),
+                "hosts": len(view.hosts),
+                "basis": snapshot.core.basis,
+                "findings": [{"kind": it.kind, "text": it.text} for it in snapshot.core.findings],
+                "routes": [route_facts(snapshot.core, it) for it in routes],
+            }
+        )
+    else:
+        console.note(f"drawn in {output}")
 
 
 def _trace(core: Any, pair: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -18,10 +18,11 @@ from espalier.base.writing import check_output
 from espalier.tuning.table import store
 from espalier.tuning.table.file import read_table, write_table
 
+_Json = Annotated[bool, typer.Option("--json", help="The same as JSON.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE")]
 
 
-def list_(json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False) -> None:
+def list_(json: _Json = False) -> None:
     """Name all tables that jobs look at, best first: for which machine and MPI, tuned or learned, how many rows."""
     stored = list(store.list_stored(load_core()))
     if json:
@@ -48,19 +49,19 @@ def list_(json: Annotated[bool, typer.Option("--json", help="The same as JSON.")
 def merge(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The table to write.")],
+    json: _Json = False,
 ) -> None:
     """Make one table of several of one machine and MPI; of rows about the same calls the last file's count."""
     core = load_core()
     check_output("--output", output, ".json")
     write_table(core, output, store.merge(core, [read_table(core, path) for path in files]))
-    console.out.print(
-        f"{escape(str(output))}: {counted(len(read_table(core, output).core.rows), 'row')}", soft_wrap=True
-    )
+    _tell(core, output, json)
 
 
 def export(
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Default: the first that `list` names.")] = None,
+    json: _Json = False,
 ) -> None:
     """Copy a table to where another machine of this kind can get it (espalier table import)."""
     core = load_core()
@@ -71,35 +72,35 @@ def export(
         raise UserError("there is no table", remedy)
     source = read_table(core, file or known[0])
     write_table(core, output, store.format_like(source.raw, source.raw["rows"]))
-    console.out.print(
-        f"{escape(str(output))}: {counted(len(source.core.rows), 'row')} of {escape(str(source.path))}", soft_wrap=True
-    )
+    _tell(core, output, json, source.path)
 
 
-def import_(file: _File) -> None:
+def import_(file: _File, json: _Json = False) -> None:
     """Put a table among the user's, whatever machine and MPI it is for; rows about the same calls are replaced."""
     core = load_core()
     place = store.import_table(core, file, store.user_folder(core))
-    console.out.print(f"{escape(str(place))}: {counted(len(read_table(core, place).core.rows), 'row')}", soft_wrap=True)
+    _tell(core, place, json)
 
 
 def install(
     file: _File,
     system: Annotated[bool, typer.Option("--system", help="For all users of this machine: /etc/espalier.")] = False,
     root: Annotated[Path, typer.Option(help="Another root of the file system, as of an image.")] = Path("/"),
+    json: _Json = False,
 ) -> None:
     """The same for all users of this machine."""
     if not system:
         raise UserError("for whom?", "say --system for all users, or use espalier table import for yourself")
     core = load_core()
     place = store.import_table(core, file, root / store.system_folder(core).relative_to("/"))
-    console.out.print(f"{escape(str(place))}: {counted(len(read_table(core, place).core.rows), 'row')}", soft_wrap=True)
+    _tell(core, place, json)
 
 
 def forget(
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="[FILE]...", help="Default: all that was learned.")
     ] = None,
+    json: _Json = False,
 ) -> None:
     """Remove what jobs have learned, so that the next ones begin anew. Tuned tables stay unless they are named."""
     core = load_core()
@@ -110,9 +111,22 @@ def forget(
             path.unlink()
         except OSError as error:
             raise UserError(f"cannot remove {path}: {error.strerror}", "see espalier table list") from error
-        console.out.print(f"removed {escape(str(path))}", soft_wrap=True)
-    if not (files or mine):
+        if not json:
+            console.out.print(f"removed {escape(str(path))}", soft_wrap=True)
+    if json:
+        console.print_json({"removed": [str(path) for path in files or mine]})
+    elif not (files or mine):
         console.out.print("nothing was learned")
+
+
+def _tell(core: Any, path: Path, json: bool, source: Path | None = None) -> None:
+    """What lies there now."""
+    written = store.Stored(path, read_table(core, path), "")
+    if json:
+        console.print_json(written.facts() | ({"source": str(source)} if source else {}))
+        return
+    of = f" of {escape(str(source))}" if source else ""
+    console.out.print(f"{escape(str(path))}: {counted(written.facts()['rows'], 'row')}{of}", soft_wrap=True)
 
 
 def add_to(app: typer.Typer) -> None:
