@@ -12,7 +12,7 @@ import pytest
 from espalier.base.errors import UserError
 from espalier.profile.reading import Key, Moments, parse_members, read_profile
 from espalier.profile.summary import Profile, describe, sum_up
-from workshop import MPI_TEXT, Command, compile_c, make_mpi
+from workshop import MPI_TEXT, Command, ask_browser, compile_c, make_mpi
 
 MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"
 
@@ -181,6 +181,19 @@ def test_the_page_has_its_pictures_before_its_table(command: Command, tmp_path: 
     assert text.rindex("<svg") < text.index("<table")
     assert "&lt;b&gt;" in text
     assert "<b>" not in text
+
+
+def test_the_pages_table_is_no_wider_than_a_window(command: Command, tmp_path: Path) -> None:
+    choice = "knomial,radix=2,segment=16K,within=cells,cell=32K,cells=8,window=32K (is being learned)"
+    row = a_row(
+        choice=choice, site="/usr/lib/x86_64-linux-gnu/libsolver.so.1+0x12 exchange_halos", sample=moments(9, 1)
+    )
+    write(tmp_path / "p.json", [row], [row], sample=4)
+    page = tmp_path / "page.html"
+    assert command("profile", "--from", "-o", str(page), str(tmp_path / "p.json")).code == 0
+    widths = "[...document.querySelectorAll('.scroll')].map(it => it.scrollWidth - it.clientWidth)"
+    assert set(ask_browser(page, 1300, widths).split(",")) == {"0"}
+    assert int(ask_browser(page, 500, "document.documentElement.scrollWidth")) <= 500
 
 
 def started(**facts: Any) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,16 @@ def make_mpi(prefix: Path, text: str, soname: str) -> Path:
     launcher.write_text('#!/bin/sh\nfor word; do echo "$word"; done\n')
     launcher.chmod(0o755)
     return library
+
+
+def ask_browser(page: Path, width: int, expression: str) -> str:
+    """What JavaScript makes of a page that is so wide, 500 at least. Skips the test where there is no browser."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("no chromium here")
+    probe = page.with_name(f"asked-{page.name}")
+    script = f"<script>document.title = `${{{expression}}} is told`;</script></body>"
+    probe.write_text(page.read_text().replace("</body>", script))
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},800", "--dump-dom"]
+    done = subprocess.run([browser, *flags, probe.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout.split("<title>")[1].split(" is told")[0]

@@ -14,7 +14,9 @@ from espalier.profile.summary import Profile, Row, describe
 
 _MORE_STYLE = (
     "svg .waits { fill: var(--half); } svg .moves { fill: var(--idle); } svg .bar { fill: var(--c0); }"
-    " svg .meanwhile { fill: var(--faint); } td:nth-child(n+8), th:nth-child(n+8) { text-align: left; }"
+    " svg .meanwhile { fill: var(--faint); }"
+    " th, td:nth-child(2) { white-space: normal; } td:nth-child(n+8), th:nth-child(n+8) { text-align: left;"
+    " white-space: normal; overflow-wrap: anywhere; min-width: 8rem; }"
 )
 _TITLES = ("collective", "communicator", "calls", "seconds, all ranks", "waiting", "imbalance", "saved", "done by")
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR = 900, 300, 150, 22, 14
@@ -54,7 +56,11 @@ def draw_bars(title: str, bars: Sequence[Bar]) -> str:
     bars = bars[:_MOST_BARS]
     longest = max(sum(length for _, length in parts) for _, parts, _ in bars) or 1.0
     height = _ROW * len(bars) + 8
-    lines = [f'<h2>{escape(title)}</h2><svg viewBox="0 0 {_WIDTH} {height}" width="100%" font-size="12">']
+    # As wide as can be read: on a phone they are moved sideways, as the table is.
+    lines = [
+        f'<h2>{escape(title)}</h2><div class="scroll">'
+        f'<svg viewBox="0 0 {_WIDTH} {height}" width="100%" font-size="12" style="min-width: 40rem">'
+    ]
     for row, (name, parts, note) in enumerate(bars):
         y, x = 4 + row * _ROW, float(_LEFT)
         lines.append(f'<text x="{_LEFT - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>')
@@ -63,7 +69,7 @@ def draw_bars(title: str, bars: Sequence[Bar]) -> str:
             lines.append(f'<rect class="{style}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR}"/>')
             x += width
         lines.append(f'<text x="{x + 6:.1f}" y="{y + 11}">{escape(note)}</text>')
-    return "\n".join([*lines, "</svg>"])
+    return "\n".join([*lines, "</svg></div>"])
 
 
 def _times(profile: Profile) -> list[Bar]:
@@ -105,9 +111,14 @@ def _table(profile: Profile) -> str:
     titles = [*_TITLES, *(["called at"] if profile.has_sites else [])]
     head = "".join(f"<th>{title}</th>" for title in titles)
     rows = "\n".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row, profile))}</tr>" for row in profile.rows
+        f"<tr>{''.join(f'<td>{_breakable(cell)}</td>' for cell in _cells(row, profile))}</tr>" for row in profile.rows
     )
     return f"<h2>Every kind of call</h2><div class='scroll'><table><tr>{head}</tr>\n{rows}</table></div>"
+
+
+def _breakable(text: str) -> str:
+    """Choices have no blanks at which lines could end: they may after a comma."""
+    return escape(text).replace(",", ",<wbr>")
 
 
 def _cells(row: Row, profile: Profile) -> list[str]:
