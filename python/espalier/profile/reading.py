@@ -70,9 +70,12 @@ class Key:
 
     @property
     def name(self) -> str:
-        """As MPI calls it: MPI_Gatherv where there is a count for each rank."""
+        """As MPI calls it: MPI_Gatherv where there is a count for each rank. What an alltoall moves is not recorded
+        where there is a type for each, too."""
         if self.operation == "MPI_Reduce_scatter":
             name = self.operation if self.has_counts else f"{self.operation}_block"
+        elif self.operation == "MPI_Alltoall" and self.has_counts and self.size_class < 0:
+            name = "MPI_Alltoallw"
         else:
             name = f"{self.operation}v" if self.has_counts else self.operation
         if self.form == "nonblocking":

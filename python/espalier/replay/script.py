@@ -131,11 +131,12 @@ def derive_script(recorded: Recorded, most_calls: int, computes: bool = True) ->
 
 
 def _join_counts(kinds: Mapping[Kind, list[Part]]) -> Mapping[Kind, list[Part]]:
-    """With counts each rank has sizes of its own, so that one call is of several classes: here they are one kind."""
+    """With counts each rank has sizes of its own, so that one call is of several classes: here they are one kind.
+    Those whose sizes are not known stay apart."""
     joined: dict[Kind, dict[int, Part]] = {}
     for kind, parts in kinds.items():
-        if kind.key.has_counts:
-            kind = replace(kind, key=replace(kind.key, size_class=-1))
+        if kind.key.has_counts and kind.key.size_class >= 0:
+            kind = replace(kind, key=replace(kind.key, size_class=0))
         known = joined.setdefault(kind, {})
         for part in parts:
             known[part.rank] = known[part.rank] + part if part.rank in known else part
@@ -151,7 +152,7 @@ def _derive_piece(kind: Kind, parts: Sequence[Part]) -> Piece | None:
     if not operation or len(members) < 2 or set(by_rank) != set(members):
         return None
     own = [by_rank[member] for member in members]
-    if kind.key.size_class < 0 and not kind.key.has_counts:
+    if kind.key.size_class < 0:
         return None
     neighbors = _derive_neighbors(own) if operation.startswith("neighbor") else ()
     if neighbors is None:
