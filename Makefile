@@ -32,8 +32,8 @@ test:                  ## set up, then every test, and the demo; says how long e
 	scripts/timed.sh "set-up" $(MAKE) --no-print-directory setup
 	scripts/timed.sh "static checks" $(MAKE) --no-print-directory lint
 	scripts/timed.sh "unit tests" ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
-	scripts/timed.sh "tests of MPI jobs and the command" $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m '$(PYTEST_MARKS) and not alone' tests
-	scripts/timed.sh "tests of what is measured" $(BIN)/python -m pytest -m '$(PYTEST_MARKS) and alone' tests
+	scripts/timed.sh "tests of MPI jobs and the command" scripts/test.sh -n 3 --dist loadfile --no-loadscope-reorder -m '$(PYTEST_MARKS) and not alone' tests
+	scripts/timed.sh "tests of what is measured" scripts/test.sh -m '$(PYTEST_MARKS) and alone' tests
 	scripts/timed.sh "the demo" $(MAKE) --no-print-directory demo
 
 # What `make test` leaves out: other people's programs, clean systems and such, which have targets of their own, aside.

@@ -70,6 +70,7 @@ def test_neighbours_hand_on_again_what_they_handed_on(
     assert all(row.native_us > 0 and row.own_us > 0 for row in result.rows)
 
 
+@pytest.mark.alone
 def test_what_was_late_is_late_again(get_mpi: GetMpi, tmp_path: Path) -> None:
     result = replay_of(get_mpi("mpich-5"), tmp_path, 1000)
     (row,) = [row for row in result.rows if row.piece.key.name == "MPI_Allreduce"]

@@ -1,6 +1,6 @@
 /* A program with a rhythm, for tests of what is recorded of it: 20 rounds of
  *
- *     the last rank computes for 2 ms; an allreduce of 1 KB in doubles; a broadcast of 256 bytes from the rank whose
+ *     the last rank computes for 5 ms; an allreduce of 1 KB in doubles; a broadcast of 256 bytes from the rank whose
  * turn it is; an allgather of 64 bytes among every other rank; an MPI_Iallreduce of 8 bytes with 3 ms of computation
  *     before it is waited for; and, where this MPI has them, a persistent broadcast with 1 ms before it is tested for.
  *
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   if (make != NULL) make(message, sizeof message, MPI_BYTE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &kept);
   for (int round = 0; round < ROUNDS; ++round) {
-    if (rank == size - 1) compute(0.002);
+    if (rank == size - 1) compute(0.005);
     MPI_Allreduce(in, out, 128, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Bcast(message, sizeof message, MPI_BYTE, round % size, MPI_COMM_WORLD);
     MPI_Allgather(block, sizeof block, MPI_BYTE, blocks, sizeof block, MPI_BYTE, half);
