@@ -24,9 +24,7 @@ finish_steps() {
 }
 
 build_library() {
-    cmake -S . -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
-        -DESPALIER_QUICK=ON -DCMAKE_DISABLE_FIND_PACKAGE_SimGrid=ON >"$work/configuring.log" 2>&1 ||
-        { cat "$work/configuring.log" >&2; fail "CMake could not set the build up, see above"; }
+    scripts/configure-quick.sh "$work/build"
     cmake --build "$work/build" --target espalier_mpich || fail "the build failed, see above"
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -202,3 +203,51 @@ def test_the_help_lists_every_command(system: System) -> None:
     done = subprocess.run(["make", "-C", str(root), "--no-print-directory"], capture_output=True, text=True, check=True)
     for name in ("demo", "test", "lint", "bench", "setup", "asan", "tsan"):
         assert f"make {name} " in done.stdout
+
+
+def test_the_build_that_is_compiled_once_and_soon_can_be_set_up_and_begins(tmp_path: Path) -> None:
+    """As `make demo` does from nothing: without a compiler cache, which changes what is precompiled."""
+    environment = {name: text for name, text in os.environ.items() if not name.endswith("_COMPILER_LAUNCHER")}
+    words = [str(SCRIPTS / "configure-quick.sh"), str(tmp_path)]
+    done = subprocess.run(words, cwd=SCRIPTS.parent, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    begin = ["ninja", "-C", str(tmp_path), "espalier_mpich"]
+    with subprocess.Popen(begin, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True) as build:
+        assert build.stdout is not None
+        said: list[str] = []
+        for line in build.stdout:
+            said.append(line)
+            if "Building CXX object" in line:  # so no target waits for itself
+                os.killpg(build.pid, signal.SIGKILL)
+                break
+    assert "Building CXX object" in said[-1], "".join(said)
+
+
+def test_what_fails_among_others_is_run_again_alone_and_has_to_pass_then(tmp_path: Path) -> None:
+    """scripts/test.sh, of a project with one test that fails at first, and then with many that do."""
+    (tmp_path / "scripts").mkdir()
+    for name in ("test.sh", "common.sh"):
+        (tmp_path / "scripts" / name).symlink_to(SCRIPTS / name)
+    (tmp_path / ".venv").symlink_to(SCRIPTS.parent / ".venv")
+    once = """
+import pathlib
+def test_one():
+    it = pathlib.Path("it")
+    had = it.exists()
+    it.touch()
+    assert had
+"""
+
+    def run(text: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "test_it.py").write_text(text)
+        words = [str(tmp_path / "scripts" / "test.sh"), "-q", "test_it.py"]
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    done = run(once)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "failed, and run again with nothing beside them:\ntest_it.py::test_one" in done.stderr
+    assert run("def test_two():\n    assert False\n").returncode == 1
+    many = run("import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_many(n):\n    assert False\n")
+    assert many.returncode == 1
+    assert "again" not in many.stderr
+    assert run("def test_three(:\n").returncode == 2, "not even read"
