@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -72,6 +74,24 @@ std::string read_file(const std::string& path, Bytes limit) {
     if (text.size() > limit) fail_large(path, limit);
     room = std::size_t{64} << 10;
   }
+}
+
+std::string read_system_file(const std::string& path) {
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  std::string text;
+  std::array<char, 4096> piece;
+  while (file.number >= 0) {
+    const ssize_t got = read(file.number, piece.data(), piece.size());
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
+    text.append(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  }
+  return text;
+}
+
+std::string read_first_line(const std::string& path) {
+  std::string text = read_system_file(path);
+  text.resize(std::min(text.find('\n'), text.size()));
+  return text;
 }
 
 std::string replace_file(const std::string& path, const std::string& text) {

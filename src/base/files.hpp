@@ -12,6 +12,12 @@ namespace espalier {
 /// is no regular file, or is larger (also while it is read).
 std::string read_file(const std::string& path, Bytes limit);
 
+/// All of one of the kernel's own files, in /proc or /sys; empty: there is none, or it cannot be read. Not by the
+/// library's streams: their locales would be a quarter of what every preloaded process loads.
+std::string read_system_file(const std::string& path);
+/// Without its end.
+std::string read_first_line(const std::string& path);
+
 /// A descriptor of a regular file, to be closed by the caller, for those who read piece by piece. Throws as read_file.
 int open_file(const std::string& path);
 

@@ -1,6 +1,5 @@
 #include "base/settings.hpp"
 
-#include <charconv>
 #include <cstring>
 #include <functional>
 #include <string_view>
@@ -8,6 +7,7 @@
 #include "base/bytes.hpp"
 #include "base/enumerators.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace espalier {
 namespace {
@@ -19,11 +19,10 @@ bool parse_switch(std::string_view text) {
 }
 
 int parse_int(std::string_view text, int least, int most) {
-  int value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+  const std::optional<int> value = parse_number<int>(text);
+  if (!value || *value < least || *value > most)
     throw Error("write a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
+  return *value;
 }
 
 template <class Enumeration>

@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
 #include "machine/readers.hpp"
 
 namespace espalier::machine {
@@ -15,11 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string first_line(const fs::path& file) {
-  std::string line;
-  std::getline(std::ifstream(file), line);
-  return line;
-}
+std::string first_line(const fs::path& file) { return read_first_line(file.native()); }
 
 // A file that is missing or holds something else is the empty set: on odd systems we know less, but never fail.
 CpuSet read_cpus(const fs::path& file) {
@@ -42,11 +37,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 // The number behind `prefix`, when the name is just that: 7 of "node7".
 std::optional<int> number_of(const std::string& name, std::string_view prefix) {
-  int number = 0;
-  if (!name.starts_with(prefix)) return std::nullopt;
-  const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
-  return number;
+  return name.starts_with(prefix) ? parse_number<int>(std::string_view(name).substr(prefix.size())) : std::nullopt;
 }
 
 void read_numa(const fs::path& folder, Node& node) {
@@ -64,9 +55,9 @@ void read_numa(const fs::path& folder, Node& node) {
     ++column;  // nodes without processors have a column too
   }
   for (const auto& [number, ignored] : present) {
-    std::istringstream row(first_line(folder / ("node" + std::to_string(number)) / "distance"));
+    const std::string row = first_line(folder / ("node" + std::to_string(number)) / "distance");
     std::vector<int> all, kept;
-    for (int value; row >> value;) all.push_back(value);
+    for (const std::string_view word : split_words(row)) all.push_back(parse_number<int>(word).value_or(0));
     for (const auto& [other, place] : present) kept.push_back(place < all.size() ? all[place] : 0);
     node.distances.push_back(std::move(kept));
   }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/bytes.hpp"
 #include "base/enumerators.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace espalier::plan {
 namespace {
@@ -31,11 +31,10 @@ consteval Knob count() {
   return {name.characters,
           [] { return std::to_string(least) + (most == least + 1 ? "|" : "..") + std::to_string(most); },
           [](Choice& choice, std::string_view value) {
-            int number = 0;
-            const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);
-            if (status != std::errc{} || end != value.data() + value.size() || number < least || number > most)
+            const std::optional<int> number = parse_number<int>(value);
+            if (!number || *number < least || *number > most)
               refuse(name.characters, value, "a whole number", std::to_string(least), std::to_string(most));
-            choice.*member = number;
+            choice.*member = *number;
           }};
 }
 

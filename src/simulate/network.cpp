@@ -1,8 +1,7 @@
 #include "simulate/network.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace espalier::simulate {
 namespace {
@@ -45,11 +44,8 @@ void Network::add_cables(const std::string& lower, int lowers, int uppers, doubl
 }
 
 int Network::find_host(std::string_view name) const {
-  int host = -1;
-  const std::string_view digits = name.starts_with("host") ? name.substr(4) : name;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), host);
-  const bool is_number = status == std::errc{} && end == digits.data() + digits.size();
-  if (is_number && host >= 0 && host < hosts_) return host;
+  const int host = espalier::parse_number<int>(name.starts_with("host") ? name.substr(4) : name).value_or(-1);
+  if (host >= 0 && host < hosts_) return host;
   throw Error("there is no host '" + std::string(name) + "': they are host0 to host" + std::to_string(hosts_ - 1));
 }
 

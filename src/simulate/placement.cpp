@@ -1,12 +1,12 @@
 #include "simulate/placement.hpp"
 
-#include <charconv>
 #include <numeric>
 #include <random>
 #include <set>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace espalier::simulate {
 
@@ -42,10 +42,8 @@ std::vector<int> shuffle(const Network& network, unsigned long seed) {
 }
 
 unsigned long parse_number(std::string_view how, unsigned long least) {
-  unsigned long number = 0;
-  const std::string_view digits = how.substr(how.find(':') + 1);
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (status == std::errc{} && end == digits.data() + digits.size() && number >= least) return number;
+  const auto number = espalier::parse_number<unsigned long>(how.substr(how.find(':') + 1));
+  if (number && *number >= least) return *number;
   throw Error("'" + std::string(how) + "': write a whole number of " + std::to_string(least) + " or more at its end");
 }
 

@@ -1,18 +1,17 @@
 #include "topology/virtual_nodes.hpp"
 
-#include <charconv>
 #include <limits>
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace espalier::topology {
 namespace {
 
 int parse_positive(std::string_view number, std::string_view whole) {
-  int value = 0;
-  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (status != std::errc{} || end != number.data() + number.size() || value < 1)
+  const int value = parse_number<int>(number).value_or(0);
+  if (value < 1)
     throw Error("'" + std::string(whole) +
                 "' does not say how to split ranks into virtual nodes: write 4, 3,1,4 or cyclic:4");
   return value;

@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace espalier::transports {
 namespace {
@@ -16,20 +20,19 @@ Bytes soft_limit(__rlimit_resource which) noexcept {
   return static_cast<Bytes>(limit.rlim_cur);
 }
 
-// A number alone in a file; "max", or no such file: `otherwise`.
+// The number that a file begins with; "max", or no such file: `otherwise`.
 Bytes read_number(const std::string& file, Bytes otherwise) {
-  Bytes value = 0;
-  return std::ifstream(file) >> value ? value : otherwise;
+  const std::string text = read_system_file(file);
+  const std::vector<std::string_view> words = split_words(text);
+  return words.empty() ? otherwise : parse_number<Bytes>(words.front()).value_or(otherwise);
 }
 
 // A number behind its name in a file of such lines.
 Bytes read_named(const std::string& file, const std::string& name) {
-  std::ifstream lines(file);
-  std::string word;
-  Bytes value = 0;
-  while (lines >> word) {
-    if (word == name && lines >> value) return value;
-    lines.ignore(4096, '\n');
+  const std::string text = read_system_file(file);
+  for (const std::string_view line : split_lines(text)) {
+    const std::vector<std::string_view> words = split_words(line);
+    if (words.size() > 1 && words[0] == name) return parse_number<Bytes>(words[1]).value_or(0);
   }
   return 0;
 }
@@ -65,14 +68,15 @@ Bytes room_of_all_groups(const std::string& root) {
   const GroupFiles first{root + "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes",
                          "total_inactive_file"};
   Bytes room = unlimited;
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const std::size_t kinds = line.find(':'), path = line.find(':', kinds + 1);
-    if (path == std::string::npos) continue;
-    const std::string kind = line.substr(kinds + 1, path - kinds - 1);
-    if (kind.empty()) room = std::min(room, room_of_groups(line.substr(path + 1), second));
-    if (("," + kind + ",").find(",memory,") != std::string::npos)
-      room = std::min(room, room_of_groups(line.substr(path + 1), first));
+  const std::string groups = read_system_file(root + "/proc/self/cgroup");
+  for (const std::string_view line : split_lines(groups)) {
+    const std::size_t begin = line.find(':'), end = line.find(':', begin + 1);
+    if (end == std::string_view::npos) continue;
+    const std::string path(line.substr(end + 1));
+    const std::vector<std::string_view> kinds = split(line.substr(begin + 1, end - begin - 1), ',');
+    if (kinds.front().empty()) room = std::min(room, room_of_groups(path, second));
+    if (std::find(kinds.begin(), kinds.end(), "memory") != kinds.end())
+      room = std::min(room, room_of_groups(path, first));
   }
   return room;
 }

@@ -4,29 +4,24 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
-#include <iterator>
-#include <sstream>
+#include <string_view>
 #include <vector>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace espalier::tune {
 namespace {
 
-std::string read_text(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::string single_blanks(std::string_view text) {
-  std::istringstream words{std::string(text)};
-  std::string line, word;
-  while (words >> word) line += (line.empty() ? "" : " ") + word;
+  std::string line;
+  for (const std::string_view word : split_words(text)) line.append(line.empty() ? "" : " ").append(word);
   return line;
 }
 
 /// As the kernel names it ("model name" on x86, "Processor" or "CPU part" elsewhere); the same on all kernels.
 std::string processor_model() {
-  const std::string text = read_text("/proc/cpuinfo");
+  const std::string text = read_system_file("/proc/cpuinfo");
   for (const char* key : {"model name", "Processor", "cpu\t", "CPU part"}) {
     const std::size_t at = text.find(key);
     if (at == std::string::npos) continue;
@@ -39,13 +34,11 @@ std::string processor_model() {
 /// The numbers named by a list as the kernel writes them: "0-3,8" are five; none when it cannot be read.
 int count_list(const std::string& text) {
   int count = 0;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    int first = 0, last = 0;
-    char dash = 0;
-    std::istringstream range(part);
-    if (!(range >> first)) return 0;
-    count += range >> dash >> last ? last - first + 1 : 1;
+  for (const std::string_view part : split(text, ',')) {
+    const std::vector<std::string_view> ends = split(part, '-');
+    const auto first = parse_number<int>(ends.front()), last = parse_number<int>(ends.back());
+    if (!first || !last) return 0;
+    count += *last - *first + 1;
   }
   return count;
 }
@@ -100,7 +93,7 @@ std::string shorten_version(std::string_view library_version) {
 Signature probe_signature(std::string_view library_version) {
   // Online, not allowed: an affinity mask or a quota is a job's, not the machine's.
   return {processor_model() + counted(sysconf(_SC_NPROCESSORS_ONLN), "processor") +
-              counted(count_list(read_text("/sys/devices/system/node/online")), "NUMA node") + ", " +
+              counted(count_list(read_first_line("/sys/devices/system/node/online")), "NUMA node") + ", " +
               std::to_string(memory_gib()) + " GiB",
           shorten_version(library_version)};
 }

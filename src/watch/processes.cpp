@@ -1,13 +1,13 @@
 #include "watch/processes.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace espalier::watch {
 namespace {
@@ -17,17 +17,11 @@ using transports::Arena;
 
 std::string folder_of(int pid) { return "/proc/" + std::to_string(pid); }
 
-int number_of(const std::string& text) {
-  int number = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return status == std::errc{} && end == text.data() + text.size() ? number : 0;
-}
-
 std::vector<int> all_processes() {
   std::vector<int> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error))
-    if (const int pid = number_of(entry.path().filename())) found.push_back(pid);
+    if (const auto pid = parse_number<int>(entry.path().filename().native())) found.push_back(*pid);
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -50,9 +44,7 @@ void add_arenas(int pid, std::set<std::uint64_t>& known, std::vector<std::shared
 }  // namespace
 
 Life probe_life(int pid) {
-  std::ifstream file(folder_of(pid) + "/stat");
-  std::string text;
-  std::getline(file, text);
+  const std::string text = read_first_line(folder_of(pid) + "/stat");
   const std::size_t end = text.rfind(')');  // names may hold anything
   switch (end == std::string::npos || end + 2 >= text.size() ? 'X' : text[end + 2]) {
     case 'R': return Life::running;

@@ -53,6 +53,12 @@ def test_the_loader_has_little_to_do(library: Path) -> None:
     assert {name.split(".so")[0] for name in read_elf(library).needed} <= {"libc", "libm", "ld-linux-x86-64"}
 
 
+def test_the_libraries_streams_and_locales_are_not_in_it(library: Path) -> None:
+    """They would be a quarter of it, and are initialized in each process."""
+    shown = subprocess.run(["nm", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    assert "_ZNSt6locale5_ImplC" not in shown
+
+
 def test_it_starts_no_threads_opens_no_files_and_says_nothing(library: Path) -> None:
     ask = "ls /proc/self/fd | wc -l; grep Threads /proc/self/status"
     plain = subprocess.run(["sh", "-c", ask], capture_output=True, text=True, check=True)

@@ -1,7 +1,8 @@
 #include "fabric/queries/request.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/text.hpp"
 
 namespace espalier::fabric {
 namespace {
@@ -54,9 +55,9 @@ Question parse_metric_word(std::string_view text) {
   try {
     question.metric = parse_metric(text.substr(0, colon));
     const bool wants_size = question.metric == Metric::combined;
-    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), question.bytes);
-    const bool is_size = status == std::errc{} && end == digits.data() + digits.size();
-    if (wants_size ? is_size : colon == std::string_view::npos) return question;
+    const auto bytes = parse_number<decltype(question.bytes)>(digits);
+    question.bytes = bytes.value_or(question.bytes);
+    if (wants_size ? bytes.has_value() : colon == std::string_view::npos) return question;
   } catch (const Error&) {
     // One sentence for all.
   }

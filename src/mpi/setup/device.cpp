@@ -1,10 +1,11 @@
 #include "mpi/setup/device.hpp"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <mutex>
 #include <string_view>
@@ -42,27 +43,41 @@ bool is_runtime(const std::string& path) {
                      [&](std::string_view name) { return file.starts_with(name); });
 }
 
-template <class Record>
-bool read_at(std::ifstream& file, std::uint64_t offset, Record* records, std::size_t count) {
-  file.seekg(static_cast<std::streamoff>(offset));
-  file.read(reinterpret_cast<char*>(records), static_cast<std::streamsize>(count * sizeof(Record)));
-  return file.good();
-}
+/// A program or library as it lies on the disk.
+class Image {
+ public:
+  explicit Image(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~Image() {
+    if (file_ >= 0) close(file_);
+  }
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  template <class Record>
+  bool read_at(std::uint64_t offset, Record* records, std::size_t count) const {
+    const std::size_t bytes = count * sizeof(Record);
+    const ssize_t got = pread(file_, records, bytes, static_cast<off_t>(offset));
+    return got >= 0 && static_cast<std::size_t>(got) == bytes;
+  }
+
+ private:
+  int file_;
+};
 
 }  // namespace
 
 bool carries_device_code(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  const Image file(path);
   ElfW(Ehdr) header;
-  if (!read_at(file, 0, &header, 1) || std::string_view(reinterpret_cast<char*>(header.e_ident), SELFMAG) != ELFMAG)
+  if (!file.read_at(0, &header, 1) || std::string_view(reinterpret_cast<char*>(header.e_ident), SELFMAG) != ELFMAG)
     return false;
   if (header.e_shentsize != sizeof(ElfW(Shdr)) || header.e_shstrndx >= header.e_shnum) return false;
   std::vector<ElfW(Shdr)> table(header.e_shnum);
-  if (!read_at(file, header.e_shoff, table.data(), table.size())) return false;
+  if (!file.read_at(header.e_shoff, table.data(), table.size())) return false;
   constexpr std::uint64_t longest_names = 1 << 20;  // a damaged header must not make us allocate what it likes
   const ElfW(Shdr)& strings = table[header.e_shstrndx];
   std::string names(std::min<std::uint64_t>(strings.sh_size, longest_names), '\0');
-  if (!read_at(file, strings.sh_offset, names.data(), names.size())) return false;
+  if (!file.read_at(strings.sh_offset, names.data(), names.size())) return false;
   return std::any_of(table.begin(), table.end(), [&](const ElfW(Shdr) & section) {
     if (section.sh_name >= names.size()) return false;
     const std::string_view name = names.c_str() + section.sh_name;

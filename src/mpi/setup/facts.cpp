@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/files.hpp"
+#include "base/text.hpp"
 #include "machine/handover.hpp"
 #include "mpi/setup/device.hpp"
 #include "transports/xpmem.hpp"
@@ -20,12 +21,6 @@ namespace {
 
 std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
   return hash_bytes(text.data(), text.size(), seed);
-}
-
-std::string first_line(const char* file) {
-  std::string line;
-  std::getline(std::ifstream(file), line);
-  return line;
 }
 
 // "net:[4026531840]"; empty where the system has no such namespace.
@@ -39,31 +34,30 @@ std::uint64_t probe_host() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   std::uint64_t hash =
-      hash_text(first_line("/proc/sys/kernel/random/boot_id"), hash_text(host.data(), hash_text("", 1)));
+      hash_text(read_first_line("/proc/sys/kernel/random/boot_id"), hash_text(host.data(), hash_text("", 1)));
   for (const char* kind : {"pid", "net", "uts"}) hash = hash_text(namespace_name(kind), hash);
   return hash;
 }
 
 // The folder of this process's control group of version 2; inside a container the root of what is mounted there.
 std::string control_group() {
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);)
-    if (line.starts_with("0::")) return "/sys/fs/cgroup" + line.substr(3);
+  const std::string groups = read_system_file("/proc/self/cgroup");
+  for (const std::string_view line : split_lines(groups))
+    if (line.starts_with("0::")) return "/sys/fs/cgroup" + std::string(line.substr(3));
   return "/sys/fs/cgroup";
 }
 
 // The cores a control group's quota amounts to, at least 1; no limit: `otherwise`. Version 2 keeps quota and period in
 // one file, version 1 in two.
 int probe_quota(int otherwise) {
-  double quota = 0;
-  double period = 0;
-  std::istringstream both(first_line((control_group() + "/cpu.max").c_str()));
-  if (!(both >> quota >> period)) {
-    std::istringstream(first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")) >> quota;
-    std::istringstream(first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us")) >> period;
-  }
-  if (quota <= 0 || period <= 0) return otherwise;
-  return std::clamp(static_cast<int>(quota / period), 1, otherwise);
+  const std::string both = read_first_line(control_group() + "/cpu.max");  // "max 100000" where there is none
+  const std::string apart = read_first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") + " " +
+                            read_first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  const std::vector<std::string_view> words = split_words(both.empty() ? apart : both);
+  if (words.size() != 2) return otherwise;
+  const auto quota = parse_number<std::int64_t>(words[0]), period = parse_number<std::int64_t>(words[1]);
+  if (!quota || !period || *quota <= 0 || *period <= 0) return otherwise;
+  return static_cast<int>(std::clamp<std::int64_t>(*quota / *period, 1, otherwise));
 }
 
 void probe_cores(Facts& facts) {
@@ -103,7 +97,7 @@ bool probe_cores_for_all() {
 
 // "0,64" or "0-1".
 int probe_hardware_threads() {
-  const std::string siblings = first_line("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list");
+  const std::string siblings = read_first_line("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list");
   return siblings.find_first_of(",-") == std::string::npos ? 1 : 2;
 }
 

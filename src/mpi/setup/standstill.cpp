@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
+#include <string_view>
 
+#include "base/text.hpp"
 #include "mpi/process/library.hpp"
 #include "watch/diagnosis.hpp"
 
@@ -27,8 +28,8 @@ void tell_of_standstill(std::uint32_t community, const Situation& at) {
   const auto seen = watch::find_ranks(*library.home_arena());
   for (const watch::Standstill& it : watch::find_standstills(seen, watch::probe_lives(seen), 0)) {
     if (it.community != community || it.call != at.call || !is_my_turn(it)) continue;
-    std::istringstream lines(watch::to_text(it));
-    for (std::string line; std::getline(lines, line);) library.say(line);
+    const std::string text = watch::to_text(it);
+    for (const std::string_view line : split_lines(text)) library.say(std::string(line));
   }
 }
 

@@ -76,5 +76,15 @@ TEST(ReplaceFile, NamesTheFileItCannotWrite) {
   EXPECT_NE(trouble.find("No such file"), std::string::npos);
 }
 
+TEST_F(AFile, OfTheSystemIsReadOrEmpty) {
+  EXPECT_EQ(read_system_file(write("max 100000\nmore\n")), "max 100000\nmore\n");
+  EXPECT_EQ(read_first_line(write("max 100000\nmore\n")), "max 100000");
+  EXPECT_EQ(read_first_line(write("no end")), "no end");
+  EXPECT_EQ(read_system_file(write(std::string(10'000, 'x'))).size(), 10'000u);
+  EXPECT_EQ(read_system_file("/nowhere"), "");
+  EXPECT_EQ(read_system_file("/proc"), "") << "a folder";
+  EXPECT_TRUE(read_system_file("/proc/self/stat").starts_with(std::to_string(getpid()) + " "));
+}
+
 }  // namespace
 }  // namespace espalier

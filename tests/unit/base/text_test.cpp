@@ -25,6 +25,26 @@ TEST(Printable, ShowsBytesThatAreNoText) {
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
 }
 
+using Parts = std::vector<std::string_view>;
+
+TEST(Text, IsSplitIntoPartsLinesAndWords) {
+  EXPECT_EQ(split("0-3,8", ','), (Parts{"0-3", "8"}));
+  EXPECT_EQ(split(",", ','), (Parts{"", ""}));
+  EXPECT_EQ(split("", ','), (Parts{""}));
+  EXPECT_EQ(split_lines("one\n\ntwo\n"), (Parts{"one", "", "two"}));
+  EXPECT_EQ(split_lines("one\ntwo"), (Parts{"one", "two"}));
+  EXPECT_EQ(split_lines(""), Parts{});
+  EXPECT_EQ(split_words("  max\t100000 \n"), (Parts{"max", "100000"}));
+  EXPECT_EQ(split_words(" \n"), Parts{});
+}
+
+TEST(Text, IsANumberAsAWholeOrNot) {
+  EXPECT_EQ(parse_number<int>("-12"), -12);
+  for (const char* text : {"", " 1", "1 ", "1.5", "max", "99999999999"})
+    EXPECT_EQ(parse_number<int>(text), std::nullopt);
+  EXPECT_EQ(parse_number<std::uint64_t>("18446744073709551615"), ~std::uint64_t{0});
+}
+
 TEST(Text, AsAStringOfJsonEndsNowhereElse) {
   EXPECT_EQ(json_string("a \"b\" \\ \n"), R"("a \"b\" \\ \u000a")");
   EXPECT_EQ(json_string(""), "\"\"");
