@@ -54,7 +54,7 @@ Turn Contest::next() {
 
 Finding Contest::finding(int contender) const {
   const Contender& it = at(contender);
-  return {time_of(contender), static_cast<int>(it.times.size()), it.is_out};
+  return {time_of(contender), derive_error(it.times), static_cast<int>(it.times.size()), it.is_out};
 }
 
 // Of looks the best, of rounds the median.

@@ -21,6 +21,9 @@ std::vector<double> derive_times(std::span<const Sample> samples, std::size_t ca
 
 /// Of values in any order; 0 of none.
 double median(std::vector<double> values);
+/// The standard error of that median, by the middle half of the values, so that outliers do not count; of fewer than
+/// four values half their range.
+double derive_error(std::vector<double> values);
 
 /// How sure it is that values of `slower` are larger than those of `faster`: the normal approximation to the rank sum
 /// of Mann and Whitney, in standard deviations. Outliers count as one value each. 0 where one has no values.

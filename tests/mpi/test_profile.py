@@ -81,6 +81,8 @@ def test_who_does_calls_is_told_as_it_is_in_the_end(get_mpi: GetMpi, tmp_path: P
     settings = {"ESPALIER_LEARN": "on", "ESPALIER_STORE": "off", "ESPALIER_TABLE": "off"}
     profile = profile_of(get_mpi("mpich-5"), ["learning", "1000"], tmp_path / "p.json", **settings)
     assert any("(learned by this job)" in row.choice for row in profile.rows), [row.choice for row in profile.rows]
+    assert any(row.measured for row in profile.rows), "and how native compares, as the trials have found"
+    assert "by what was measured while it learned" in profile.verdict
 
 
 def test_native_calls_are_profiled_too(get_mpi: GetMpi, tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_ranks_roots_and_times_of_calls_are_recorded(get_mpi: GetMpi, tmp_path: 
     reductions = {part.rank: part for part in kinds["MPI_Allreduce", "0-3"]}
     assert all(part.last > part.first > 0 for part in reductions.values())
     # Of 20 calls; before the first there is no collective that a gap would begin at.
-    assert reductions[3].gap > 19 * 0.002 > reductions[3].waiting, "it computes, and the others wait for it"
+    assert reductions[3].gap > 19 * 0.005 > reductions[3].waiting, "it computes, and the others wait for it"
 
 
 @pytest.mark.parametrize("name", MPIS)

@@ -206,6 +206,6 @@ def _cells(row: Row, result: Profile) -> list[str]:
         "?" if row.waiting is None else f"{100 * row.waiting / row.seconds:.0f} %" if row.seconds else "0 %",
         "" if waited is None else str(waited),
         format_time(made * 1e6),
-        format_time(row.sample.mean * 1e6) if row.sample.calls else "",
+        "" if row.native_mean is None else format_time(row.native_mean * 1e6),
         f"{row.imbalance:.2f}",
     ]

@@ -100,10 +100,10 @@ def _started(profile: Profile) -> list[Bar]:
 def _natives(profile: Profile) -> list[Bar]:
     bars: list[Bar] = []
     for row in profile.rows:
-        if not (row.own.calls and row.sample.calls):
+        if not row.own.calls or row.native_mean is None:
             continue
         bars.append((describe(row.key), [("moves", row.own.mean)], format_time(row.own.mean * 1e6)))
-        bars.append(("native", [("bar", row.sample.mean)], format_time(row.sample.mean * 1e6)))
+        bars.append(("native", [("bar", row.native_mean)], format_time(row.native_mean * 1e6)))
     return bars
 
 
@@ -130,7 +130,7 @@ def _cells(row: Row, profile: Profile) -> list[str]:
         f"{row.seconds:.4g} ± {row.uncertainty:.2g}" if row.timed.calls else f"{row.seconds:.4g}",
         "not known" if row.waiting is None else f"{row.waiting:.4g}",
         f"{row.imbalance:.2f}",
-        f"{saving.seconds:.3g} ± {saving.uncertainty:.2g} s" if saving else "not sampled",
+        f"{saving.seconds:.3g} ± {saving.uncertainty:.2g} s" if saving else "not known",
         row.choice,
         *([row.key.site] if profile.has_sites else []),
     ]

@@ -18,6 +18,8 @@ The sums over its calls; times are in seconds:
                   stands for. Calls, bytes and native are counted in any case, all else is estimated from these
     calls, bytes  how many, and a block or the message; with counts what the rank brings, or gets where it only gets
     native        calls that native made; sample: Moments of those that it made for comparison
+    measured      native's time ÷ Espalier's, and the range that it lies in, by who has measured both: the job while it
+                  learned, or the table that it follows; left out where nobody has
     own           Moments of blocking calls that Espalier made, less waiting; choice: how a late one was done
     seconds       in MPI; of what does not block, in start and completion together
     start         of that, in the call that starts; between: from start to completion, outside of both
@@ -122,6 +124,15 @@ class Moments:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """Native's time ÷ Espalier's, as it was measured apart from these calls."""
+
+    ratio: float
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True)
 class Part:
     """One rank's calls of one kind: the fields of a ROW."""
 
@@ -145,6 +156,7 @@ class Part:
     timed: Moments = field(default_factory=Moments)  # where not all calls were; else none
     # From whom, to whom; None: no such calls, or several.
     neighbors: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    measured: Measured | None = None
 
     def __add__(self, other: Part) -> Part:
         """Both as one, of the same rank."""
@@ -158,6 +170,7 @@ class Part:
             first=min(self.first, other.first),
             last=max(self.last, other.last),
             neighbors=self.neighbors if self.neighbors == other.neighbors else None,
+            measured=self.measured or other.measured,
         )
 
 
@@ -268,7 +281,15 @@ def _read_part(rank: int, row: Mapping[str, Any]) -> Part:
         roots={int(root): int(calls) for root, calls in row["roots"].items()},
         timed=_read_moments(row["timed"]) if "timed" in row else Moments(),
         neighbors=(_read_ranks(row["from"]), _read_ranks(row["to"])) if "from" in row else None,
+        measured=_read_measured(row["measured"]) if "measured" in row else None,
     )
+
+
+def _read_measured(raw: Mapping[str, Any]) -> Measured:
+    measured = Measured(*(float(raw[name]) for name in ("ratio", "lowest", "highest")))
+    if not 0 < measured.lowest <= measured.ratio <= measured.highest:
+        raise ValueError(f"measured {raw}")
+    return measured
 
 
 def _read_ranks(raw: Iterable[Any]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from espalier.base.units import format_bytes
-from espalier.profile.reading import Key, Moments, Part, Recorded, sum_moments
+from espalier.profile.reading import Key, Measured, Moments, Part, Recorded, sum_moments
 
 # Fewer calls than this of either arm say nothing of what they take.
 _LEAST_SAMPLE = 3
@@ -23,6 +23,7 @@ class Saving:
 
     seconds: float
     uncertainty: float
+    is_derived: bool = False  # from what was measured apart from these calls: while the job learned, or for a table
 
     @property
     def is_clear(self) -> bool:
@@ -113,12 +114,30 @@ class Row:
         return sum_moments(part.sample for part in self.parts)
 
     @property
+    def measured(self) -> Measured | None:
+        """How native compares, as it was measured apart from these calls."""
+        return next((part.measured for part in self.parts if part.measured), None)
+
+    @property
+    def native_mean(self) -> float | None:
+        """Seconds that native takes for such a call, without waiting; None: nobody knows."""
+        if self.sample.calls:
+            return self.sample.mean
+        return self.own.mean * self.measured.ratio if self.own.calls and self.measured else None
+
+    @property
     def saving(self) -> Saving | None:
-        """Over native, for as many calls as Espalier has made; None: not sampled often enough."""
-        if min(self.own.calls, self.sample.calls) < _LEAST_SAMPLE:
+        """Over native, for as many calls as Espalier has made; None: nobody has compared them often enough."""
+        if self.own.calls < _LEAST_SAMPLE:
             return None
+        if self.sample.calls < _LEAST_SAMPLE:
+            return self._derive_saving(self.measured) if self.measured else None
         error = math.sqrt(self.own.error_squared + self.sample.error_squared)
         return Saving((self.sample.mean - self.own.mean) * self.own.weight, _SIGMAS * error * self.own.weight)
+
+    def _derive_saving(self, measured: Measured) -> Saving:
+        spread = (measured.highest - measured.lowest) / 2
+        return Saving((measured.ratio - 1) * self.own.seconds, spread * self.own.seconds, is_derived=True)
 
 
 def add_up(shares: Iterable[Mapping[int, float]]) -> Mapping[int, float]:
@@ -173,11 +192,12 @@ class Profile:
 
     @property
     def saving(self) -> Saving | None:
-        """Of all kinds of calls that were sampled."""
+        """Of all kinds of calls of which native's time is known."""
         known = [row.saving for row in self.rows if row.saving is not None]
         if not known:
             return None
-        return Saving(sum(it.seconds for it in known), math.sqrt(sum(it.uncertainty**2 for it in known)))
+        uncertainty = math.sqrt(sum(it.uncertainty**2 for it in known))
+        return Saving(sum(it.seconds for it in known), uncertainty, any(it.is_derived for it in known))
 
     @property
     def losses(self) -> list[Row]:
@@ -222,6 +242,7 @@ class Profile:
             f"Espalier {verb} {self.share(abs(saving.seconds)):.2g} ± {self.share(saving.uncertainty):.2g} % of the run"
         )
         text += " against native"
+        text += ", by what was measured while it learned" if saving.is_derived else ""
         if self.losses:
             worst = self.losses[0]
             text += f"; native does {describe(worst.key)} faster"
@@ -271,7 +292,7 @@ def _row_as_json(row: Row) -> dict[str, Any]:
         "imbalance": row.imbalance,
         "choice": row.choice,
         "own_mean_seconds": row.own.mean if row.own.calls else None,
-        "native_mean_seconds": row.sample.mean if row.sample.calls else None,
+        "native_mean_seconds": row.native_mean,
         "saving": vars(row.saving) if row.saving else None,
     }
 

@@ -7,6 +7,7 @@
 #include "mpi/boundary/native.hpp"
 #include "mpi/buffers/side.hpp"
 #include "plan/problem.hpp"
+#include "tune/table.hpp"
 
 namespace espalier::mpi {
 
@@ -164,6 +165,10 @@ std::optional<int> try_call(Communicator& communicator, const NeighborAlltoallw&
 /// the tuned table said so. `is_uneven`: its form with blocks of half the size and one and a half. Local. The
 /// communicator is known only after its first collective. Throws Error when it has no such root.
 std::string describe_call(plan::Problem problem, bool is_uneven, bool may_wait, MPI_Comm comm);
+
+/// What native takes for such a blocking call of that communicator, and what it takes as it is done, where somebody has
+/// compared: Engine::find_measured(). Local.
+std::optional<tune::Measured> find_measured(const plan::Problem& problem, MPI_Comm comm);
 
 /// What carries the communicator's messages between nodes: "mpi", "ucx", or nothing where there are none or all calls
 /// are native. Local. Known only after its first collective.

@@ -113,6 +113,12 @@ std::string describe_call(Problem problem, bool is_uneven, bool may_wait, MPI_Co
   return communicator->engine()->describe(problem, may_wait);
 }
 
+std::optional<tune::Measured> find_measured(const Problem& problem, MPI_Comm comm) {
+  const Communicator* communicator = Communicator::find_existing(comm);
+  if (communicator == nullptr || communicator->engine() == nullptr) return std::nullopt;
+  return communicator->engine()->find_measured(problem);
+}
+
 std::string describe_transport(MPI_Comm comm) {
   const Communicator* communicator = Communicator::find_existing(comm);
   if (communicator == nullptr || communicator->engine() == nullptr) return "";

@@ -258,15 +258,21 @@ std::optional<Selection> Decider::find_selection(Entry& entry) const {
     entry.origin = "ESPALIER_CHOICE";
     return policy_.forced[operation];
   }
-  const tune::Row* row = find_row(problem);
+  const tune::Row* row = find_followed(problem);
   if (row == nullptr) return std::nullopt;
-  // From one run to the next, too, sums stay what they are.
-  const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
-  if (row->is_learned && !may_change) return std::nullopt;
   entry.origin = name_row(*row);
   entry.is_learned = row->is_learned;
   entry.is_doubted = !row->is_sure();
   return selection_of(*row, problem);
+}
+
+const tune::Row* Decider::find_followed(const plan::Problem& problem) const {
+  if (is_selected(problem) || policy_.forced[static_cast<std::size_t>(problem.operation)]) return nullptr;
+  const tune::Row* row = find_row(problem);
+  if (row == nullptr || !row->is_learned) return row;
+  // From one run to the next, too, sums stay what they are.
+  const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
+  return may_change ? row : nullptr;
 }
 
 Selection Decider::selection_of(const tune::Row& row, const plan::Problem& problem) const {

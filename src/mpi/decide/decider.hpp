@@ -79,6 +79,8 @@ class Decider {
   /// Who may do it, the first of them for now: what few jobs have found, or the built-in choice. One or none where
   /// nobody else is worth a try.
   std::vector<Selection> derive_contenders(const Entry& entry) const;
+  /// The row of a table, or of what others of the job have learned, that such a problem follows; null: none.
+  const tune::Row* find_followed(const plan::Problem& problem) const;
   /// What others of the job have learned, for what no table knows for sure.
   void inherit(std::vector<tune::Row> rows) { inherited_ = std::move(rows); }
 

@@ -56,6 +56,11 @@ std::string to_json(const std::vector<Neighborhood>& neighborhoods) {
   return ", \"from\": " + list(neighborhoods[0].from) + ", \"to\": " + list(neighborhoods[0].to);
 }
 
+std::string to_json(const tune::Measured& it) {
+  return ", \"measured\": {\"ratio\": " + number(it.native_us / it.chosen_us) +
+         ", \"lowest\": " + number(it.lowest_ratio) + ", \"highest\": " + number(it.highest_ratio) + "}";
+}
+
 std::string row_to_json(const ProfileRow& row) {
   const bool is_sampled = row.timed.weight != static_cast<double>(row.timed.calls);
   return "\"calls\": " + number(row.calls) + ", \"bytes\": " + number(row.bytes) +
@@ -67,7 +72,7 @@ std::string row_to_json(const ProfileRow& row) {
          ", \"own\": " + to_json(row.own) + ", \"sample\": " + to_json(row.sample) +
          ", \"choice\": " + json_string(printable(row.choice)) + ", \"waited_for\": " + by_place(row.caused, seconds) +
          ", \"roots\": " + by_place(row.roots, [](std::uint64_t calls) { return number(calls); }) +
-         to_json(row.neighborhoods);
+         (row.measured ? to_json(*row.measured) : "") + to_json(row.neighborhoods);
 }
 
 template <class Value>

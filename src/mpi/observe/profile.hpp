@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plan/calls.hpp"
+#include "tune/table.hpp"
 
 namespace espalier::mpi {
 
@@ -68,6 +70,7 @@ struct ProfileRow {
       sample;  ///< what was no waiting, of calls that Espalier made, and of those that native made for the sake of it
   std::uint64_t ask_choice_after = 0;       ///< calls: it may be another by then
   std::string choice;                       ///< how a late one was done
+  std::optional<tune::Measured> measured;   ///< against native, by who has compared them: the learner, or a table
   std::vector<double> caused;               ///< waiting, by the world's rank that came last; empty: none
   std::vector<std::uint64_t> roots;         ///< calls by root, where there is one
   std::vector<Neighborhood> neighborhoods;  ///< of its communicators, each once; none: no neighbourhood collectives

@@ -45,6 +45,14 @@ std::string choice_of(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   return describe_call(problem_of(subject), false, call.form == plan::CallForm::blocking, comm);
 }
 
+/// How native compares, by who has measured both; none where nobody has.
+std::optional<tune::Measured> measured_of(const ObservedCall& call, MPI_Comm comm) {
+  const Subject& subject = call.subject;
+  if (call.form != plan::CallForm::blocking || subject.has_counts || subject.bytes < 0) return std::nullopt;
+  const std::optional<tune::Measured> found = find_measured(problem_of(subject), comm);
+  return found && found->native_us > 0 && found->chosen_us > 0 ? found : std::nullopt;
+}
+
 /// A blocking call that ends now.
 Observed look_at(const ObservedCall& call, std::uint64_t now, bool is_own) {
   Observed seen;
@@ -215,6 +223,7 @@ void Recording::note_choice(ProfileRow& row, const ObservedCall& call, MPI_Comm 
   const bool is_early = choice == before_set_up;
   if (is_early && !row.choice.empty()) return;  // others of its shape are further
   row.choice = std::move(choice);
+  row.measured = measured_of(call, comm);
   row.ask_choice_after = is_early ? 0 : 2 * row.calls;
 }
 

@@ -160,6 +160,10 @@ class Engine {
   /// What was learned so far, as rows of a table.
   std::vector<tune::Row> derive_learned() const;
 
+  /// What native takes for such a blocking call and what it takes now, as this job's trials have found or as the row
+  /// says that it follows. None: nobody has compared.
+  std::optional<tune::Measured> find_measured(const plan::Problem& problem) const;
+
   /// What calls will be before anything of them has been computed.
   const Decider& decider() const { return decider_; }
 

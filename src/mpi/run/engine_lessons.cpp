@@ -252,6 +252,16 @@ std::vector<tune::Row> Engine::derive_learned() const {
   return rows;
 }
 
+std::optional<tune::Measured> Engine::find_measured(const plan::Problem& problem) const {
+  const Study* const study = learner_ == nullptr ? nullptr : std::as_const(*learner_).find(problem);
+  if (study != nullptr) {
+    const std::optional<tune::Row> row = derive_row(*study, means_.topology, means_.transport);
+    return row ? std::optional(row->measured) : std::nullopt;
+  }
+  const tune::Row* const row = decider_.find_followed(problem);
+  return row != nullptr ? std::optional(row->measured) : std::nullopt;
+}
+
 void Engine::stop_timing() noexcept { learner_->stop(read_nanoseconds()); }
 
 }  // namespace espalier::mpi

@@ -13,6 +13,20 @@ namespace {
 // of who is nearly as good.
 constexpr double contest_calls = 80;
 
+learn::Finding find_native(const Study& study) {
+  for (std::size_t c = 0; c < study.contenders.size(); ++c)
+    if (study.contenders[c].kind == Selection::Kind::native) return study.contest.finding(static_cast<int>(c));
+  return {};
+}
+
+/// The ratio's range is that in which 95 of 100 such ratios lie, as far as the times tell.
+tune::Measured compare(Bytes bytes, const learn::Finding& native, const learn::Finding& best) {
+  constexpr double standard_errors = 2;
+  const double ratio = native.us / best.us;
+  const double error = standard_errors * std::hypot(native.error_us / native.us, best.error_us / best.us);
+  return {bytes, native.us, best.us, ratio / (1 + error), ratio * (1 + error), best.calls};
+}
+
 }  // namespace
 
 SizeClass sizes_like(Bytes bytes) {
@@ -44,7 +58,7 @@ Learner::Key Learner::key_of(const plan::Problem& problem) {
   return {problem.operation, sizes_like(problem.bytes).last, !problem.counts.empty(), problem.depends_on_order};
 }
 
-Study* Learner::find(const plan::Problem& problem) {
+const Study* Learner::find(const plan::Problem& problem) const {
   const auto place = studies_.find(key_of(problem));
   return place == studies_.end() ? nullptr : place->second.get();
 }
@@ -88,12 +102,6 @@ LearnedAbout Learner::take_summary() {
   return {now.kinds - before.kinds, now.settled - before.settled, now.spent_us - before.spent_us};
 }
 
-learn::Finding find_native(const Study& study) {
-  for (std::size_t c = 0; c < study.contenders.size(); ++c)
-    if (study.contenders[c].kind == Selection::Kind::native) return study.contest.finding(static_cast<int>(c));
-  return {};
-}
-
 std::optional<tune::Row> derive_row(const Study& study, const topology::Topology& topology, Transport transport) {
   constexpr int least_calls = 6;  // what two looks say is not worth keeping
   const learn::Contest& contest = study.contest;
@@ -109,8 +117,7 @@ std::optional<tune::Row> derive_row(const Study& study, const topology::Topology
   row.uneven = study.is_uneven;
   row.transport = topology.nodes() == 1 ? Transport::mpi : transport;
   row.selection = to_string(study.contenders[static_cast<std::size_t>(contest.best())]);
-  const double ratio = native.us / best.us;
-  row.measured = {study.sizes.last, native.us, best.us, ratio, ratio, best.calls};
+  row.measured = compare(study.sizes.last, native, best);
   row.is_learned = true;
   return row;
 }

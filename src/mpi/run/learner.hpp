@@ -62,7 +62,8 @@ class Learner {
   }
 
   /// The study of a problem, null where none was begun.
-  Study* find(const plan::Problem& problem);
+  const Study* find(const plan::Problem& problem) const;
+  Study* find(const plan::Problem& problem) { return const_cast<Study*>(std::as_const(*this).find(problem)); }
   /// Begins one, in which calls are made as usual for now; or gives the one that there is: lessons refer to it.
   Study& begin(const plan::Problem& problem);
   /// Its contenders, of which the first is the usual one.

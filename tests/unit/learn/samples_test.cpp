@@ -22,6 +22,16 @@ TEST(Samples, have_a_median) {
   EXPECT_EQ(median({9, 1, 2, 4}), 3);
 }
 
+TEST(Samples, tell_how_far_off_their_median_may_be) {
+  EXPECT_EQ(derive_error({}), 0);
+  EXPECT_EQ(derive_error({5}), 0);
+  EXPECT_EQ(derive_error({4, 8}), 2);
+  std::vector<double> values, disturbed;
+  for (int i = 0; i < 64; ++i) values.push_back(100 + i % 8), disturbed.push_back(i == 5 ? 1e6 : 100 + i % 8);
+  EXPECT_NEAR(derive_error(values), 1.253 / 1.349 * 4 / 8, 1e-9);
+  EXPECT_EQ(derive_error(values), derive_error(disturbed)) << "one call that was disturbed";
+}
+
 TEST(Samples, differ_with_a_certainty_that_outliers_do_not_change) {
   const std::vector<double> few{1, 2, 3}, more{4, 5, 6}, wild{4, 5, 6'000};
   EXPECT_EQ(derive_certainty(few, more), derive_certainty(few, wild));

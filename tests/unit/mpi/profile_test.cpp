@@ -133,6 +133,16 @@ TEST(Profile, IsWrittenWithWhatOthersNeedToReadIt) {
       "\"a \\\"choice\\\"\", \"waited_for\": {\"0\": 1}, \"roots\": {}}]}");
 }
 
+TEST(Profile, SaysHowNativeComparesWhereSomebodyHasComparedThem) {
+  Profile profile;
+  ProfileRow& row = profile.row({"4 ranks on 1 node", "0-3", plan::Operation::allreduce});
+  const auto written = [&] { return profile.to_json(0, 1, {}); };
+  EXPECT_EQ(written().find("\"measured\""), std::string::npos);
+  row.measured = tune::Measured{
+      .bytes = 64, .native_us = 3, .chosen_us = 2, .lowest_ratio = 1.25, .highest_ratio = 1.75, .calls = 9};
+  EXPECT_NE(written().find(R"("measured": {"ratio": 1.5, "lowest": 1.25, "highest": 1.75})"), std::string::npos);
+}
+
 TEST(Profile, NeighboursAreToldWhereAllCallsFollowOneGraph) {
   Profile profile;
   ProfileRow& row = profile.row({"4 ranks on 1 node", "0-3", plan::Operation::neighbor_alltoall});
