@@ -167,6 +167,13 @@ aarch64: mpi-mpich .venv/.complete  ## unit tests and MPI jobs on 64-bit ARM: De
 	scripts/system-packages.sh cross
 	scripts/aarch64.sh $(AARCH64_TESTS)
 
+DIST_PYTHON_AARCH64 ?= $(lastword $(DIST_PYTHONS))
+.PHONY: dist-aarch64
+dist-aarch64: dist     ## the same for aarch64, one wheel for Python 3.12 and all later ones, and Debian 13's Python imports it by qemu
+	scripts/system-packages.sh cross
+	MACHINE=aarch64 scripts/dist.sh $(DIST_PYTHON_AARCH64)
+	$(BIN)/python -m pytest tests/dist/test_aarch64.py
+
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
 fuzz: mpi              ## fuzz the readers of network dumps and the service's protocol: a minute each, or FUZZ_SECONDS

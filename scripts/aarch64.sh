@@ -9,16 +9,6 @@ work=$PWD/build/aarch64
 sysroot=$work/sysroot
 toolchain=(-G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/aarch64.cmake" -DESPALIER_ARM="$sysroot")
 
-# Headers that know no processor. hwloc's are for its types only (docs/adr/0007).
-gather_headers() {
-    mkdir -p "$sysroot/usr/include" "$sysroot/usr/share"
-    ln -sfn /usr/include/{asio,asio.hpp,hwloc.h,hwloc,nlohmann} "$sysroot/usr/include/"
-    local config
-    config=$(find /usr/include -maxdepth 2 -path '*-linux-gnu/hwloc' -print -quit)
-    [ -z "$config" ] || ln -sfn "$config" "$sysroot/usr/include/"
-    ln -sfn /usr/share/cmake "$sysroot/usr/share/cmake"
-}
-
 build_googletest() {
     [ -e "$sysroot/usr/lib/libgtest.a" ] && return
     cmake -S /usr/src/googletest -B "$work/googletest" "${toolchain[@]}" -DCMAKE_BUILD_TYPE=Release \
@@ -53,7 +43,7 @@ run_conformance() { # RANKS NODES THEME…
 
 mpich=$work/mpich
 themes=(sizes datatypes communicators barriers movements reductions)
-gather_headers
+scripts/aarch64-sysroot.sh "$sysroot"
 build_googletest
 fetch_mpich
 say "building for aarch64 in build/aarch64/build"

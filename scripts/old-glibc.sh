@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# old-glibc.sh PYTHON FOLDER: what binaries are linked with that shall run with glibc 2.28. PyPI's `ziglang`, which the
+# old-glibc.sh PYTHON FOLDER [MACHINE]: what binaries are linked with that shall run with glibc 2.28, on this kind of machine or on that. PyPI's `ziglang`, which the
 # Python has, knows which symbols each glibc had: its linker's stand-ins for libc and its parts, and the code in front of
 # main(), are gathered in FOLDER, with linker scripts, and with what libstdc++ and libgcc of this machine want beyond.
 set -euo pipefail
@@ -7,7 +7,10 @@ set -euo pipefail
 
 python=$1
 folder=$2
-target=$(uname -m)-linux-gnu.2.28
+machine=${3:-$(uname -m)}
+target=$machine-linux-gnu.2.28
+tools=
+[ "$machine" = "$(uname -m)" ] || tools=$machine-linux-gnu-
 
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -20,8 +23,8 @@ for mode in -pie -no-pie; do
 done
 rm "$folder/main.c" "$folder/main"
 
-"${CC:-cc}" -O2 -fPIC -Wall -Wextra -Werror -D_GNU_SOURCE -c cmake/toolchains/old_glibc.c -o "$folder/old_glibc.o"
-ar rcs "$folder/libold_glibc.a" "$folder/old_glibc.o"
+"${CC:-${tools}gcc}" -O2 -fPIC -Wall -Wextra -Werror -D_GNU_SOURCE -c cmake/toolchains/old_glibc.c -o "$folder/old_glibc.o"
+"${tools}ar" rcs "$folder/libold_glibc.a" "$folder/old_glibc.o"
 
 for library in m pthread dl rt; do
     echo "INPUT(-l:$(cd "$folder" && echo lib$library.so.*))" >"$folder/lib$library.so"

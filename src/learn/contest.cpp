@@ -54,7 +54,8 @@ Turn Contest::next() {
 
 Finding Contest::finding(int contender) const {
   const Contender& it = at(contender);
-  return {time_of(contender), derive_error(it.times), static_cast<int>(it.times.size()), it.is_out};
+  const double error = it.was_in_rounds ? derive_error(it.times) : derive_gap(it.times);
+  return {time_of(contender), error, static_cast<int>(it.times.size()), it.is_out};
 }
 
 // Of looks the best, of rounds the median.

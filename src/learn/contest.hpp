@@ -24,7 +24,7 @@ struct Turn {
 /// What a contest has found about one contender.
 struct Finding {
   double us = 0;        ///< the median of rounds, of looks the least; 0: not measured
-  double error_us = 0;  ///< its standard error, by how the times scatter
+  double error_us = 0;  ///< its standard error, by how the times scatter; of looks, by how far the next one is
   int calls = 0;        ///< that were timed
   bool is_out = false;
 };

@@ -38,6 +38,12 @@ double derive_error(std::vector<double> values) {
   return 1.253 / 1.349 * middle_half / std::sqrt(static_cast<double>(values.size()));
 }
 
+double derive_gap(std::vector<double> values) {
+  if (values.size() < 2) return 0;
+  std::nth_element(values.begin(), values.begin() + 1, values.end());
+  return values[1] - values[0];
+}
+
 double derive_certainty(std::span<const double> faster, std::span<const double> slower) {
   if (faster.empty() || slower.empty()) return 0;
   double wins = 0;

@@ -25,6 +25,9 @@ double median(std::vector<double> values);
 /// four values half their range.
 double derive_error(std::vector<double> values);
 
+/// From the least value to the next; 0 where there are not two.
+double derive_gap(std::vector<double> values);
+
 /// How sure it is that values of `slower` are larger than those of `faster`: the normal approximation to the rank sum
 /// of Mann and Whitney, in standard deviations. Outliers count as one value each. 0 where one has no values.
 double derive_certainty(std::span<const double> faster, std::span<const double> slower);

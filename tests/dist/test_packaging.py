@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,24 @@ def test_shell_scripts_are_well_formed(script: str) -> None:
 @pytest.mark.parametrize("recipe", ["spack/package.py", "easybuild/Espalier-0.1.0-gompi-2023a.eb"])
 def test_recipes_are_well_formed(recipe: str) -> None:
     compile((PACKAGING / recipe).read_text(), recipe, "exec")
+
+
+@pytest.mark.long
+def test_easybuild_finds_all_that_its_recipe_asks_for(tmp_path: Path) -> None:
+    lmod = Path("/usr/share/lmod/lmod/libexec/lmod")
+    if not lmod.exists():
+        pytest.skip("Lmod is not installed (Debian: lmod)")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    pip = [tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "easybuild==5.4.1"], check=True, timeout=300)
+    recipe = PACKAGING / "easybuild" / "Espalier-0.1.0-gompi-2023a.eb"
+    done = subprocess.run(
+        ["eb", "--allow-use-as-root-and-accept-consequences", "--dry-run", "--robot", recipe],
+        env={"PATH": f"{tmp_path / 'venv' / 'bin'}:{os.environ['PATH']}", "LMOD_CMD": str(lmod), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for package in ("OpenMPI", "hwloc", "UCX", "nlohmann_json", "Espalier"):
+        assert f"module: {package}/" in done.stdout, done.stdout

@@ -82,7 +82,7 @@ def test_who_does_calls_is_told_as_it_is_in_the_end(get_mpi: GetMpi, tmp_path: P
     profile = profile_of(get_mpi("mpich-5"), ["learning", "1000"], tmp_path / "p.json", **settings)
     assert any("(learned by this job)" in row.choice for row in profile.rows), [row.choice for row in profile.rows]
     assert any(row.measured for row in profile.rows), "and how native compares, as the trials have found"
-    assert "by what was measured while it learned" in profile.verdict
+    assert "as measured when the choices were made" in profile.verdict
 
 
 def test_native_calls_are_profiled_too(get_mpi: GetMpi, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ The sums over its calls; times are in seconds:
                   stands for. Calls, bytes and native are counted in any case, all else is estimated from these
     calls, bytes  how many, and a block or the message; with counts what the rank brings, or gets where it only gets
     native        calls that native made; sample: Moments of those that it made for comparison
-    measured      native's time ÷ Espalier's, and the range that it lies in, by who has measured both: the job while it
-                  learned, or the table that it follows; left out where nobody has
+    measured      what such a call takes natively and as it is done, and the uncertainty of the difference, by who has
+                  measured both: the job while it learned, or the table that it follows; left out where nobody has
     own           Moments of blocking calls that Espalier made, less waiting; choice: how a late one was done
     seconds       in MPI; of what does not block, in start and completion together
     start         of that, in the call that starts; between: from start to completion, outside of both
@@ -125,11 +125,16 @@ class Moments:
 
 @dataclass(frozen=True)
 class Measured:
-    """Native's time ÷ Espalier's, as it was measured apart from these calls."""
+    """Seconds that such a call was measured to take, apart from these calls."""
 
-    ratio: float
-    lowest: float
-    highest: float
+    native: float
+    own: float
+    uncertainty: float  # of their difference
+
+    @property
+    def saved(self) -> float:
+        """By a call."""
+        return self.native - self.own
 
 
 @dataclass(frozen=True)
@@ -286,10 +291,7 @@ def _read_part(rank: int, row: Mapping[str, Any]) -> Part:
 
 
 def _read_measured(raw: Mapping[str, Any]) -> Measured:
-    measured = Measured(*(float(raw[name]) for name in ("ratio", "lowest", "highest")))
-    if not 0 < measured.lowest <= measured.ratio <= measured.highest:
-        raise ValueError(f"measured {raw}")
-    return measured
+    return Measured(*(float(raw[name]) for name in ("native", "own", "uncertainty")))
 
 
 def _read_ranks(raw: Iterable[Any]) -> tuple[int, ...]:

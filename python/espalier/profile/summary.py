@@ -123,7 +123,14 @@ class Row:
         """Seconds that native takes for such a call, without waiting; None: nobody knows."""
         if self.sample.calls:
             return self.sample.mean
-        return self.own.mean * self.measured.ratio if self.own.calls and self.measured else None
+        return self.own.mean + self.measured.saved if self.own.calls and self.measured else None
+
+    @property
+    def _derived_saving(self) -> Saving | None:
+        if self.measured is None:
+            return None
+        calls = self.own.weight
+        return Saving(self.measured.saved * calls, self.measured.uncertainty * calls, is_derived=True)
 
     @property
     def saving(self) -> Saving | None:
@@ -131,13 +138,9 @@ class Row:
         if self.own.calls < _LEAST_SAMPLE:
             return None
         if self.sample.calls < _LEAST_SAMPLE:
-            return self._derive_saving(self.measured) if self.measured else None
+            return self._derived_saving
         error = math.sqrt(self.own.error_squared + self.sample.error_squared)
         return Saving((self.sample.mean - self.own.mean) * self.own.weight, _SIGMAS * error * self.own.weight)
-
-    def _derive_saving(self, measured: Measured) -> Saving:
-        spread = (measured.highest - measured.lowest) / 2
-        return Saving((measured.ratio - 1) * self.own.seconds, spread * self.own.seconds, is_derived=True)
 
 
 def add_up(shares: Iterable[Mapping[int, float]]) -> Mapping[int, float]:
@@ -242,7 +245,7 @@ class Profile:
             f"Espalier {verb} {self.share(abs(saving.seconds)):.2g} ± {self.share(saving.uncertainty):.2g} % of the run"
         )
         text += " against native"
-        text += ", by what was measured while it learned" if saving.is_derived else ""
+        text += ", as measured when the choices were made" if saving.is_derived else ""
         if self.losses:
             worst = self.losses[0]
             text += f"; native does {describe(worst.key)} faster"

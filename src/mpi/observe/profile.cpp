@@ -56,9 +56,11 @@ std::string to_json(const std::vector<Neighborhood>& neighborhoods) {
   return ", \"from\": " + list(neighborhoods[0].from) + ", \"to\": " + list(neighborhoods[0].to);
 }
 
+/// The uncertainty is that of the difference, as far as a ratio's range tells.
 std::string to_json(const tune::Measured& it) {
-  return ", \"measured\": {\"ratio\": " + number(it.native_us / it.chosen_us) +
-         ", \"lowest\": " + number(it.lowest_ratio) + ", \"highest\": " + number(it.highest_ratio) + "}";
+  const double uncertainty = (it.highest_ratio - it.lowest_ratio) / 2 * it.chosen_us;
+  return ", \"measured\": {\"native\": " + seconds(1e3 * it.native_us) + ", \"own\": " + seconds(1e3 * it.chosen_us) +
+         ", \"uncertainty\": " + seconds(1e3 * uncertainty) + "}";
 }
 
 std::string row_to_json(const ProfileRow& row) {

@@ -32,6 +32,12 @@ TEST(Samples, tell_how_far_off_their_median_may_be) {
   EXPECT_EQ(derive_error(values), derive_error(disturbed)) << "one call that was disturbed";
 }
 
+TEST(Samples, tell_how_far_off_their_least_may_be) {
+  EXPECT_EQ(derive_gap({}), 0);
+  EXPECT_EQ(derive_gap({3}), 0);
+  EXPECT_EQ(derive_gap({900, 7, 100, 5}), 2);
+}
+
 TEST(Samples, differ_with_a_certainty_that_outliers_do_not_change) {
   const std::vector<double> few{1, 2, 3}, more{4, 5, 6}, wild{4, 5, 6'000};
   EXPECT_EQ(derive_certainty(few, more), derive_certainty(few, wild));

@@ -140,7 +140,7 @@ TEST(Profile, SaysHowNativeComparesWhereSomebodyHasComparedThem) {
   EXPECT_EQ(written().find("\"measured\""), std::string::npos);
   row.measured = tune::Measured{
       .bytes = 64, .native_us = 3, .chosen_us = 2, .lowest_ratio = 1.25, .highest_ratio = 1.75, .calls = 9};
-  EXPECT_NE(written().find(R"("measured": {"ratio": 1.5, "lowest": 1.25, "highest": 1.75})"), std::string::npos);
+  EXPECT_NE(written().find(R"("measured": {"native": 3e-06, "own": 2e-06, "uncertainty": 5e-07})"), std::string::npos);
 }
 
 TEST(Profile, NeighboursAreToldWhereAllCallsFollowOneGraph) {
