@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <future>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -147,7 +146,7 @@ json answer(const json& request) {
 
 int run() {
   try {
-    std::cout << answer(json::parse(std::cin)).dump() << '\n';
+    std::puts(answer(json::parse(stdin)).dump().c_str());
     return 0;
   } catch (const json::exception& error) {
     std::fprintf(stderr, "the request is not what espalier-simulator reads: %s\n", printable(error.what()).c_str());

@@ -105,5 +105,5 @@ def test_its_simulator_runs_there(root: Path, unpacked: Path) -> None:
     simulator.chmod(0o755)
     command = ["qemu-aarch64-static", "-L", root, simulator]
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.startswith("the request is not what espalier-simulator reads"), done.stderr

@@ -14,8 +14,8 @@ from espalier.jobs.elf import NotElf, read_elf
 from installed import ROOT
 
 ABIS = ("mpich", "openmpi", "abi")
-# Three libraries of 1.4 MB, the core of 1.5 and the simulator of 0.9, compressed.
-LARGEST = 7_500_000
+# Three libraries of 1.2 MB, the core of 1.5 and the simulator of 0.5, compressed.
+LARGEST = 6_000_000
 # All of them parts of glibc. Before 2.34 threads and dlopen had libraries of their own.
 GLIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2"}
 FLOOR = (2, 28)

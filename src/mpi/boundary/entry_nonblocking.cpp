@@ -9,6 +9,7 @@
 
 #include "mpi/boundary/entry.hpp"
 #include "mpi/boundary/kept_arrays.hpp"
+#include "mpi/boundary/native_call.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/quick_start.hpp"
 #include "mpi/nonblocking/started_call.hpp"
@@ -26,11 +27,11 @@ void count_native(Communicator& communicator, const Form& form) {
     leave(form.operation, completed_elsewhere);
 }
 
-/// A call of one kind. `Natively(mpi, request)` begins it on the native library.
-template <class Call, class Natively>
+/// A call of one kind.
+template <class Call>
 class CallOf final : public StartedCall {
  public:
-  CallOf(MPI_Comm comm, Communicator* ready, const Call& call, const Natively& natively)
+  CallOf(MPI_Comm comm, Communicator* ready, const Call& call, const NativeCall& natively)
       : StartedCall(comm, ready), call_(call), natively_(natively) {}
 
  private:
@@ -39,7 +40,7 @@ class CallOf final : public StartedCall {
   void count(Communicator& communicator) override { count_native(communicator, form_of(call_)); }
 
   Call call_;
-  Natively natively_;
+  NativeCall natively_;
 };
 
 /// Gives the program a request for a call that is to be queued; null: one that is over. MPI's code.
@@ -76,9 +77,9 @@ constexpr bool may_be_quick = (std::is_same_v<Call, Broadcast> || std::is_same_v
                                std::is_same_v<Call, Reduction>);
 
 /// MPI's code of a call that is over or queued, or natives'; nothing where it is to be begun in the other way.
-template <class Call, class Make, class Natively>
+template <class Call, class Make>
 std::optional<int> start_quickly(Communicator& communicator, MPI_Comm comm, MPI_Request* request, const Call& call,
-                                 const Make& make, const Natively& natively) {
+                                 const Make& make, const NativeCall& natively) {
   QuickStart start(make);
   const std::optional<int> code = try_call(communicator, call, &start);
   if (!code) return natively(native(), request);
@@ -89,9 +90,9 @@ std::optional<int> start_quickly(Communicator& communicator, MPI_Comm comm, MPI_
 }
 
 /// `check`: what has to come before, if anything.
-template <class Call, class Natively>
+template <class Call>
 int start(MPI_Comm comm, MPI_Request* request, std::unique_ptr<Preparation> check, const Call& call,
-          const Natively& natively) noexcept {
+          const NativeCall& natively) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
   if (request == nullptr) return natively(*mpi, request);
@@ -102,7 +103,7 @@ int start(MPI_Comm comm, MPI_Request* request, std::unique_ptr<Preparation> chec
     Communicator* const ready = known != nullptr && known->is_ready() ? known : nullptr;
     const bool is_unset = ready == nullptr && !is_natives && check == nullptr;
     if (is_unset && is_refused_early(comm, call)) return natively(*mpi, request);
-    const auto make = [&] { return std::make_unique<CallOf<Call, Natively>>(comm, ready, call, natively); };
+    const auto make = [&] { return std::make_unique<CallOf<Call>>(comm, ready, call, natively); };
     if constexpr (may_be_quick<Call>)
       if (ready != nullptr && !is_natives && check == nullptr && !ProgressQueue::is_busy())
         if (const auto code = start_quickly(*ready, comm, request, call, make, natively)) return *code;
@@ -120,8 +121,9 @@ int start(MPI_Comm comm, MPI_Request* request, std::unique_ptr<Preparation> chec
 }
 
 /// The code to return from an entry point, as enter() does for calls that block; the program goes on at `back`.
-template <class Call, class Natively>
-int enter(MPI_Comm comm, MPI_Request* request, const void* back, const Call& call, const Natively& natively) noexcept {
+template <class Call>
+int enter(MPI_Comm comm, MPI_Request* request, const void* back, const Call& call,
+          const NativeCall& natively) noexcept {
   if (!Observer::is_on()) [[likely]]
     return start(comm, request, nullptr, call, natively);
   constexpr auto form = espalier::plan::CallForm::nonblocking;
@@ -145,15 +147,16 @@ using espalier::plan::Operation;
 
 #define WITH_REQUEST(...) (__VA_ARGS__, request)
 
-#define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)                                \
-  [[gnu::noinline]] int espalier::mpi::begin_##function parameters {                              \
-    keep;                                                                                         \
-    const void* const back = __builtin_return_address(0);                                         \
-    return enter(comm, request, back, __VA_ARGS__, [=](const Native& mpi, MPI_Request* request) { \
-      static_cast<void>(kept);                                                                    \
-      return mpi.function WITH_REQUEST arguments;                                                 \
-    });                                                                                           \
-  }                                                                                               \
+#define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)           \
+  [[gnu::noinline]] int espalier::mpi::begin_##function parameters {         \
+    keep;                                                                    \
+    const void* const back = __builtin_return_address(0);                    \
+    const NativeCall natively([=](const Native& mpi, MPI_Request* request) { \
+      static_cast<void>(kept);                                               \
+      return mpi.function WITH_REQUEST arguments;                            \
+    });                                                                      \
+    return enter(comm, request, back, __VA_ARGS__, natively);                \
+  }                                                                          \
   ESPALIER_CALL_BY(function, parameters, WITH_REQUEST arguments, begin_##function)
 #define ESPALIER_SMALL_ENTRY(name, nonblocking, parameters, arguments, ...) \
   ESPALIER_ENTRY(nonblocking, KEEP_##parameters, parameters(int, int, MPI_Request* request), arguments, __VA_ARGS__)

@@ -7,6 +7,7 @@
 
 #include "mpi/boundary/entry.hpp"
 #include "mpi/boundary/kept_arrays.hpp"
+#include "mpi/boundary/native_call.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/nonblocking/persistent_call.hpp"
 #include "mpi/observe/clock.hpp"
@@ -36,24 +37,24 @@ std::optional<int> make(MPI_Comm comm, MPI_Request* request, const Call& call, c
   return make_own(comm, std::move(persistent), request);
 }
 
-/// MPI's code. `natively(mpi)` makes native's request.
-template <class Call, class Kept, class Natively>
-int make(MPI_Comm comm, MPI_Request* request, const Call& call, const Kept& kept, const Natively& natively) noexcept {
+/// MPI's code. `natively` makes native's request.
+template <class Call, class Kept>
+int make(MPI_Comm comm, MPI_Request* request, const Call& call, const Kept& kept, const NativeCall& natively) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;
-  if (request == nullptr || !is_intra(comm)) return natively(*mpi);
+  if (request == nullptr || !is_intra(comm)) return natively(*mpi, request);
   try {
     const std::optional<int> code = make(comm, request, call, kept);
-    return code ? *code : natively(*mpi);
+    return code ? *code : natively(*mpi, request);
   } catch (const std::exception&) {  // out of memory
     return report(comm, MPI_ERR_NO_MEM);
   }
 }
 
 /// The code to return from an entry point; the program goes on at `back`.
-template <class Call, class Kept, class Natively>
+template <class Call, class Kept>
 int enter(MPI_Comm comm, MPI_Request* request, const void* back, const Call& call, const Kept& kept,
-          const Natively& natively) noexcept {
+          const NativeCall& natively) noexcept {
   if (!Observer::is_on()) [[likely]]
     return make(comm, request, call, kept, natively);
   constexpr auto form = espalier::plan::CallForm::persistent;
@@ -132,9 +133,9 @@ using espalier::plan::Operation;
 // Native gets the caller's arrays, which it may keep for as long as it likes.
 #define ESPALIER_ENTRY(function, keep, parameters, arguments, ...)                         \
   [[gnu::noinline]] int espalier::mpi::make_##function parameters {                        \
-    const auto natively = [=](const Native& mpi) {                                         \
+    const NativeCall natively([=](const Native& mpi, MPI_Request* request) {               \
       return call_native(mpi.function, comm, ESPALIER_TAKE arguments, info, request);      \
-    };                                                                                     \
+    });                                                                                    \
     keep;                                                                                  \
     return enter(comm, request, __builtin_return_address(0), __VA_ARGS__, kept, natively); \
   }                                                                                        \
