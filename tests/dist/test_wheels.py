@@ -95,6 +95,12 @@ def test_a_preload_library_shows_the_names_of_mpi_and_its_own_only(abi: str, unp
     assert not strange
 
 
+def test_the_module_shows_python_its_beginning_and_nobody_the_libraries_inside(unpacked: Path) -> None:
+    (module,) = unpacked.glob("_core.*so")
+    listed = output_of("nm", "--dynamic", "--defined-only", module)
+    assert [line.split()[-1] for line in listed.splitlines()] == ["PyInit__core"]
+
+
 @pytest.mark.parametrize("abi", ABIS)
 def test_the_soname_has_the_interfaces_version(abi: str, unpacked: Path) -> None:
     assert read_elf(unpacked / f"libespalier-{abi}.so").soname == f"libespalier-{abi}.so.0"
