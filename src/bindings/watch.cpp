@@ -125,13 +125,13 @@ void bind_watch(nb::module_& module) {
   nb::class_<RankStand>(module, "RankStand", "A rank of a communicator that stands still.")
       .def_ro("rank", &RankStand::rank, "In the communicator.")
       .def_ro("world_rank", &RankStand::world_rank, "In MPI_COMM_WORLD; -1: not known.")
-      .def_ro("pid", &RankStand::pid, "Its process; 0: on another host.")
+      .def_ro("pid", &RankStand::pid, "Its process; 0: it is not seen here.")
       .def_prop_ro(
           "host", [](const RankStand& it) { return it.seen.host; }, "Where that is; empty: here, or not known.")
       .def_prop_ro(
           "stand", [](const RankStand& it) { return std::string(name_of(it.stand)); },
           "waits, differs (with another operation or root), has_finished, elsewhere (in another communicator), "
-          "not_come or unseen (on another host).")
+          "not_come or unseen (on another host, or through with MPI).")
       .def_prop_ro(
           "life", [](const RankStand& it) { return std::string(name_of(it.life)); },
           "running, asleep, in_kernel, stopped or dead.")

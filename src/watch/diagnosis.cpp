@@ -178,7 +178,9 @@ class Culprit {
   }
   void add_unseen() {
     const Ranks ranks = in(Stand::unseen);
-    if (!ranks.empty()) say(listed(ranks) + is_or_are(ranks) + "on other hosts: ask there, too.");
+    if (ranks.empty()) return;
+    say(listed(ranks) + is_or_are(ranks) +
+        "not seen here: on other hosts, where to ask, too, or through with MPI (MPI_Finalize).");
   }
 
   const Standstill& standstill_;
@@ -229,7 +231,7 @@ std::string line_of(const RankStand& rank) {
     case Stand::has_finished: return "through with it" + (rank.seen.waits() ? "; in " + describe_call(rank.seen) : "");
     case Stand::elsewhere: return "not come; in " + elsewhere(rank);
     case Stand::not_come: return std::string("not come; ") + doing(rank.life);
-    case Stand::unseen: return "on another host";
+    case Stand::unseen: return "not seen here";
   }
   return "";
 }

@@ -19,7 +19,7 @@ enum class Stand {
   has_finished,  ///< it has come through already
   elsewhere,     ///< has not come, and waits in a call of another communicator
   not_come,      ///< has not come: it does something else
-  unseen,        ///< on another host, which has not been asked
+  unseen,        ///< on another host, which has not been asked, or in MPI_Finalize, where it has taken its line down
 };
 
 struct RankStand {

@@ -83,6 +83,14 @@ def test_outputs_that_differ_are_shown_where_they_part(command: Command, app: st
     assert "do not do the same" in outcome.out
 
 
+def test_what_espalier_complains_of_is_not_lost(command: Command, app: str, launcher) -> None:
+    launcher('[ $arm = native ] || echo "espalier: no algorithm chian" >&2; echo same')
+    outcome = command("compare", "--rounds", "2", "--", app)
+    assert "Espalier: no algorithm chian" in outcome.out
+    found = json.loads(command("compare", "--rounds", "2", "--json", "--", app).out)
+    assert (found["a"]["warnings"], found["b"]["warnings"]) == ([], ["espalier: no algorithm chian"])
+
+
 def test_lines_that_are_to_differ_can_be_left_out(command: Command, app: str, launcher) -> None:
     launcher('echo same; echo "sum $arm"')
     outcome = command("compare", "--rounds", "2", "--ignore", "^sum", "--", app)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -209,3 +212,21 @@ def test_the_batch_job_that_this_is_in_is_told(monkeypatch: pytest.MonkeyPatch) 
     (finding,) = diagnosis._examine_batch()
     assert finding.level is Level.WARNING
     assert "2(x3),1" in finding.remedy
+
+
+def test_values_that_a_job_would_refuse_are_told() -> None:
+    """By the installed command and its library, which know the names."""
+    variables = {
+        "ESPALIER_CHOICE_BROADCAST": "chian",
+        "ESPALIER_CHOICE_ALLREDUCE": "native",
+        "ESPALIER_VIRTUAL_NODES": "0,x",
+        "ESPALIER_PROFILE": "/nonexistent/x.json",
+    }
+    words = [sys.executable, "-m", "espalier", "doctor", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+    told = [it["text"] for it in json.loads(done.stdout)["findings"] if it["topic"] == "settings"]
+    assert [text.partition(" ")[0] for text in told] == [
+        "ESPALIER_CHOICE_BROADCAST=chian:",
+        "ESPALIER_VIRTUAL_NODES:",
+        "ESPALIER_PROFILE:",
+    ]

@@ -121,7 +121,7 @@ def test_hosts_that_do_not_answer_are_named_and_their_ranks_are_unseen(command: 
     outcome = command("hang", "--hosts", "a,nowhere", "--via", agent)
     assert outcome.code == 1
     assert "nowhere has not answered" in outcome.err
-    assert "on another host" in outcome.out
+    assert "not seen here" in outcome.out
     outcome = command("hang", "--hosts", "nowhere", "--via", agent)
     assert outcome.code == 2
     assert "no host has answered: nowhere: " in outcome.err

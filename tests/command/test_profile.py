@@ -76,6 +76,29 @@ def test_of_many_short_calls_some_are_timed_and_the_uncertainty_is_told(tmp_path
     assert not read(tmp_path, [a_row()], [a_row()]).is_estimated
 
 
+def test_options_behind_a_profiles_file_are_not_lost(command: Command, tmp_path: Path) -> None:
+    path = write(tmp_path / "p.json", [a_row()], [a_row()])
+    outcome = command("profile", "--from", str(path), "-o", "page.html")
+    assert outcome.code != 0
+    assert f"write espalier profile --from -o page.html {path}" in outcome.err
+
+
+def test_what_is_not_known_of_native_is_told(tmp_path: Path) -> None:
+    known = a_row(seconds=1.0, measured={"native": 0.02, "own": 0.015, "uncertainty": 0.001})
+    profile = read(tmp_path, [known, a_row(size_class=9, seconds=4.0)], [known, a_row(size_class=9, seconds=4.0)])
+    assert "; of calls that take 40 % of the run it is not known (--sample 1/32)" in profile.verdict
+    assert "not known" not in read(tmp_path, [known], [known]).verdict
+
+
+def test_no_share_of_a_run_is_more_than_all_of_it(tmp_path: Path) -> None:
+    profile = read(tmp_path, [a_row(seconds=25.0)], [a_row(seconds=25.0)])
+    assert profile.verdict.startswith("100.0 % of the run is spent")
+    slow = a_row(measured={"native": 1.0, "own": 0.01, "uncertainty": 0.01})
+    share, uncertainty = read(tmp_path, [slow], [slow]).share_saved
+    assert 90 < share < 100
+    assert uncertainty < 1
+
+
 def test_what_was_measured_while_the_job_learned_says_what_native_takes(tmp_path: Path) -> None:
     row = a_row(measured={"native": 0.02, "own": 0.015, "uncertainty": 0.001})
     profile = read(tmp_path, [row], [row])
@@ -84,7 +107,7 @@ def test_what_was_measured_while_the_job_learned_says_what_native_takes(tmp_path
     assert found.saving is not None
     assert (found.saving.seconds, found.saving.uncertainty) == (pytest.approx(1.0), pytest.approx(0.2))
     assert profile.verdict.endswith(
-        "Espalier saves 5 ± 1 % of the run against native, as measured when the choices were made."
+        "Espalier saves 4.8 ± 0.9 % of the run's native time, as measured when the choices were made."
     )
     sampled = read(tmp_path, [{**row, "sample": moments(10, 0.02)}], [{**row, "sample": moments(10, 0.02)}])
     assert sampled.saving is not None
@@ -122,7 +145,7 @@ def test_what_native_takes_is_told_with_its_uncertainty(tmp_path: Path) -> None:
     assert saving.seconds == pytest.approx(0.4)
     error = (0.001**2 / 99 + 0.002**2 / 24) ** 0.5
     assert saving.uncertainty == pytest.approx(2 * error * 100)
-    assert "Espalier saves 4 ± 0.84 % of the run against native" in profile.verdict
+    assert "Espalier saves 3.8 ± 0.8 % of the run's native time" in profile.verdict
 
 
 def test_where_native_is_clearly_faster_tuning_is_recommended(tmp_path: Path) -> None:
@@ -233,7 +256,7 @@ def test_what_does_not_block_is_shown_apart_with_start_completion_and_what_lies_
     found = json.loads(command("profile", "--from", "--json", str(path)).out)
     (row,) = [row for row in found["rows"] if row["form"] == "nonblocking"]
     assert (row["start_seconds"], row["between_seconds"], row["completion_seconds"]) == (2.0, 4.0, 8.0)
-    assert "50.0 % of it starting and completing what does not block" in found["verdict"]
+    assert "50.0 % starting and completing what does not block" in found["verdict"]
     page = tmp_path / "page.html"
     assert command("profile", "--from", "-o", str(page), str(path)).code == 0
     assert "A call that does not block" in page.read_text()
@@ -241,7 +264,7 @@ def test_what_does_not_block_is_shown_apart_with_start_completion_and_what_lies_
 
 def test_a_job_that_only_starts_calls_has_a_verdict_too(tmp_path: Path) -> None:
     verdict = read(tmp_path, [started()]).verdict
-    assert "50.0 % of it starting" in verdict
+    assert "50.0 % starting" in verdict
     assert "waiting" not in verdict
 
 

@@ -108,6 +108,9 @@ def _print(result: Compared) -> None:
         codes = ", ".join(dict.fromkeys("none" if code is None else str(code) for code in result.codes[place]))
         table.add_row(escape(str(arm)), *numbers, codes, escape(_calls(result, place)))
     console.print_table(table)
+    for place, arm in enumerate(result.arms):
+        for line in result.runs[place][-1].warnings:
+            console.out.print(escape(f"{arm}: {line.removeprefix('espalier: ')}"), soft_wrap=True)
     _print_output(result)
     console.out.print(escape(result.verdict), soft_wrap=True)
 

@@ -101,6 +101,7 @@ def _print(found: Findings) -> None:
     if not found.standstills:
         console.out.print(
             f"nothing stands still: {counted(found.watched, 'rank')} of communicators went on, or did something else"
+            "; calls that are left to the MPI are not seen"
         )
     for standstill in found.standstills:
         *facts, culprit = standstill.text.rstrip("\n").split("\n")

@@ -85,6 +85,11 @@ def profile(
     check_output("--trace", trace, ".json")
     check_output("--keep", keep)
     if from_file:
+        if len(command) > 1:
+            raise UserError(
+                f"--from {command[0]}: '{' '.join(command[1:])}' behind the file is no option any more",
+                f"write espalier profile --from {' '.join(command[1:])} {command[0]}",
+            )
         result = sum_up(name_sites(read_profile(Path(command[0]))))
     else:
         variables = parse_settings(settings or []) | split_nodes(virtual_nodes) | _parse_sample(sample)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
-from espalier.base.settings import PREFIX, known_settings
+from espalier.base.settings import PREFIX, known_settings, split_nodes
 from espalier.base.units import counted
 from espalier.fabric.loading import load
 from espalier.jobs.diagnosis import Finding, Level
@@ -33,6 +33,28 @@ def _examine_values() -> Iterator[Finding]:
     variables = [f"{name}={value}" for name, value in os.environ.items() if name.startswith(PREFIX) and name in known]
     for complaint in load_core().check_settings(variables):
         yield Finding("settings", Level.WARNING, complaint, "see the list below")
+    yield from _examine_choices(known)
+    try:
+        split_nodes(os.environ.get("ESPALIER_VIRTUAL_NODES"))
+    except UserError as error:
+        yield Finding("settings", Level.WARNING, f"ESPALIER_VIRTUAL_NODES: {error.message}", error.remedy)
+    for name in ("ESPALIER_PROFILE", "ESPALIER_PROFILE_TRACE", "ESPALIER_STATS"):
+        folder = Path(os.environ.get(name, "x")).absolute().parent
+        if not folder.is_dir():
+            yield Finding("settings", Level.WARNING, f"{name}: there is no folder {folder}", f"mkdir -p {folder}")
+
+
+def _examine_choices(known: Iterable[str]) -> Iterator[Finding]:
+    """What is to be chosen for an operation. Of native and the short path there is nothing to say."""
+    start = f"{PREFIX}CHOICE_"
+    for name in known:
+        text = os.environ.get(name, "") if name.startswith(start) else ""
+        if not text or text == "native" or text.partition(",")[0] == "tiny":
+            continue
+        try:
+            load_core().parse_choice(name.removeprefix(start).lower(), text)
+        except ValueError as error:
+            yield Finding("settings", Level.WARNING, f"{name}={text}: {error}", "espalier algorithms lists them")
 
 
 def examine_fabric(where: str) -> Finding:

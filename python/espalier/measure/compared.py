@@ -161,6 +161,7 @@ class Compared:
             "seconds_median": round(median(run.seconds for run in self.runs[arm]), 6),
             "metric": self.metric_values(arm),
             "exit_codes": self.codes[arm],
+            "warnings": self.runs[arm][-1].warnings,
             "calls": {"handled": handled, "native": native, "reasons": reasons},
         }
 

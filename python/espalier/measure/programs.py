@@ -27,6 +27,11 @@ class Finished:
     stats: Mapping[str, Any] = field(default_factory=dict)  # ESPALIER_STATS; empty where native
 
     @property
+    def warnings(self) -> list[str]:
+        """What Espalier said, each line once."""
+        return list(dict.fromkeys(line for line in self.errors.splitlines() if line.startswith("espalier: ")))
+
+    @property
     def last_words(self) -> str:
         """The end of what it said, errors first."""
         return "\n".join((self.errors or self.output).strip().splitlines()[-5:])

@@ -15,6 +15,8 @@ from espalier.profile.reading import Key, Measured, Moments, Part, Recorded, sum
 _LEAST_SAMPLE = 3
 # An uncertainty is told as twice the standard error: 95 of 100 such ranges hold what they are about.
 _SIGMAS = 2.0
+# Percent of a run, below which it is not worth a word that native's time is not known.
+_WORTH_TELLING = 1.0
 
 
 @dataclass(frozen=True)
@@ -209,8 +211,22 @@ class Profile:
         return sorted(clear, key=lambda row: row.saving.seconds if row.saving else 0.0)
 
     def share(self, seconds: float) -> float:
-        """Of the run's time, in percent."""
-        return 100 * seconds / self.run if self.run > 0 else 0.0
+        """Of the run's time, in percent. What is estimated from some calls may be more than there was."""
+        return min(100.0, 100 * seconds / self.run) if self.run > 0 else 0.0
+
+    @property
+    def share_saved(self) -> tuple[float, float]:
+        """Of the time that the run would take natively, in percent, with its uncertainty; below 0: it takes longer."""
+        saving = self.saving or Saving(0.0, 0.0)
+        native = self.run + saving.seconds
+        if native <= 0:
+            return 0.0, 100.0
+        return 100 * saving.seconds / native, 100 * saving.uncertainty * self.run / native**2
+
+    @property
+    def unknown(self) -> float:
+        """Seconds in calls that Espalier made and of which nobody knows what they take natively."""
+        return sum(row.seconds for row in self.rows if row.saving is None and row.native < row.calls)
 
     @property
     def verdict(self) -> str:
@@ -223,7 +239,7 @@ class Profile:
         text = f"{self.share(self.seconds):.1f} % of the run is spent in collectives"
         if self.started:
             starting = sum(row.seconds for row in self.started)
-            text += f", {self.share(starting):.1f} % of it starting and completing what does not block"
+            text += f", {self.share(starting):.1f} % starting and completing what does not block"
         if self.waiting is None and self.blocking:
             return f"{text}; how much of that is waiting is not known, as ranks are on several hosts."
         if self.waiting is None:
@@ -240,12 +256,12 @@ class Profile:
         saving = self.saving
         if saving is None:
             return "What native would take is not known: --sample 1/32 leaves every 32nd call to it."
-        verb = "saves" if saving.seconds >= 0 else "costs"
-        text = (
-            f"Espalier {verb} {self.share(abs(saving.seconds)):.2g} ± {self.share(saving.uncertainty):.2g} % of the run"
-        )
-        text += " against native"
+        share, uncertainty = self.share_saved
+        verb = "saves" if share >= 0 else "costs"
+        text = f"Espalier {verb} {abs(share):.1f} ± {uncertainty:.1f} % of the run's native time"
         text += ", as measured when the choices were made" if saving.is_derived else ""
+        if self.share(self.unknown) >= _WORTH_TELLING:
+            text += f"; of calls that take {self.share(self.unknown):.0f} % of the run it is not known (--sample 1/32)"
         if self.losses:
             worst = self.losses[0]
             text += f"; native does {describe(worst.key)} faster"

@@ -100,7 +100,8 @@ TEST(Diagnosis, NamesTheDeadAndTheStoppedFirst) {
 }
 
 TEST(Diagnosis, SaysThatRanksOfOtherHostsAreNotSeen) {
-  EXPECT_EQ(culprit_of({at(0, 7, 8), at(1, 7, 8)}), "Ranks 2, 3 are on other hosts: ask there, too.");
+  EXPECT_EQ(culprit_of({at(0, 7, 8), at(1, 7, 8)}),
+            "Ranks 2, 3 are not seen here: on other hosts, where to ask, too, or through with MPI (MPI_Finalize).");
 }
 
 TEST(Diagnosis, SaysOneThingOnceForRanksInARow) {
