@@ -59,6 +59,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pytest.skip(f"no packages of Debian 13: {done.stderr}")
     for package in (folder / "debs").iterdir():
         subprocess.run(["dpkg", "-x", package, folder / "root"], check=True)
+    (folder / "root" / "lib").symlink_to("usr/lib")
     return folder / "root"
 
 
