@@ -25,7 +25,7 @@ configure() {
 # The core for Python 3.12 and later, beside the one for 3.11: Python takes the one that fits.
 take_later_core() {
     local wheel
-    wheel=$(ls dist/*-abi3-*.whl 2>/dev/null) || fail "dist/ holds no wheel for Python 3.12 and later; run: make dist"
+    wheel=$(ls dist/*-abi3-*"_$(uname -m).whl" 2>/dev/null) || fail "dist/ holds no wheel for Python 3.12 and later; run: make dist"
     rm -rf "$work/cores"
     python3 -m zipfile -e "$wheel" "$work/cores"
 }

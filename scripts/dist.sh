@@ -55,7 +55,11 @@ collect_debug() { # WHEEL ARCHIVE
 [ $# -gt 0 ] || fail "dist.sh: name a Python, e.g. python3.11"
 mkdir -p dist
 rm -f dist/*"_$machine".*
-[ -z "$tools" ] || scripts/aarch64-sysroot.sh "$build/sysroot"
+if [ -z "$tools" ]; then
+    rm -f dist/*.deb # which are made of this machine's wheels
+else
+    scripts/aarch64-sysroot.sh "$build/sysroot"
+fi
 for python in "$@"; do
     tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])') || fail "$python is no Python that works"
     PYTHON=$python scripts/environment.sh "$work/env-$tag" scripts/requirements/dist.txt
