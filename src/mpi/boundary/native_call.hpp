@@ -1,6 +1,6 @@
 #pragma once
-// How native begins a call, and what the program has called it with: for as long as that may be asked for. All that is done
-// with calls of one kind is so compiled once, and not for each of MPI's functions that begin them.
+// How native begins a call, and what the program has called it with: for as long as that may be asked for. All that is
+// done with calls of one kind is so compiled once, and not for each of MPI's functions that begin them.
 
 #include <cstddef>
 #include <new>
@@ -30,12 +30,11 @@ class NativeCall {
     void (*destroy)(void* it);
   };
   template <class Begin>
-  static constexpr Means means_of{
-      [](const void* it, const Native& mpi, MPI_Request* request) {
-        return (*static_cast<const Begin*>(it))(mpi, request);
-      },
-      [](const void* from, void* to) { new (to) Begin(*static_cast<const Begin*>(from)); },
-      [](void* it) { static_cast<Begin*>(it)->~Begin(); }};
+  static constexpr Means means_of{[](const void* it, const Native& mpi, MPI_Request* request) {
+                                    return (*static_cast<const Begin*>(it))(mpi, request);
+                                  },
+                                  [](const void* from, void* to) { new (to) Begin(*static_cast<const Begin*>(from)); },
+                                  [](void* it) { static_cast<Begin*>(it)->~Begin(); }};
 
   // MPI_Ineighbor_alltoallw has nine arguments besides, and copies of its arrays.
   static constexpr std::size_t room = 128;
