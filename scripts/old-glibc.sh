@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# old-glibc.sh PYTHON FOLDER [MACHINE]: what binaries are linked with that shall run with glibc 2.28, on this kind of machine or on that. PyPI's `ziglang`, which the
-# Python has, knows which symbols each glibc had: its linker's stand-ins for libc and its parts, and the code in front of
-# main(), are gathered in FOLDER, with linker scripts, and with what libstdc++ and libgcc of this machine want beyond.
+# old-glibc.sh PYTHON FOLDER [MACHINE]: what binaries are linked with that shall run with glibc 2.28, on this kind of machine
+# or on that. PyPI's `ziglang`, which the Python has, knows which symbols each glibc had: its linker's stand-ins for libc and
+# its parts, and the code in front of main(), are gathered in FOLDER, with linker scripts, and with what libstdc++ and libgcc
+# of this machine want beyond.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 

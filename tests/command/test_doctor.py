@@ -110,6 +110,10 @@ def test_all_tables_that_a_job_looks_at_are_judged(command: Command, app: str, m
     report = json.loads(command("doctor", "--json", app).out)["findings"]
     tables = [(it["level"], it["text"]) for it in report if it["topic"] == "table"]
     assert tables == [("ok", "ours.json"), ("ok", "2 more that this job does not use (espalier table list)")]
+    monkeypatch.setenv("ESPALIER_TABLE", "broken.json")
+    report = json.loads(command("doctor", "--json", app).out)["findings"]
+    assert ("warning", "broken.json") in [(it["level"], it["text"]) for it in report], "somebody has named it"
+    monkeypatch.delenv("ESPALIER_TABLE")
     del verdicts["ours.json"], files[1]
     report = json.loads(command("doctor", "--json", app).out)["findings"]
     tables = [(it["level"], it["text"]) for it in report if it["topic"] == "table"]

@@ -79,8 +79,10 @@ def _examine_tables(target: Target) -> Iterator[Finding]:
         text = "none: the built-in choice is used"
         yield Finding("table", Level.WARNING, text, "espalier tune measures what is fastest here")
     yield from holding or judged
-    if (named := os.environ.get("ESPALIER_TABLE")) and holding:
-        yield from (it for it in (judge_table(core, Path(named), version),) if it.level is not Level.OK)
+    if holding and (named := os.environ.get("ESPALIER_TABLE")):
+        verdict = judge_table(core, Path(named), version)
+        if verdict.level is not Level.OK:
+            yield verdict
     if holding and len(judged) > len(holding):
         text = f"{len(judged) - len(holding)} more that this job does not use (espalier table list)"
         yield Finding("table", Level.OK, text)
