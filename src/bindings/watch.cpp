@@ -1,4 +1,5 @@
 #include "watch/diagnosis.hpp"
+#include "watch/lookout.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -53,11 +54,8 @@ std::optional<watch::Life> parse_life(const std::string& name) {
   return std::nullopt;
 }
 
-std::vector<Sighting> find_all_ranks(int pid) {
-  std::vector<Sighting> seen;
-  for (const auto& arena : watch::find_arenas(pid))
-    for (Sighting& it : watch::find_ranks(*arena)) seen.push_back(it);
-  return seen;
+std::vector<Sighting> find_all_ranks(int pid, double apart = 0) {
+  return watch::find_ranks(watch::find_arenas(pid), apart);
 }
 
 /// A rank as one host tells others of it.
@@ -77,6 +75,8 @@ Told to_dict(const Sighting& seen, watch::Life life) {
   told["bytes"] = seen.bytes;
   told["root"] = seen.root;
   told["seconds"] = seen.seconds;
+  told["left"] = seen.left.to_word();
+  told["left_seconds"] = seen.left_seconds;
   told["life"] = name_of(life);
   return told;
 }
@@ -96,12 +96,14 @@ Sighting from_dict(const Told& told) {
   seen.bytes = at<std::uint64_t>(told, "bytes");
   seen.root = at<int>(told, "root");
   seen.seconds = at<double>(told, "seconds");
+  seen.left = execute::LeftToMpi::from_word(at<std::uint64_t>(told, "left"));
+  seen.left_seconds = at<double>(told, "left_seconds");
   seen.host = at<std::string>(told, "host");
   return seen;
 }
 
-std::vector<Told> list_ranks(int pid) {
-  const std::vector<Sighting> seen = find_all_ranks(pid);
+std::vector<Told> list_ranks(int pid, double apart) {
+  const std::vector<Sighting> seen = find_all_ranks(pid, apart);
   const watch::Lives lives = watch::probe_lives(seen);
   std::vector<Told> told;
   for (const Sighting& it : seen) told.push_back(to_dict(it, lives.at(watch::process_of(it))));
@@ -136,15 +138,20 @@ void bind_watch(nb::module_& module) {
           "life", [](const RankStand& it) { return std::string(name_of(it.life)); },
           "running, asleep, in_kernel, stopped or dead.")
       .def_prop_ro(
-          "seconds", [](const RankStand& it) { return it.seen.waits() ? it.seen.seconds : 0.0; },
-          "For how long it has waited; 0: it does not.")
+          "seconds", [](const RankStand& it) { return it.seen.waits() ? it.seen.seconds : it.seen.left_seconds; },
+          "For how long it has waited, or been in what is left to the MPI as far as it was looked at; 0: it does not.")
       .def_prop_ro("call", call_of, "What it waits in, for a person.");
   nb::class_<Standstill>(module, "Standstill", "A communicator in which a rank waits.")
       .def_prop_ro(
           "community", [](const Standstill& it) { return watch::describe_community(it.community, it.size); },
           "Which, for a person.")
       .def_ro("size", &Standstill::size, "Ranks of the communicator.")
-      .def_ro("call", &Standstill::call, "The number of the first call that is not over.")
+      .def_prop_ro(
+          "call", [](const Standstill& it) { return it.front.call; },
+          "The number of the first call that is not over, among those that Espalier makes, or among the others.")
+      .def_prop_ro(
+          "is_left_to_mpi", [](const Standstill& it) { return it.front.maker != watch::Maker::espalier; },
+          "Whether it is the MPI that makes it.")
       .def_ro("seconds", &Standstill::seconds, "For how long the first has waited in it.")
       .def_ro("ranks", &Standstill::ranks, "All of its ranks.")
       .def_ro("culprit", &Standstill::culprit, "Who is waited for, and what it does: a few sentences.")
@@ -153,14 +160,15 @@ void bind_watch(nb::module_& module) {
       "count_watched", [](int pid) { return find_all_ranks(pid).size(); }, nb::arg("pid") = 0,
       "How many ranks, each once for every communicator, are to be seen in jobs that this process takes part in; 0: in "
       "all jobs of this host.");
-  module.def("list_ranks", &list_ranks, nb::arg("pid") = 0,
-             "What this host shows of them, as plain data for diagnose().");
+  module.def("list_ranks", &list_ranks, nb::arg("pid") = 0, nb::arg("apart") = 1.0,
+             "What this host shows of them, as plain data for diagnose(): by two looks so many seconds apart where any "
+             "is in what is left to the MPI.");
   module.def("diagnose", &diagnose, nb::arg("told"), nb::arg("least") = 1.0,
              "find_standstills() of what list_ranks() has told on several hosts, each rank with its `host` added.");
   module.def(
       "find_standstills",
       [](int pid, double least) {
-        const std::vector<Sighting> seen = find_all_ranks(pid);
+        const std::vector<Sighting> seen = find_all_ranks(pid, least);
         return watch::find_standstills(seen, watch::probe_lives(seen), least);
       },
       nb::arg("pid") = 0, nb::arg("least") = 1.0,

@@ -5,10 +5,47 @@
 #include <atomic>
 #include <cstdint>
 
+#include "plan/calls.hpp"
+
 namespace espalier::execute {
 
+/// What a rank does that is left to the MPI: one word, so that others see it whole, and know by looking twice whether
+/// it still is the same.
+struct LeftToMpi {
+  enum class Doing : std::uint8_t {
+    nothing,
+    call,          ///< a collective of this communicator
+    foreign_call,  ///< one of a communicator that has no line, as in its first calls: told in the world's
+    comparison,    ///< of arguments, by ESPALIER_CHECK: the call comes next
+    finalization,  ///< MPI_Finalize, after which no call comes
+  };
+
+  Doing doing = Doing::nothing;
+  plan::Operation operation = plan::Operation::barrier;  ///< that it does, or did last
+  std::uint32_t calls = 0;                               ///< and comparisons, with the one at hand: as all ranks count
+  std::uint16_t foreign_calls = 0;                       ///< as this process counts
+
+  static LeftToMpi from_word(std::uint64_t word) noexcept {
+    return {static_cast<Doing>(word >> 56), static_cast<plan::Operation>(word >> 48 & 0xff),
+            static_cast<std::uint32_t>(word), static_cast<std::uint16_t>(word >> 32)};
+  }
+  friend bool operator==(const LeftToMpi&, const LeftToMpi&) = default;
+  std::uint64_t to_word() const noexcept {
+    return static_cast<std::uint64_t>(doing) << 56 | static_cast<std::uint64_t>(operation) << 48 |
+           static_cast<std::uint64_t>(foreign_calls) << 32 | calls;
+  }
+  /// That word, and now something else is done.
+  static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, plan::Operation operation) noexcept {
+    const std::uint64_t counted = doing == Doing::foreign_call ? word + (std::uint64_t{1} << 32) : word + 1;
+    const std::uint64_t head = static_cast<std::uint64_t>(doing) << 8 | static_cast<std::uint64_t>(operation);
+    return head << 48 | (counted & 0xffff'ffff'ffff);
+  }
+  static constexpr std::uint64_t end(std::uint64_t word) noexcept { return word & 0x00ff'ffff'ffff'ffff; }
+};
+
 /// One cache line, written by its owner alone: who it is at set-up, the rest by waits that have lasted for milliseconds
-/// already. Calls that do not wait write nothing: that a rank has finished a call is what its flag Flag::done says.
+/// already, and what is left to the MPI before and after. Calls of ours that do not wait write nothing: that a rank has
+/// finished a call is what its flag Flag::done says.
 struct alignas(64) WatchLine {
   /// Tells desks from whatever else lies in shared memory.
   static constexpr std::uint32_t written = 0x4553'5057;  // "ESPW"
@@ -26,6 +63,7 @@ struct alignas(64) WatchLine {
   std::atomic<std::uint8_t> operation;  ///< plan::Operation
   std::atomic<std::uint8_t> form;       ///< plan::CallForm
   std::atomic<std::uint64_t> since;     ///< CLOCK_MONOTONIC, nanoseconds
+  std::atomic<std::uint64_t> left;      ///< LeftToMpi
 };
 static_assert(sizeof(WatchLine) == 64);
 

@@ -3,39 +3,24 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <tuple>
 
 #include "base/bytes.hpp"
 
 namespace espalier::watch {
 namespace {
 
+using Doing = execute::LeftToMpi::Doing;
 using Ranks = std::vector<const RankStand*>;
 
-/// What has to be equal on all ranks of a call.
-auto gist_of(const Sighting& seen) {
-  return std::tuple(seen.operation, plan::has_root(seen.operation) ? seen.root : 0, seen.form);
-}
-
-/// The gist of most of those that wait in `call`; of the lowest rank where as many wait in another.
-auto usual_gist(std::span<const Sighting> members, std::uint64_t call) {
-  std::map<decltype(gist_of(members.front())), int> count;
-  auto usual = gist_of(members.front());
-  int most = 0;
-  for (const Sighting& it : members)
-    if (it.waits() && it.call == call) ++count[gist_of(it)];
-  for (const Sighting& it : members)
-    if (it.waits() && it.call == call && count[gist_of(it)] > most) most = count[usual = gist_of(it)];
-  return usual;
-}
-
-/// Where the process waits in another communicator, the longest.
+/// Where the process is, if that is in what is left to the MPI, or in another communicator, the longest.
 std::optional<Sighting> find_elsewhere(std::span<const Sighting> seen, const Sighting& rank) {
+  if (rank.is_in_mpi()) return rank;
   std::optional<Sighting> found;
-  for (const Sighting& it : seen)
-    if (process_of(it) == process_of(rank) && it.community != rank.community && it.waits() &&
-        (!found || it.seconds > found->seconds))
-      found = it;
+  for (const Sighting& it : seen) {
+    if (process_of(it) != process_of(rank) || it.community == rank.community) continue;
+    if (it.is_in_mpi()) return it;
+    if (it.waits() && (!found || it.seconds > found->seconds)) found = it;
+  }
   return found;
 }
 
@@ -95,7 +80,23 @@ std::vector<std::pair<std::string, Ranks>> group(const Ranks& ranks, TextOf text
 }
 
 std::string elsewhere(const RankStand& rank) {
-  return describe_call(*rank.other) + ", of " + describe_community(rank.other->community, rank.other->ranks);
+  const Sighting& other = *rank.other;
+  const bool is_of_that = other.waits() || is_in_left_call(other);
+  return describe_call(other) + (is_of_that ? ", of " + describe_community(other.community, other.ranks) : "");
+}
+
+bool has_ended_mpi(const RankStand& rank) { return rank.seen.left.doing == Doing::finalization; }
+
+std::string describe_left(const execute::LeftToMpi& left) {
+  const std::string name = plan::mpi_name(left.operation);
+  switch (left.doing) {
+    case Doing::nothing: break;
+    case Doing::call: return name + ", which is left to the MPI";
+    case Doing::foreign_call: return name + " of a communicator that Espalier does not serve, or not yet";
+    case Doing::comparison: return name + ", whose arguments ESPALIER_CHECK compares";
+    case Doing::finalization: return "MPI_Finalize";
+  }
+  return "a call";
 }
 
 bool is_awaited(const RankStand& rank) {
@@ -126,11 +127,19 @@ class Culprit {
     add_unseen();
     add_left_behind();
     add_sizes();
-    if (text_.empty()) say("All ranks have come, and wait for each other's data: please report this.");
+    if (text_.empty()) say(why_all_wait());
   }
   std::string text() const { return text_; }
 
  private:
+  const char* why_all_wait() const {
+    switch (standstill_.front.maker) {
+      case Maker::espalier: return "All ranks have come, and wait for each other's data: please report this.";
+      case Maker::mpi: return "All ranks have come: the MPI is at it.";
+      case Maker::foreign: break;
+    }
+    return "All ranks are in such calls.";
+  }
   void say(const std::string& sentence) { text_ += (text_.empty() ? "" : " ") + capital(sentence); }
   Ranks in(Stand stand) const {
     return select(standstill_, [&](const RankStand& it) { return it.stand == stand; });
@@ -139,7 +148,9 @@ class Culprit {
   static std::string has_or_have(const Ranks& ranks) { return ranks.size() == 1 ? " has " : " have "; }
 
   void add_lifeless(Life life, const char* what) {
-    const Ranks ranks = select(standstill_, [&](const RankStand& it) { return is_awaited(it) && it.life == life; });
+    const Ranks ranks = select(standstill_, [&](const RankStand& it) {
+      return is_awaited(it) && it.life == life && (life != Life::dead || !has_ended_mpi(it));
+    });
     if (!ranks.empty()) say(listed(ranks) + " (" + processes_of(ranks) + ")" + is_or_are(ranks) + what + ".");
   }
   void add_differing() {
@@ -149,9 +160,12 @@ class Culprit {
           describe_call(waits.front()->seen) + ".");
   }
   void add_elsewhere() {
-    for (const auto& [where, ranks] : group(in(Stand::elsewhere), elsewhere))
-      say(listed(ranks) + has_or_have(ranks) + "not come: " + (ranks.size() == 1 ? "it waits" : "they wait") + " in " +
-          where + ".");
+    for (const auto& [where, ranks] : group(in(Stand::elsewhere), elsewhere)) {
+      const bool is_one = ranks.size() == 1;
+      const std::string does = has_ended_mpi(*ranks.front()) ? (is_one ? "it has called " : "they have called ")
+                                                             : (is_one ? "it waits in " : "they wait in ");
+      say(listed(ranks) + has_or_have(ranks) + "not come: " + does + where + ".");
+    }
   }
   /// Whoever waits for ranks that have gone on did not make the call that they made.
   void add_left_behind() {
@@ -180,18 +194,18 @@ class Culprit {
     const Ranks ranks = in(Stand::unseen);
     if (ranks.empty()) return;
     say(listed(ranks) + is_or_are(ranks) +
-        "not seen here: on other hosts, where to ask, too, or through with MPI (MPI_Finalize).");
+        "not seen here: on other hosts, where to ask, too, or through with the communicator.");
   }
 
   const Standstill& standstill_;
   std::string text_;
 };
 
-RankStand stand_of(const Sighting& rank, std::span<const Sighting> all, std::uint64_t call) {
+RankStand stand_of(const Sighting& rank, std::span<const Sighting> all, const Front& front) {
   RankStand stand{rank.rank, rank.world_rank, rank.pid, Stand::not_come, Life::running, rank, std::nullopt};
-  if (rank.waits() && rank.call == call) {
+  if (front.is_reached_by(rank)) {
     stand.stand = Stand::waits;
-  } else if (rank.finished >= call || (rank.waits() && rank.call > call)) {
+  } else if (front.is_passed_by(rank)) {
     stand.stand = Stand::has_finished;
   } else if ((stand.other = find_elsewhere(all, rank))) {
     stand.stand = Stand::elsewhere;
@@ -201,24 +215,38 @@ RankStand stand_of(const Sighting& rank, std::span<const Sighting> all, std::uin
 
 /// All ranks of one communicator, those of other hosts included.
 Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> all, const Lives& lives,
-                   std::uint64_t call) {
-  Standstill found{members.front().community, members.front().ranks, call, 0, {}, {}};
-  const auto usual = usual_gist(members, call);
+                   const Front& front) {
+  Standstill found{members.front().community, members.front().ranks, front, 0, {}, {}};
+  const auto usual = front.usual_gist(members);
   for (int r = 0; r < found.size; ++r) {
     const auto member = std::find_if(members.begin(), members.end(), [&](const Sighting& it) { return it.rank == r; });
     if (member == members.end()) {
       found.ranks.emplace_back().rank = r;
       continue;
     }
-    RankStand stand = stand_of(*member, all, call);
+    RankStand stand = stand_of(*member, all, front);
     const auto life = lives.find(process_of(*member));
     if (life != lives.end()) stand.life = life->second;
-    if (stand.stand == Stand::waits) found.seconds = std::max(found.seconds, member->seconds);
-    if (stand.stand == Stand::waits && gist_of(*member) != usual) stand.stand = Stand::differs;
+    if (stand.stand == Stand::waits) found.seconds = std::max(found.seconds, front.seconds_of(*member));
+    const bool is_one_call = front.maker != Maker::foreign;
+    if (stand.stand == Stand::waits && is_one_call && front.gist_of(*member) != usual) stand.stand = Stand::differs;
     found.ranks.push_back(std::move(stand));
   }
   found.culprit = Culprit(found).text();
   return found;
+}
+
+std::string headline_of(const Standstill& standstill) {
+  const std::string community = describe_community(standstill.community, standstill.size);
+  const std::string seconds = seconds_text(standstill.seconds);
+  switch (standstill.front.maker) {
+    case Maker::espalier: break;
+    case Maker::mpi: return community + " has stood still for " + seconds + " or longer in a call left to the MPI";
+    case Maker::foreign:
+      return community + ": ranks have been for " + seconds +
+             " or longer in calls of other communicators, left to the MPI; who else is a member is not known";
+  }
+  return community + " has stood still for " + seconds + " at call " + std::to_string(standstill.front.call);
 }
 
 /// What a rank's line says of it; ranks of which it says the same share one.
@@ -228,7 +256,8 @@ std::string line_of(const RankStand& rank) {
     case Stand::waits:
     case Stand::differs:
       return "in " + describe_call(rank.seen) + (is_lifeless ? std::string(", ") + doing(rank.life) : "");
-    case Stand::has_finished: return "through with it" + (rank.seen.waits() ? "; in " + describe_call(rank.seen) : "");
+    case Stand::has_finished:
+      return "through with it" + (rank.seen.waits() || rank.seen.is_in_mpi() ? "; in " + describe_call(rank.seen) : "");
     case Stand::elsewhere: return "not come; in " + elsewhere(rank);
     case Stand::not_come: return std::string("not come; ") + doing(rank.life);
     case Stand::unseen: return "not seen here";
@@ -243,11 +272,9 @@ std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const L
   for (const Sighting& it : seen) communities[it.community].push_back(it);
   std::vector<Standstill> found;
   for (const auto& [community, members] : communities) {
-    std::optional<std::uint64_t> first;
-    for (const Sighting& it : members)
-      if (it.waits()) first = std::min(first.value_or(it.call), it.call);
-    if (!first) continue;
-    Standstill standstill = look_at(members, seen, lives, *first);
+    const std::optional<Front> front = find_front(members);
+    if (!front) continue;
+    Standstill standstill = look_at(members, seen, lives, *front);
     if (standstill.seconds >= least) found.push_back(std::move(standstill));
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
@@ -255,6 +282,7 @@ std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const L
 }
 
 std::string describe_call(const Sighting& seen) {
+  if (!seen.waits() && seen.is_in_mpi()) return describe_left(seen.left);
   std::string text = plan::mpi_name(seen.operation);
   if (text.empty()) text = "a call";
   if (seen.form != plan::CallForm::blocking) text += std::string(" (") + plan::name(seen.form) + ")";
@@ -273,8 +301,7 @@ std::string describe_community(std::uint32_t community, int size) {
 }
 
 std::string to_text(const Standstill& standstill) {
-  std::string text = describe_community(standstill.community, standstill.size) + " has stood still for " +
-                     seconds_text(standstill.seconds) + " at call " + std::to_string(standstill.call) + "\n";
+  std::string text = headline_of(standstill) + "\n";
   for (const auto& [line, ranks] : group(select(standstill, [](const RankStand&) { return true; }), line_of))
     text += "  " + listed(ranks) + ": " + line + "\n";
   return text + "  " + standstill.culprit + "\n";

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "watch/front.hpp"
 #include "watch/processes.hpp"
 #include "watch/sighting.hpp"
 
@@ -17,9 +18,9 @@ enum class Stand {
   waits,         ///< in it
   differs,       ///< in it, but with another operation, root or size than most
   has_finished,  ///< it has come through already
-  elsewhere,     ///< has not come, and waits in a call of another communicator
+  elsewhere,     ///< has not come, and waits in a call of another communicator, or in one that is left to the MPI
   not_come,      ///< has not come: it does something else
-  unseen,        ///< on another host, which has not been asked, or in MPI_Finalize, where it has taken its line down
+  unseen,        ///< on another host, which has not been asked, or has freed the communicator, if only by ending MPI
 };
 
 struct RankStand {
@@ -36,8 +37,8 @@ struct RankStand {
 struct Standstill {
   std::uint32_t community = 0;
   int size = 0;
-  std::uint64_t call = 0;  ///< the first that is not over
-  double seconds = 0;      ///< for how long the first of its ranks has waited
+  Front front;         ///< the first call that is not over
+  double seconds = 0;  ///< for how long the first of its ranks has waited, or longer where the MPI makes the call
   std::vector<RankStand> ranks;
   std::string culprit;  ///< one sentence or two that name who is waited for, and what it does
 };
@@ -45,7 +46,7 @@ struct Standstill {
 /// Those in which a rank has waited for `least` seconds or longer; the longest first.
 std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const Lives& lives, double least);
 
-/// "MPI_Bcast of 64 bytes from rank 0, call 12", or with "nonblocking" and so on.
+/// "MPI_Bcast of 64 bytes, root 0, call 12", or with "nonblocking" and so on; or "MPI_Bcast, which is left to the MPI".
 std::string describe_call(const Sighting& seen);
 /// "MPI_COMM_WORLD (8 ranks)" or "communicator 1f3a (4 ranks)".
 std::string describe_community(std::uint32_t community, int size);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "execute/watch_line.hpp"
 #include "plan/calls.hpp"
 #include "transports/arena.hpp"
 
@@ -26,10 +27,13 @@ struct Sighting {
   plan::CallForm form = plan::CallForm::blocking;
   std::uint64_t bytes = 0;
   int root = 0;
-  double seconds = 0;     ///< for how long
-  std::string host = {};  ///< where it was seen; empty: on this one
+  double seconds = 0;            ///< for how long
+  execute::LeftToMpi left = {};  ///< what it does, or did last, that is left to the MPI
+  double left_seconds = 0;       ///< for how long, as far as somebody has looked (watch/lookout.hpp)
+  std::string host = {};         ///< where it was seen; empty: on this one
 
   bool waits() const { return call > finished; }
+  bool is_in_mpi() const { return left.doing != execute::LeftToMpi::Doing::nothing; }
   bool is_of_all() const { return (community & 1) != 0; }
 };
 

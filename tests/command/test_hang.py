@@ -38,6 +38,7 @@ def a_rank(**facts: object) -> SimpleNamespace:
 def a_standstill() -> SimpleNamespace:
     text = "MPI_COMM_WORLD (2 ranks) has stood still for 3.0 s at call 8\n  Rank 1 has not come.\n"
     facts = {"community": "MPI_COMM_WORLD (2 ranks)", "call": 8, "seconds": 3.0, "culprit": "Rank 1 has not come."}
+    facts |= {"is_left_to_mpi": False}
     return SimpleNamespace(**facts, text=text, ranks=[a_rank()])
 
 
@@ -81,6 +82,7 @@ def test_a_process_that_is_not_there_is_an_error(command: Command, core) -> None
 def told(host: str, *ranks: int) -> str:
     """What a host records: ranks of one communicator, of which rank 1 has not come."""
     usual = {"community": 3, "ranks": 4, "finished": 7, "operation": 0, "form": 0, "bytes": 64, "root": 0}
+    usual |= {"left": 0, "left_seconds": 0.0}
     described = [
         {
             **usual,
@@ -95,7 +97,7 @@ def told(host: str, *ranks: int) -> str:
         for it in ranks
     ]
     return json.dumps(
-        {"espalier_hang": 1, "host": host, "ranks": described, "stacks": {"100": f"work_on_{host} < main"}}
+        {"espalier_hang": 2, "host": host, "ranks": described, "stacks": {"100": f"work_on_{host} < main"}}
     )
 
 

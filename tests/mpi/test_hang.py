@@ -32,7 +32,7 @@ PATIENCE = 45.0
 @contextlib.contextmanager
 def standing(mpi: TestMpi, *words: str, nodes: str | None = None, **settings: str) -> Iterator[subprocess.Popen[str]]:
     """A job of standstill.c that has begun to stand still, and is killed in the end, ranks that are stopped too."""
-    settings |= {"ESPALIER_SETUP_CALLS": "0", **({"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {})}
+    settings = {"ESPALIER_SETUP_CALLS": "0", **settings, **({"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {})}
     line, environment = mpi.command([mpi.program("standstill"), *words], RANKS, settings=settings)
     with begin(line, environment) as job:
         try:
@@ -160,6 +160,63 @@ def test_calls_that_do_not_block_are_seen_where_they_are_waited_for(get_mpi: Get
     assert "Rank 2" in world["culprit"]
 
 
+LEFT = {"ESPALIER_CHOICE_BROADCAST": "native", "ESPALIER_CHOICE_ALLREDUCE": "native"}
+
+
+@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize(
+    ("how", "culprit"),
+    [
+        ("sleep", r"Rank 2 \(process \d+\) has not come; it is asleep"),
+        ("elsewhere", r"Rank 2 has not come: it waits in MPI_Barrier, call \d+, of communicator \w+ \(4 ranks\)"),
+        ("stop", r"Rank 2 \(process \d+\) is stopped: .*kill -CONT"),
+    ],
+)
+def test_calls_that_are_left_to_the_mpi_are_seen(get_mpi: GetMpi, name: str, how: str, culprit: str) -> None:
+    with standing(get_mpi(name), how, "2", **LEFT) as job:
+        said = ask(job, culprit)
+    (world,) = (it for it in said if it["communicator"] == "MPI_COMM_WORLD (4 ranks)")
+    assert re.search(culprit, world["culprit"]), said
+    assert world["left_to_mpi"]
+    waiting = {rank["call"] for rank in world["ranks"] if rank["stand"] == "waits"}
+    assert waiting <= {f"{it}, which is left to the MPI" for it in ("MPI_Bcast", "MPI_Allreduce")}
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_the_call_of_the_mpi_that_others_wait_for_is_named(get_mpi: GetMpi, name: str) -> None:
+    culprit = r"Rank 2 has not come: it waits in MPI_Barrier, which is left to the MPI, of communicator \w+ \(4 ranks\)"
+    with standing(get_mpi(name), "elsewhere", "2", ESPALIER_CHOICE_BARRIER="native") as job:
+        said = ask(job, culprit)
+    assert re.search(culprit, culprits(said)), said
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_who_has_ended_mpi_is_named(get_mpi: GetMpi, name: str) -> None:
+    culprit = r"Rank 2 has not come: it has called MPI_Finalize\."
+    with standing(get_mpi(name), "finalize", "2") as job:
+        said = ask(job, culprit)
+    assert re.search(culprit, culprits(said)), said
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_the_first_calls_of_a_communicator_are_seen(get_mpi: GetMpi, name: str) -> None:
+    culprit = r"Rank 2 \(process \d+\) has not come; it is asleep"
+    with standing(get_mpi(name), "early", "2", ESPALIER_SETUP_CALLS="10") as job:
+        said = ask(job, culprit)
+    (world,) = (it for it in said if re.search(culprit, it["culprit"]))
+    foreign = "MPI_Allreduce of a communicator that Espalier does not serve, or not yet"
+    assert [rank["call"] for rank in world["ranks"]] == [foreign, foreign, None, foreign]
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_ranks_that_wait_for_arguments_to_compare_are_seen(get_mpi: GetMpi, name: str) -> None:
+    culprit = r"Rank 2 \(process \d+\) has not come; it is asleep"
+    with standing(get_mpi(name), "sleep", "2", ESPALIER_CHECK="1") as job:
+        said = ask(job, culprit)
+    (world,) = (it for it in said if re.search(culprit, it["culprit"]))
+    assert world["ranks"][0]["call"] == "MPI_Bcast, whose arguments ESPALIER_CHECK compares"
+
+
 def test_hosts_that_are_asked_show_what_this_one_shows(get_mpi: GetMpi, tmp_path: Path) -> None:
     """Half of the ranks are said to be on another host, which numbers its processes anew."""
     with standing(get_mpi("mpich-5"), "sleep", "2") as job:
@@ -184,10 +241,13 @@ def test_the_stack_of_who_is_waited_for_says_which_call_of_mpi_it_is_in(get_mpi:
     assert re.match(r"P?MPI_Recv\b.* < .*main", rank["stack"]), rank
 
 
+@pytest.mark.parametrize("left", [{}, LEFT])
 @pytest.mark.parametrize("nodes", NODES)
 @pytest.mark.parametrize("name", MPIS)
-def test_the_watchdog_says_so_by_itself_and_once(get_mpi: GetMpi, name: str, nodes: str | None) -> None:
-    with standing(get_mpi(name), "sleep", "2", "3", nodes=nodes, ESPALIER_WATCHDOG="1") as job:
+def test_the_watchdog_says_so_by_itself_and_once(
+    get_mpi: GetMpi, name: str, nodes: str | None, left: dict[str, str]
+) -> None:
+    with standing(get_mpi(name), "sleep", "2", "3", nodes=nodes, ESPALIER_WATCHDOG="1", **left) as job:
         out, err = job.communicate(timeout=60)
     assert "sum 6" in out, "a rank that comes late is no harm"
     lines = [line for line in err.splitlines() if "has not come; it is asleep" in line]

@@ -43,12 +43,12 @@ def hang(
     """Say who is waited for, in the collectives of the jobs on this host, or on others, that run with Espalier.
 
     Looks at the memory that the ranks share, and disturbs nobody; --stacks stops those who are waited for a moment.
-    Exit code 1 if something stands still.
+    Calls that are left to the MPI are seen, too: by two looks, --seconds apart. Exit code 1 if something stands still.
     """
     if stacks and not (hosts or via) and find_debugger() is None:
         raise UserError("--stacks: there is no gdb here", "install it, or leave --stacks out")
     if recording:
-        print(json_text.dumps(record(pid or 0, stacks)))
+        print(json_text.dumps(record(pid or 0, seconds, stacks)))
         return
     if hosts or via:
         if pid is not None:
@@ -91,6 +91,7 @@ def _describe(standstill: Any, found: Findings) -> dict[str, Any]:
     return {
         "communicator": standstill.community,
         "call": standstill.call,
+        "left_to_mpi": standstill.is_left_to_mpi,
         "seconds": round(standstill.seconds, 3),
         "culprit": standstill.culprit,
         "ranks": ranks,
@@ -101,7 +102,6 @@ def _print(found: Findings) -> None:
     if not found.standstills:
         console.out.print(
             f"nothing stands still: {counted(found.watched, 'rank')} of communicators went on, or did something else"
-            "; calls that are left to the MPI are not seen"
         )
     for standstill in found.standstills:
         *facts, culprit = standstill.text.rstrip("\n").split("\n")

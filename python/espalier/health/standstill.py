@@ -16,7 +16,7 @@ from espalier.jobs.stacks import read_stack, shorten
 
 # Whoever is waited for may be one of many.
 _MOST_STACKS = 4
-_FORMAT = 1
+_FORMAT = 2
 
 Where = Mapping[tuple[str, int], str]  # stacks, by host (empty: this one) and process
 
@@ -41,10 +41,10 @@ def look_here(pid: int, seconds: float, wants_stacks: bool) -> Findings:
     return Findings(standstills, watched, {("", it): shorten(read_stack(it)) for it in awaited}, {})
 
 
-def record(pid: int, wants_stacks: bool) -> dict[str, Any]:
+def record(pid: int, seconds: float, wants_stacks: bool) -> dict[str, Any]:
     """What this host shows, as one JSON object for whoever has asked (ask_all)."""
     with user_errors("give a process of this host, or none"):
-        ranks = load_core().list_ranks(pid)
+        ranks = load_core().list_ranks(pid, seconds)
     for rank in ranks:
         rank["is_here"] = _is_here(rank["pid"])
     idle = [it["pid"] for it in ranks if it["call"] <= it["finished"] and it["life"] not in ("dead", "stopped")]
@@ -58,7 +58,8 @@ def ask_all(via: str, hosts: Sequence[str], seconds: float, wants_stacks: bool, 
 
     Raises UserError where none answers.
     """
-    command = [sys.executable, "-m", "espalier", "hang", "--record", *(["--stacks"] if wants_stacks else [])]
+    command = [sys.executable, "-m", "espalier", "hang", "--record", "--seconds", str(seconds)]
+    command += ["--stacks"] if wants_stacks else []
     asked = ask_hosts(via, hosts, command, timeout)
     told = [answer for answer in asked.answers if answer.get("espalier_hang") == _FORMAT]
     if not told:

@@ -39,29 +39,35 @@ template <class MakeCall, class PassOn>
   if (is_observed) [[unlikely]] {
     permit = Observer::begin(comm, make_call, __builtin_return_address(0));
     if (permit.code != MPI_SUCCESS) return permit.code;
-    if (permit.is_sample) return conclude_observed(comm, pass_on(*mpi), permit, false);
   }
   std::optional<int> code;
   Communicator* communicator = nullptr;
-  try {
-    const std::optional<Communicator*> last = Communicator::find_last(comm);
-    communicator = last ? *last : find_unlike_last(comm, make_call());
-    if (communicator != nullptr && !communicator->passes_on(make_call())) {
-      const auto call = make_call();
-      code = try_call(*communicator, call, nullptr);
-      if (!code) communicator->remember(call);
+  if (permit.is_sample) [[unlikely]]
+    communicator = Communicator::find_existing(comm);
+  else
+    try {
+      const std::optional<Communicator*> last = Communicator::find_last(comm);
+      communicator = last ? *last : find_unlike_last(comm, make_call());
+      if (communicator != nullptr && !communicator->passes_on(make_call())) {
+        const auto call = make_call();
+        code = try_call(*communicator, call, nullptr);
+        if (!code) communicator->remember(call);
+      }
+    } catch (const std::exception&) {  // out of memory: other ranks may be under way, so native is no way out
+      mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+      return MPI_ERR_NO_MEM;
     }
-  } catch (const std::exception&) {  // out of memory: other ranks may be under way, so native is no way out
-    mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-    return MPI_ERR_NO_MEM;
+  const bool is_own = code.has_value();
+  if (!is_own) {  // in this one place, and without a function between, so that arguments stay in registers
+    Communicator::Mark mark;
+    if (communicator != nullptr) mark = communicator->begin_left(form_of(make_call()).operation);
+    code = pass_on(*mpi);
+    if (communicator != nullptr && mark.is_good_after(*code)) communicator->end_left(mark, *code);
   }
-  const auto make_natively = [&] { return pass_on(*mpi); };
-  const bool is_early = communicator != nullptr && communicator->awaits_set_up();
-  const int result = code ? *code : is_early ? communicator->pass_on_early(make_natively) : make_natively();
   // An error's handler may have freed it.
-  if (result == MPI_SUCCESS && communicator != nullptr && communicator->is_timing()) [[unlikely]]
+  if (*code == MPI_SUCCESS && communicator != nullptr && communicator->is_timing()) [[unlikely]]
     communicator->engine()->stop_timing();
-  return is_observed ? conclude_observed(comm, result, permit, code.has_value()) : result;
+  return is_observed ? conclude_observed(comm, *code, permit, is_own) : *code;
 }
 
 }  // namespace espalier::mpi

@@ -7,6 +7,7 @@
 #include "mpi/nonblocking/progress_thread.hpp"
 #include "mpi/observe/observer.hpp"
 #include "mpi/process/library.hpp"
+#include "mpi/process/watchdog.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -22,6 +23,7 @@ int begin(const Init& init) noexcept {
   try {
     Library::get().begin();
     Observer::start(Library::get());
+    start_watchdog();
   } catch (const std::bad_alloc&) {  // other ranks go on as if all had met, so MPI has not begun for this one
     return MPI_ERR_NO_MEM;
   }
@@ -42,6 +44,7 @@ int finish() noexcept {
   Requests::get().clear();
   Observer::finish(Library::get());
   Library::get().prepare_to_finish();
+  Communicator::show_finalization();
   const int code = mpi->Finalize();
   Library::get().finish();
   return code;

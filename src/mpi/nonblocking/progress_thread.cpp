@@ -1,12 +1,9 @@
 #include "mpi/nonblocking/progress_thread.hpp"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <csignal>
 #include <ctime>
 #include <new>
 #include <utility>
@@ -74,13 +71,6 @@ class Rest {
   std::uint32_t looks_ = 0;
 };
 
-/// Where the C library has threads in a library of their own (glibc before 2.34), MPI has loaded that: this one need
-/// not ask every program for it.
-template <class Function>
-Function* find_function(const char* name, Function*) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
-
 }  // namespace
 
 ProgressThread* ProgressThread::get() noexcept {
@@ -90,18 +80,12 @@ ProgressThread* ProgressThread::get() noexcept {
 
 ProgressThread::ProgressThread() : may_call_mpi_(has_all_threads()) {
   made_.store(this);
-  auto* const create = find_function("pthread_create", &pthread_create);
-  if (create == nullptr) return;
-  sigset_t all, before;
-  sigfillset(&all);
-  sigprocmask(SIG_BLOCK, &all, &before);  // signals are the program's
-  is_running_ = create(&thread_, nullptr, &run, this) == 0;
-  sigprocmask(SIG_SETMASK, &before, nullptr);
+  thread_.start("espalier", &run, this);
 }
 
 bool ProgressThread::wake() noexcept {
   ProgressThread* const thread = get();
-  if (thread == nullptr || !thread->is_running_) return false;
+  if (thread == nullptr || !thread->thread_.is_running()) return false;
   if (!thread->is_asleep_.load()) return !thread->naps_.load();
   thread->rouse();
   return false;
@@ -114,14 +98,13 @@ void ProgressThread::rouse() noexcept {
 
 void ProgressThread::stop() noexcept {
   ProgressThread* const thread = made_.load();
-  if (thread == nullptr || !std::exchange(thread->is_running_, false)) return;
+  if (thread == nullptr || !thread->thread_.is_running()) return;
   thread->is_stopping_.store(true);
   thread->rouse();
-  if (auto* const join = find_function("pthread_join", &pthread_join)) join(thread->thread_, nullptr);
+  thread->thread_.join();
 }
 
 void* ProgressThread::run(void* self) noexcept {
-  prctl(PR_SET_NAME, "espalier");
   prctl(PR_SET_TIMERSLACK, 1);
   leave_bound_core();
   static_cast<ProgressThread*>(self)->work();

@@ -2,9 +2,9 @@
 // A thread that advances pending collectives while the program computes, where there is a core for it
 // (ESPALIER_PROGRESS).
 
-#include <pthread.h>
-
 #include <atomic>
+
+#include "mpi/process/service_thread.hpp"
 
 namespace espalier::mpi {
 
@@ -43,8 +43,7 @@ class ProgressThread {
   std::atomic<bool> is_asleep_ = false;
   std::atomic<bool> naps_ = false;
   bool may_call_mpi_ = false;
-  bool is_running_ = false;
-  pthread_t thread_{};
+  ServiceThread thread_;
 };
 
 }  // namespace espalier::mpi

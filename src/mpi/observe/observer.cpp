@@ -14,6 +14,7 @@
 #include "mpi/observe/recording.hpp"
 #include "mpi/observe/sites.hpp"
 #include "mpi/observe/started.hpp"
+#include "mpi/process/communicator.hpp"
 #include "mpi/process/library.hpp"
 
 namespace espalier::mpi {
@@ -97,9 +98,14 @@ std::unique_ptr<Preparation> Observer::make_check(MPI_Comm comm, const ObservedC
 }
 
 // Calls that do not block and came before may not have got to native yet; what follows asks native at once.
-int Observer::await(MPI_Comm comm, Preparation& check) noexcept {
+int Observer::await(MPI_Comm comm, plan::Operation operation, Preparation& check) noexcept {
   if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
-  return wait_for([&] { return check.advance(true); });
+  Communicator* const communicator = Communicator::find_existing(comm);
+  Communicator::Mark mark;
+  if (communicator != nullptr) mark = communicator->begin_comparison(operation);
+  const int code = wait_for([&] { return check.advance(true); });
+  if (communicator != nullptr && mark.is_good_after(code)) communicator->end_left(mark, MPI_SUCCESS);
+  return code;
 }
 
 int Observer::fail_for_memory(MPI_Comm comm) noexcept { return report(comm, MPI_ERR_NO_MEM); }

@@ -72,7 +72,7 @@ class Observer {
     if (!checks(form)) return MPI_SUCCESS;
     try {
       const std::unique_ptr<Preparation> check = make_check(comm, call, form);
-      return check == nullptr ? MPI_SUCCESS : await(comm, *check);
+      return check == nullptr ? MPI_SUCCESS : await(comm, form_of(call).operation, *check);
     } catch (const std::bad_alloc&) {
       return fail_for_memory(comm);
     }
@@ -128,7 +128,7 @@ class Observer {
                                                  const Subject& subject, plan::CallForm form, Shares shares);
   static bool count(const ObservedCall& call);
   static Permit time(ObservedCall call) noexcept;
-  static int await(MPI_Comm comm, Preparation& check) noexcept;
+  static int await(MPI_Comm comm, plan::Operation operation, Preparation& check) noexcept;
   static int fail_for_memory(MPI_Comm comm) noexcept;
   static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
                                   const void* back) noexcept;

@@ -105,16 +105,44 @@ class Communicator {
 
   /// Whether it is among the first of its calls, which are native.
   bool awaits_set_up() const { return native_calls_ > 0; }
-  /// Makes one of those on native, which may refuse it on this rank alone: then it was none of them. `pass_on()` gives
+  /// Begins one of those on native, which may refuse it on this rank alone: then it was none of them. `pass_on()` gives
   /// MPI's code.
   template <class PassOn>
   int pass_on_early(const PassOn& pass_on) {
     const std::uint64_t members = members_.load(std::memory_order_acquire);
     const int code = pass_on();
     // An error's handler may have freed it.
-    if (code != MPI_SUCCESS && members == members_.load(std::memory_order_acquire) && is_refusal(code)) ++native_calls_;
+    if (code != MPI_SUCCESS && members == members_.load(std::memory_order_acquire)) take_back(code);
     return code;
   }
+
+  /// What others see while this rank is in something that is left to the MPI.
+  class Mark {
+   public:
+    /// Whether its communicator is sure to be there yet: an error's handler may have freed it.
+    bool is_good_after(int code) const {
+      return code == MPI_SUCCESS || members_ == Communicator::members_.load(std::memory_order_acquire);
+    }
+
+   private:
+    friend class Communicator;
+    std::atomic<std::uint64_t>* word_ = nullptr;
+    std::uint64_t at_ = 0, members_ = 0;
+  };
+  /// From now on they see that it is in such a call, which comes next.
+  Mark begin_left(plan::Operation operation) { return begin(Doing::call, operation); }
+  /// The same of what comes before one, on all ranks (ESPALIER_CHECK).
+  Mark begin_comparison(plan::Operation operation) { return begin(Doing::comparison, operation); }
+  /// It is over, if mark.is_good_after(code), with MPI's code. A call that native has refused on this rank alone is
+  /// none of those that come before set-up.
+  void end_left(const Mark& mark, int code) {
+    mark.word_->store(execute::LeftToMpi::end(mark.at_), std::memory_order_relaxed);
+    if (code != MPI_SUCCESS) [[unlikely]]
+      take_back(code);
+  }
+  /// MPI_Finalize is called. For good.
+  static void show_finalization() noexcept;
+
   /// Whether calls that must not wait may be ours: they are completed by functions of ours, on all ranks.
   bool may_start() const { return engine_ != nullptr && engine_->may_start(); }
   /// And whether there is nothing to wait for (Readiness).
@@ -159,6 +187,23 @@ class Communicator {
   bool is_broken = false;
 
  private:
+  using Doing = execute::LeftToMpi::Doing;
+  using LeftWord = std::atomic<std::uint64_t>;
+
+  void take_back(int code) {
+    if (native_calls_ > 0 && is_refusal(code)) ++native_calls_;
+  }
+  /// Of a communicator without a line the world's tells.
+  Mark begin(Doing doing, plan::Operation operation) {
+    Mark mark;
+    mark.word_ = left_ != nullptr ? left_ : foreign_left_.load(std::memory_order_acquire);
+    mark.members_ = members_.load(std::memory_order_acquire);
+    const std::uint64_t word = mark.word_->load(std::memory_order_relaxed);
+    mark.at_ = execute::LeftToMpi::begin(word, left_ != nullptr ? doing : Doing::foreign_call, operation);
+    mark.word_->store(mark.at_, std::memory_order_relaxed);
+    return mark;
+  }
+
   struct LastUsed {
     MPI_Comm comm;
     Communicator* communicator;
@@ -194,6 +239,10 @@ class Communicator {
 
   void learn_natives();
 
+  static LeftWord no_line_;                     ///< nobody reads
+  static std::atomic<LeftWord*> foreign_left_;  ///< the world's, once that is set up
+
+  LeftWord* left_ = nullptr;  ///< null: it has no line, and the world's tells of its calls
   std::string refusal_;
   int native_calls_ = 0;  ///< to come before it is set up, the one that sets it up counted
   std::atomic<bool> is_leaving_ = false;

@@ -77,9 +77,7 @@ class Watchdog {
   std::set<std::tuple<std::uint32_t, watch::Maker, std::uint64_t>> told_;
 };
 
-void* run(void* library) noexcept {
-  Watchdog(*static_cast<Library*>(library)).work();
-}
+void* run(void* library) noexcept { Watchdog(*static_cast<Library*>(library)).work(); }
 
 }  // namespace
 

@@ -170,6 +170,10 @@ class Engine {
   /// Such a call; all ranks make it (execute/lines/uneven_blocks.hpp).
   execute::UnevenOutcome run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call);
 
+  /// What others see of this rank stays when the engine is gone (Watch::stay()).
+  void stay_in_view() noexcept {
+    if (means_.watch != nullptr) means_.watch->stay();
+  }
   /// The blocking call that is being made.
   Situation situation() const noexcept;
 

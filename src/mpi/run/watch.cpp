@@ -2,9 +2,6 @@
 
 #include <unistd.h>
 
-#include <exception>
-#include <utility>
-
 #include "mpi/run/engine.hpp"
 #include "watch/sighting.hpp"
 
@@ -16,9 +13,7 @@ constexpr std::uint64_t shown_after = 4'000'000;
 
 }  // namespace
 
-Watch::Watch(const execute::Board& board, LocalRank me, const Identity& identity, std::uint64_t patience,
-             std::function<void(const Situation&)> tell)
-    : line_(board.watch(me)), patience_(patience), tell_(std::move(tell)) {
+Watch::Watch(const execute::Board& board, LocalRank me, const Identity& identity) : line_(board.watch(me)) {
   line_.community = identity.community;
   line_.pid = static_cast<std::int32_t>(getpid());
   line_.world_rank = identity.world_rank;
@@ -27,7 +22,9 @@ Watch::Watch(const execute::Board& board, LocalRank me, const Identity& identity
   line_.mark.store(execute::WatchLine::written, std::memory_order_release);
 }
 
-Watch::~Watch() { line_.mark.store(0, std::memory_order_relaxed); }
+Watch::~Watch() {
+  if (!is_to_stay_) line_.mark.store(0, std::memory_order_relaxed);
+}
 
 void Watch::look() noexcept {
   if (engine_ != nullptr) look(engine_->situation());
@@ -38,12 +35,10 @@ void Watch::look(const Situation& at) noexcept {
   if (at.call != call_) {
     call_ = at.call;
     since_ = now;
-    has_told_ = false;
     return;
   }
   if (now - since_ < shown_after) return;
   if (line_.call.load(std::memory_order_relaxed) != call_) show(at);
-  if (patience_ != 0 && now - since_ >= patience_ && !std::exchange(has_told_, true)) speak(at);
 }
 
 void Watch::show(const Situation& at) noexcept {
@@ -54,14 +49,6 @@ void Watch::show(const Situation& at) noexcept {
   line_.root.store(at.root.value, std::memory_order_relaxed);
   line_.since.store(since_, std::memory_order_relaxed);
   line_.call.store(call_, std::memory_order_release);
-}
-
-void Watch::speak(const Situation& at) noexcept {
-  try {
-    if (tell_) tell_(at);
-  } catch (const std::exception&) {
-    // out of memory, or nothing can be looked at: it goes on waiting in silence
-  }
 }
 
 }  // namespace espalier::mpi

@@ -1,8 +1,8 @@
 #pragma once
-// What a rank shows others of a call that it has long been waiting in, and what it says when that takes too long.
+// What a rank shows others of a call that it has long been waiting in, and of what it leaves to the MPI.
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
 
 #include "execute/board.hpp"
 #include "plan/calls.hpp"
@@ -28,13 +28,12 @@ struct Identity {
 
 class Engine;
 
-/// One rank's in one communicator. Everything here happens on waits' time: a call that does not wait knows nothing of
-/// it (docs/adr/0028).
+/// One rank's in one communicator. Waits are shown on their own time: a call that does not wait knows nothing of it
+/// (docs/adr/0028). What is left to the MPI is one store before, and one after (docs/adr/0039).
 class Watch {
  public:
-  /// `board` outlives it. After `patience` nanoseconds in one call, `tell` is called, once for that call; 0: never.
-  Watch(const execute::Board& board, LocalRank me, const Identity& identity, std::uint64_t patience = 0,
-        std::function<void(const Situation&)> tell = {});
+  /// `board` outlives it.
+  Watch(const execute::Board& board, LocalRank me, const Identity& identity);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -45,6 +44,12 @@ class Watch {
   void look() noexcept;
   /// The same of a call that does not block.
   void look(const Situation& at) noexcept;
+  /// Where it is written what is left to the MPI (execute::LeftToMpi).
+  std::atomic<std::uint64_t>& left() const noexcept { return line_.left; }
+  /// Whether it is MPI_COMM_WORLD's.
+  bool is_of_all() const noexcept { return (line_.community & 1) != 0; }
+  /// From now on the line stays, whatever becomes of the communicator: MPI_Finalize has been called.
+  void stay() noexcept { is_to_stay_ = true; }
   /// A call is over that may not have said so in shared memory.
   void leave() noexcept {
     if (line_.call.load(std::memory_order_relaxed) != 0) line_.call.store(0, std::memory_order_relaxed);
@@ -52,15 +57,12 @@ class Watch {
 
  private:
   void show(const Situation& at) noexcept;
-  void speak(const Situation& at) noexcept;
 
   const Engine* engine_ = nullptr;
   execute::WatchLine& line_;
-  std::uint64_t patience_;
-  std::function<void(const Situation&)> tell_;
   std::uint64_t call_ = 0;   ///< that was looked at last
   std::uint64_t since_ = 0;  ///< when it was first
-  bool has_told_ = false;
+  bool is_to_stay_ = false;
 };
 
 }  // namespace espalier::mpi

@@ -19,7 +19,6 @@
 #include "mpi/setup/acquaintance.hpp"
 #include "mpi/setup/agreement.hpp"
 #include "mpi/setup/facts.hpp"
-#include "mpi/setup/standstill.hpp"
 #include "mpi/setup/surroundings.hpp"
 #include "mpi/setup/survey.hpp"
 #include "mpi/setup/ucx_setup.hpp"
@@ -198,10 +197,8 @@ class SetUp {
     const std::uint64_t place = hash_bytes(&arena, sizeof arena, static_cast<std::uint64_t>(offer_of(Rank(0)).desks));
     const auto community = static_cast<std::uint32_t>(place) << 1 | (is_world ? 1U : 0U);
     const int world_rank = members_ ? (*members_)[static_cast<std::size_t>(rank_)] : -1;
-    const Identity identity{community, world_rank, rank_, size_};
-    const auto patience = static_cast<std::uint64_t>(library_.settings().watchdog) * 1'000'000'000;
-    return std::make_unique<Watch>(board, topology_->local_rank(Rank(rank_)), identity, patience,
-                                   [community](const Situation& at) { tell_of_standstill(community, at); });
+    return std::make_unique<Watch>(board, topology_->local_rank(Rank(rank_)),
+                                   Identity{community, world_rank, rank_, size_});
   }
 
   topology::Topology make_topology() {

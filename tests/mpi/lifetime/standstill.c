@@ -4,8 +4,9 @@
  *
  * After some collectives that go well, RANK does something else than the others, which call MPI_Bcast of 64 bytes from
  * rank 0 (RANK must be another): it sleeps, spins, receives a message that nobody sends, calls MPI_Barrier, waits in
- * another communicator, stops itself or, asked for "root" or "size", gives another; asked for "type", it gives another
- * to the MPI_Allreduce of an MPI_INT that follows; "nonblocking" has the others wait in an MPI_Iallreduce before. With
+ * another communicator, stops itself, ends MPI ("finalize") or, asked for "root" or "size", gives another; asked for
+ * "type", it gives another to the MPI_Allreduce of an MPI_INT that follows; "nonblocking" has the others wait in an
+ * MPI_Iallreduce before, "early" in the first call of a communicator of all ranks. With
  * SECONDS it comes after so many, and all goes well. With "kept", errors are returned, and rank 0 prints how many ranks
  * got one. Rank 0 prints "standing" before. All die of themselves after two minutes.
  */
@@ -35,12 +36,13 @@ static void add_up_later(int number) {
 static void do_otherwise(const char* how, int seconds, MPI_Comm other) {
   int nothing = 0;
   char buffer[64] = {0};
-  if (!strcmp(how, "sleep") || !strcmp(how, "nonblocking")) sleep_long(seconds);
+  if (!strcmp(how, "sleep") || !strcmp(how, "nonblocking") || !strcmp(how, "early")) sleep_long(seconds);
   if (!strcmp(how, "spin")) spin_long(seconds);
   if (!strcmp(how, "receive")) MPI_Recv(&nothing, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (!strcmp(how, "barrier")) MPI_Barrier(MPI_COMM_WORLD);
   if (!strcmp(how, "elsewhere")) MPI_Barrier(other);
   if (!strcmp(how, "stop")) raise(SIGSTOP);
+  if (!strcmp(how, "finalize")) MPI_Finalize();
   if (!strcmp(how, "root")) MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 1, MPI_COMM_WORLD);
   if (!strcmp(how, "size")) MPI_Bcast(buffer, sizeof buffer / 2, MPI_BYTE, 0, MPI_COMM_WORLD);
   if (!strcmp(how, "type")) {
@@ -70,7 +72,7 @@ static int keep_errors(const char* how, int is_culprit) {
 int main(int argc, char** argv) {
   char buffer[64] = {0};
   int rank = 0, size = 0, culprit = 0, seconds = 120, sum = 0;
-  MPI_Comm other;
+  MPI_Comm other, early;
   alarm(120);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -80,6 +82,7 @@ int main(int argc, char** argv) {
   if (argc > 3 && !strcmp(argv[3], "kept")) return keep_errors(argv[1], rank == culprit);
   if (argc > 3) seconds = atoi(argv[3]);
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  MPI_Comm_dup(MPI_COMM_WORLD, &early);
   for (int i = 0; i < 20; ++i) {
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Barrier(other);
@@ -91,11 +94,13 @@ int main(int argc, char** argv) {
   if (rank == culprit) do_otherwise(argv[1], seconds, other);
   const int is_late = argc > 3;
   if (!strcmp(argv[1], "nonblocking") && (rank != culprit || is_late)) add_up_later(rank);
+  if (!strcmp(argv[1], "early")) MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, early);
   /* A broadcast's root need not wait for anybody: what follows does. */
   if (rank != culprit || is_late) {
     MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }
+  MPI_Comm_free(&early);
   MPI_Comm_free(&other);
   MPI_Finalize();
   if (rank == 0) printf("sum %d\n", sum);

@@ -5,6 +5,8 @@
 namespace espalier::watch {
 namespace {
 
+using Doing = execute::LeftToMpi::Doing;
+
 constexpr std::uint32_t world = 11, other = 20;  // an odd number is MPI_COMM_WORLD
 
 Sighting at(int rank, std::uint64_t finished, std::uint64_t call = 0, std::uint32_t community = world) {
@@ -18,6 +20,14 @@ Sighting at(int rank, std::uint64_t finished, std::uint64_t call = 0, std::uint3
   seen.operation = plan::Operation::broadcast;
   seen.bytes = 64;
   seen.seconds = call == 0 ? 0 : 3;
+  return seen;
+}
+
+/// In that, for three seconds, after as many calls that were left to the MPI.
+Sighting left(int rank, Doing doing, std::uint32_t calls, plan::Operation operation = plan::Operation::allreduce) {
+  Sighting seen = at(rank, 7);
+  seen.left = {doing, operation, calls, 0};
+  seen.left_seconds = doing == Doing::nothing ? 0 : 3;
   return seen;
 }
 
@@ -43,7 +53,7 @@ TEST(Diagnosis, NamesTheRankThatHasNotCome) {
 TEST(Diagnosis, TellsRanksThatHaveComeThroughFromThoseThatHaveNotCome) {
   const auto found = find_standstills(std::vector{at(0, 9), at(1, 7, 8), at(2, 7), at(3, 8, 9)}, {}, 1);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].call, 8u) << "the first that is not over";
+  EXPECT_EQ(found[0].front.call, 8u) << "the first that is not over";
   EXPECT_EQ(found[0].ranks[0].stand, Stand::has_finished);
   EXPECT_EQ(found[0].ranks[1].stand, Stand::waits);
   EXPECT_EQ(found[0].ranks[2].stand, Stand::not_come);
@@ -99,9 +109,71 @@ TEST(Diagnosis, NamesTheDeadAndTheStoppedFirst) {
   EXPECT_NE(text.find("Rank 3 (process 103) has not come; it is asleep"), std::string::npos) << text;
 }
 
+TEST(Diagnosis, NamesWhoHasNotComeToACallThatIsLeftToTheMpi) {
+  const std::vector<Sighting> seen{left(0, Doing::call, 5), left(1, Doing::nothing, 4), left(2, Doing::call, 5),
+                                   left(3, Doing::nothing, 5)};
+  const auto found = find_standstills(seen, {{{"", 101}, Life::asleep}}, 1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].front.maker, Maker::mpi);
+  EXPECT_EQ(to_text(found[0]),
+            "MPI_COMM_WORLD (4 ranks) has stood still for 3.0 s or longer in a call left to the MPI\n"
+            "  ranks 0, 2: in MPI_Allreduce, which is left to the MPI\n"
+            "  rank 1: not come; asleep in the system: in code of the program's own, or in another call of MPI\n"
+            "  rank 3: through with it\n"
+            "  Rank 1 (process 101) has not come; it is asleep in the system: in code of the program's own, or in "
+            "another call of MPI.\n");
+  EXPECT_TRUE(find_standstills(seen, {}, 5).empty()) << "nobody has looked for so long";
+}
+
+TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherCall) {
+  EXPECT_EQ(
+      culprit_of({left(0, Doing::call, 5), left(1, Doing::call, 5, plan::Operation::scan), left(2, Doing::call, 5),
+                  left(3, Doing::call, 5)}),
+      "Rank 1 came with MPI_Scan, which is left to the MPI, where ranks 0, 2, 3 came with MPI_Allreduce, which is "
+      "left to the MPI.");
+}
+
+TEST(Diagnosis, SaysThatAllHaveComeToACallOfTheMpi) {
+  std::vector<Sighting> seen;
+  for (int rank = 0; rank < 4; ++rank) seen.push_back(left(rank, Doing::call, 5));
+  EXPECT_EQ(culprit_of(seen), "All ranks have come: the MPI is at it.");
+}
+
+TEST(Diagnosis, NamesTheCallOfTheMpiThatARankIsInWhileOthersWait) {
+  const auto culprit = [](Doing doing) {
+    return culprit_of({at(0, 7, 8), at(1, 7, 8), left(2, doing, 5), at(3, 7, 8)});
+  };
+  EXPECT_EQ(culprit(Doing::call),
+            "Rank 2 has not come: it waits in MPI_Allreduce, which is left to the MPI, of MPI_COMM_WORLD (4 ranks).");
+  EXPECT_EQ(
+      culprit(Doing::foreign_call),
+      "Rank 2 has not come: it waits in MPI_Allreduce of a communicator that Espalier does not serve, or not yet.");
+  EXPECT_EQ(culprit(Doing::comparison),
+            "Rank 2 has not come: it waits in MPI_Allreduce, whose arguments ESPALIER_CHECK compares, of "
+            "MPI_COMM_WORLD (4 ranks).");
+  EXPECT_EQ(culprit(Doing::finalization), "Rank 2 has not come: it has called MPI_Finalize.");
+}
+
+TEST(Diagnosis, ARankThatHasEndedMpiIsNotCalledDead) {
+  const std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), left(2, Doing::finalization, 5), at(3, 7, 8)};
+  EXPECT_EQ(culprit_of(seen, {{{"", 102}, Life::dead}}), "Rank 2 has not come: it has called MPI_Finalize.");
+}
+
+TEST(Diagnosis, SaysWhatItDoesNotKnowOfCommunicatorsThatAreNotServed) {
+  const auto found = find_standstills(
+      std::vector{left(0, Doing::foreign_call, 0), left(1, Doing::foreign_call, 0), at(2, 7), at(3, 7)}, {}, 1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(to_text(found[0]).starts_with(
+      "MPI_COMM_WORLD (4 ranks): ranks have been for 3.0 s or longer in calls of other communicators, left to the MPI; "
+      "who else is a member is not known\n"
+      "  ranks 0, 1: in MPI_Allreduce of a communicator that Espalier does not serve, or not yet\n"
+      "  ranks 2, 3: not come; running"))
+      << to_text(found[0]);
+}
+
 TEST(Diagnosis, SaysThatRanksOfOtherHostsAreNotSeen) {
   EXPECT_EQ(culprit_of({at(0, 7, 8), at(1, 7, 8)}),
-            "Ranks 2, 3 are not seen here: on other hosts, where to ask, too, or through with MPI (MPI_Finalize).");
+            "Ranks 2, 3 are not seen here: on other hosts, where to ask, too, or through with the communicator.");
 }
 
 TEST(Diagnosis, SaysOneThingOnceForRanksInARow) {

@@ -1,0 +1,66 @@
+#include "watch/front.hpp"
+
+#include <map>
+
+namespace espalier::watch {
+namespace {
+
+using Doing = execute::LeftToMpi::Doing;
+
+bool is_in_foreign_call(const Sighting& seen) { return seen.left.doing == Doing::foreign_call; }
+
+}  // namespace
+
+bool is_in_left_call(const Sighting& seen) {
+  return seen.left.doing == Doing::call || seen.left.doing == Doing::comparison;
+}
+
+bool Front::is_reached_by(const Sighting& seen) const {
+  switch (maker) {
+    case Maker::espalier: return seen.waits() && seen.call == call;
+    case Maker::mpi: return is_in_left_call(seen) && seen.left.calls == call;
+    case Maker::foreign: return is_in_foreign_call(seen);
+  }
+  return false;
+}
+
+bool Front::is_passed_by(const Sighting& seen) const {
+  switch (maker) {
+    case Maker::espalier: return seen.finished >= call || (seen.waits() && seen.call > call);
+    case Maker::mpi: return seen.left.calls >= call && !is_reached_by(seen);
+    case Maker::foreign: return false;
+  }
+  return false;
+}
+
+double Front::seconds_of(const Sighting& seen) const {
+  return maker == Maker::espalier ? seen.seconds : seen.left_seconds;
+}
+
+Front::Gist Front::gist_of(const Sighting& seen) const {
+  if (maker != Maker::espalier) return {seen.left.operation, 0, plan::CallForm::blocking};
+  return {seen.operation, plan::has_root(seen.operation) ? seen.root : 0, seen.form};
+}
+
+Front::Gist Front::usual_gist(std::span<const Sighting> members) const {
+  std::map<Gist, int> count;
+  Gist usual = gist_of(members.front());
+  int most = 0;
+  for (const Sighting& it : members)
+    if (is_reached_by(it)) ++count[gist_of(it)];
+  for (const Sighting& it : members)
+    if (is_reached_by(it) && count[gist_of(it)] > most) most = count[usual = gist_of(it)];
+  return usual;
+}
+
+std::optional<Front> find_front(std::span<const Sighting> members) {
+  std::optional<Front> own, left, foreign;
+  for (const Sighting& it : members) {
+    if (it.waits() && (!own || it.call < own->call)) own = Front{Maker::espalier, it.call};
+    if (is_in_left_call(it) && (!left || it.left.calls < left->call)) left = Front{Maker::mpi, it.left.calls};
+    if (is_in_foreign_call(it)) foreign = Front{Maker::foreign, 0};
+  }
+  return own ? own : left ? left : foreign;
+}
+
+}  // namespace espalier::watch

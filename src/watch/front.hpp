@@ -1,0 +1,47 @@
+#pragma once
+// The call at which a communicator stands still: which, and who has come to it.
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "watch/sighting.hpp"
+
+namespace espalier::watch {
+
+/// Who makes a call.
+enum class Maker {
+  espalier,
+  mpi,      ///< it is left to it
+  foreign,  ///< the MPI, on communicators of which nothing is known: told with MPI_COMM_WORLD
+};
+
+/// In a call of its communicator that the MPI makes, or in what comes before one.
+bool is_in_left_call(const Sighting& seen);
+
+/// The first call of a communicator that is not over.
+struct Front {
+  Maker maker = Maker::espalier;
+  std::uint64_t call = 0;  ///< of its maker's; 0: foreign
+
+  bool is_reached_by(const Sighting& seen) const;
+  bool is_passed_by(const Sighting& seen) const;
+  double seconds_of(const Sighting& seen) const;
+  /// What has to be equal on all ranks of a call.
+  struct Gist {
+    plan::Operation operation;
+    int root;
+    plan::CallForm form;
+
+    auto operator<=>(const Gist&) const = default;
+  };
+  Gist gist_of(const Sighting& seen) const;
+  /// That of most of those that have come; of the lowest rank where as many came with another.
+  Gist usual_gist(std::span<const Sighting> members) const;
+};
+
+/// None where no member waits.
+std::optional<Front> find_front(std::span<const Sighting> members);
+
+}  // namespace espalier::watch

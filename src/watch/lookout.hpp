@@ -1,0 +1,31 @@
+#pragma once
+// For how long ranks have been in what is left to the MPI: they write no time, so somebody looks again and again.
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "watch/sighting.hpp"
+
+namespace espalier::watch {
+
+class Lookout {
+ public:
+  /// What was seen at `now` (nanoseconds, of any clock), with Sighting::left_seconds: since the first of all looks in
+  /// a row that saw the same.
+  std::vector<Sighting> look(std::vector<Sighting> seen, std::uint64_t now);
+
+ private:
+  struct Sight {
+    int pid;
+    execute::LeftToMpi left;
+    std::uint64_t since;
+  };
+  std::map<std::pair<std::uint32_t, int>, Sight> known_;  ///< by communicator and rank
+};
+
+/// Of all ranks in these arenas; some seconds apart where any is in something that is left to the MPI, else once.
+std::vector<Sighting> find_ranks(std::span<const std::shared_ptr<const transports::Arena>> arenas, double apart);
+
+}  // namespace espalier::watch
