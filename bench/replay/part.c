@@ -37,6 +37,7 @@ CALL(scatterv, Scatterv, p->in, p->counts, p->offsets, p->type, p->out, p->count
 CALL(gatherv, Gatherv, p->in, p->count, p->type, p->out, p->counts, p->offsets, p->type, root, p->comm)
 CALL(allgatherv, Allgatherv, p->in, p->count, p->type, p->out, p->counts, p->offsets, p->type, p->comm)
 CALL(alltoallv, Alltoallv, p->in, p->own, p->own_offsets, p->type, p->out, p->counts, p->offsets, p->type, p->comm)
+CALL(alltoallw, Alltoallw, p->in, p->own, p->own_offsets, p->types, p->out, p->counts, p->offsets, p->types, p->comm)
 CALL(reduce, Reduce, p->in, p->out, p->count, p->type, MPI_SUM, root, p->comm)
 CALL(allreduce, Allreduce, p->in, p->out, p->count, p->type, MPI_SUM, p->comm)
 CALL(reduce_scatter, Reduce_scatter, p->in, p->out, p->counts, p->type, MPI_SUM, p->comm)
@@ -50,6 +51,8 @@ CALL(neighbor_allgatherv, Neighbor_allgatherv, p->in, p->count, p->type, p->out,
 CALL(neighbor_alltoall, Neighbor_alltoall, p->in, p->count, p->type, p->out, p->count, p->type, p->comm)
 CALL(neighbor_alltoallv, Neighbor_alltoallv, p->in, p->own, p->own_offsets, p->type, p->out, p->counts, p->offsets,
      p->type, p->comm)
+CALL(neighbor_alltoallw, Neighbor_alltoallw, p->in, p->own, p->own_places, p->types, p->out, p->counts, p->places,
+     p->types, p->comm)
 
 static const struct operation {
   const char* name;
@@ -58,10 +61,10 @@ static const struct operation {
 } operations[] = {
 #define ENTRY(name, is_reduction) {#name, is_reduction, {&native_##name, &preloaded_##name}},
     ENTRY(bcast, 0) ENTRY(scatter, 0) ENTRY(gather, 0) ENTRY(allgather, 0) ENTRY(alltoall, 0) ENTRY(scatterv, 0)
-        ENTRY(gatherv, 0) ENTRY(allgatherv, 0) ENTRY(alltoallv, 0) ENTRY(reduce, 1) ENTRY(allreduce, 1)
-            ENTRY(reduce_scatter, 1) ENTRY(reduce_scatter_block, 1) ENTRY(scan, 1) ENTRY(exscan, 1) ENTRY(barrier, 0)
-                ENTRY(neighbor_allgather, 0) ENTRY(neighbor_allgatherv, 0) ENTRY(neighbor_alltoall, 0)
-                    ENTRY(neighbor_alltoallv, 0)
+        ENTRY(gatherv, 0) ENTRY(allgatherv, 0) ENTRY(alltoallv, 0) ENTRY(alltoallw, 0) ENTRY(reduce, 1)
+            ENTRY(allreduce, 1) ENTRY(reduce_scatter, 1) ENTRY(reduce_scatter_block, 1) ENTRY(scan, 1) ENTRY(exscan, 1)
+                ENTRY(barrier, 0) ENTRY(neighbor_allgather, 0) ENTRY(neighbor_allgatherv, 0) ENTRY(neighbor_alltoall, 0)
+                    ENTRY(neighbor_alltoallv, 0) ENTRY(neighbor_alltoallw, 0)
 #undef ENTRY
 };
 
@@ -87,6 +90,12 @@ static void set_type(const struct operation* operation, struct part* part) {
 
 static int* allocate_ints(int count) { return allocate((size_t)count * sizeof(int)); }
 
+static MPI_Aint* as_places(const int* offsets, int count, int most) {
+  MPI_Aint* const places = allocate((size_t)most * sizeof *places);
+  for (int i = 0; i < count; ++i) places[i] = offsets[i];
+  return places;
+}
+
 /* Blocks of `in` members, `from` those or from all, and `out` blocks of this rank's; and room for either. */
 static void make_blocks(struct part* part, int in, const int* from, int out) {
   const int most = in > out ? in : out;
@@ -104,6 +113,10 @@ static void make_blocks(struct part* part, int in, const int* from, int out) {
     bytes += (size_t)block;
   }
   for (int i = 0; i < out; ++i) part->own[i] = part->count, part->own_offsets[i] = i * part->count;
+  part->places = as_places(part->offsets, in, most);
+  part->own_places = as_places(part->own_offsets, out, most);
+  part->types = allocate((size_t)most * sizeof *part->types);
+  for (int i = 0; i < most; ++i) part->types[i] = part->type;
   if (own > bytes) bytes = own;
   if ((size_t)part->piece->blocks[part->me] > bytes) bytes = (size_t)part->piece->blocks[part->me];
   part->in = allocate(bytes);
@@ -215,4 +228,5 @@ void release_part(struct part* part) {
   }
   free(part->in), free(part->out);
   free(part->counts), free(part->offsets), free(part->own), free(part->own_offsets);
+  free(part->types), free(part->places), free(part->own_places);
 }

@@ -23,9 +23,11 @@ struct part {
   int me, ranks;
   MPI_Comm comm;
   MPI_Datatype type;
-  int count, element;     /* of this rank's block, in elements; bytes of one */
-  int *counts, *offsets;  /* of all members' blocks; of those that come from neighbours */
-  int *own, *own_offsets; /* the same for blocks as long as this rank's; for each neighbour that gets one */
+  int count, element;            /* of this rank's block, in elements; bytes of one */
+  int *counts, *offsets;         /* of all members' blocks; of those that come from neighbours */
+  int *own, *own_offsets;        /* the same for blocks as long as this rank's; for each neighbour that gets one */
+  MPI_Datatype* types;           /* as many as the most blocks of either side */
+  MPI_Aint *places, *own_places; /* offsets and own_offsets, as MPI_Neighbor_alltoallw takes them */
   char *in, *out;
   const struct forms* forms[LIBRARIES];
   MPI_Request persistent[LIBRARIES];

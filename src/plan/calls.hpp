@@ -11,6 +11,11 @@ namespace espalier::plan {
 enum class CallForm : std::uint8_t { blocking, nonblocking, persistent };
 inline constexpr int call_forms = 3;
 
+/// What tells how long a call's blocks are: one size for all, a count for each rank (MPI_Alltoallv and its like), or a
+/// type for each, too (MPI_Alltoallw).
+enum class BlockSizes : std::uint8_t { equal, counts, types };
+inline constexpr int block_sizes = 3;
+
 /// "MPI_Bcast" and so on; empty for what is no operation.
 const char* mpi_name(Operation operation);
 /// "blocking" and so on; empty for what is no form.

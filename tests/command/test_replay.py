@@ -76,9 +76,10 @@ def test_of_many_calls_a_share_is_played_and_of_each_kind_at_least_one(tmp_path:
 def test_calls_of_unknown_sizes_are_named_and_not_taken_for_calls_without_bytes(tmp_path: Path) -> None:
     counted = {"operation": "MPI_Alltoall", "counts": True}
     rows = [a_row(size_class=4, **counted), a_row(size_class=-1, bytes=0, calls=7, **counted)]
+    rows.append(a_row(size_class=4, types=True, calls=5, **counted))
     script = script_of(tmp_path, rows, rows)
-    assert [(piece.operation, piece.calls) for piece in script.pieces] == [("alltoallv", 100)]
-    assert script.left_out == {"MPI_Alltoallw": 7}
+    assert [(piece.operation, piece.calls) for piece in script.pieces] == [("alltoallv", 100), ("alltoallw", 5)]
+    assert script.left_out == {"MPI_Alltoallv": 7}
 
 
 def test_calls_that_took_turns_take_turns_again(tmp_path: Path) -> None:

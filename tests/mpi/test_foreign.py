@@ -64,3 +64,23 @@ def test_of_two_mpis_in_a_process_the_one_that_the_build_is_for_is_served(get_mp
     assert outcome.out.count("barriers 0 other 0") == 2, str(outcome)
     assert "left alone" not in outcome.err
     assert read_stats(stats)["MPI_Barrier"].handled == 20
+
+
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
+@pytest.mark.parametrize("disabled", ["", "1"])
+def test_an_mpi_whose_functions_are_looked_up_in_its_file_is_said_to_be_out_of_reach(
+    get_mpi: GetMpi, name: str, disabled: str
+) -> None:
+    """As MPI.jl does."""
+    mpi = get_mpi(name)
+    code = (
+        f"import ctypes; own = ctypes.CDLL({str(mpi.mpi.library)!r}, mode=ctypes.RTLD_LOCAL); "
+        "print('codes %d %d' % (own.MPI_Init(None, None), own.MPI_Finalize()))"
+    )
+    settings = {"LD_PRELOAD": str(mpi.espalier), "ESPALIER_DISABLE": disabled}
+    outcome = mpi.run(["python3", "-c", code], 2, settings=settings, native=True, bare=True, timeout=60)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.out.count("codes 0 0") == 2, str(outcome)
+    assert outcome.err.count("espalier: MPI has run, and no call of it came by here") == (0 if disabled else 1), str(
+        outcome
+    )

@@ -65,6 +65,8 @@ def test_neighbours_hand_on_again_what_they_handed_on(
     assert facts == {
         "MPI_Neighbor_alltoall": (20, line, (32,) * 4),
         "MPI_Neighbor_alltoallv": (20, line, (48, 32, 32, 16)),
+        "MPI_Neighbor_alltoallw": (20, line, (32,) * 4),
+        "MPI_Alltoallw": (20, (), (40,) * 4),
         "MPI_Ineighbor_allgather": (20, graph, (24,) * 4),
     }
     assert all(row.native_us > 0 and row.own_us > 0 for row in result.rows)

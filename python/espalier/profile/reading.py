@@ -60,6 +60,7 @@ class Key:
     size_class: int  # 0: no bytes; k: from 2^(k-1) to below 2^k; -1: not known
     form: str = "blocking"  # of FORMS
     site: str = ""  # where the program calls; empty: not asked for
+    has_types: bool = False  # a type for each rank, too
 
     @property
     def is_blocking(self) -> bool:
@@ -72,14 +73,11 @@ class Key:
 
     @property
     def name(self) -> str:
-        """As MPI calls it: MPI_Gatherv where there is a count for each rank. What an alltoall moves is not recorded
-        where there is a type for each, too."""
+        """As MPI calls it: MPI_Gatherv where there is a count for each rank."""
         if self.operation == "MPI_Reduce_scatter":
             name = self.operation if self.has_counts else f"{self.operation}_block"
-        elif self.operation == "MPI_Alltoall" and self.has_counts and self.size_class < 0:
-            name = "MPI_Alltoallw"
         else:
-            name = f"{self.operation}v" if self.has_counts else self.operation
+            name = self.operation + ("w" if self.has_types else "v" if self.has_counts else "")
         if self.form == "nonblocking":
             return f"MPI_I{name[4].lower()}{name[5:]}"
         return f"{name}_init" if self.form == "persistent" else name
@@ -255,6 +253,7 @@ def _read_kind(row: Mapping[str, Any]) -> Kind:
         int(row["size_class"]),
         row["form"],
         row.get("site", ""),
+        bool(row.get("types", False)),
     )
     if key.form not in FORMS:
         raise ValueError(f"form {key.form}")

@@ -9,26 +9,26 @@ from dataclasses import dataclass, replace
 
 from espalier.profile.reading import Key, Kind, Part, Recorded, parse_members
 
-# As programs call it: (the name that MPI has without counts, with counts). Others are not played.
+# As programs call it: (the name that MPI has without counts, with counts, with types). Others are not played.
 _PLAYED = {
-    "MPI_Bcast": ("bcast", ""),
-    "MPI_Scatter": ("scatter", "scatterv"),
-    "MPI_Gather": ("gather", "gatherv"),
-    "MPI_Allgather": ("allgather", "allgatherv"),
-    "MPI_Alltoall": ("alltoall", "alltoallv"),
-    "MPI_Reduce": ("reduce", ""),
-    "MPI_Allreduce": ("allreduce", ""),
-    "MPI_Reduce_scatter": ("reduce_scatter_block", "reduce_scatter"),
-    "MPI_Scan": ("scan", ""),
-    "MPI_Exscan": ("exscan", ""),
-    "MPI_Barrier": ("barrier", ""),
-    "MPI_Neighbor_allgather": ("neighbor_allgather", "neighbor_allgatherv"),
-    "MPI_Neighbor_alltoall": ("neighbor_alltoall", "neighbor_alltoallv"),
+    "MPI_Bcast": ("bcast", "", ""),
+    "MPI_Scatter": ("scatter", "scatterv", ""),
+    "MPI_Gather": ("gather", "gatherv", ""),
+    "MPI_Allgather": ("allgather", "allgatherv", ""),
+    "MPI_Alltoall": ("alltoall", "alltoallv", "alltoallw"),
+    "MPI_Reduce": ("reduce", "", ""),
+    "MPI_Allreduce": ("allreduce", "", ""),
+    "MPI_Reduce_scatter": ("reduce_scatter_block", "reduce_scatter", ""),
+    "MPI_Scan": ("scan", "", ""),
+    "MPI_Exscan": ("exscan", "", ""),
+    "MPI_Barrier": ("barrier", "", ""),
+    "MPI_Neighbor_allgather": ("neighbor_allgather", "neighbor_allgatherv", ""),
+    "MPI_Neighbor_alltoall": ("neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"),
 }
 _REDUCING = ("reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan")
 _ROOTED = ("bcast", "scatter", "scatterv", "gather", "gatherv", "reduce")
 # Of these a rank's bytes with counts are those of all blocks, or of all that it sends.
-_SUMMED = ("allgatherv", "reduce_scatter", "alltoallv")
+_SUMMED = ("allgatherv", "reduce_scatter", "alltoallv", "alltoallw")
 # Whoever gets a block of these knows how long it is: as long as all others' of this kind.
 _UNIFORM = (
     *("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block"),
@@ -146,7 +146,7 @@ def _join_counts(kinds: Mapping[Kind, list[Part]]) -> Mapping[Kind, list[Part]]:
 def _derive_piece(kind: Kind, parts: Sequence[Part]) -> Piece | None:
     """None: it cannot be played, since its operation, its size, its ranks or its graph are not known."""
     names = _PLAYED.get(kind.key.operation)
-    operation = names[kind.key.has_counts] if names else ""
+    operation = names[2 if kind.key.has_types else kind.key.has_counts] if names else ""
     members = parse_members(kind.members)
     by_rank = {part.rank: part for part in parts}
     if not operation or len(members) < 2 or set(by_rank) != set(members):
@@ -202,7 +202,7 @@ def _derive_blocks(operation: str, own: Sequence[Part]) -> tuple[int, ...]:
     means = [part.bytes // part.calls for part in own]
     if operation in _SUMMED:
         means = [mean // len(own) for mean in means]
-    if operation == "neighbor_alltoallv":
+    if operation in ("neighbor_alltoallv", "neighbor_alltoallw"):
         degrees = [len(part.neighbors[1]) if part.neighbors else 0 for part in own]
         means = [mean // max(1, degree) for mean, degree in zip(means, degrees, strict=True)]
     roots = own[0].roots

@@ -17,6 +17,7 @@ _EVEN = {
     "gatherv": "gather",
     "allgatherv": "allgather",
     "alltoallv": "alltoall",
+    "alltoallw": "alltoall",
     "reduce_scatter_block": "reduce_scatter",
 }
 _LONGEST_EARLY_US = 5e5  # simulated calls begin a second apart

@@ -129,6 +129,40 @@ void leave_alone(const void* function) {
                  info.dli_fname);
 }
 
+/// Where the first object that is called so begins.
+int find_mpi(dl_phdr_info* info, std::size_t, void* begin) {
+  if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, "libmpi") == nullptr) return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
+    *static_cast<std::uintptr_t*>(begin) = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    return 1;
+  }
+  return 0;
+}
+
+bool is_disabled() {
+  const char* const value = std::getenv("ESPALIER_DISABLE");
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+/// An MPI that has run, though no call of it came by here: the program has looked its functions up with dlsym, in the
+/// file that it has opened, and not in the process. Nothing is opened any more: a library that has ended would begin
+/// anew. glibc takes what it knows of an object for its handle.
+[[gnu::destructor]] void tell_of_passed_by() {
+  std::uintptr_t begin = 0;
+  if (detail::native_table.load() != nullptr || find_foreign() != nullptr || is_disabled()) return;
+  if (dl_iterate_phdr(find_mpi, &begin) == 0) return;
+  Dl_info info;
+  void* object = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(begin), &info, &object, RTLD_DL_LINKMAP) == 0 || object == nullptr) return;
+  const auto has_begun = reinterpret_cast<int (*)(int*)>(dlsym(object, "PMPI_Initialized"));
+  int is_initialized = 0;
+  if (has_begun != nullptr && has_begun(&is_initialized) == MPI_SUCCESS && is_initialized && speaks_for_all())
+    std::fprintf(stderr,
+                 "espalier: MPI has run, and no call of it came by here: the program calls what dlsym finds in the "
+                 "file of libmpi, where nothing can be preloaded; nothing was changed\n");
+}
+
 /// A program that is linked with its MPI has it now.
 [[gnu::constructor]] void look_early() {
   const void* const init = find_symbol("PMPI_Init");

@@ -9,6 +9,7 @@
 
 #include "mpi/buffers/datatype.hpp"
 #include "mpi/calls/calls.hpp"
+#include "plan/calls.hpp"
 #include "tune/dedicated.hpp"
 #include "tune/table.hpp"
 
@@ -18,6 +19,11 @@ namespace espalier::mpi {
 struct Form {
   plan::Operation operation;
   bool has_counts = false;
+  bool has_types = false;  ///< and types: no difference to who makes them
+
+  plan::BlockSizes block_sizes() const {
+    return has_types ? plan::BlockSizes::types : has_counts ? plan::BlockSizes::counts : plan::BlockSizes::equal;
+  }
 };
 
 inline Form form_of(const Broadcast&) { return {plan::Operation::broadcast}; }
@@ -29,7 +35,7 @@ inline Form form_of(const Allgather&) { return {plan::Operation::allgather}; }
 inline Form form_of(const Allgatherv&) { return {plan::Operation::allgather, true}; }
 inline Form form_of(const Alltoall&) { return {plan::Operation::alltoall}; }
 inline Form form_of(const Alltoallv&) { return {plan::Operation::alltoall, true}; }
-inline Form form_of(const Alltoallw&) { return {plan::Operation::alltoall, true}; }
+inline Form form_of(const Alltoallw&) { return {plan::Operation::alltoall, true, true}; }
 inline Form form_of(const Reduction& call) { return {call.operation}; }
 inline Form form_of(const ReduceScatter&) { return {plan::Operation::reduce_scatter, true}; }
 inline Form form_of(const Barrier&) { return {plan::Operation::barrier}; }
@@ -37,7 +43,7 @@ inline Form form_of(const NeighborAllgather&) { return {plan::Operation::neighbo
 inline Form form_of(const NeighborAllgatherv&) { return {plan::Operation::neighbor_allgather, true}; }
 inline Form form_of(const NeighborAlltoall&) { return {plan::Operation::neighbor_alltoall}; }
 inline Form form_of(const NeighborAlltoallv&) { return {plan::Operation::neighbor_alltoall, true}; }
-inline Form form_of(const NeighborAlltoallw&) { return {plan::Operation::neighbor_alltoall, true}; }
+inline Form form_of(const NeighborAlltoallw&) { return {plan::Operation::neighbor_alltoall, true, true}; }
 
 /// What of a call decides on its rank which problem it is, if MPI allows the call at all; if not, it is native's
 /// anyway.

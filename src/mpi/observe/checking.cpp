@@ -22,11 +22,11 @@ void copy(char (&into)[room], const std::string& text) {
 CallRecord record_of(const Subject& subject, plan::CallForm form) {
   CallRecord record;
   record.operation = static_cast<std::uint8_t>(subject.operation);
-  record.has_counts = subject.has_counts;
+  record.blocks = static_cast<std::uint8_t>(subject.blocks);
   record.form = static_cast<std::uint8_t>(form);
   record.root = subject.root;
   // With a count for each rank, sizes may differ, and so may those of neighbours who are no neighbours of each other.
-  if (!subject.has_counts && !plan::has_edges(subject.operation)) record.bytes = subject.bytes;
+  if (subject.blocks == plan::BlockSizes::equal && !plan::has_edges(subject.operation)) record.bytes = subject.bytes;
   if (subject.has_op) copy(record.op, name_operation(subject.op));
   if (!subject.has_type || subject.bytes == 0) return record;
   const std::string type = base_type(subject.type);

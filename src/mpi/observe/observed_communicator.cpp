@@ -127,7 +127,8 @@ void ObservedCommunicator::describe(Library& library) {
 
 Tally& ObservedCommunicator::tally(const CallKind& kind) {
   const bool is_other = kind.form != plan::CallForm::blocking || kind.site != nullptr;
-  const std::size_t operation = 2 * static_cast<std::size_t>(kind.operation) + (kind.has_counts ? 1 : 0);
+  const std::size_t operation =
+      plan::block_sizes * static_cast<std::size_t>(kind.operation) + static_cast<std::size_t>(kind.blocks);
   Tally*& known = is_other ? other_tallies_[kind]
                            : tallies_[operation * size_classes + static_cast<std::size_t>(kind.size_class + 1)];
   if (known == nullptr) known = &all_tallies_.emplace_back();
@@ -135,8 +136,9 @@ Tally& ObservedCommunicator::tally(const CallKind& kind) {
 }
 
 bool ObservedCommunicator::may_pass(const CallKind& kind) const {
-  return kind.form == plan::CallForm::blocking && !kind.has_counts && !plan::has_edges(kind.operation) &&
-         kind.size_class >= 0 && kind.size_class < size_class_of(least_long) && sees_arrivals() && has_cores_;
+  return kind.form == plan::CallForm::blocking && kind.blocks == plan::BlockSizes::equal &&
+         !plan::has_edges(kind.operation) && kind.size_class >= 0 && kind.size_class < size_class_of(least_long) &&
+         sees_arrivals() && has_cores_;
 }
 
 void ObservedCommunicator::for_each_tally(const std::function<void(Tally&)>& each) {

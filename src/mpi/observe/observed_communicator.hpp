@@ -66,7 +66,7 @@ class ObservedCommunicator {
   /// Kinds of calls that are summed up apart.
   struct CallKind {
     plan::Operation operation;
-    bool has_counts;
+    plan::BlockSizes blocks;
     int size_class;
     plan::CallForm form;
     const void* site;
@@ -132,7 +132,7 @@ class ObservedCommunicator {
   static constexpr std::size_t size_classes = 66;  ///< of 64 bits, none, and not known
 
   std::array<Alike, plan::operation_count * places> alike_{};
-  std::vector<Tally*> tallies_ = std::vector<Tally*>(2 * plan::operation_count * size_classes);
+  std::vector<Tally*> tallies_ = std::vector<Tally*>(plan::block_sizes * plan::operation_count * size_classes);
   std::map<CallKind, Tally*> other_tallies_;
   std::deque<Tally> all_tallies_;  ///< which stay where they are
   std::vector<int> members_;

@@ -39,7 +39,8 @@ std::string by_place(const std::vector<Value>& values, const Write& write) {
 std::string key_to_json(const ProfileKey& key, const std::string& site) {
   return "\"communicator\": " + json_string(printable(key.shape)) + ", \"members\": \"" + key.members +
          "\", \"operation\": \"" + plan::mpi_name(key.operation) + "\", \"form\": \"" + plan::name(key.form) +
-         "\", \"counts\": " + (key.has_counts ? "true" : "false") +
+         "\", \"counts\": " + (key.blocks != plan::BlockSizes::equal ? "true" : "false") +
+         (key.blocks == plan::BlockSizes::types ? ", \"types\": true" : "") +
          ", \"size_class\": " + std::to_string(key.size_class) +
          (site.empty() ? "" : ", \"site\": " + json_string(printable(site)));
 }

@@ -36,7 +36,7 @@ struct ProfileKey {
   std::string shape;    ///< of the communicator: "8 ranks on 2 nodes"
   std::string members;  ///< its ranks (describe_members())
   plan::Operation operation = plan::Operation::barrier;
-  bool has_counts = false;
+  plan::BlockSizes blocks = plan::BlockSizes::equal;
   int size_class = -1;  ///< 0: no bytes; k: from 2^(k-1) to below 2^k bytes; -1: not known
   plan::CallForm form = plan::CallForm::blocking;
   const void* site = nullptr;  ///< the instruction after the program's call; null: not asked for

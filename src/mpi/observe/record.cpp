@@ -12,7 +12,7 @@ std::string text_of(const char* text, std::size_t room) { return {text, strnlen(
 bool fit(Misfit::Kind kind, const CallRecord& one, const CallRecord& other) {
   switch (kind) {
     case Misfit::operation:
-      return one.operation == other.operation && one.has_counts == other.has_counts && one.form == other.form;
+      return one.operation == other.operation && one.blocks == other.blocks && one.form == other.form;
     case Misfit::root: return one.root == other.root;
     case Misfit::bytes:
       return one.bytes == other.bytes || one.bytes == CallRecord::unknown || other.bytes == CallRecord::unknown;
@@ -38,7 +38,8 @@ std::optional<Misfit> find_misfit(Misfit::Kind kind, std::span<const CallRecord>
 /// "MPI_Gather with counts (nonblocking)".
 std::string name_of(const CallRecord& record) {
   std::string text = plan::mpi_name(static_cast<plan::Operation>(record.operation));
-  if (record.has_counts != 0) text += " with counts";
+  const auto blocks = static_cast<plan::BlockSizes>(record.blocks);
+  if (blocks != plan::BlockSizes::equal) text += blocks == plan::BlockSizes::types ? " with types" : " with counts";
   const auto form = static_cast<plan::CallForm>(record.form);
   if (form != plan::CallForm::blocking) text += std::string(" (") + plan::name(form) + ")";
   return text;

@@ -17,8 +17,8 @@ struct CallRecord {
   static constexpr std::int64_t unknown = -1;
 
   std::uint8_t operation = 0;  ///< plan::Operation
-  std::uint8_t has_counts = 0;
-  std::uint8_t form = 0;  ///< plan::CallForm: MPI lets calls of one form match only
+  std::uint8_t blocks = 0;     ///< plan::BlockSizes
+  std::uint8_t form = 0;       ///< plan::CallForm: MPI lets calls of one form match only
   std::uint8_t unused = 0;
   std::int32_t root = 0;         ///< 0 where the operation has none
   std::int64_t bytes = unknown;  ///< of a block, or of the message: what all ranks have to agree on

@@ -40,7 +40,7 @@ std::string choice_of(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   if (communicator == nullptr || communicator->awaits_set_up()) return before_set_up;
   const Subject& subject = call.subject;
   if (communicator->engine() != nullptr &&
-      (subject.has_counts || subject.bytes < 0 || plan::has_edges(subject.operation)))
+      (subject.blocks != plan::BlockSizes::equal || subject.bytes < 0 || plan::has_edges(subject.operation)))
     return is_own ? "Espalier" : "native";
   return describe_call(problem_of(subject), false, call.form == plan::CallForm::blocking, comm);
 }
@@ -48,7 +48,8 @@ std::string choice_of(const ObservedCall& call, MPI_Comm comm, bool is_own) {
 /// How native compares, by who has measured both; none where nobody has.
 std::optional<tune::Measured> measured_of(const ObservedCall& call, MPI_Comm comm) {
   const Subject& subject = call.subject;
-  if (call.form != plan::CallForm::blocking || subject.has_counts || subject.bytes < 0) return std::nullopt;
+  if (call.form != plan::CallForm::blocking || subject.blocks != plan::BlockSizes::equal || subject.bytes < 0)
+    return std::nullopt;
   const std::optional<tune::Measured> found = find_measured(problem_of(subject), comm);
   return found && found->native_us > 0 && found->chosen_us > 0 ? found : std::nullopt;
 }
@@ -87,7 +88,7 @@ TraceEvent event_of(const ObservedCall& call, std::uint64_t began, std::uint64_t
   TraceEvent event;
   event.operation = call.subject.operation;
   event.form = call.form;
-  event.has_counts = call.subject.has_counts;
+  event.blocks = call.subject.blocks;
   event.bytes = call.subject.bytes;
   event.begin_ns = begin - began;
   event.took_ns = end - begin;
@@ -174,13 +175,13 @@ Gap Recording::take_gap(std::uint64_t now) const noexcept {
 Tally& Recording::tally_of(const ObservedCall& call, MPI_Comm comm) {
   const Subject& subject = call.subject;
   const int size_class = size_class_of(subject.bytes);
-  const ObservedCommunicator::CallKind kind{subject.operation, subject.has_counts, size_class, call.form, call.site};
+  const ObservedCommunicator::CallKind kind{subject.operation, subject.blocks, size_class, call.form, call.site};
   Tally& tally = call.communicator->tally(kind);
   if (tally.row != nullptr) return tally;
   tally.may_pass = may_pass() && call.communicator->may_pass(kind);
   const std::lock_guard lock(mutex_);
   tally.row = &profile_.row({call.communicator->shape(), call.communicator->members(), subject.operation,
-                             subject.has_counts, size_class, call.form, call.site});
+                             subject.blocks, size_class, call.form, call.site});
   if (plan::has_edges(subject.operation)) Profile::add_neighborhood(*tally.row, neighborhood_of(comm));
   return tally;
 }

@@ -13,7 +13,7 @@ namespace espalier::mpi {
 /// `bytes` is what the rank brings, or gets where it only gets: a block, a message, or the sum of its blocks.
 struct Subject {
   plan::Operation operation;
-  bool has_counts = false;
+  plan::BlockSizes blocks = plan::BlockSizes::equal;
   int root = 0;
   MPI_Count bytes = -1;  ///< -1: not known, or no valid arguments
   MPI_Datatype type{};
@@ -31,6 +31,15 @@ inline MPI_Count bytes_of(const Parts& parts, int ranks) {
   MPI_Count sum = 0;
   for (int r = 0; r < ranks; ++r) sum += parts.counts[r];
   return sum < 0 ? -1 : sum * describe(parts.type).size;
+}
+inline MPI_Count bytes_of(const Pieces& pieces, int ranks) {
+  if (pieces.counts.is_missing() || pieces.types == nullptr) return -1;
+  MPI_Count sum = 0;
+  for (int r = 0; r < ranks; ++r) {
+    if (pieces.counts[r] < 0 || !is_type(pieces.types[r])) return -1;
+    sum += pieces.counts[r] * describe(pieces.types[r]).size;
+  }
+  return sum;
 }
 inline MPI_Count bytes_of(const Run& run) {
   return run.count < 0 || !is_type(run.type) ? -1 : run.count * describe(run.type).size;
@@ -61,6 +70,9 @@ inline MPI_Count own_bytes(const Allgatherv& call, int, int ranks) { return byte
 inline MPI_Count own_bytes(const Alltoallv& call, int, int ranks) {
   return bytes_of(call.send.buffer == MPI_IN_PLACE ? call.receive : call.send, ranks);
 }
+inline MPI_Count own_bytes(const Alltoallw& call, int, int ranks) {
+  return bytes_of(call.send.buffer == MPI_IN_PLACE ? call.receive : call.send, ranks);
+}
 inline MPI_Count own_bytes(const ReduceScatter& call, int, int ranks) {
   return bytes_of(Parts{nullptr, call.counts, call.counts, call.type}, ranks);
 }
@@ -75,9 +87,10 @@ inline MPI_Count own_bytes(const NeighborAlltoallw& call, int, int) {
   if (call.send.types == nullptr) return -1;
   return bytes_of(call.send.counts, call.comm, [&](int block) { return call.send.types[block]; });
 }
-template <class Other>
-MPI_Count own_bytes(const Other&, int, int) {
-  return -1;  // of alltoallw
+
+template <class Equal>
+MPI_Count own_bytes(const Equal&, int, int) {
+  return -1;  // not asked
 }
 
 /// Of calls with counts: what the rank's bytes are counted in. None: types may differ from rank to rank, or are not
@@ -102,7 +115,7 @@ std::optional<MPI_Datatype> own_type(const Other&, int) {
 template <class Call>
 Subject subject_of(const Call& call, int me, int ranks) {
   const Form form = form_of(call);
-  Subject subject{form.operation, form.has_counts};
+  Subject subject{form.operation, form.block_sizes()};
   if constexpr (requires { call.root; }) subject.root = call.root;
   if constexpr (requires { call.op; }) subject.op = call.op, subject.has_op = true;
   if (form.has_counts) {

@@ -15,7 +15,7 @@ std::string us(std::uint64_t ns) {
 }
 
 std::string to_json(const TraceEvent& event, const std::string& place) {
-  std::string name = call_name(event.operation, event.has_counts, event.form);
+  std::string name = call_name(event.operation, event.blocks, event.form);
   if (event.is_completion) name += ": completion";
   std::string arguments = event.is_native ? "\"by\": \"native\"" : "\"by\": \"Espalier\"";
   if (event.bytes >= 0) arguments += ", \"bytes\": " + std::to_string(event.bytes);
@@ -26,12 +26,12 @@ std::string to_json(const TraceEvent& event, const std::string& place) {
 
 }  // namespace
 
-std::string call_name(plan::Operation operation, bool has_counts, plan::CallForm form) {
+std::string call_name(plan::Operation operation, plan::BlockSizes blocks, plan::CallForm form) {
   std::string name = plan::mpi_name(operation);
   if (operation == plan::Operation::reduce_scatter)
-    name += has_counts ? "" : "_block";
-  else if (has_counts)
-    name += "v";
+    name += blocks == plan::BlockSizes::equal ? "_block" : "";
+  else if (blocks != plan::BlockSizes::equal)
+    name += blocks == plan::BlockSizes::types ? "w" : "v";
   constexpr std::size_t prefix = 4;  // MPI_
   if (form == plan::CallForm::nonblocking) {
     name[prefix] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[prefix])));

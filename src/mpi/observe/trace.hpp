@@ -13,7 +13,7 @@ namespace espalier::mpi {
 struct TraceEvent {
   plan::Operation operation = plan::Operation::barrier;
   plan::CallForm form = plan::CallForm::blocking;
-  bool has_counts = false;
+  plan::BlockSizes blocks = plan::BlockSizes::equal;
   bool is_completion = false;  ///< of a call that does not block, in place of its start
   bool is_native = false;
   std::int64_t bytes = -1;  ///< -1: not known
@@ -47,6 +47,6 @@ class Trace {
 };
 
 /// "MPI_Gatherv", "MPI_Ibcast", "MPI_Reduce_scatter_block".
-std::string call_name(plan::Operation operation, bool has_counts, plan::CallForm form);
+std::string call_name(plan::Operation operation, plan::BlockSizes blocks, plan::CallForm form);
 
 }  // namespace espalier::mpi

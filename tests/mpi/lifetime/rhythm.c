@@ -6,7 +6,8 @@
  *
  * With a word behind its name it makes neighbourhood collectives instead, on a line of ranks, whose ends have one
  * neighbour, and on a graph in which every rank has those behind it: an alltoall of 32 bytes and, with counts, of 16 to
- * the rank below and 48 to the one above; a nonblocking allgather of 24 bytes.
+ * the rank below and 48 to the one above, and with types, of 32; a nonblocking allgather of 24 bytes; and among all
+ * ranks MPI_Alltoallw with blocks of 40.
  *
  * Rank 0 prints "sum", which is right.
  */
@@ -48,6 +49,16 @@ static MPI_Comm make_graph(int rank, int size) {
   return graph;
 }
 
+static void deal_with_types(char* in, char* out, int size, MPI_Comm line) {
+  int tens[64], places[64];
+  MPI_Datatype ints[64];
+  const int two[2] = {8, 8};
+  const MPI_Aint at[2] = {0, 64};
+  for (int i = 0; i < size; ++i) tens[i] = 10, places[i] = 40 * i, ints[i] = MPI_INT;
+  MPI_Alltoallw(in, tens, places, ints, out, tens, places, ints, MPI_COMM_WORLD);
+  MPI_Neighbor_alltoallw(in, two, at, ints, out, two, at, ints, line);
+}
+
 static void hand_on(int rounds, int rank, int size) {
   static char in[64 * 64], out[64 * 64];
   const int none = 0, sends[2] = {16, 48}, receives[2] = {48, 16}, places[2] = {0, 64};
@@ -57,6 +68,7 @@ static void hand_on(int rounds, int rank, int size) {
     MPI_Request request;
     MPI_Neighbor_alltoall(in, 32, MPI_BYTE, out, 32, MPI_BYTE, line);
     MPI_Neighbor_alltoallv(in, sends, places, MPI_BYTE, out, receives, places, MPI_BYTE, line);
+    deal_with_types(in, out, size, line);
     MPI_Ineighbor_allgather(in, 24, MPI_BYTE, out, 24, MPI_BYTE, graph, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }

@@ -119,8 +119,8 @@ TEST(Profile, WhatIsPlayedAgainIsKept) {
 TEST(Profile, IsWrittenWithWhatOthersNeedToReadIt) {
   Profile profile;
   const int place = 0;
-  ProfileRow& row =
-      profile.row({"4 ranks on 1 node", "0-3", plan::Operation::allreduce, false, 4, plan::CallForm::blocking, &place});
+  ProfileRow& row = profile.row({"4 ranks on 1 node", "0-3", plan::Operation::allreduce, plan::BlockSizes::equal, 4,
+                                 plan::CallForm::blocking, &place});
   Profile::add(row, {.bytes = 8, .seconds_ns = 2e9, .waiting_ns = 1e9, .is_split = true, .last = 0});
   row.choice = "a \"choice\"";
   EXPECT_EQ(
@@ -188,9 +188,12 @@ TEST(Trace, KeepsTheFirstCallsAndCountsTheOthers) {
 }
 
 TEST(Trace, NamesCallsAsMpiDoes) {
-  EXPECT_EQ(call_name(plan::Operation::gather, true, plan::CallForm::nonblocking), "MPI_Igatherv");
-  EXPECT_EQ(call_name(plan::Operation::reduce_scatter, false, plan::CallForm::blocking), "MPI_Reduce_scatter_block");
-  EXPECT_EQ(call_name(plan::Operation::broadcast, false, plan::CallForm::persistent), "MPI_Bcast_init");
+  EXPECT_EQ(call_name(plan::Operation::gather, plan::BlockSizes::counts, plan::CallForm::nonblocking), "MPI_Igatherv");
+  EXPECT_EQ(call_name(plan::Operation::reduce_scatter, plan::BlockSizes::equal, plan::CallForm::blocking),
+            "MPI_Reduce_scatter_block");
+  EXPECT_EQ(call_name(plan::Operation::broadcast, plan::BlockSizes::equal, plan::CallForm::persistent),
+            "MPI_Bcast_init");
+  EXPECT_EQ(call_name(plan::Operation::alltoall, plan::BlockSizes::types, plan::CallForm::blocking), "MPI_Alltoallw");
 }
 
 TEST(Arrivals, TheLastToComeIsKept) {

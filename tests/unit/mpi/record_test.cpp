@@ -70,7 +70,7 @@ TEST(Shares, TheFirstRankThatSendsSomethingElseIsNamed) {
   const ShareMisfit misfit = find_misfit(mine, std::vector<std::int64_t>{4, 8, 99, 12});
   CallRecord record = a_broadcast();
   record.operation = static_cast<std::uint8_t>(plan::Operation::gather);
-  record.has_counts = 1;
+  record.blocks = 1;
   EXPECT_EQ(describe(misfit, 0, record),
             "rank 3 sends 12 bytes to rank 0, which expects 16, in MPI_Gather with counts");
 }
@@ -87,7 +87,7 @@ TEST(CallRecord, ACallThatDoesNotBlockFitsToNoneThatDoes) {
 
 TEST(CallRecord, AFormWithCountsIsAnotherOperation) {
   CallRecord with_counts = a_broadcast();
-  with_counts.has_counts = 1;
+  with_counts.blocks = 1;
   EXPECT_NE(found({a_broadcast(), with_counts}), "");
 }
 
