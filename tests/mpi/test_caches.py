@@ -22,7 +22,11 @@ SETTINGS = {
     "ESPALIER_CHOICE_ALLREDUCE": "recursive_doubling,levels=3,cell=4K,cells=4",
 }
 # Each MPI with another mapping: what is asked is the mapping's and the MPI's affair, not that of the two together.
-CASES = ((Case("mpich-5", 8, None), "packed"), (Case("openmpi-5", 7, None), "half"))
+CASES = (
+    (Case("mpich-5", 8, None), "packed"),
+    (Case("openmpi-5", 5, None), "half"),
+    pytest.param(Case("openmpi-5", 7, None), "half", marks=pytest.mark.long),
+)
 MOVING = ("communicators", "barriers", "movements", "reductions", "operators")
 
 

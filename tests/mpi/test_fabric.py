@@ -30,7 +30,7 @@ def settings(fabric: object, hosts: str = HOSTS) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
+@pytest.mark.parametrize("name", ["mpich-5", pytest.param("openmpi-5", marks=pytest.mark.long)])
 def test_every_rank_lays_its_trees_onto_the_same_network(name: str, get_mpi: GetMpi) -> None:
     mpi = get_mpi(name)
     outcome = mpi.run([mpi.program("conformance"), "sizes", "communicators", "skew"], 7, settings=settings(S16))

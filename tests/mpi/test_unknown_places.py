@@ -73,7 +73,7 @@ def hide(*folders: str) -> list[str]:
 
 
 @as_root
-@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+@pytest.mark.parametrize("name", ["mpich-5", pytest.param("openmpi-5", marks=pytest.mark.long), "intel"])
 def test_a_hidden_sysfs_leaves_first_ranks_leading(name: str, get_mpi: GetMpi, tmp_path: Path) -> None:
     file = tmp_path / "stats.json"
     outcome = run_movements(get_mpi(name), {"ESPALIER_STATS": str(file)}, hide("/sys"))
@@ -83,7 +83,7 @@ def test_a_hidden_sysfs_leaves_first_ranks_leading(name: str, get_mpi: GetMpi, t
 
 
 @as_root
-@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", pytest.param("intel", marks=pytest.mark.long)])
 def test_hidden_devices_leave_first_ranks_leading(name: str, get_mpi: GetMpi) -> None:
     outcome = run_movements(get_mpi(name), {}, hide(*map(str, Path("/sys/devices").glob("pci*"))))
     assert speakers(outcome)[0] == "0 speaks for the first node: no NIC is known", str(outcome)
