@@ -33,6 +33,7 @@ from espalier.base.errors import UserError
 from espalier.base.writing import replace_file
 from espalier.lab import cluster
 from espalier.lab.network import parse_spec
+from espalier.measure.rounds import Rounds, find_doubt
 from espalier.profile.reading import read_profile
 from espalier.profile.summary import sum_up
 
@@ -294,7 +295,7 @@ def measure_on_lab(program: Program, ppn: int, rounds: int) -> dict[str, Any]:
     file = folder / "profile.json"
     run_on_lab(program, folder, ppn, ["--set", f"PROFILE={file}"])
     profile = sum_up(read_profile(file))
-    ratios = [native / own for native, own in zip(arms["native"], arms["own"], strict=True)]
+    played = Rounds(tuple(arms["native"]), tuple(arms["own"]))
     repeats = all(output == outputs["native"][0] for output in outputs["native"])
     same = outputs["own"] == outputs["native"]
     output = "identical" if same else "differs" if repeats else "differs from run to run of either"
@@ -305,14 +306,9 @@ def measure_on_lab(program: Program, ppn: int, rounds: int) -> dict[str, Any]:
         "load": round(load, 1),
         "native_s": median(arms["native"]),
         "own_s": median(arms["own"]),
-        "ratio": {
-            "median": median(ratios),
-            "min": min(ratios),
-            "max": max(ratios),
-            "decided": rounds > 1 and (min(ratios) > 1 or max(ratios) < 1),
-        },
+        "ratio": {"median": played.ratio, "min": played.range[0], "max": played.range[1]},
         "output": read_check(program, folder) or output,
-        "verdict": f"native ÷ Espalier {median(ratios):.2f}, output {output}",
+        "verdict": f"native ÷ Espalier {played.ratio:.2f}, output {output}",
         "share": 100 * profile.seconds / profile.run,
         "waiting": None if profile.waiting is None else 100 * profile.waiting / profile.run,
         "most": [f"{row.key.operation} of {row.key.size}" for row in profile.rows[:2]],
@@ -334,7 +330,8 @@ def row_of(program: Program, found: Mapping[str, Any]) -> str:
     """One line of the table."""
     ratio = found["ratio"]
     verdict = f"{ratio['median']:.2f} ({ratio['min']:.2f} – {ratio['max']:.2f})"
-    verdict = f"**{verdict}**" if ratio["decided"] else verdict
+    # The page's rule is today's, also for rows that were measured under another.
+    verdict = verdict if find_doubt(found["rounds"], ratio["min"], ratio["max"]) else f"**{verdict}**"
     waiting = "" if found["waiting"] is None else f", {found['waiting']:.0f} % waiting"
     cells = [
         program.name,

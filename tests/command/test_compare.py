@@ -133,14 +133,25 @@ def test_a_time_may_go_to_standard_error(command: Command, app: str, launcher) -
     assert (result["ratio"]["median"], result["output"]) == (2.0, "identical")
 
 
-def test_one_round_says_nothing_of_noise(command: Command, app: str, launcher) -> None:
-    launcher("echo 42")
-    assert "one round says nothing of noise" in command("compare", "--rounds", "1", "--", app).out
+@pytest.mark.parametrize(
+    ("rounds", "doubt"), [(1, "1 round is too few to decide"), (2, "2 rounds are"), (4, "4 rounds are")]
+)
+def test_few_rounds_decide_nothing_however_well_they_agree(
+    command: Command, app: str, launcher, rounds: int, doubt: str
+) -> None:
+    launcher("[ $arm = native ] && echo 'took 2.0' || echo 'took 1.0'")
+    options = ("--metric", r"took (\S+)", "--ignore", "took", "--rounds", str(rounds))
+    outcome = command("compare", *options, "--", app)
+    assert doubt in outcome.out
+    assert f"native / Espalier is 2.00 (2.00 to 2.00 in {rounds} round" in outcome.out
+    ratio = json.loads(command("compare", *options, "--json", "--", app).out)["ratio"]
+    assert (ratio["median"], ratio["decided"]) == (2.0, False)
+    assert doubt in ratio["doubt"]
 
 
 def test_a_rate_is_better_where_it_is_greater(command: Command, app: str, launcher) -> None:
     launcher("[ $arm = native ] && echo 'rate 4' || echo 'rate 8'")
-    options = ("--metric", r"rate (\d+)", "--more-is-better", "--rounds", "2", "--ignore", "rate")
+    options = ("--metric", r"rate (\d+)", "--more-is-better", "--ignore", "rate")
     outcome = command("compare", *options, "--", app)
     assert "Espalier is 2.00 times as fast as native" in outcome.out
 
@@ -179,7 +190,7 @@ def test_a_program_that_always_ends_with_one_code_is_compared_and_the_code_is_to
     command: Command, app: str, launcher
 ) -> None:
     launcher("echo value 42; echo 3 not converged >&2; exit 3")
-    outcome = command("compare", "--rounds", "2", "--metric", r"value (\d+)", "--", app)
+    outcome = command("compare", "--metric", r"value (\d+)", "--", app)
     assert outcome.code == 0, outcome.err
     assert "all runs of both end with exit code 3" in outcome.out
     assert "3 not converged" in outcome.out
@@ -221,9 +232,10 @@ def test_an_output_that_ends_early_differs_there() -> None:
 
 
 def test_rounds_that_disagree_decide_nothing() -> None:
-    assert not Rounds((1.0, 2.0), (2.0, 1.0)).is_decided
-    assert Rounds((2.0, 2.2), (1.0, 1.0)).is_decided
-    assert not Rounds((2.0,), (1.0,)).is_decided
+    assert Rounds((1.0, 2.0, 1.0, 1.0, 1.0), (2.0, 1.0, 2.0, 2.0, 2.0)).doubt == "no difference beyond noise"
+    assert Rounds((2.0, 2.2, 2.1, 2.0, 2.0), (1.0,) * 5).is_decided
+    assert Rounds((1.0,) * 5, (2.0, 2.2, 2.1, 2.0, 2.0)).is_decided
+    assert Rounds((1.005,) * 5, (1.0,) * 5).doubt == "no difference beyond noise", "nearer than machines can tell"
 
 
 def test_the_order_of_the_arms_alternates() -> None:

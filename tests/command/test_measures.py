@@ -302,3 +302,23 @@ def test_a_table_that_says_no_distance_lacks_none(measures: ModuleType, tmp_path
     table = tmp_path / "t.json"
     table.write_text('{"rows": []}')
     assert not measures.lacks_some(table, [100.0, 500.0])
+
+
+@pytest.fixture
+def applications() -> Iterator[ModuleType]:
+    yield load("applications")
+    del sys.modules["applications"]
+
+
+@pytest.mark.parametrize(
+    ("rounds", "least", "verdict"),
+    [(5, 1.1, "**1.20 (1.10 – 1.30)**"), (3, 1.1, "1.20 (1.10 – 1.30)"), (5, 0.9, "1.20 (0.90 – 1.30)")],
+)
+def test_a_program_stands_out_where_rounds_enough_agree(
+    applications: ModuleType, rounds: int, least: float, verdict: str
+) -> None:
+    program = applications.Program("P", "nowhere", "nothing", ["p"])
+    told = {"ranks": 2, "native_s": 1.0, "share": 9, "waiting": None, "most": [], "output": "identical", "load": 1}
+    ratio = {"median": 1.2, "min": least, "max": 1.3, "decided": True}  # as rows of before say
+    row = applications.row_of(program, {**told, "rounds": rounds, "ratio": ratio})
+    assert f"| {verdict} |" in row

@@ -156,8 +156,8 @@ def said(*rounds: tuple[float, float]) -> list[dict[str, Any]]:
 
 
 def test_the_whole_is_all_calls_of_the_program_at_the_time_of_one(tmp_path: Path) -> None:
-    result = condense(script_of(tmp_path, *both()), said((30.0, 10.0), (20.0, 10.0), (40.0, 10.0)))
-    assert result.collectives.first == pytest.approx((0.003, 0.002, 0.004))
+    result = condense(script_of(tmp_path, *both()), said((30.0, 10.0), (20.0, 10.0), *[(40.0, 10.0)] * 2, (30.0, 10.0)))
+    assert result.collectives.first == pytest.approx((0.003, 0.002, 0.004, 0.004, 0.003))
     assert result.collectives.ratio == pytest.approx(3.0)
     assert result.rows[0].rounds.range == (2.0, 4.0)
     assert result.played.ratio == 2.0
@@ -168,13 +168,14 @@ def test_the_whole_is_all_calls_of_the_program_at_the_time_of_one(tmp_path: Path
 
 
 def test_rounds_that_disagree_are_no_difference(tmp_path: Path) -> None:
-    result = condense(script_of(tmp_path, *both()), said((30.0, 10.0), (10.0, 20.0)))
+    result = condense(script_of(tmp_path, *both()), said(*[(30.0, 10.0), (10.0, 20.0)] * 3))
     assert "(no difference beyond noise, native ÷ Espalier 1.75, 0.50 to 3.00)" in result.verdict
 
 
-def test_one_round_says_nothing_of_noise(tmp_path: Path) -> None:
-    result = condense(script_of(tmp_path, *both()), said((30.0, 10.0)))
-    assert "(native ÷ Espalier 3.00 in one round, which says nothing of noise)" in result.verdict
+def test_few_rounds_decide_nothing(tmp_path: Path) -> None:
+    result = condense(script_of(tmp_path, *both()), said(*[(30.0, 10.0)] * 3))
+    assert "(3 rounds are too few to decide (from 5 on), native ÷ Espalier 3.00, 3.00 to 3.00)" in result.verdict
+    assert not result.as_json()["collective_seconds"]["decided"]
 
 
 def test_a_worker_that_ends_too_early_is_no_result(tmp_path: Path) -> None:

@@ -119,10 +119,8 @@ class Compared:
         if not self.is_same:
             how = "do not do the same" if self.exit_code is not None else "do not always end alike"
             return f"{first} and {second} {how}: times say nothing until that is explained"
-        if len(rounds.first) == 1:
-            return f"one round says nothing of noise: {first} / {second} is {rounds.ratio:.2f}"
-        if not rounds.is_decided:
-            return f"no difference beyond noise: {first} / {second} is {rounds.ratio:.2f} ({span})"
+        if rounds.doubt:
+            return f"{rounds.doubt}: {first} / {second} is {rounds.ratio:.2f} ({span})"
         if rounds.ratio > 1:
             return f"{second} is {rounds.ratio:.2f} times as fast as {first} ({span})"
         return f"{second} takes {1 / rounds.ratio:.2f} times as long as {first}: {first} / {second} is {span}"
@@ -173,6 +171,7 @@ def _describe(rounds: Rounds) -> dict[str, Any]:
         "min": round(least, 4),
         "max": round(greatest, 4),
         "decided": rounds.is_decided,
+        "doubt": rounds.doubt or None,
     }
 
 

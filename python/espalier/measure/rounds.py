@@ -5,8 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
+from espalier.base.units import counted
+
 # Ratios nearer to 1 than this are noise on any machine that does something else, too.
 _TOO_NEAR = 0.01
+# So many rounds of mere chance all agree once in 16 times; two would every other time.
+_FEWEST = 5
+
+
+def find_doubt(rounds: int, least: float, greatest: float) -> str:
+    """Why so many rounds, whose ratios lie between these, do not tell which arm is faster; empty: they do."""
+    if rounds < _FEWEST:
+        return f"{counted(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few to decide (from {_FEWEST} on)"
+    if least > 1 + _TOO_NEAR or greatest < 1 - _TOO_NEAR:
+        return ""
+    return "no difference beyond noise"
 
 
 @dataclass(frozen=True)
@@ -32,10 +45,14 @@ class Rounds:
         return min(self.ratios), max(self.ratios)
 
     @property
+    def doubt(self) -> str:
+        """Why it is open which arm is faster; empty where there are rounds enough and all agree."""
+        return find_doubt(len(self.first), *self.range)
+
+    @property
     def is_decided(self) -> bool:
-        """Whether all rounds agree about which arm is faster."""
-        least, greatest = self.range
-        return len(self.first) > 1 and (least > 1 + _TOO_NEAR or greatest < 1 - _TOO_NEAR)
+        """Whether it is known which arm is faster."""
+        return not self.doubt
 
 
 def in_turns(number: int) -> tuple[int, int]:

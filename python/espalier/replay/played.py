@@ -82,9 +82,7 @@ class Replay:
 def _compare(rounds: Rounds) -> str:
     least, greatest = rounds.range
     times = f"{median(rounds.first):.3g} s natively and {median(rounds.second):.3g} s with Espalier"
-    if len(rounds.first) == 1:
-        return f"{times} (native ÷ Espalier {rounds.ratio:.2f} in one round, which says nothing of noise)"
-    doubt = "" if rounds.is_decided else "no difference beyond noise, "
+    doubt = f"{rounds.doubt}, " if rounds.doubt else ""
     return f"{times} ({doubt}native ÷ Espalier {rounds.ratio:.2f}, {least:.2f} to {greatest:.2f})"
 
 
@@ -97,6 +95,7 @@ def _describe(rounds: Rounds) -> dict[str, Any]:
         "ratio_min": least,
         "ratio_max": greatest,
         "decided": rounds.is_decided,
+        "doubt": rounds.doubt or None,
     }
 
 
