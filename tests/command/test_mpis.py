@@ -109,6 +109,28 @@ def test_an_mpi_is_selected_by_family_by_version_or_by_path(tmp_path: Path, only
         assert select_mpi(str(path)).library == four
 
 
+@pytest.mark.parametrize(
+    ("usual", "aliases"),
+    [
+        ("intel", ["impi", "IntelMPI", "intel-mpi", "intel_mpi", "impi-2021", "intel-mpi-2021.18"]),
+        ("openmpi", ["ompi", "open-mpi", "Open_MPI", "ompi-5", "open-mpi-5.0"]),
+        ("mvapich", ["mvapich2", "mvapich2-4"]),
+        ("cray", ["cray-mpich", "cray-mpich-8.1"]),
+    ],
+)
+def test_an_mpi_answers_to_all_its_usual_names(tmp_path: Path, only_mpis, usual: str, aliases: list[str]) -> None:
+    sonames = {"openmpi": "libmpi.so.40"}
+    libraries = {
+        name: make_mpi(tmp_path / name, text, sonames.get(name, "libmpi.so.12")) for name, text in MPI_TEXT.items()
+    }
+    only_mpis(*(tmp_path / name for name in MPI_TEXT))
+    for alias in (usual, *aliases):
+        assert select_mpi(alias).library == libraries[usual], alias
+        assert mpis.is_named(alias, libraries[usual])
+    with pytest.raises(UserError, match="no such MPI"):
+        select_mpi(f"{aliases[0]}-1.2")
+
+
 def test_an_unknown_selection_lists_what_there_is(tmp_path: Path, only_mpis) -> None:
     make_mpi(tmp_path / "five", MPI_TEXT["mpich"], "libmpi.so.12")
     only_mpis(tmp_path / "five")

@@ -72,6 +72,17 @@ _FAMILIES = (
     (re.compile(r"MPICH Version:\s*(\S+)"), Family.MPICH),
 )
 
+# As modules, folders and their own projects spell them.
+_ALIASES = {
+    "impi": Family.INTEL,
+    "intelmpi": Family.INTEL,
+    "intel-mpi": Family.INTEL,
+    "ompi": Family.OPENMPI,
+    "open-mpi": Family.OPENMPI,
+    "mvapich2": Family.MVAPICH,
+    "cray-mpich": Family.CRAY,
+}
+
 # File names of MPI libraries: libmpi.so.12, Debian's libmpich.so.12, Cray's libmpi_gnu_112.so.12 …
 _ABI_NAMES = (
     (re.compile(r"libmpi_abi\.so(\.\d+)*"), Abi.STANDARD),
@@ -159,7 +170,8 @@ def find_default_mpi() -> Mpi:
 
 
 def select_mpi(wanted: str, abi: Abi | None = None) -> Mpi:
-    """The MPI that `--mpi` names: a family, a family with the start of a version (`mpich-4`), or a path.
+    """The MPI that `--mpi` names: a family or an alias of one, the same with the start of a version (`mpich-4`), or a
+    path.
 
     The path may be an installation's folder, its mpiexec or its libmpi. Where an installation has libraries of several
     ABIs, one of `abi` comes first. Raises UserError when nothing fits.
@@ -177,7 +189,9 @@ def select_mpi(wanted: str, abi: Abi | None = None) -> Mpi:
     if fallback is not None:
         return fallback
     known = list(dict.fromkeys(f"{mpi.family}-{mpi.version}" for mpi in mpis)) or ["none"]
-    hint = suggest(wanted, known, also=[mpi.family for mpi in mpis], said="found")
+    families = list(dict.fromkeys(mpi.family for mpi in mpis))
+    names = [*families, *(alias for alias, family in _ALIASES.items() if family in families)]
+    hint = suggest(wanted, known, also=names, said="found")
     raise UserError(f"--mpi {wanted}: no such MPI here", f"{hint}; a path to one works, too")
 
 
@@ -188,8 +202,17 @@ def is_named(wanted: str, library: Path) -> bool:
 
 
 def _fits(wanted: str, family: Family, version: str) -> bool:
-    name, _, start = wanted.lower().partition("-")
-    return family == name and version.startswith(start)
+    name, start = _split_name(wanted.lower().replace("_", "-"))
+    return family == _ALIASES.get(name, name) and version.startswith(start)
+
+
+def _split_name(wanted: str) -> tuple[str, str]:
+    """Family or alias, and the start of a version: some names have a hyphen of their own."""
+    alias = next((alias for alias in _ALIASES if wanted == alias or wanted.startswith(f"{alias}-")), None)
+    if alias is not None:
+        return alias, wanted[len(alias) + 1 :]
+    name, _, start = wanted.partition("-")
+    return name, start
 
 
 def mpi_of_library(library: Path) -> Mpi:
