@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 
 from espalier.base.errors import UserError
+from espalier.jobs.libraries import Abi
+from espalier.jobs.mpis import Family, Mpi
 from espalier.profile.reading import Recorded, read_profile
 from espalier.replay.played import condense
 from espalier.replay.script import Script, derive_script
 from test_profile import a_row, write
-from workshop import Command
+from workshop import MPI_TEXT, Command, make_mpi
+
+MPICH = Mpi(Family.MPICH, "5.0.2", Abi.MPICH, Path("libmpi.so.12"), None, "a test")
 
 
 def recorded(path: Path, *ranks: list[dict[str, Any]]) -> Recorded:
@@ -147,6 +151,62 @@ def test_the_script_is_written_as_the_worker_reads_it(tmp_path: Path) -> None:
     )
 
 
+@pytest.fixture
+def replay_under(tmp_path: Path, command: Command, only_mpis, libraries: Path, core):
+    """Replays a profile that says this of its MPI, where there are these MPIs, the first of them the default one; their
+    launchers only tell what the worker would."""
+
+    def replay(recorded: str | None, mpis: dict[str, str], *options: str) -> tuple[str, dict[str, Any]]:
+        for abi in Abi:
+            (libraries / f"espalier_replay_{abi}").touch()
+        for name, text in mpis.items():
+            make_mpi(tmp_path / name, text, "libmpi.so.40" if text.startswith("Open MPI") else "libmpi.so.12")
+            lines = "".join(f"echo '{json.dumps(line)}'\n" for line in said((30.0, 10.0)))
+            (tmp_path / name / "bin" / "mpiexec").write_text(f"#!/bin/sh\n{lines}")
+        only_mpis(*(tmp_path / name for name in mpis))
+        path = write(tmp_path / "p.json", *both())
+        if recorded is not None:
+            path.write_text(json.dumps({**json.loads(path.read_text()), "mpi": recorded}))
+        told = command("replay", *options, str(path))
+        assert told.code == 0, told.err
+        return told.out.splitlines()[0], json.loads(command("replay", *options, "--json", str(path)).out)
+
+    return replay
+
+
+HERE = {
+    "mpich": MPI_TEXT["mpich"],
+    "openmpi": MPI_TEXT["openmpi"].replace("5.0.11", "4.1.4"),
+    "later": MPI_TEXT["openmpi"],
+}
+
+
+def test_a_profile_is_played_under_the_mpi_that_it_was_recorded_under(replay_under) -> None:
+    heading, result = replay_under("Open MPI v5.0.11", HERE)
+    assert heading == "2 ranks under openmpi 5.0.11, as recorded"
+    assert (result["mpi"], result["recorded_mpi"]) == ("openmpi 5.0.11", "Open MPI v5.0.11")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "heading"),
+    [
+        ("Open MPI v5.0.1", "under openmpi 5.0.11, but recorded under openmpi 5.0.1: times are not that one's"),
+        ("Intel(R) MPI Library 2021.18.1 for Linux* OS", "under mpich 5.0.2, but recorded under intel 2021.18.1"),
+        ("Something new", "under mpich 5.0.2, but recorded under Something new"),
+        (None, "under mpich 5.0.2; the profile does not say which MPI"),
+    ],
+    ids=["another version", "another family", "an unknown one", "an older profile"],
+)
+def test_where_that_mpi_is_not_here_the_heading_says_so(replay_under, recorded: str | None, heading: str) -> None:
+    assert heading in replay_under(recorded, HERE)[0]
+
+
+def test_who_names_an_mpi_gets_it_and_is_told_that_it_is_another(replay_under) -> None:
+    heading, result = replay_under("Open MPI v5.0.11", HERE, "--mpi", "mpich")
+    assert heading == "2 ranks under mpich 5.0.2, but recorded under openmpi 5.0.11: times are not that one's"
+    assert result["mpi"] == "mpich 5.0.2"
+
+
 def said(*rounds: tuple[float, float]) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = [
         {"round": number, "native_us": 1e6, "native": [native], "espalier_us": 5e5, "espalier": [own]}
@@ -156,7 +216,8 @@ def said(*rounds: tuple[float, float]) -> list[dict[str, Any]]:
 
 
 def test_the_whole_is_all_calls_of_the_program_at_the_time_of_one(tmp_path: Path) -> None:
-    result = condense(script_of(tmp_path, *both()), said((30.0, 10.0), (20.0, 10.0), *[(40.0, 10.0)] * 2, (30.0, 10.0)))
+    times = said((30.0, 10.0), (20.0, 10.0), (40.0, 10.0), (40.0, 10.0), (30.0, 10.0))
+    result = condense(script_of(tmp_path, *both()), MPICH, times)
     assert result.collectives.first == pytest.approx((0.003, 0.002, 0.004, 0.004, 0.003))
     assert result.collectives.ratio == pytest.approx(3.0)
     assert result.rows[0].rounds.range == (2.0, 4.0)
@@ -168,19 +229,19 @@ def test_the_whole_is_all_calls_of_the_program_at_the_time_of_one(tmp_path: Path
 
 
 def test_rounds_that_disagree_are_no_difference(tmp_path: Path) -> None:
-    result = condense(script_of(tmp_path, *both()), said(*[(30.0, 10.0), (10.0, 20.0)] * 3))
+    result = condense(script_of(tmp_path, *both()), MPICH, said(*[(30.0, 10.0), (10.0, 20.0)] * 3))
     assert "(no difference beyond noise, native ÷ Espalier 1.75, 0.50 to 3.00)" in result.verdict
 
 
 def test_few_rounds_decide_nothing(tmp_path: Path) -> None:
-    result = condense(script_of(tmp_path, *both()), said(*[(30.0, 10.0)] * 3))
+    result = condense(script_of(tmp_path, *both()), MPICH, said(*[(30.0, 10.0)] * 3))
     assert "(3 rounds are too few to decide (from 5 on), native ÷ Espalier 3.00, 3.00 to 3.00)" in result.verdict
     assert not result.as_json()["collective_seconds"]["decided"]
 
 
 def test_a_worker_that_ends_too_early_is_no_result(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="printed no result"):
-        condense(script_of(tmp_path, *both()), said((30.0, 10.0))[:-1])
+        condense(script_of(tmp_path, *both()), MPICH, said((30.0, 10.0))[:-1])
 
 
 @pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's SMPI is not installed")

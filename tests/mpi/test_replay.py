@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from espalier.jobs.mpis import parse_version
 from espalier.profile.reading import read_profile
 from espalier.replay.played import Replay, play_script
 from espalier.replay.script import derive_script
@@ -21,7 +22,9 @@ def replay_of(mpi: TestMpi, folder: Path, calls: int, *words: str, **settings: s
     recording = {"ESPALIER_PROFILE": str(folder / "p.json")}
     outcome = mpi.run([mpi.program("rhythm"), *words], RANKS, settings=recording, timeout=60)
     assert outcome.code == 0, str(outcome)
-    script = derive_script(read_profile(folder / "p.json"), calls)
+    recorded = read_profile(folder / "p.json")
+    assert parse_version(recorded.mpi) == (mpi.mpi.family, mpi.mpi.version)
+    script = derive_script(recorded, calls)
     return play_script(script, mpi.mpi, 2, settings, folder, timeout=120)
 
 

@@ -17,7 +17,7 @@ from espalier.base.names import suggest
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.base.units import counted, format_bytes, format_time
 from espalier.commands.launching import SetTexts, VirtualNodes
-from espalier.jobs.mpis import find_default_mpi, select_mpi
+from espalier.jobs.mpis import find_default_mpi, find_like, select_mpi
 from espalier.profile.reading import read_profile
 from espalier.replay.played import Replay, play_script
 from espalier.replay.script import Piece, Script, derive_script
@@ -47,7 +47,10 @@ def replay(
     against: Annotated[
         str, typer.Option(metavar="MPI,…", help=f"With --platform: {', '.join(SELECTORS)}, as SimGrid knows them.")
     ] = "mpich",
-    mpi: Annotated[str | None, typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path.")] = None,
+    mpi: Annotated[
+        str | None,
+        typer.Option(help="mpich, openmpi, intel, mpich-4 …, or a path. Default: what it was recorded under, if here."),
+    ] = None,
     virtual_nodes: VirtualNodes = None,
     settings: SetTexts = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for all rounds.")] = 600.0,
@@ -69,7 +72,7 @@ def replay(
         _show(simulated, json)
         return
     variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
-    chosen = select_mpi(mpi) if mpi else find_default_mpi()
+    chosen = select_mpi(mpi) if mpi else find_like(recorded.mpi) or find_default_mpi()
     with tempfile.TemporaryDirectory() as scratch, console.progress("replay", 1) as show:
         show(f"{script.ranks} ranks under {chosen}", 1)
         played = play_script(script, chosen, rounds, variables, Path(scratch), timeout)
@@ -111,6 +114,7 @@ def _facts(piece: Piece) -> list[str]:
 
 
 def _print_played(result: Replay) -> None:
+    console.out.print(escape(result.heading), soft_wrap=True)
     table = _table("native", "Espalier", "ratio", "from – to")
     for row in result.rows[:_MOST_ROWS]:
         least, greatest = row.rounds.range

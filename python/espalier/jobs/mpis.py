@@ -169,6 +169,29 @@ def find_default_mpi() -> Mpi:
     )
 
 
+def find_like(text: str) -> Mpi | None:
+    """The MPI here that says of itself what another one, or this one, has said: MPI_Get_library_version's first line.
+
+    The nearest version of the same family where that one is not here; None where there is none, or the text tells
+    nothing.
+    """
+    family, version = parse_version(text)
+    if family is Family.UNKNOWN:
+        return None
+    relatives = []
+    for mpi in find_mpis():
+        if mpi.family is family and mpi.launcher is not None:
+            if mpi.version == version:
+                return mpi
+            relatives.append(mpi)
+    return max(relatives, key=lambda it: _count_equal_parts(it.version, version), default=None)
+
+
+def _count_equal_parts(one: str, other: str) -> int:
+    """From the first on: 5.0.2 and 5.0.11 have two."""
+    return len(os.path.commonprefix([one.split("."), other.split(".")]))
+
+
 def select_mpi(wanted: str, abi: Abi | None = None) -> Mpi:
     """The MPI that `--mpi` names: a family or an alias of one, the same with the start of a version (`mpich-4`), or a
     path.

@@ -1,10 +1,11 @@
 """Reads ESPALIER_PROFILE's file: every rank's sums, by kind of call.
 
-    {"format": 3, "sample": 0, "nodes": [0, 0, 1, 1], "ranks": [
+    {"format": 3, "mpi": "MPICH Version: 5.0.2", "sample": 0, "nodes": [0, 0, 1, 1], "ranks": [
       {"rank": 0, "seconds": 12.5, "rows": [ROW, …]}, …]}
 
-`nodes` has the node of every rank of MPI_COMM_WORLD; `seconds` are those from MPI_Init's end to MPI_Finalize. A ROW is
-what a rank's calls of one kind came to. What tells kinds apart:
+`mpi` is the first line of what the MPI says of itself, which older files do not have; `nodes` has the node of every
+rank of MPI_COMM_WORLD; `seconds` are those from MPI_Init's end to MPI_Finalize. A ROW is what a rank's calls of one
+kind came to. What tells kinds apart:
 
     communicator  its shape, "4 ranks on 2 nodes"         operation   MPI_Bcast …
     members       its ranks in MPI_COMM_WORLD, in their   counts      whether there is a count for each rank
@@ -196,6 +197,7 @@ class Recorded:
     kinds: Mapping[Kind, list[Part]]
     sample: int  # every so many-th call was native's; 0: none
     nodes: tuple[int, ...] = ()  # by rank
+    mpi: str = ""  # as it says itself, in one line; empty: not told
 
     @property
     def parts(self) -> Mapping[Key, list[Part]]:
@@ -242,7 +244,8 @@ def _read(raw: Any) -> Recorded:
         for row in rank["rows"]:
             kinds.setdefault(_read_kind(row), []).append(_read_part(int(rank["rank"]), row))
     seconds = {int(rank["rank"]): float(rank["seconds"]) for rank in raw["ranks"]}
-    return Recorded(seconds, kinds, int(raw["sample"]), tuple(int(node) for node in raw["nodes"]))
+    nodes = tuple(int(node) for node in raw["nodes"])
+    return Recorded(seconds, kinds, int(raw["sample"]), nodes, str(raw.get("mpi", "")))
 
 
 def _read_kind(row: Mapping[str, Any]) -> Kind:

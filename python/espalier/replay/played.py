@@ -13,7 +13,7 @@ from typing import Any
 from espalier.base.errors import UserError
 from espalier.jobs.launch import Job, measuring_job
 from espalier.jobs.libraries import find_replay_worker
-from espalier.jobs.mpis import Mpi
+from espalier.jobs.mpis import Family, Mpi, parse_version
 from espalier.measure.programs import run_program
 from espalier.measure.rounds import Rounds
 from espalier.replay.script import Piece, Script
@@ -38,7 +38,9 @@ class ReplayRow:
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of it."""
+    """What came of it, under `mpi`."""
+
+    mpi: Mpi
 
     rows: tuple[ReplayRow, ...]  # what takes the program longest first
     played: Rounds  # seconds for the whole script, computation included
@@ -57,6 +59,18 @@ class Replay:
         return tuple(1e-6 * sum(map(float.__mul__, map(float, calls), times)) for times in by_round)
 
     @property
+    def heading(self) -> str:
+        """Who played, and whether that is whom the program ran under."""
+        played = f"{self.script.ranks} ranks under {self.mpi}"
+        family, version = parse_version(self.script.mpi)
+        if (family, version) == (self.mpi.family, self.mpi.version):
+            return f"{played}, as recorded"
+        if not self.script.mpi:
+            return f"{played}; the profile does not say which MPI it was recorded under"
+        recorded = self.script.mpi if family is Family.UNKNOWN else f"{family} {version}"
+        return f"{played}, but recorded under {recorded}: times are not that one's"
+
+    @property
     def verdict(self) -> str:
         """Two sentences."""
         if not self.rows:
@@ -68,6 +82,8 @@ class Replay:
         """The same, as plain data."""
         return {
             "ranks": self.script.ranks,
+            "mpi": str(self.mpi),
+            "recorded_mpi": self.script.mpi or None,
             "calls_played": len(self.script.calls),
             "left_out": dict(self.script.left_out),
             "one_clock": self.one_clock,
@@ -128,7 +144,7 @@ def play_script(
     file.write_text(script.write(), encoding="utf-8")
     worker = [str(find_replay_worker(mpi.abi)), str(file), str(rounds)]
     job = measuring_job(mpi, worker, script.ranks, settings)
-    return condense(script, _play(job, scratch, timeout))
+    return condense(script, mpi, _play(job, scratch, timeout))
 
 
 def _play(job: Job, scratch: Path, timeout: float | None) -> list[dict[str, Any]]:
@@ -140,7 +156,7 @@ def _play(job: Job, scratch: Path, timeout: float | None) -> list[dict[str, Any]
     return [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
 
 
-def condense(script: Script, said: Sequence[Mapping[str, Any]]) -> Replay:
+def condense(script: Script, mpi: Mpi, said: Sequence[Mapping[str, Any]]) -> Replay:
     """What the worker has printed, by kind of call. Raises UserError where that is not complete."""
     rounds = [line for line in said if "round" in line]
     ends = [line for line in said if "choices" in line]
@@ -152,7 +168,8 @@ def condense(script: Script, said: Sequence[Mapping[str, Any]]) -> Replay:
         rows.append(ReplayRow(piece, Rounds(native, own), ends[0]["choices"][number]))
     rows.sort(key=lambda row: -row.piece.calls * row.native_us)
     played = (tuple(line[f"{arm}_us"] * 1e-6 for line in rounds) for arm in ("native", "espalier"))
-    return Replay(tuple(rows), Rounds(*played), script, ends[0]["machines"] == 1, script.ranks > ends[0]["cores"])
+    one_clock, oversubscribed = ends[0]["machines"] == 1, script.ranks > ends[0]["cores"]
+    return Replay(mpi, tuple(rows), Rounds(*played), script, one_clock, oversubscribed)
 
 
 def _positive(us: float) -> float:

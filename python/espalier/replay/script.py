@@ -89,6 +89,7 @@ class Script:
     pieces: tuple[Piece, ...]
     calls: tuple[Call, ...]
     left_out: Mapping[str, int]  # calls that cannot be played, by MPI's name
+    mpi: str = ""  # that the program ran under, as it says itself; empty: not told
 
     def write(self) -> str:
         """As bench/replay/script.h reads it."""
@@ -127,7 +128,8 @@ def derive_script(recorded: Recorded, most_calls: int, computes: bool = True) ->
         else:
             pieces.append(piece if computes else replace(piece, gap=0.0))
     pieces.sort(key=lambda piece: (piece.first, piece.key.operation, piece.key.size_class, piece.members))
-    return Script(len(recorded.run_seconds), tuple(pieces), tuple(_deal_out(pieces, most_calls)), left_out)
+    dealt = tuple(_deal_out(pieces, most_calls))
+    return Script(len(recorded.run_seconds), tuple(pieces), dealt, left_out, recorded.mpi)
 
 
 def _join_counts(kinds: Mapping[Kind, list[Part]]) -> Mapping[Kind, list[Part]]:

@@ -197,6 +197,13 @@ const Native* detail::search_native() {
   return nullptr;
 }
 
+std::string read_native_version() {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING + 1, '\0');
+  int length = 0;
+  native().Get_library_version(text.data(), &length);
+  return text.c_str();
+}
+
 // PMPI's names are ours, too, for other tools (tools.hpp); native's come behind. Of other names the global search comes
 // first, and begins with the program: it may hold the copies (copy relocations, Fortran common blocks) of data objects
 // that the whole process, libmpi included, then uses.

@@ -2,6 +2,7 @@
 // The MPI underneath, as a table of its PMPI functions and handles, found when the first collective is called.
 
 #include <atomic>
+#include <string>
 
 #include "mpi/boundary/abi.hpp"
 
@@ -114,6 +115,9 @@ inline const Native* find_foreign() { return detail::foreign_table.load(std::mem
 
 /// The same table where it is known to exist: everywhere below an entry point.
 inline const Native& native() { return *detail::native_table.load(std::memory_order_relaxed); }
+
+/// What MPI_Get_library_version says, at any time.
+std::string read_native_version();
 
 /// An object or function of the loaded MPI by name, for what has no declaration; null when there is none.
 void* find_symbol(const char* name);

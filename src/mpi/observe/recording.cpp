@@ -6,6 +6,7 @@
 
 #include "base/files.hpp"
 #include "base/settings.hpp"
+#include "base/text.hpp"
 #include "mpi/boundary/quiet.hpp"
 #include "mpi/buffers/arithmetic.hpp"
 #include "mpi/calls/calls.hpp"
@@ -15,6 +16,7 @@
 #include "mpi/process/library.hpp"
 #include "mpi/process/statistics.hpp"
 #include "mpi/setup/neighbors.hpp"
+#include "tune/signature.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -264,8 +266,8 @@ void Recording::write_profile(Library& library, int size, int me) {
   if (me != 0) return;
   std::string nodes;
   for (const int node : nodes_of(library, size)) nodes += (nodes.empty() ? "" : ", ") + std::to_string(node);
-  std::string out =
-      "{\"format\": 3, \"sample\": " + std::to_string(sample_) + ", \"nodes\": [" + nodes + "], \"ranks\": [\n  ";
+  std::string out = "{\"format\": 3, \"mpi\": " + json_string(printable(tune::shorten_version(read_native_version()))) +
+                    ", \"sample\": " + std::to_string(sample_) + ", \"nodes\": [" + nodes + "], \"ranks\": [\n  ";
   for (std::size_t r = 0; r < texts.size(); ++r) out += (r == 0 ? "" : ",\n  ") + texts[r];
   write(library, library.settings().profile, "ESPALIER_PROFILE", out + "\n]}\n");
 }

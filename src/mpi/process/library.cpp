@@ -126,10 +126,7 @@ void Library::share_tables(MPI_Comm comm) {
 
 // A table that somebody named and that is of no use is worth a line; one that merely lies around, when asked.
 void Library::take_tables(const ReadTables& read) {
-  std::vector<char> version(MPI_MAX_LIBRARY_VERSION_STRING + 1);
-  int length = 0;
-  native().Get_library_version(version.data(), &length);
-  signature_ = tune::probe_signature(version.data());
+  signature_ = tune::probe_signature(read_native_version());
   day_ = read.day;
   tune::Selected selected = tune::select_tables(read.texts, signature_, settings_.table, day_);
   table_ = std::move(selected.table);
