@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,6 @@ def moments(calls: int = 0, each: float = 0.0, spread: float = 0.0) -> dict[str,
 def a_row(**facts: Any) -> dict[str, Any]:
     usual = {
         "communicator": "2 ranks on 1 node",
-        "members": "0-1",
         "operation": "MPI_Allreduce",
         "form": "blocking",
         "counts": False,
@@ -51,7 +51,11 @@ def a_row(**facts: Any) -> dict[str, Any]:
 
 
 def write(path: Path, *ranks: list[dict[str, Any]], sample: int = 0) -> Path:
-    parts = [{"rank": rank, "seconds": 10.0, "rows": rows} for rank, rows in enumerate(ranks)]
+    """Where a row does not say otherwise, its communicator is of all ranks."""
+    usual = {"members": f"0-{len(ranks) - 1}"}
+    parts = [
+        {"rank": rank, "seconds": 10.0, "rows": [{**usual, **row} for row in rows]} for rank, rows in enumerate(ranks)
+    ]
     path.write_text(json.dumps({"format": 3, "sample": sample, "nodes": [0] * len(parts), "ranks": parts}))
     return path
 
@@ -185,8 +189,8 @@ def test_ranks_of_a_communicator_are_told_as_ranges() -> None:
 
 def test_calls_of_one_shape_on_several_communicators_are_one_row_with_one_part_for_each_rank(tmp_path: Path) -> None:
     rows = [a_row(members="0,2"), a_row(members="0-1", calls=20, seconds=1.0)]
-    (row,) = read(tmp_path, rows, [a_row(members="0-1", calls=20)]).rows
-    assert [part.calls for part in row.parts] == [120, 20]
+    (row,) = read(tmp_path, rows, [a_row(members="0-1", calls=20)], [a_row(members="0,2")]).rows
+    assert {part.rank: part.calls for part in row.parts} == {0: 120, 1: 20, 2: 100}
     assert row.parts[0].seconds == 3.0
 
 
@@ -201,6 +205,64 @@ def test_what_is_no_profile_is_refused_by_name(tmp_path: Path, text: str) -> Non
     path = tmp_path / "p.json"
     path.write_text(text)
     with pytest.raises(UserError, match=r"p\.json is no profile"):
+        read_profile(path)
+
+
+@pytest.mark.parametrize(
+    ("facts", "place"),
+    [
+        ({"calls": -5}, "calls: -5 is not a number from 0"),
+        ({"calls": 2.5}, "calls: 2.5 is not"),
+        ({"calls": True}, "calls: True is not"),
+        ({"calls": 10**30}, "calls: 1000000000000000000000000000000 is not"),
+        ({"calls": None}, "calls: is missing"),
+        ({"bytes": -1}, "bytes: -1 is not"),
+        ({"seconds": -0.5}, "seconds: -0.5 is not"),
+        ({"seconds": 1e300}, "seconds: 1e+300 is not a number from 0 to 1e+09"),
+        ({"seconds": float("nan")}, "seconds: nan is not"),
+        ({"gap": "long"}, "gap: 'long' is not"),
+        ({"size_class": 400}, "size_class: 400 is not a number from -1 to 63"),
+        ({"form": "sideways"}, "form: sideways is none of blocking"),
+        ({"members": "0-1999999999"}, "members: no ranks: 0-1999999999"),
+        ({"members": "0-7"}, "members: 0-7 are not ranks of 2"),
+        ({"members": "0,1,0-1"}, "members: a rank comes twice"),
+        ({"waited_for": {"2": 1.0}}, "waited_for: '2' is not a rank of 2"),
+        ({"waited_for": {"1": -1.0}}, "waited_for, 1: -1.0 is not"),
+        ({"roots": {"-1": 3}}, "roots: '-1' is not a rank of 2"),
+        ({"from": [0], "to": [9]}, "to: 9 is not a rank of 2"),
+        ({"own": {"calls": 3, "seconds": -1, "squares": 0}}, "own, seconds: -1 is not"),
+        ({"own": []}, "own: [] is no object"),
+        ({"measured": {"native": 1, "own": 1}}, "measured, uncertainty: is missing"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused_with_their_place(
+    command: Command, tmp_path: Path, facts: dict[str, Any], place: str
+) -> None:
+    path = write(tmp_path / "p.json", [a_row()], [a_row(operation="MPI_Bcast"), a_row(**facts)])
+    for words in (["profile", "--from"], ["replay"], ["doctor", "--profile"]):
+        outcome = command(*words, str(path))
+        assert (outcome.code, outcome.out) == (2, "")
+        assert f"{path} is no profile: rank 1, row 2, {place}" in outcome.err
+        assert "profile the program again" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("facts", "place"),
+    [
+        ({"ranks": []}, "ranks: there are 0"),
+        ({"ranks": 7}, "ranks: 7 is not a list"),
+        ({"nodes": [0]}, "nodes: 1 number for 2 ranks"),
+        ({"nodes": [0, -1]}, "nodes: -1 is not a rank of 2"),
+        ({"sample": -1}, "sample: -1 is not"),
+        ({"mpi": 5}, "mpi: 5 is not a text"),
+        ({"ranks": [{"rank": 0, "seconds": 1, "rows": []}] * 2}, "rank 1, rank: 0 is not 1"),
+        ({"ranks": [{"rank": 0, "seconds": -1, "rows": []}] * 2}, "rank 0, seconds: -1 is not"),
+    ],
+)
+def test_a_file_that_does_not_fit_itself_is_refused(tmp_path: Path, facts: dict[str, Any], place: str) -> None:
+    path = write(tmp_path / "p.json", [], [])
+    path.write_text(json.dumps({**json.loads(path.read_text()), **facts}))
+    with pytest.raises(UserError, match=re.escape(f"{path} is no profile: {place}")):
         read_profile(path)
 
 

@@ -130,6 +130,14 @@ def test_what_cannot_be_played_is_named_with_its_number(tmp_path: Path) -> None:
     assert script.left_out == {"MPI_Neighbor_alltoall": 7, "MPI_Neighbor_allgather": 3, "MPI_Bcast": 5}
 
 
+def test_what_was_never_started_is_not_played(tmp_path: Path) -> None:
+    never = a_row(operation="MPI_Bcast", form="persistent", calls=0, bytes=0, seconds=0.0)
+    script = script_of(tmp_path, *[[a_row(), never]] * 2)
+    assert [piece.operation for piece in script.pieces] == ["allreduce"]
+    assert not script.left_out
+    assert script_of(tmp_path, [never], [{**never, "calls": 2}]).left_out == {"MPI_Bcast_init": 2}
+
+
 def test_neighbours_are_the_programs(tmp_path: Path) -> None:
     facts = {"operation": "MPI_Neighbor_alltoall", "counts": True, "calls": 10, "waiting": 0.0, "gap": 0.0}
     script = script_of(

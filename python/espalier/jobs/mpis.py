@@ -6,6 +6,7 @@ Looked for in this order, which is also the order of preference: the `mpiexec` o
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -189,7 +190,8 @@ def find_like(text: str) -> Mpi | None:
 
 def _count_equal_parts(one: str, other: str) -> int:
     """From the first on: 5.0.2 and 5.0.11 have two."""
-    return len(os.path.commonprefix([one.split("."), other.split(".")]))
+    pairs = zip(one.split("."), other.split("."), strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def select_mpi(wanted: str, abi: Abi | None = None) -> Mpi:

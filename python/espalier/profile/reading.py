@@ -43,12 +43,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from espalier.base.errors import UserError
+from espalier.base.units import MOST_RANKS, counted
+from espalier.profile.fields import Fields
 
 FORMAT = 3
 FORMS = ("blocking", "nonblocking", "persistent")
+_MOST_CLASS = 63  # of sizes that 64 bits hold, with a sign
 
 
 @dataclass(frozen=True)
@@ -210,104 +212,123 @@ class Recorded:
         return {key: list(parts.values()) for key, parts in by_key.items()}
 
 
-def parse_members(text: str) -> tuple[int, ...]:
-    """ "0-3", "1-13:4", "2,0-1": ranks in MPI_COMM_WORLD. Raises ValueError."""
+def parse_members(text: str, ranks: int = MOST_RANKS) -> tuple[int, ...]:
+    """ "0-3", "1-13:4", "2,0-1": ranks in MPI_COMM_WORLD. Raises ValueError, also for one that is not below `ranks`."""
     members: list[int] = []
     for word in text.split(",") if text else []:
-        found = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", word)
+        found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", word)
         if found is None:
-            raise ValueError(f"no ranks: {word}")
+            raise ValueError(f"no ranks: {word[:40]}")
         first, step = int(found[1]), int(found[3] or 1)
-        members += range(first, int(found[2] or first) + 1, step)
+        last = int(found[2] or first)
+        if max(first, last) >= ranks:
+            raise ValueError(f"{word} are not ranks of {ranks}")
+        members += range(first, last + 1, step)
+        if len(members) > ranks:
+            break
+    if len(set(members)) != len(members):
+        raise ValueError("a rank comes twice")
     return tuple(members)
 
 
 def read_profile(path: Path) -> Recorded:
-    """Raises UserError, naming the file, for anything that is no profile."""
+    """Raises UserError, naming the file and the place in it, for anything that is no profile."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}", "was MPI_Finalize called? did Espalier serve the job?") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is no profile: {error}", "give a file that ESPALIER_PROFILE has named") from error
+    try:
+        fields = Fields.of(raw)
+        if (version := fields.whole("format")) != FORMAT:
+            raise ValueError(f"format {version}, not {FORMAT}")
     except ValueError as error:
         raise UserError(f"{path} is no profile: {error}", "give a file that ESPALIER_PROFILE has named") from error
     try:
-        return _read(raw)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError(f"{path} is no profile: {error!r}", "give a file that ESPALIER_PROFILE has named") from error
+        return _read(fields)
+    except ValueError as error:
+        remedy = "it was changed, or damaged, after a job had written it: profile the program again"
+        raise UserError(f"{path} is no profile: {error}", remedy) from error
 
 
-def _read(raw: Any) -> Recorded:
-    if raw["format"] != FORMAT:
-        raise ValueError(f"format {raw['format']}, not {FORMAT}")
+def _read(raw: Fields) -> Recorded:
+    parts = raw.listed("ranks")
+    if not 1 <= len(parts) <= MOST_RANKS:
+        raise raw.fail("ranks", f"there are {len(parts)}")
+    ranks = len(parts)
     kinds: dict[Kind, list[Part]] = {}
-    for rank in raw["ranks"]:
-        for row in rank["rows"]:
-            kinds.setdefault(_read_kind(row), []).append(_read_part(int(rank["rank"]), row))
-    seconds = {int(rank["rank"]): float(rank["seconds"]) for rank in raw["ranks"]}
-    nodes = tuple(int(node) for node in raw["nodes"])
-    return Recorded(seconds, kinds, int(raw["sample"]), nodes, str(raw.get("mpi", "")))
+    seconds: dict[int, float] = {}
+    for place, part in enumerate(parts):
+        fields = Fields.of(part, f"rank {place}")
+        if fields.whole("rank", most=ranks - 1) != place:
+            raise fields.fail("rank", f"{part['rank']} is not {place}")
+        seconds[place] = fields.seconds("seconds")
+        for number, row in enumerate(fields.listed("rows"), 1):
+            one = Fields.of(row, f"rank {place}, row {number}")
+            kinds.setdefault(_read_kind(one, ranks), []).append(_read_part(place, one, ranks))
+    nodes = raw.ranks("nodes", ranks)
+    if len(nodes) != ranks:
+        raise raw.fail("nodes", f"{counted(len(nodes), 'number')} for {counted(ranks, 'rank')}")
+    return Recorded(seconds, kinds, raw.whole("sample"), nodes, raw.text("mpi", ""))
 
 
-def _read_kind(row: Mapping[str, Any]) -> Kind:
+def _read_kind(row: Fields, ranks: int) -> Kind:
     key = Key(
-        row["communicator"],
-        row["operation"],
-        bool(row["counts"]),
-        int(row["size_class"]),
-        row["form"],
-        row.get("site", ""),
-        bool(row.get("types", False)),
+        row.text("communicator"),
+        row.text("operation"),
+        row.flag("counts"),
+        row.whole("size_class", least=-1, most=_MOST_CLASS),
+        row.text("form"),
+        row.text("site", ""),
+        row.has("types") and row.flag("types"),
     )
     if key.form not in FORMS:
-        raise ValueError(f"form {key.form}")
-    parse_members(row["members"])
-    return Kind(key, row["members"])
+        raise row.fail("form", f"{key.form} is none of {', '.join(FORMS)}")
+    try:
+        parse_members(row.text("members"), ranks)
+    except ValueError as error:
+        raise row.fail("members", str(error)) from error
+    return Kind(key, row.text("members"))
 
 
-def _read_part(rank: int, row: Mapping[str, Any]) -> Part:
-    def seconds(name: str) -> float:
-        return float(row[name])
-
+def _read_part(rank: int, row: Fields, ranks: int) -> Part:
     return Part(
         rank=rank,
-        calls=int(row["calls"]),
-        bytes=int(row["bytes"]),
-        native=int(row["native"]),
-        split=int(row["split"]),
-        seconds=seconds("seconds"),
-        waiting=seconds("waiting"),
-        start=seconds("start"),
-        between=seconds("between"),
-        gap=seconds("gap"),
-        first=seconds("first"),
-        last=seconds("last"),
-        own=_read_moments(row["own"]),
-        sample=_read_moments(row["sample"]),
-        choice=str(row["choice"]),
-        waited_for={int(other): float(seconds) for other, seconds in row["waited_for"].items()},
-        roots={int(root): int(calls) for root, calls in row["roots"].items()},
-        timed=_read_moments(row["timed"]) if "timed" in row else Moments(),
-        neighbors=(_read_ranks(row["from"]), _read_ranks(row["to"])) if "from" in row else None,
-        measured=_read_measured(row["measured"]) if "measured" in row else None,
+        calls=row.whole("calls"),
+        bytes=row.whole("bytes"),
+        native=row.whole("native"),
+        split=row.whole("split"),
+        seconds=row.seconds("seconds"),
+        waiting=row.seconds("waiting"),
+        start=row.seconds("start"),
+        between=row.seconds("between"),
+        gap=row.seconds("gap"),
+        first=row.seconds("first"),
+        last=row.seconds("last"),
+        own=_read_moments(row.inner("own")),
+        sample=_read_moments(row.inner("sample")),
+        choice=row.text("choice"),
+        waited_for=dict(row.by_rank("waited_for", ranks, Fields.seconds)),
+        roots=dict(row.by_rank("roots", ranks, Fields.whole)),
+        timed=_read_moments(row.inner("timed")) if row.has("timed") else Moments(),
+        neighbors=(row.ranks("from", ranks), row.ranks("to", ranks)) if row.has("from") else None,
+        measured=_read_measured(row.inner("measured")) if row.has("measured") else None,
     )
 
 
-def _read_measured(raw: Mapping[str, Any]) -> Measured:
-    return Measured(*(float(raw[name]) for name in ("native", "own", "uncertainty")))
-
-
-def _read_ranks(raw: Iterable[Any]) -> tuple[int, ...]:
-    return tuple(int(rank) for rank in raw)
+def _read_measured(raw: Fields) -> Measured:
+    return Measured(*(raw.seconds(name) for name in ("native", "own", "uncertainty")))
 
 
 def _add_up(one: Mapping[int, float], other: Mapping[int, float]) -> Mapping[int, float]:
     return {rank: one.get(rank, 0.0) + other.get(rank, 0.0) for rank in {**one, **other}}
 
 
-def _read_moments(raw: Mapping[str, Any]) -> Moments:
-    calls = int(raw["calls"])
-    weights = (float(raw.get(name, calls)) for name in ("weight", "weights_squared"))
-    return Moments(calls, float(raw["seconds"]), float(raw["squares"]), *weights)
+def _read_moments(raw: Fields) -> Moments:
+    calls = raw.whole("calls")
+    weights = (raw.number(name, default=calls) for name in ("weight", "weights_squared"))
+    return Moments(calls, raw.number("seconds"), raw.number("squares"), *weights)
 
 
 def sum_moments(moments: Iterable[Moments]) -> Moments:

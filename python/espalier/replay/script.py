@@ -121,6 +121,8 @@ def derive_script(recorded: Recorded, most_calls: int, computes: bool = True) ->
     """
     pieces, left_out = [], dict[str, int]()
     for kind, parts in _join_counts(recorded.kinds).items():
+        if not any(part.calls for part in parts):  # persistent ones that were never started
+            continue
         piece = _derive_piece(kind, parts)
         if piece is None:
             calls = max(part.calls for part in parts)
@@ -154,6 +156,8 @@ def _derive_piece(kind: Kind, parts: Sequence[Part]) -> Piece | None:
     if not operation or len(members) < 2 or set(by_rank) != set(members):
         return None
     own = [by_rank[member] for member in members]
+    if not all(part.calls for part in own):
+        return None
     if kind.key.size_class < 0:
         return None
     neighbors = _derive_neighbors(own) if operation.startswith("neighbor") else ()
