@@ -42,6 +42,16 @@ struct Descriptor {
   int number;
 };
 
+/// Beside it, under a name that whoever lists the folder passes over.
+std::string draft_of(const std::string& path) {
+  const std::size_t name = path.rfind('/') + 1;
+  return path.substr(0, name) + "." + path.substr(name) + "." + std::to_string(getpid());
+}
+
+std::string why_not_replaced(const std::string& path, int error) {
+  return "cannot write '" + path + "': " + std::strerror(error);
+}
+
 }  // namespace
 
 int open_file(const std::string& path) {
@@ -94,10 +104,18 @@ std::string read_first_line(const std::string& path) {
   return text;
 }
 
+std::string probe_replacing(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) return why_not_replaced(path, EISDIR);
+  const std::string draft = draft_of(path);
+  const Descriptor file{open(draft.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
+  if (file.number < 0) return why_not_replaced(path, errno);
+  unlink(draft.c_str());
+  return {};
+}
+
 std::string replace_file(const std::string& path, const std::string& text) {
-  // Beside it, under a name that whoever lists the folder passes over.
-  const std::size_t name = path.rfind('/') + 1;
-  const std::string draft = path.substr(0, name) + "." + path.substr(name) + "." + std::to_string(getpid());
+  const std::string draft = draft_of(path);
   std::FILE* const file = std::fopen(draft.c_str(), "we");
   bool is_written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
                     std::fflush(file) == 0 && (fsync(fileno(file)) == 0 || errno == EINVAL);
@@ -105,7 +123,7 @@ std::string replace_file(const std::string& path, const std::string& text) {
   if (is_written && std::rename(draft.c_str(), path.c_str()) == 0) return {};
   const int error = errno;
   unlink(draft.c_str());
-  return "cannot write '" + path + "': " + std::strerror(error);
+  return why_not_replaced(path, error);
 }
 
 }  // namespace espalier

@@ -232,5 +232,5 @@ def test_values_that_a_job_would_refuse_are_told() -> None:
     assert [text.partition(" ")[0] for text in told] == [
         "ESPALIER_CHOICE_BROADCAST=chian:",
         "ESPALIER_VIRTUAL_NODES:",
-        "ESPALIER_PROFILE:",
+        "ESPALIER_PROFILE",
     ]

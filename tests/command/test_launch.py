@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +57,33 @@ def test_the_library_reaches_the_ranks_and_not_the_launcher(libraries: Path, pro
     assert "LD_PRELOAD" not in environment
     assert argv[0] == str(mpi.launcher)
     assert argv[-5:] == ["-n", "2", "./app", "-x", "1"]
+
+
+@pytest.mark.parametrize("name", ["ESPALIER_PROFILE", "ESPALIER_PROFILE_TRACE", "ESPALIER_STATS"])
+@pytest.mark.parametrize("is_inherited", [True, False])
+def test_a_file_that_a_job_could_not_write_at_its_end_is_refused_before_it_starts(
+    libraries: Path, processors, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, is_inherited: bool
+) -> None:
+    def build(file: Path, **more: Any) -> None:
+        settings = {} if is_inherited else {name: str(file)}
+        if is_inherited:
+            monkeypatch.setenv(name, str(file))
+        build_command(a_job(an_mpi(), settings=settings, **more))
+
+    nowhere = tmp_path / "no" / "x.json"
+    with pytest.raises(UserError, match=f"{name} {nowhere}: there is no folder {nowhere.parent}"):
+        build(nowhere)
+    with pytest.raises(UserError, match="that is a folder"):
+        build(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, mode: False)
+        with pytest.raises(UserError, match=f"{tmp_path} takes no files"):
+            build(tmp_path / "x.json")
+    build(tmp_path / "x.json")
+    build(nowhere, native=True)
+    allocation = Allocation(System.SLURM, "7", (Host(2, 2),))
+    elsewhere = Placement(pick_launcher(None, an_mpi(), allocation, True), Layout(2, 1, 2), allocation)
+    build(nowhere, hosts=elsewhere)
 
 
 def test_the_mpi_library_stands_behind_ours(libraries: Path, processors) -> None:

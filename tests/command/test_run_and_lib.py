@@ -73,7 +73,7 @@ COUNTS = 'file=$(echo "$*" | sed -n "s/.*ESPALIER_STATS \\([^ ]*\\).*/\\1/p"); [
         (COUNTS, ["SCRIPT"], False),
         ("exit 0", ["APP"], False),  # linked with an MPI: that is seen before
         ("exit 0", ["--native", "--", "PLAIN"], False),
-        ("exit 0", ["--set", "STATS=/nowhere/counts", "--", "PLAIN"], False),
+        ("exit 0", ["--set", "STATS=counts", "--", "PLAIN"], False),
     ],
 )
 def test_a_program_that_turns_out_to_use_no_mpi_is_told_in_a_line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,12 +69,25 @@ def test_results_stay_right_while_every_third_call_is_natives(
     assert profile.verdict
 
 
-def test_a_file_that_cannot_be_written_is_said_and_harms_nothing(get_mpi: GetMpi) -> None:
-    mpi = get_mpi("mpich-5")
-    settings = {"ESPALIER_PROFILE": "/nowhere/p.json"}
-    outcome = mpi.run([mpi.program("standstill"), "sleep", "2", "0"], RANKS, settings=settings)
+def test_a_file_that_cannot_be_written_is_said_when_the_job_begins_and_harms_nothing(
+    get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    mpi, late = get_mpi("mpich-5"), tmp_path / "late"
+    names = ("ESPALIER_PROFILE", "ESPALIER_PROFILE_TRACE", "ESPALIER_STATS")
+    settings = {name: f"{late}/{name}.json" for name in names}
+    words = [mpi.program("standstill"), "sleep", "2", "0"]
+    outcome = mpi.run(words, RANKS, settings=settings)
     assert outcome.code == 0
-    assert "ESPALIER_PROFILE: cannot write '/nowhere/p.json'" in outcome.err
+    for name in names:
+        trouble = f"{name}: cannot write '{late}/{name}.json': No such file or directory"
+        assert f"{trouble}; tried again when the job ends" in outcome.err
+        assert outcome.err.count(trouble) == 2, "at the beginning, and at the end"
+    # Whoever reads that has the job's time to put it right: this one makes the folder itself.
+    python = f"import mpi4py, os; from mpi4py import MPI; os.makedirs({str(late)!r}, exist_ok=True)"
+    outcome = mpi.run([sys.executable, "-c", python], RANKS, settings=settings)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.err.count("cannot write") == 3
+    assert all(Path(file).exists() for file in settings.values())
 
 
 def test_who_does_calls_is_told_as_it_is_in_the_end(get_mpi: GetMpi, tmp_path: Path) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
 from espalier.base.names import suggest
 from espalier.base.units import counted
+from espalier.base.writing import check_output
 
 PREFIX = "ESPALIER_"
+# What name a file that a job writes when it ends.
+WRITTEN = (f"{PREFIX}PROFILE", f"{PREFIX}PROFILE_TRACE", f"{PREFIX}STATS")
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,14 @@ def check_split(variables: Mapping[str, str], ranks: int) -> None:
         f"virtual nodes {spec} are of {counted(together, 'rank')} together, and the job has {ranks}",
         f"give sizes that sum up to {ranks}, or -n {whole}",
     )
+
+
+def check_files(variables: Mapping[str, str]) -> None:
+    """Before a job starts here. Raises UserError where what it is to write at its end has no place: all that it has
+    recorded would be lost."""
+    for name in WRITTEN:
+        if file := variables.get(name):
+            check_output(name, Path(file))
 
 
 def unknown_variables(known: Iterable[str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from espalier.base.errors import UserError
@@ -27,6 +28,8 @@ def check_output(option: str, path: Path | None, *endings: str) -> None:
         if missing.exists():
             raise UserError(f"{option} {path}: {missing} is no folder", "name another place")
         raise UserError(f"{option} {path}: there is no folder {missing}", f"create it first: mkdir -p {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK) and not os.access(path, os.W_OK):
+        raise UserError(f"{option} {path}: {folder} takes no files from you", "name another place")
     told, kinds = _KINDS.get(path.suffix.lower()), list(dict.fromkeys(_KINDS[ending] for ending in endings))
     if endings and told is not None and told not in kinds:
         names = " or ".join(str(path.with_suffix(ending)) for ending in endings)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
-from espalier.base.settings import PREFIX, known_settings, split_nodes
+from espalier.base.settings import PREFIX, WRITTEN, check_files, known_settings, split_nodes
 from espalier.base.units import counted
 from espalier.fabric.loading import load
 from espalier.jobs.diagnosis import Finding, Level
@@ -38,10 +38,11 @@ def _examine_values() -> Iterator[Finding]:
         split_nodes(os.environ.get("ESPALIER_VIRTUAL_NODES"))
     except UserError as error:
         yield Finding("settings", Level.WARNING, f"ESPALIER_VIRTUAL_NODES: {error.message}", error.remedy)
-    for name in ("ESPALIER_PROFILE", "ESPALIER_PROFILE_TRACE", "ESPALIER_STATS"):
-        folder = Path(os.environ.get(name, "x")).absolute().parent
-        if not folder.is_dir():
-            yield Finding("settings", Level.WARNING, f"{name}: there is no folder {folder}", f"mkdir -p {folder}")
+    for name in WRITTEN:
+        try:
+            check_files({name: os.environ.get(name, "")})
+        except UserError as error:
+            yield Finding("settings", Level.WARNING, error.message, error.remedy)
 
 
 def _examine_choices(known: Iterable[str]) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from espalier.base.errors import UserError
 from espalier.base.machine import count_cores, count_cpus, has_fabric
-from espalier.base.settings import check_split
+from espalier.base.settings import check_files, check_split
 from espalier.jobs.allocation import is_in_batch
 from espalier.jobs.launchers import OPEN_MPI, is_old_open_mpi, pick_launcher, write_line
 from espalier.jobs.layout import Layout
@@ -136,10 +136,12 @@ def _choose_mpi(program: Program, wanted: str | None) -> Target:
 def build_command(job: Job) -> tuple[list[str], dict[str, str]]:
     """The launcher's command line, and what its own environment needs on top of this process's.
 
-    Raises UserError if the MPI has no launcher here, our library for its ABI has not been built, or the ranks do not
-    fill the virtual nodes that are asked for.
+    Raises UserError if the MPI has no launcher here, our library for its ABI has not been built, the ranks do not fill
+    the virtual nodes that are asked for, or what is to be written here has no place.
     """
     check_split(job.settings, job.ranks)
+    if not job.native and (is_here(job.hosts) or isinstance(job.hosts, Hosts)):
+        check_files({**os.environ, **job.settings})
     place = job.hosts if isinstance(job.hosts, Placement) else _this_machine(job)
     variables = {**_rank_environment(job), **_fit_environment(job), **_host_environment(job)}
     own = _intel_environment(job)

@@ -61,6 +61,8 @@ void Observer::start(Library& library) {
   checks_started_ = checks_ && see_completion(library, size);
   if (checks_ && !checks_started_ && me == 0)
     library.say_once("ESPALIER_CHECK leaves out calls that do not block: another library stands in front of MPI_Wait");
+  library.foresee_writing("ESPALIER_PROFILE", settings.profile);
+  library.foresee_writing("ESPALIER_PROFILE_TRACE", settings.profile_trace);
   Recording::get().start(settings, size);
   is_on_.store(true, std::memory_order_release);
 }

@@ -156,6 +156,13 @@ void Library::find_place() {
 void Library::report_complaints() {
   if (world_rank_ != 0) return;
   for (const std::string& complaint : settings_.complaints) say_once(complaint);
+  foresee_writing("ESPALIER_STATS", settings_.stats_file);
+}
+
+void Library::foresee_writing(const char* setting, const std::string& path) {
+  if (world_rank_ != 0 || path.empty()) return;
+  const std::string trouble = probe_replacing(path);
+  if (!trouble.empty()) say_once(std::string(setting) + ": " + trouble + "; tried again when the job ends");
 }
 
 void Library::begin() {

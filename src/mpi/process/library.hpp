@@ -98,6 +98,10 @@ class Library {
   /// The same, once per process however often it is asked for.
   void say_once(const std::string& line);
 
+  /// Rank 0 says now whether what `setting` names could be written, which is tried when the job ends; empty: nobody
+  /// wants it.
+  void foresee_writing(const char* setting, const std::string& path);
+
   /// Called by MPI at the beginning of MPI_Finalize: collects and reports.
   void end();
 

@@ -70,6 +70,17 @@ TEST(ReplaceFile, LeavesTheNewTextAndNoDraft) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(ReplaceFile, IsForeseenAndLeavesNothing) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("espalier_foresee_" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  EXPECT_EQ(probe_replacing(folder / "file"), "");
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  EXPECT_EQ(probe_replacing("/nonexistent/file"), replace_file("/nonexistent/file", "text"));
+  EXPECT_EQ(probe_replacing(folder), replace_file(folder, "text"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(ReplaceFile, NamesTheFileItCannotWrite) {
   const std::string trouble = replace_file("/nonexistent/statistics", "text");
   EXPECT_NE(trouble.find("/nonexistent/statistics"), std::string::npos);
