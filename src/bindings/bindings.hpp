@@ -9,6 +9,7 @@ void bind_base(nanobind::module_& module);
 void bind_fabric(nanobind::module_& module);
 void bind_service(nanobind::module_& module);
 void bind_machine(nanobind::module_& module);
+void bind_memory(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_leaders(nanobind::module_& module);

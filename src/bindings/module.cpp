@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   bindings::bind_fabric(module);
   bindings::bind_service(module);
   bindings::bind_machine(module);
+  bindings::bind_memory(module);
   bindings::bind_topology(module);
   bindings::bind_plan(module);
   bindings::bind_leaders(module);

@@ -273,6 +273,8 @@ std::shared_ptr<Arena> Arena::create(Bytes limit) {
   return arena;
 }
 
+Bytes Arena::least_limit(Bytes block) { return Bytes{BlockList::rounded(pages_for(block))} * page_bytes; }
+
 std::shared_ptr<Arena> Arena::open(const ArenaName& name) {
   const std::string path = "/proc/" + std::to_string(name.pid) + "/fd/" + std::to_string(name.fd);
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);

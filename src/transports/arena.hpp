@@ -28,6 +28,8 @@ class Arena {
  public:
   /// An empty arena that will never hold more than `limit` bytes. Throws Error with the system's reason.
   static std::shared_ptr<Arena> create(Bytes limit);
+  /// The least limit with which create() makes one that holds a block so long.
+  static Bytes least_limit(Bytes block);
   /// Maps a neighbour's arena. Throws Error when it is gone or may not be opened.
   static std::shared_ptr<Arena> open(const ArenaName& name);
 

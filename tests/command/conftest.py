@@ -188,6 +188,12 @@ class FakeCore:
     def check_settings(self, variables: list[str]) -> list[str]:
         return [f"{it}: write 1 or 0" for it in variables if it == "ESPALIER_VERBOSE=maybe"]
 
+    def parse_bytes(self, text: str) -> int:
+        return int(text)
+
+    def least_shared_memory(self, ranks: int) -> int:
+        return 2048 * ranks
+
     def settings(self) -> list[Any]:
         names = ("ESPALIER_VERBOSE", "ESPALIER_STATS", "ESPALIER_SHM_LIMIT", "ESPALIER_VIRTUAL_NODES")
         return [SimpleNamespace(name=name, default="", help="") for name in names]

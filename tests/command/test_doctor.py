@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -218,17 +219,37 @@ def test_the_batch_job_that_this_is_in_is_told(monkeypatch: pytest.MonkeyPatch) 
     assert "2(x3),1" in finding.remedy
 
 
+def ask_installed(*words: str, **variables: str) -> dict[str, Any]:
+    """The installed command, whose library knows names and numbers."""
+    line = [sys.executable, "-m", "espalier", "doctor", "--json", *words]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+    return json.loads(done.stdout)
+
+
+def test_memory_that_nothing_fits_into_is_not_usable(tmp_path: Path) -> None:
+    def judge(limit: str, *words: str) -> tuple[bool, list[tuple[str, str]]]:
+        report = ask_installed(*words, ESPALIER_SHM_LIMIT=limit)
+        found = [it for it in report["findings"] if it["text"].startswith("ESPALIER_SHM_LIMIT")]
+        return report["usable"], [(it["level"], it["text"]) for it in found]
+
+    text = "2 ranks of a node share 4K at least, so every call is left to the MPI"
+    assert judge("12") == (False, [("error", f"ESPALIER_SHM_LIMIT=12: {text}")])
+    assert judge("4K") == (True, [])
+    app = compile_c("int main(void) { return 0; }", tmp_path / "app")
+    text = "16 ranks of a node share 32K at least, so calls of all are left to the MPI"
+    assert judge("4K", "-n", "16", str(app))[1] == [("warning", f"ESPALIER_SHM_LIMIT=4K: {text}")]
+    assert judge("64M", "-n", "16", str(app))[1] == []
+    assert judge("nonsense")[0], "a job says so, and takes the default"
+
+
 def test_values_that_a_job_would_refuse_are_told() -> None:
-    """By the installed command and its library, which know the names."""
     variables = {
         "ESPALIER_CHOICE_BROADCAST": "chian",
         "ESPALIER_CHOICE_ALLREDUCE": "native",
         "ESPALIER_VIRTUAL_NODES": "0,x",
         "ESPALIER_PROFILE": "/nonexistent/x.json",
     }
-    words = [sys.executable, "-m", "espalier", "doctor", "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **variables})
-    told = [it["text"] for it in json.loads(done.stdout)["findings"] if it["topic"] == "settings"]
+    told = [it["text"] for it in ask_installed(**variables)["findings"] if it["topic"] == "settings"]
     assert [text.partition(" ")[0] for text in told] == [
         "ESPALIER_CHOICE_BROADCAST=chian:",
         "ESPALIER_VIRTUAL_NODES:",

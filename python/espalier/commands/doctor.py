@@ -38,7 +38,7 @@ def doctor(
     recorded = read_profile(profile) if profile is not None else None
     findings = list(examine())
     if all(finding.topic != "core" or finding.level is Level.OK for finding in findings):
-        findings += examine_surroundings()
+        findings += examine_surroundings(ranks)
         findings += examine_program(program, ranks) if program is not None else []
         findings += [judge_recorded(recorded)] if recorded is not None else []
     usable = all(finding.level is not Level.ERROR for finding in findings)

@@ -11,16 +11,18 @@ from pathlib import Path
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.settings import PREFIX, WRITTEN, check_files, known_settings, split_nodes
-from espalier.base.units import counted
+from espalier.base.units import counted, format_bytes
 from espalier.fabric.loading import load
 from espalier.jobs.diagnosis import Finding, Level
 
 _PATIENCE_SECONDS = 2.0
+_MEMORY = f"{PREFIX}SHM_LIMIT"
 
 
-def examine_surroundings() -> Iterator[Finding]:
-    """In the order of the report."""
+def examine_surroundings(ranks: int | None = None) -> Iterator[Finding]:
+    """In the order of the report. `ranks`: of a job that is to run here; None: not said."""
     yield from _examine_values()
+    yield from _examine_memory(ranks)
     if os.environ.get("ESPALIER_DISABLE") == "1":
         text = "ESPALIER_DISABLE=1: every call is left to the MPI"
         yield Finding("settings", Level.ERROR, text, "unset it")
@@ -43,6 +45,20 @@ def _examine_values() -> Iterator[Finding]:
             check_files({name: os.environ.get(name, "")})
         except UserError as error:
             yield Finding("settings", Level.WARNING, error.message, error.remedy)
+
+
+def _examine_memory(ranks: int | None) -> Iterator[Finding]:
+    """Whether what ranks of a node may share is enough for any communicator, and for that of all ranks."""
+    core, text = load_core(), os.environ.get(_MEMORY, "")
+    try:
+        limit = core.parse_bytes(text)
+    except ValueError:
+        return  # then the default is in force
+    for count, calls, level in ((2, "every call is", Level.ERROR), (ranks or 2, "calls of all are", Level.WARNING)):
+        if limit < (least := core.least_shared_memory(count)):
+            short = f"{_MEMORY}={text}: {count} ranks of a node share {format_bytes(least)} at least, so {calls}"
+            yield Finding("settings", level, f"{short} left to the MPI", "unset it, or give 64M or more")
+            return
 
 
 def _examine_choices(known: Iterable[str]) -> Iterator[Finding]:

@@ -30,6 +30,14 @@ TEST(Arena, GivesZeroedMemoryAndTakesItBack) {
   for (int i = 0; i < 5000; ++i) ASSERT_EQ(arena->at(*again)[i], std::byte{0});
 }
 
+TEST(Arena, HoldsABlockWithTheLeastLimitThatItSaysAndNotWithLess) {
+  for (const Bytes block : {1, 4096, 4097, 20'000, 40'000, 300'000, 1'000'000, 5'000'000}) {
+    const Bytes least = Arena::least_limit(block);
+    EXPECT_TRUE(Arena::create(least)->allocate(block, 1)) << block;
+    EXPECT_FALSE(Arena::create(least - 1)->allocate(block, 1)) << block;
+  }
+}
+
 Bytes bytes_present(const Arena& arena) {
   struct stat file {};
   return fstat(arena.name().fd, &file) == 0 ? static_cast<Bytes>(file.st_blocks) * 512 : 0;
