@@ -189,6 +189,50 @@ def test_a_tool_in_front_of_mpi_is_told(command: Command, app: str, tmp_path: Pa
     assert (tool["level"], "nonblocking collectives stay with the MPI" in tool["text"]) == ("warning", True)
 
 
+def test_a_build_of_ours_that_is_preloaded_is_told_from_a_tool(
+    command: Command, app: str, libraries: Path, tmp_path: Path, monkeypatch
+) -> None:
+    shared = ["-shared", "-fPIC", "-Wl,--allow-shlib-undefined"]
+    fitting, wrong, either = (
+        compile_c(TOOL.format("Wait"), libraries / f"libespalier-{build}.so", *shared)
+        for build in ("mpich", "openmpi", "any")
+    )
+    link = tmp_path / "libours.so"
+    link.symlink_to(fitting)
+    for path, text in (
+        (fitting, "the build for the mpich ABI"),
+        (link, "the build for the mpich ABI"),
+        (either, "that fits"),
+    ):
+        monkeypatch.setenv("LD_PRELOAD", str(path))
+        for words in ([], [app]):
+            found = findings(command, *words)[1]
+            assert "tool" not in found
+            assert (found["preloaded"]["level"], text in found["preloaded"]["text"]) == ("ok", True)
+            assert found["preloaded"]["text"].startswith(f"{path} is Espalier's own")
+    monkeypatch.setenv("LD_PRELOAD", str(wrong))
+    assert findings(command)[1]["preloaded"]["level"] == "ok"
+    found = findings(command, app)[1]["preloaded"]
+    assert found["level"] == "warning"
+    assert "the build for the openmpi ABI; the program's MPI has the mpich ABI" in found["text"]
+    assert "espalier lib --for" in found["remedy"]
+    monkeypatch.setenv("LD_PRELOAD", f"{wrong}:{fitting}")
+    report = json.loads(command("doctor", "--json", app).out)["findings"]
+    assert [it["level"] for it in report if it["topic"] == "preloaded"] == ["warning", "warning"]
+    monkeypatch.setenv("LD_PRELOAD", "/nowhere/libespalier-mpich.so.0")
+    assert "no such file" in findings(command, app)[1]["preloaded"]["text"]
+
+
+def test_with_a_build_of_ours_in_front_the_others_load_without_a_word() -> None:
+    library = subprocess.run(
+        [sys.executable, "-m", "espalier", "lib", "--abi", "mpich"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    words = [sys.executable, "-m", "espalier", "doctor"]
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "LD_PRELOAD": library})
+    assert done.stderr == ""
+    assert f"{library} is Espalier's own: the build for the mpich ABI" in done.stdout
+
+
 def test_a_profile_tells_which_calls_were_left_to_the_mpi_and_why(command: Command, app: str, tmp_path: Path) -> None:
     rows = [
         a_row(calls=300),

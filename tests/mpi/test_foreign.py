@@ -31,6 +31,16 @@ def test_a_build_for_another_mpi_says_so_once_and_leaves_all_alone(
     assert outcome.err.count("has another binary interface than this build, and is left alone") == 1, str(outcome)
 
 
+def test_another_build_of_ours_behind_the_first_is_not_taken_for_an_mpi(get_mpi: GetMpi) -> None:
+    mpi = get_mpi("mpich-5")
+    builds = [BUILD / "src" / "mpi" / f"libespalier-{build}.so" for build in ("openmpi", "mpich")]
+    settings = {"LD_PRELOAD": ":".join(map(str, [*builds, mpi.mpi.library]))}
+    outcome = mpi.run([mpi.program("conformance"), *THEMES], RANKS, settings=settings, native=True, bare=True)
+    assert outcome.code == 0, str(outcome)
+    assert outcome.err.count(f"{builds[1]} is another build of Espalier") == 1, str(outcome)
+    assert "binary interface" not in outcome.err, str(outcome)
+
+
 def test_an_mpi_that_is_opened_later_is_left_alone_too(get_mpi: GetMpi) -> None:
     mpi = get_mpi("openmpi-5")
     wrong = BUILD / "src" / "mpi" / "libespalier-mpich.so"

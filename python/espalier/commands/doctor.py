@@ -17,6 +17,7 @@ from espalier.commands.settings import settings_table
 from espalier.health.program import examine_program
 from espalier.health.recorded import judge_recorded
 from espalier.health.surroundings import examine_surroundings
+from espalier.health.tools import examine_own
 from espalier.jobs.diagnosis import Finding, Level, examine
 from espalier.profile.reading import read_profile
 
@@ -39,7 +40,7 @@ def doctor(
     findings = list(examine())
     if all(finding.topic != "core" or finding.level is Level.OK for finding in findings):
         findings += examine_surroundings(ranks)
-        findings += examine_program(program, ranks) if program is not None else []
+        findings += examine_program(program, ranks) if program is not None else examine_own()
         findings += [judge_recorded(recorded)] if recorded is not None else []
     usable = all(finding.level is not Level.ERROR for finding in findings)
     settings = _settings_if_built()

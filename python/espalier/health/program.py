@@ -11,7 +11,7 @@ from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.machine import count_cpus
 from espalier.base.units import counted
-from espalier.health.tools import examine_tools
+from espalier.health.tools import examine_own, examine_tools
 from espalier.jobs.diagnosis import Finding, Level
 from espalier.jobs.launch import Target, choose_target
 from espalier.jobs.libraries import find_preload_library
@@ -27,14 +27,17 @@ def examine_program(command: str, ranks: int | None) -> Iterator[Finding]:
     program = inspect_program(command)
     yield _examine_mpi_of(program)
     if program.kind is Kind.NONE:
+        yield from examine_own()
         return
     try:
         target = choose_target(command, None)
     except UserError as error:
         yield Finding("program's MPI", Level.ERROR, error.message, error.remedy)
+        yield from examine_own()
         return
     yield _examine_target(target)
     yield _examine_build(target)
+    yield from examine_own(target.mpi.abi)
     yield from examine_tools(program.path)
     yield from _examine_tables(target)
     if ranks is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import subprocess
 import sys
@@ -98,18 +97,18 @@ def _examine_libraries() -> Iterator[Finding]:
 
 
 def _load_problem(path: str) -> str:
-    """Preloads the library into a program without MPI, as a shell in a job script would; empty if that works."""
+    """Preloads the library into a program without MPI, as a shell in a job script would; empty if that works.
+
+    In a process of its own: this one may have another of our libraries in front, and two get in each other's way.
+    """
     environment = {**os.environ, "LD_PRELOAD": path}
+    load = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"  # says why, where the loader only goes on without
     done = subprocess.run(
-        [sys.executable, "-c", "pass"], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", load, path], env=environment, capture_output=True, text=True, timeout=60, check=False
     )
-    if done.returncode != 0 or "cannot be preloaded" in done.stderr:
-        return done.stderr.strip() or f"the program ended with {done.returncode}"
-    try:
-        ctypes.CDLL(path)
-    except OSError as error:
-        return str(error)
-    return ""
+    if done.returncode == 0 and "cannot be preloaded" not in done.stderr:
+        return ""
+    return (done.stderr.strip().splitlines() or [f"the program ended with {done.returncode}"])[-1]
 
 
 def _examine_processors() -> Finding:

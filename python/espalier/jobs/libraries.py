@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 
@@ -18,6 +19,10 @@ class Abi(StrEnum):
     STANDARD = "abi"  # the standard ABI of MPI-5, libmpi_abi
 
 
+# The build that puts another in front of each program, as its MPI needs it.
+ANY = "any"
+
+
 def find_preload_library(abi: Abi) -> Path:
     """The library to put into LD_PRELOAD for programs of this ABI. Raises UserError where it has not been built."""
     return _find(f"libespalier-{abi}.so")
@@ -25,12 +30,21 @@ def find_preload_library(abi: Abi) -> Path:
 
 def is_own(library: Path) -> bool:
     """Whether a file is one of Espalier's preload libraries, by its name."""
-    return library.name.startswith("libespalier-")
+    return build_of(library) is not None
+
+
+def build_of(library: Path) -> str | None:
+    """Which of Espalier's preload libraries a file is, by its name or that of what it links to: an Abi's value, or
+    ANY; None: none of them."""
+    for name in (library.name, library.resolve().name):
+        if found := re.match(r"libespalier-(\w+)\.so", name):
+            return found[1]
+    return None
 
 
 def find_any_library() -> Path:
     """The library that puts the fitting one in front of any program. Raises UserError where it is missing."""
-    return _find("libespalier-any.so")
+    return _find(f"libespalier-{ANY}.so")
 
 
 def find_bench_worker(abi: Abi) -> Path:

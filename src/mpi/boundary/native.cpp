@@ -109,6 +109,12 @@ bool speaks_for_all() {
   return true;
 }
 
+/// Whether a file is another of our builds, which defines MPI's functions as we do.
+bool is_sibling(const char* file) {
+  const char* const name = std::strrchr(file, '/');
+  return std::strncmp(name == nullptr ? file : name + 1, "libespalier-", 12) == 0;
+}
+
 void leave_alone(const void* function) {
   static Native table;
 #define ESPALIER_FIND(name) find(table.name, "PMPI_" #name);
@@ -122,7 +128,14 @@ void leave_alone(const void* function) {
   detail::foreign_table.store(&table, std::memory_order_release);
   Tools::forget();
   Dl_info info;
-  if (speaks_for_all() && dladdr(function, &info) != 0)
+  if (!speaks_for_all() || dladdr(function, &info) == 0) return;
+  if (is_sibling(info.dli_fname))
+    std::fprintf(
+        stderr,
+        "espalier: %s is another build of Espalier, behind this one, and then the MPI makes all calls; preload "
+        "one build, that which fits (espalier lib --for PROGRAM)\n",
+        info.dli_fname);
+  else
     std::fprintf(stderr,
                  "espalier: %s has another binary interface than this build, and is left alone; take the build that "
                  "fits it (espalier lib --for PROGRAM)\n",
