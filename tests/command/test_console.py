@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.reading import read_regular
+from espalier.base.stacked import stack
 from espalier.jobs.programs import inspect_program
 from workshop import Command
 
@@ -49,6 +51,56 @@ def test_without_a_terminal_a_row_is_a_line(capfd: pytest.CaptureFixture[str]) -
     assert len(lines) == 3
     assert lines[1].endswith("end")
     assert not any(line.endswith(" ") for line in lines)
+
+
+WIDE = [
+    ("collective", "calls", "time", "of run", "communicator", "done by"),
+    ("MPI_Bcast", "759", "78.65 ms", "13.6 %", "4 ranks on 1 node", "tiny"),
+    (
+        "MPI_Reduce_scatter_block",
+        "3",
+        "~9.46 ms",
+        "5.6 %",
+        "4 ranks on 2 nodes",
+        "knomial,radix=2,cell=32K,cells=8, as learned",
+    ),
+]
+
+
+def wide_table() -> Table:
+    table = Table(box=None, pad_edge=False)
+    for number, title in enumerate(WIDE[0]):
+        table.add_column(title, justify="right" if number in (1, 2, 3) else "left")
+    for row in WIDE[1:]:
+        table.add_row(*row)
+    return table
+
+
+@pytest.mark.parametrize("width", [*range(40, 130, 5), 200])
+def test_a_table_that_is_too_wide_loses_no_word_below_its_rows(width: int) -> None:
+    shown = console._Clean(file=io.StringIO(), width=width)
+    shown.print(stack(wide_table(), 2, width, shown))
+    text = shown.file.getvalue()  # type: ignore[attr-defined]
+    assert all(len(line) <= width for line in text.splitlines())
+    assert Counter("".join(text.split())) == Counter("".join("".join(cell.split()) for row in WIDE for cell in row))
+
+
+def test_as_few_columns_as_are_enough_go_below(capfd: pytest.CaptureFixture[str]) -> None:
+    def show(width: int) -> list[str]:
+        shown = console._Clean(file=io.StringIO(), width=width)
+        shown.print(stack(wide_table(), 2, width, shown))
+        return [line.rstrip() for line in shown.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+
+    assert len(show(200)) == 3
+    assert show(90)[2:4] == [
+        "MPI_Bcast                   759  78.65 ms  13.6 %  4 ranks on 1 node",
+        "    tiny",
+    ]
+    assert show(60)[2:4] == ["MPI_Bcast                   759  78.65 ms  13.6 %", "    4 ranks on 1 node  tiny"]
+    console.print_table(wide_table(), beneath=2)
+    printed = capfd.readouterr().out.splitlines()
+    assert printed[2:4] == show(90)[2:4], "without a terminal as if it had 100 columns"
+    assert not any(line.endswith(" ") for line in printed)
 
 
 def test_logs_show_control_characters() -> None:

@@ -274,6 +274,17 @@ def test_a_table_and_a_verdict_are_printed_from_a_file(command: Command, tmp_pat
     assert "20.0 % of the run is spent in collectives" in outcome.out
 
 
+def test_what_is_printed_without_a_terminal_has_lines_of_100_columns(command: Command, tmp_path: Path) -> None:
+    choice = "rabenseifner,radix=2,within=cells,cell=32K,cells=8,leaders=near,order=auto,segment=64K"
+    sites = {"site": "/nowhere/libsolver.so+0x12 solve"}
+    started = a_row(form="nonblocking", operation="MPI_Reduce_scatter", choice=choice, **sites)
+    path = write(tmp_path / "p.json", *[[a_row(choice=choice, size_class=20, **sites), started]] * 2)
+    lines = command("profile", "--from", str(path)).out.splitlines()
+    assert max(map(len, lines[:-1])) <= 100, "but for the sentence at the end"
+    assert sum(choice in line for line in lines) == 2
+    assert " ".join(" ".join(lines).split()).count(f"2 ranks on 1 node {choice} solve in libsolver.so") == 2
+
+
 def test_the_page_has_its_pictures_before_its_table(command: Command, tmp_path: Path) -> None:
     row = a_row(waited_for={"0": 1.0}, sample=moments(25, 0.014), choice="<b>")
     write(tmp_path / "p.json", [row], [row], sample=4)

@@ -19,10 +19,13 @@ from rich.table import Table
 from rich.text import Text
 
 from espalier.base.errors import UserError
+from espalier.base.stacked import stack
 
 # What is no terminal has room: a file, `less -S`, grep.
 _WIDE = 200
 _BOUNDLESS = 1 << 16
+# For what would be wider still, and can be told in several lines.
+_PAGE = 100
 
 
 # What a terminal would obey: control characters but for line ends and tabs, those of ISO 6429's second set, and halves
@@ -73,14 +76,19 @@ out = _open()
 err = _open(stderr=True)
 
 
-def print_table(table: Table) -> None:
-    """A table with many columns on stdout: as wide as the terminal; where there is none, a line for each row."""
+def print_table(table: Table, beneath: int = 0) -> None:
+    """A table with many columns on stdout: as wide as the terminal; where there is none, a line for each row.
+
+    Of its last columns, `beneath` at most go below their rows where there is no room; then a file's lines have an end.
+    """
+    shown = stack(table, beneath, out.width if out.is_terminal else _PAGE, out) if beneath else table
     if out.is_terminal:
-        out.print(table)
+        out.print(shown)
         return
-    wide = _Clean(file=io.StringIO(), width=_BOUNDLESS, highlight=False, emoji=False)
+    width = _BOUNDLESS if isinstance(shown, Table) else _PAGE
+    wide = _Clean(file=io.StringIO(), width=width, highlight=False, emoji=False)
     with wide.capture() as printed:
-        wide.print(table)
+        wide.print(shown)
     # Cells are filled up with blanks; those of the last one hold nothing apart.
     sys.stdout.write("".join(f"{line.rstrip(' ')}\n" for line in printed.get().splitlines()))
 

@@ -156,7 +156,7 @@ def _print(result: Profile) -> None:
     for row in result.blocking[:_MOST_ROWS]:
         table.add_row(*_cells(row, result), row.key.communicator, escape(row.choice), *_site(row, result))
     if result.blocking or not result.started:
-        console.print_table(table)
+        console.print_table(table, beneath=3 if result.has_sites else 2)
     if result.started:
         _print_started(result)
     hidden = sum(max(0, len(rows) - _MOST_ROWS) for rows in (result.blocking, result.started))
@@ -183,7 +183,7 @@ def _print_started(result: Profile) -> None:
         share = f"{result.share(row.seconds):.1f} %"
         facts = [row.key.name, _size(row.key), str(row.calls), share, *times]
         table.add_row(*facts, row.key.communicator, escape(row.choice), *_site(row, result))
-    console.print_table(table)
+    console.print_table(table, beneath=3 if result.has_sites else 2)
 
 
 def _site(row: Row, result: Profile) -> list[str]:

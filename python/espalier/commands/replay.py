@@ -121,7 +121,7 @@ def _print_played(result: Replay) -> None:
         numbers = [format_time(row.native_us), format_time(row.own_us), f"{row.rounds.ratio:.2f}"]
         span = f"{least:.2f} – {greatest:.2f}"
         table.add_row(*_facts(row.piece), *numbers, span, row.piece.key.communicator, escape(row.choice))
-    console.print_table(table)
+    console.print_table(table, beneath=2)
     _print_rest(len(result.rows))
     if result.oversubscribed:
         console.out.print(
@@ -138,7 +138,7 @@ def _print_simulated(result: SimulatedReplay) -> None:
         own = row.times.get(OURS)
         cells = [_against(row.times.get(arm), own) for arm in result.arms]
         table.add_row(*_facts(row.piece), *cells, row.piece.key.communicator, escape(row.choice))
-    console.print_table(table)
+    console.print_table(table, beneath=2)
     _print_rest(len(result.rows))
 
 
