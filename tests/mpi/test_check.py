@@ -29,7 +29,7 @@ SAID_OF_EACH = (
     "rank 0 sends 12 bytes to rank 2, which expects 16, in MPI_Scatter with counts ({})",
     "rank 2 sends 16 bytes to rank 0, which expects 12, in MPI_Allgather with counts ({})",
     "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with counts ({})",
-    "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with counts ({})",
+    "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with types ({})",
     "rank 2 sends 8 bytes to rank 0, which expects 4, in MPI_Reduce_scatter with counts ({})",
     "rank 2 sends 12 bytes to rank 1, which expects 8, in MPI_Neighbor_allgather ({})",
     "rank 2 sends 12 bytes to rank 1, which expects 8, in MPI_Neighbor_alltoall ({})",
@@ -77,7 +77,7 @@ def test_a_call_that_does_not_fit_ends_the_job_with_both_ranks_named(
         ("scatterv", "rank 0 sends 12 bytes to rank 2, which expects 16, in MPI_Scatter with counts"),
         ("allgatherv", "rank 2 sends 16 bytes to rank 0, which expects 12, in MPI_Allgather with counts"),
         ("alltoallv", "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with counts"),
-        ("alltoallw", "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with counts"),
+        ("alltoallw", "rank 0 sends 4 bytes to rank 2, which expects 8, in MPI_Alltoall with types"),
         ("reduce_scatter", "rank 2 sends 8 bytes to rank 0, which expects 4, in MPI_Reduce_scatter with counts"),
         (
             "counted",
