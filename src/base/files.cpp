@@ -8,7 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -46,6 +48,39 @@ struct Descriptor {
 std::string draft_of(const std::string& path) {
   const std::size_t name = path.rfind('/') + 1;
   return path.substr(0, name) + "." + path.substr(name) + "." + std::to_string(getpid());
+}
+
+/// What it leads to; itself where it is no link, or leads nowhere.
+std::string end_of_links(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> end(realpath(path.c_str(), nullptr), &std::free);
+  return end == nullptr ? path : end.get();
+}
+
+bool is_folder(const std::string& path) {
+  struct stat facts {};
+  return stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+/// A terminal, a pipe, a device (/dev/stdout): text goes there, and it stays what it is.
+bool is_stream(const std::string& path) {
+  struct stat facts {};
+  return stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+}
+
+/// Null where nobody reads a pipe, too: it is not waited for.
+std::FILE* open_stream(const std::string& path) {
+  const int number = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (number < 0) return nullptr;
+  fcntl(number, F_SETFL, O_WRONLY);
+  return fdopen(number, "w");
+}
+
+/// Closes it, too. Null is none.
+bool write_all(std::FILE* file, const std::string& text) {
+  if (file == nullptr) return false;
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
+                          (fsync(fileno(file)) == 0 || errno == EINVAL || errno == EROFS);  // of what is no file
+  return std::fclose(file) == 0 && is_written;
 }
 
 std::string why_not_replaced(const std::string& path, int error) {
@@ -105,9 +140,9 @@ std::string read_first_line(const std::string& path) {
 }
 
 std::string probe_replacing(const std::string& path) {
-  struct stat facts {};
-  if (stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) return why_not_replaced(path, EISDIR);
-  const std::string draft = draft_of(path);
+  if (is_folder(path)) return why_not_replaced(path, EISDIR);
+  if (is_stream(path)) return access(path.c_str(), W_OK) == 0 ? "" : why_not_replaced(path, errno);
+  const std::string draft = draft_of(end_of_links(path));
   const Descriptor file{open(draft.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
   if (file.number < 0) return why_not_replaced(path, errno);
   unlink(draft.c_str());
@@ -115,12 +150,10 @@ std::string probe_replacing(const std::string& path) {
 }
 
 std::string replace_file(const std::string& path, const std::string& text) {
-  const std::string draft = draft_of(path);
-  std::FILE* const file = std::fopen(draft.c_str(), "we");
-  bool is_written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
-                    std::fflush(file) == 0 && (fsync(fileno(file)) == 0 || errno == EINVAL);
-  if (file != nullptr) is_written = std::fclose(file) == 0 && is_written;
-  if (is_written && std::rename(draft.c_str(), path.c_str()) == 0) return {};
+  if (is_stream(path)) return write_all(open_stream(path), text) ? "" : why_not_replaced(path, errno);
+  const std::string place = end_of_links(path), draft = draft_of(place);
+  const bool is_written = write_all(std::fopen(draft.c_str(), "we"), text);
+  if (is_written && std::rename(draft.c_str(), place.c_str()) == 0) return {};
   const int error = errno;
   unlink(draft.c_str());
   return why_not_replaced(path, error);

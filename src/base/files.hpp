@@ -23,7 +23,8 @@ int open_file(const std::string& path);
 
 /// What would go wrong if replace_file() were called now, or nothing. Really tried, but for the last step.
 std::string probe_replacing(const std::string& path);
-/// Replaces the file in one step, so that a reader never sees half of it. Returns what went wrong, or nothing.
+/// Replaces the file in one step, so that a reader never sees half of it; links to it stay. Into what is no file, as
+/// /dev/stdout, the text is written. Returns what went wrong, or nothing.
 std::string replace_file(const std::string& path, const std::string& text);
 
 }  // namespace espalier

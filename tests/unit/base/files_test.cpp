@@ -2,6 +2,7 @@
 
 #include "base/files.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,6 +80,35 @@ TEST(ReplaceFile, IsForeseenAndLeavesNothing) {
   EXPECT_EQ(probe_replacing("/nonexistent/file"), replace_file("/nonexistent/file", "text"));
   EXPECT_EQ(probe_replacing(folder), replace_file(folder, "text"));
   std::filesystem::remove_all(folder);
+}
+
+TEST(ReplaceFile, LeavesLinksAndReplacesWhatTheyLeadTo) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("espalier_link_" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  const std::string file = folder / "file", link = folder / "link";
+  ASSERT_EQ(replace_file(file, "old"), "");
+  std::filesystem::create_symlink(file, link);
+  EXPECT_EQ(probe_replacing(link), "");
+  EXPECT_EQ(replace_file(link, "new"), "");
+  EXPECT_EQ(read_file(file, 100), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ReplaceFile, WritesIntoAPipeThatStaysOneAndWaitsForNobodyToReadIt) {
+  const std::string pipe = std::string(testing::TempDir()) + "/espalier_pipe_" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(replace_file(pipe, "text"), "") << "nobody has opened the other end";
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_EQ(probe_replacing(pipe), "");
+  EXPECT_EQ(replace_file(pipe, "text"), "");
+  char got[8] = {};
+  EXPECT_EQ(read(reader, got, sizeof got), 4);
+  EXPECT_STREQ(got, "text");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  close(reader);
+  unlink(pipe.c_str());
 }
 
 TEST(ReplaceFile, NamesTheFileItCannotWrite) {
