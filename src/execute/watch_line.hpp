@@ -14,16 +14,16 @@ namespace espalier::execute {
 struct LeftToMpi {
   enum class Doing : std::uint8_t {
     nothing,
-    call,          ///< a collective of this communicator
-    foreign_call,  ///< one of a communicator that has no line, as in its first calls: told in the world's
-    comparison,    ///< of arguments, by ESPALIER_CHECK: the call comes next
-    finalization,  ///< MPI_Finalize, after which no call comes
+    call,           ///< a collective of this communicator
+    unserved_call,  ///< one of a communicator that has no line, as in its first calls: told in the world's
+    comparison,     ///< of arguments, by ESPALIER_CHECK: the call comes next
+    finalization,   ///< MPI_Finalize, after which no call comes
   };
 
   Doing doing = Doing::nothing;
   plan::Operation operation = plan::Operation::barrier;  ///< that it does, or did last
   std::uint32_t calls = 0;                               ///< and comparisons, with the one at hand: as all ranks count
-  std::uint16_t foreign_calls = 0;                       ///< as this process counts
+  std::uint16_t unserved_calls = 0;                      ///< as this process counts
 
   static LeftToMpi from_word(std::uint64_t word) noexcept {
     return {static_cast<Doing>(word >> 56), static_cast<plan::Operation>(word >> 48 & 0xff),
@@ -32,11 +32,11 @@ struct LeftToMpi {
   friend bool operator==(const LeftToMpi&, const LeftToMpi&) = default;
   std::uint64_t to_word() const noexcept {
     return static_cast<std::uint64_t>(doing) << 56 | static_cast<std::uint64_t>(operation) << 48 |
-           static_cast<std::uint64_t>(foreign_calls) << 32 | calls;
+           static_cast<std::uint64_t>(unserved_calls) << 32 | calls;
   }
   /// That word, and now something else is done.
   static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, plan::Operation operation) noexcept {
-    const std::uint64_t counted = doing == Doing::foreign_call ? word + (std::uint64_t{1} << 32) : word + 1;
+    const std::uint64_t counted = doing == Doing::unserved_call ? word + (std::uint64_t{1} << 32) : word + 1;
     const std::uint64_t head = static_cast<std::uint64_t>(doing) << 8 | static_cast<std::uint64_t>(operation);
     return head << 48 | (counted & 0xffff'ffff'ffff);
   }

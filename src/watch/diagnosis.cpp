@@ -92,7 +92,7 @@ std::string describe_left(const execute::LeftToMpi& left) {
   switch (left.doing) {
     case Doing::nothing: break;
     case Doing::call: return name + ", which is left to the MPI";
-    case Doing::foreign_call: return name + " of a communicator that Espalier does not serve, or not yet";
+    case Doing::unserved_call: return name + " of a communicator that Espalier does not serve, or not yet";
     case Doing::comparison: return name + ", whose arguments ESPALIER_CHECK compares";
     case Doing::finalization: return "MPI_Finalize";
   }
@@ -136,7 +136,7 @@ class Culprit {
     switch (standstill_.front.maker) {
       case Maker::espalier: return "All ranks have come, and wait for each other's data: please report this.";
       case Maker::mpi: return "All ranks have come: the MPI is at it.";
-      case Maker::foreign: break;
+      case Maker::unserved: break;
     }
     return "All ranks are in such calls.";
   }
@@ -228,7 +228,7 @@ Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> 
     const auto life = lives.find(process_of(*member));
     if (life != lives.end()) stand.life = life->second;
     if (stand.stand == Stand::waits) found.seconds = std::max(found.seconds, front.seconds_of(*member));
-    const bool is_one_call = front.maker != Maker::foreign;
+    const bool is_one_call = front.maker != Maker::unserved;
     if (stand.stand == Stand::waits && is_one_call && front.gist_of(*member) != usual) stand.stand = Stand::differs;
     found.ranks.push_back(std::move(stand));
   }
@@ -242,7 +242,7 @@ std::string headline_of(const Standstill& standstill) {
   switch (standstill.front.maker) {
     case Maker::espalier: break;
     case Maker::mpi: return community + " has stood still for " + seconds + " or longer in a call left to the MPI";
-    case Maker::foreign:
+    case Maker::unserved:
       return community + ": ranks have been for " + seconds +
              " or longer in calls of other communicators, left to the MPI; who else is a member is not known";
   }

@@ -7,7 +7,7 @@ namespace {
 
 using Doing = execute::LeftToMpi::Doing;
 
-bool is_in_foreign_call(const Sighting& seen) { return seen.left.doing == Doing::foreign_call; }
+bool is_in_unserved_call(const Sighting& seen) { return seen.left.doing == Doing::unserved_call; }
 
 }  // namespace
 
@@ -19,7 +19,7 @@ bool Front::is_reached_by(const Sighting& seen) const {
   switch (maker) {
     case Maker::espalier: return seen.waits() && seen.call == call;
     case Maker::mpi: return is_in_left_call(seen) && seen.left.calls == call;
-    case Maker::foreign: return is_in_foreign_call(seen);
+    case Maker::unserved: return is_in_unserved_call(seen);
   }
   return false;
 }
@@ -28,7 +28,7 @@ bool Front::is_passed_by(const Sighting& seen) const {
   switch (maker) {
     case Maker::espalier: return seen.finished >= call || (seen.waits() && seen.call > call);
     case Maker::mpi: return seen.left.calls >= call && !is_reached_by(seen);
-    case Maker::foreign: return false;
+    case Maker::unserved: return false;
   }
   return false;
 }
@@ -54,13 +54,13 @@ Front::Gist Front::usual_gist(std::span<const Sighting> members) const {
 }
 
 std::optional<Front> find_front(std::span<const Sighting> members) {
-  std::optional<Front> own, left, foreign;
+  std::optional<Front> own, left, unserved;
   for (const Sighting& it : members) {
     if (it.waits() && (!own || it.call < own->call)) own = Front{Maker::espalier, it.call};
     if (is_in_left_call(it) && (!left || it.left.calls < left->call)) left = Front{Maker::mpi, it.left.calls};
-    if (is_in_foreign_call(it)) foreign = Front{Maker::foreign, 0};
+    if (is_in_unserved_call(it)) unserved = Front{Maker::unserved, 0};
   }
-  return own ? own : left ? left : foreign;
+  return own ? own : left ? left : unserved;
 }
 
 }  // namespace espalier::watch

@@ -163,8 +163,8 @@ bool is_disabled() {
 /// anew. glibc takes what it knows of an object for its handle.
 [[gnu::destructor]] void tell_of_passed_by() {
   std::uintptr_t begin = 0;
-  if (detail::native_table.load() != nullptr || find_foreign() != nullptr || is_disabled()) return;
-  if (dl_iterate_phdr(find_mpi, &begin) == 0) return;
+  if (detail::native_table.load() != nullptr || find_foreign() != nullptr) return;
+  if (dl_iterate_phdr(find_mpi, &begin) == 0 || is_disabled()) return;
   Dl_info info;
   void* object = nullptr;
   if (dladdr1(reinterpret_cast<const void*>(begin), &info, &object, RTLD_DL_LINKMAP) == 0 || object == nullptr) return;

@@ -23,7 +23,7 @@ thread_local constinit Communicator::LastUsed Communicator::last_used_{};
 thread_local constinit Communicator::LastUsed Communicator::last_seen_{};
 std::atomic<std::uint64_t> Communicator::generation_ = 1, Communicator::members_ = 1;
 Communicator::LeftWord Communicator::no_line_ = 0;
-std::atomic<Communicator::LeftWord*> Communicator::foreign_left_ = &Communicator::no_line_;
+std::atomic<Communicator::LeftWord*> Communicator::unserved_left_ = &Communicator::no_line_;
 thread_local constinit const Communicator::Leaving* Communicator::Leaving::innermost_ = nullptr;
 
 int Communicator::on_free(MPI_Comm, int, void* state, void*) {
@@ -159,7 +159,7 @@ Communicator::Communicator(std::string refusal) : refusal_(std::move(refusal)) {
 Communicator::Communicator(BoardMemory memory, Means means) : memory_(std::move(memory)) {
   Library& library = Library::get();
   if (means.watch != nullptr) left_ = &means.watch->left();
-  if (means.watch != nullptr && means.watch->is_of_all()) foreign_left_.store(left_, std::memory_order_release);
+  if (means.watch != nullptr && means.watch->is_of_all()) unserved_left_.store(left_, std::memory_order_release);
   engine_ = std::make_unique<Engine>(std::move(means), library.policy(), library.budget(), library.statistics());
   me_ = engine_->me().value;
   learn_natives();
@@ -168,7 +168,7 @@ Communicator::Communicator(BoardMemory memory, Means means) : memory_(std::move(
 
 Communicator::~Communicator() {
   LeftWord* mine = left_;
-  if (mine != nullptr) foreign_left_.compare_exchange_strong(mine, &no_line_);
+  if (mine != nullptr) unserved_left_.compare_exchange_strong(mine, &no_line_);
   Library::get().dismiss(this);
   report();
 }

@@ -196,10 +196,10 @@ class Communicator {
   /// Of a communicator without a line the world's tells.
   Mark begin(Doing doing, plan::Operation operation) {
     Mark mark;
-    mark.word_ = left_ != nullptr ? left_ : foreign_left_.load(std::memory_order_acquire);
+    mark.word_ = left_ != nullptr ? left_ : unserved_left_.load(std::memory_order_acquire);
     mark.members_ = members_.load(std::memory_order_acquire);
     const std::uint64_t word = mark.word_->load(std::memory_order_relaxed);
-    mark.at_ = execute::LeftToMpi::begin(word, left_ != nullptr ? doing : Doing::foreign_call, operation);
+    mark.at_ = execute::LeftToMpi::begin(word, left_ != nullptr ? doing : Doing::unserved_call, operation);
     mark.word_->store(mark.at_, std::memory_order_relaxed);
     return mark;
   }
@@ -239,8 +239,8 @@ class Communicator {
 
   void learn_natives();
 
-  static LeftWord no_line_;                     ///< nobody reads
-  static std::atomic<LeftWord*> foreign_left_;  ///< the world's, once that is set up
+  static LeftWord no_line_;                      ///< nobody reads
+  static std::atomic<LeftWord*> unserved_left_;  ///< the world's, once that is set up
 
   LeftWord* left_ = nullptr;  ///< null: it has no line, and the world's tells of its calls
   std::string refusal_;

@@ -146,7 +146,7 @@ TEST(Diagnosis, NamesTheCallOfTheMpiThatARankIsInWhileOthersWait) {
   EXPECT_EQ(culprit(Doing::call),
             "Rank 2 has not come: it waits in MPI_Allreduce, which is left to the MPI, of MPI_COMM_WORLD (4 ranks).");
   EXPECT_EQ(
-      culprit(Doing::foreign_call),
+      culprit(Doing::unserved_call),
       "Rank 2 has not come: it waits in MPI_Allreduce of a communicator that Espalier does not serve, or not yet.");
   EXPECT_EQ(culprit(Doing::comparison),
             "Rank 2 has not come: it waits in MPI_Allreduce, whose arguments ESPALIER_CHECK compares, of "
@@ -161,7 +161,7 @@ TEST(Diagnosis, ARankThatHasEndedMpiIsNotCalledDead) {
 
 TEST(Diagnosis, SaysWhatItDoesNotKnowOfCommunicatorsThatAreNotServed) {
   const auto found = find_standstills(
-      std::vector{left(0, Doing::foreign_call, 0), left(1, Doing::foreign_call, 0), at(2, 7), at(3, 7)}, {}, 1);
+      std::vector{left(0, Doing::unserved_call, 0), left(1, Doing::unserved_call, 0), at(2, 7), at(3, 7)}, {}, 1);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_TRUE(to_text(found[0]).starts_with(
       "MPI_COMM_WORLD (4 ranks): ranks have been for 3.0 s or longer in calls of other communicators, left to the MPI; "

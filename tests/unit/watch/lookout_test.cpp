@@ -16,7 +16,7 @@ Sighting in_call(std::uint32_t calls, LeftToMpi::Doing doing = LeftToMpi::Doing:
 }
 
 TEST(LeftToMpi, IsOneWord) {
-  const LeftToMpi left{LeftToMpi::Doing::foreign_call, plan::Operation::neighbor_alltoall, 0x89ab'cdef, 0x4567};
+  const LeftToMpi left{LeftToMpi::Doing::unserved_call, plan::Operation::neighbor_alltoall, 0x89ab'cdef, 0x4567};
   EXPECT_EQ(LeftToMpi::from_word(left.to_word()), left);
 }
 
@@ -27,8 +27,8 @@ TEST(LeftToMpi, CountsCallsOfItsCommunicatorApartFromThoseOfOthers) {
   const LeftToMpi before{LeftToMpi::Doing::nothing, plan::Operation::barrier, 4, 0xffff};
   EXPECT_EQ(begin(before, LeftToMpi::Doing::call),
             (LeftToMpi{LeftToMpi::Doing::call, plan::Operation::scan, 5, 0xffff}));
-  EXPECT_EQ(begin(before, LeftToMpi::Doing::foreign_call),
-            (LeftToMpi{LeftToMpi::Doing::foreign_call, plan::Operation::scan, 4, 0}));
+  EXPECT_EQ(begin(before, LeftToMpi::Doing::unserved_call),
+            (LeftToMpi{LeftToMpi::Doing::unserved_call, plan::Operation::scan, 4, 0}));
   EXPECT_EQ(LeftToMpi::from_word(LeftToMpi::end(before.to_word())).doing, LeftToMpi::Doing::nothing);
 }
 
