@@ -108,6 +108,36 @@ def test_native_calls_are_profiled_too(get_mpi: GetMpi, tmp_path: Path) -> None:
     assert profile.waiting > 1
 
 
+@pytest.mark.parametrize("learn", ["on", "off"])
+@pytest.mark.parametrize("name", MPIS)
+def test_of_very_many_calls_each_is_counted_and_few_are_timed(
+    get_mpi: GetMpi, name: str, learn: str, tmp_path: Path
+) -> None:
+    """With a core for each rank: else all are timed."""
+    mpi = get_mpi(name)
+    settings = {"ESPALIER_PROFILE": str(tmp_path / "p.json"), "ESPALIER_LEARN": learn, "ESPALIER_STORE": "off"}
+    outcome = mpi.run([mpi.program("multitude")], 2, settings=settings)
+    assert outcome.code == 0, str(outcome)
+    recorded = read_profile(tmp_path / "p.json")
+    for rank in range(2):
+        parts = {kind.key.name: part for kind, rows in recorded.kinds.items() for part in rows if part.rank == rank}
+        counted = {
+            "MPI_Allgather": (19_000, 8),
+            "MPI_Allgatherv": (1_000, 16),
+            "MPI_Allreduce": (800, 8),
+            "MPI_Alltoall": (64, 1 << 17),
+            "MPI_Bcast": (2_000, 4),
+        }
+        assert {kind: (part.calls, part.bytes) for kind, part in parts.items()} == {
+            kind: (calls, calls * size) for kind, (calls, size) in counted.items()
+        }
+        assert parts["MPI_Bcast"].roots.keys() == {0, 1}
+        timed = parts["MPI_Allgather"].timed
+        assert timed.calls < 4_000, "while something is learned all are"
+        assert 15_000 < timed.weight <= 19_000
+        assert parts["MPI_Alltoall"].timed.calls == 0, "all are, and nothing is scaled up"
+
+
 def rows_of(profile: Profile) -> dict[str, Row]:
     """By name, of calls of all ranks, which the program makes of one size each."""
     rows = [row for row in profile.rows if row.key.communicator.startswith(f"{RANKS} ranks")]

@@ -23,6 +23,14 @@ inline int conclude_observed(MPI_Comm comm, int code, const Permit& permit, bool
   return code;
 }
 
+/// What native is to do, and nobody has shown to who observes only some calls.
+template <class Call>
+[[gnu::noinline]] Permit observe_left(MPI_Comm comm, const Communicator* communicator, const Call& call) noexcept {
+  if (communicator != nullptr && communicator->is_shown()) return {};
+  return Observer::begin(
+      comm, [&] { return call; }, nullptr);
+}
+
 template <class Call>
 [[gnu::noinline]] Communicator* find_unlike_last(MPI_Comm comm, const Call& call) {
   return Communicator::find(comm, [&] { return is_refused_early(comm, call); });
@@ -34,11 +42,18 @@ template <class MakeCall, class PassOn>
 [[gnu::always_inline]] inline int enter(MPI_Comm comm, const MakeCall& make_call, const PassOn& pass_on) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr) return MPI_ERR_INTERN;  // find_native has said why
-  const bool is_observed = Observer::is_on();
+  constexpr bool may_be_shown = is_plain_call<decltype(make_call())>;
+  const Attention attention = Observer::attention();
+  bool is_observed = false;
   Permit permit;
-  if (is_observed) [[unlikely]] {
-    permit = Observer::begin(comm, make_call, __builtin_return_address(0));
-    if (permit.code != MPI_SUCCESS) return permit.code;
+  if (attention > (may_be_shown ? Attention::some : Attention::none)) [[unlikely]] {
+    if (may_be_shown && attention == Attention::next) {
+      Observer::note_gap_before(comm, make_call());
+    } else {
+      is_observed = true;
+      permit = Observer::begin(comm, make_call, __builtin_return_address(0));
+      if (permit.code != MPI_SUCCESS) return permit.code;
+    }
   }
   std::optional<int> code;
   Communicator* communicator = nullptr;
@@ -59,6 +74,10 @@ template <class MakeCall, class PassOn>
     }
   const bool is_own = code.has_value();
   if (!is_own) {  // in this one place, and without a function between, so that arguments stay in registers
+    if (may_be_shown && !is_observed && attention != Attention::none) [[unlikely]] {
+      permit = observe_left(comm, communicator, make_call());
+      is_observed = true;
+    }
     Communicator::Mark mark;
     if (communicator != nullptr) mark = communicator->begin_left(form_of(make_call()).operation);
     code = pass_on(*mpi);
@@ -66,7 +85,7 @@ template <class MakeCall, class PassOn>
   }
   // An error's handler may have freed it.
   if (*code == MPI_SUCCESS && communicator != nullptr && communicator->is_timing()) [[unlikely]]
-    communicator->engine()->stop_timing();
+    communicator->engine()->stop_timing(is_own);
   return is_observed ? conclude_observed(comm, *code, permit, is_own) : *code;
 }
 

@@ -70,7 +70,9 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const SidesO
   if (!are_known(matrix)) return refuse_unknown(comm, Operation::alltoall, sides.are_missing());
   Sides both = sides.both();
   both.differ = !fits(*sides.receive(), matrix, ranks, me);
-  return serve(communicator, comm, make_uneven(Operation::alltoall, 0, std::move(matrix)), both, start);
+  const plan::Problem problem = make_uneven(Operation::alltoall, 0, std::move(matrix));
+  if (start == nullptr) communicator.engine()->overlook(problem);
+  return serve(communicator, comm, problem, both, start);
 }
 
 /// With blocks of any sizes.

@@ -25,7 +25,9 @@ std::optional<int> serve_uneven(Communicator& communicator, MPI_Comm comm, plan:
                                 const Side& own, const Side* all, std::vector<Bytes> sizes, Start* start) {
   Sides sides = sides_of(operation, all, &own);
   sides.differ = own.bytes() != sizes[static_cast<std::size_t>(communicator.rank())];
-  return serve(communicator, comm, make_uneven(operation, root, std::move(sizes)), sides, start);
+  const plan::Problem problem = make_uneven(operation, root, std::move(sizes));
+  if (start == nullptr) communicator.engine()->overlook(problem);
+  return serve(communicator, comm, problem, sides, start);
 }
 
 }  // namespace espalier::mpi

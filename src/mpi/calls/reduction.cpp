@@ -189,6 +189,7 @@ std::optional<int> try_call(Communicator& communicator, const ReduceScatter& cal
   Problem problem = make_uneven(Operation::reduce_scatter, 0, std::move(sizes));
   set_arithmetic(problem, *arithmetic);
   problem.bytes = (problem.bytes + problem.element - 1) / problem.element * problem.element;
+  if (start == nullptr) communicator.engine()->overlook(problem);
   return reduce(communicator, call.comm, problem, operands, *arithmetic, start);
 }
 

@@ -2,6 +2,7 @@
 // Calls that native does whatever they are, or again and again: told at the door, before anything of them is looked at.
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,6 +45,13 @@ inline Form form_of(const NeighborAllgatherv&) { return {plan::Operation::neighb
 inline Form form_of(const NeighborAlltoall&) { return {plan::Operation::neighbor_alltoall}; }
 inline Form form_of(const NeighborAlltoallv&) { return {plan::Operation::neighbor_alltoall, true}; }
 inline Form form_of(const NeighborAlltoallw&) { return {plan::Operation::neighbor_alltoall, true, true}; }
+
+/// Calls without counts for each rank that go along no edges.
+template <class Call>
+inline constexpr bool is_plain_call =
+    std::same_as<Call, Broadcast> || std::same_as<Call, Scatter> || std::same_as<Call, Gather> ||
+    std::same_as<Call, Allgather> || std::same_as<Call, Alltoall> || std::same_as<Call, Reduction> ||
+    std::same_as<Call, Barrier>;
 
 /// What of a call decides on its rank which problem it is, if MPI allows the call at all; if not, it is native's
 /// anyway.

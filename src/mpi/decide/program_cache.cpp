@@ -9,6 +9,13 @@ Entry::Entry(Entry&&) noexcept = default;
 Entry& Entry::operator=(Entry&&) noexcept = default;
 Entry::~Entry() = default;
 
+void Entry::stop_showing() noexcept {
+  if (looks == nullptr) return;
+  looks->onlooker.count(problem, looks->since + looks->granted - until_open);
+  looks.reset();
+  until_open = is_open ? 1 : never;
+}
+
 ProgramCache::~ProgramCache() { forget_all(); }
 
 std::size_t ProgramCache::Hash::operator()(const plan::Problem& problem) const {
@@ -66,6 +73,7 @@ void ProgramCache::report_variants(Lesson& lesson) {
 // Variants are few and short-lived, and not counted against the budget; the one that stays is.
 void ProgramCache::take_over(Entry& entry, std::size_t variant) {
   report(entry);
+  entry.stop_showing();
   budget_.used -= footprint(entry);
   const std::unique_ptr<Lesson> lesson = std::move(entry.lesson);
   if (lesson->variants[variant] != nullptr) entry = std::move(*lesson->variants[variant]);
@@ -79,6 +87,7 @@ void ProgramCache::forget(plan::Operation operation) {
 
 void ProgramCache::drop(Entries::iterator entry) {
   report(*entry);
+  entry->stop_showing();
   budget_.used -= footprint(*entry);
   index_.erase(index_.find(entry));
   entries_.erase(entry);

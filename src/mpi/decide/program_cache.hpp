@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mpi/process/statistics.hpp"
+#include "mpi/run/onlooker.hpp"
 #include "mpi/run/supplies.hpp"
 #include "plan/program.hpp"
 
@@ -52,16 +53,25 @@ struct Entry {
   std::uint64_t calls = 0;
   /// Who does the call is still being found out: one of these, in turn. Null: the entry itself does it.
   std::unique_ptr<Lesson> lesson = nullptr;
-  /// What the next such call is depends on calls before it, or on others' sizes (Engine::prepare()).
+  /// What the next such call is depends on calls before it, or on others' sizes.
   bool is_open = false;
   /// Who only has room hears first what others send, and what the call is by that.
   bool hears_first = false;
+  static constexpr std::uint64_t never = std::uint64_t{1} << 62;
+  /// Calls until it has to be more than found: the next one where it is open, or one that somebody looks at
+  /// (Engine::prepare()).
+  std::uint64_t until_open = never;
+  /// Of whoever looks; null: nobody.
+  std::unique_ptr<Looks> looks = nullptr;
 
   Entry() = default;
   explicit Entry(plan::Problem what) : problem(std::move(what)) {}
   Entry(Entry&&) noexcept;
   Entry& operator=(Entry&&) noexcept;
   ~Entry();
+
+  /// Nobody looks any more, and who did is told of calls that came since.
+  void stop_showing() noexcept;
 };
 
 struct Study;
@@ -123,6 +133,9 @@ class ProgramCache {
   template <class Each>
   void for_each(Each each) const {
     for (const Entry& entry : entries_) each(entry);
+  }
+  void stop_showing() noexcept {
+    for (Entry& entry : entries_) entry.stop_showing();
   }
 
   /// Hands the counts so far to the statistics.

@@ -1,6 +1,8 @@
 #pragma once
 // One call of the program's, as observers see it.
 
+#include <optional>
+
 #include "mpi/observe/observed_communicator.hpp"
 #include "mpi/observe/subject.hpp"
 
@@ -17,6 +19,7 @@ struct Gap {
 struct ObservedCall {
   ObservedCommunicator* communicator = nullptr;
   Subject subject{};
+  std::optional<plan::Problem> problem;  ///< as its engine has put it; nothing: by the subject
   plan::CallForm form = plan::CallForm::blocking;
   const void* site = nullptr;  ///< where the program goes on after it; null: not asked for
   Tally* tally = nullptr;      ///< of a blocking call: its kind's

@@ -24,8 +24,8 @@ struct Offer {
   std::uint64_t origin = 0;
 };
 
-/// Shorter ones take some microseconds at most.
-constexpr std::int64_t least_long = 4 << 10;
+/// Shorter ones take some tens of microseconds at most.
+constexpr std::int64_t least_long = 64 << 10;
 
 /// Of this process. Never destroyed, as the library.
 struct All {
@@ -95,6 +95,7 @@ void ObservedCommunicator::meet(MPI_Comm comm) {
 
 ObservedCommunicator::~ObservedCommunicator() {
   generation_.fetch_add(1, std::memory_order_acq_rel);
+  *self_ = nullptr;
   {
     const std::lock_guard lock(all().mutex);
     all().communicators.erase(this);

@@ -47,6 +47,8 @@ class ObservedCommunicator {
   ObservedCommunicator(const ObservedCommunicator&) = delete;
   ObservedCommunicator& operator=(const ObservedCommunicator&) = delete;
 
+  /// Where it is, for those that may outlive it: null then.
+  std::shared_ptr<ObservedCommunicator* const> self() const { return self_; }
   int me() const { return me_; }
   int ranks() const { return static_cast<int>(members_.size()); }
   const std::string& shape() const { return shape_; }
@@ -135,6 +137,7 @@ class ObservedCommunicator {
   std::vector<Tally*> tallies_ = std::vector<Tally*>(plan::block_sizes * plan::operation_count * size_classes);
   std::map<CallKind, Tally*> other_tallies_;
   std::deque<Tally> all_tallies_;  ///< which stay where they are
+  std::shared_ptr<ObservedCommunicator*> self_ = std::make_shared<ObservedCommunicator*>(this);
   std::vector<int> members_;
   int me_;
   std::string shape_, members_text_;

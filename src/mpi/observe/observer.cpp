@@ -16,6 +16,8 @@
 #include "mpi/observe/started.hpp"
 #include "mpi/process/communicator.hpp"
 #include "mpi/process/library.hpp"
+#include "mpi/run/engine.hpp"
+#include "mpi/run/onlooker.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -23,6 +25,37 @@ namespace {
 /// Calls that are under way in a thread: a native one may call back into ours (attribute functions, other tools).
 // Of the memory that each thread has of a library there is little: hence a pointer, made at a thread's first call.
 thread_local std::unique_ptr<std::optional<ObservedCall>> under_way;
+
+/// When this thread came to a call that sets its communicator up; 0: it does not, or is over.
+thread_local constinit std::uint64_t came = 0;
+
+/// What an engine shows of a communicator's calls. That may go before the engine does.
+class Looker final : public Onlooker {
+ public:
+  Looker(MPI_Comm comm, std::shared_ptr<ObservedCommunicator* const> communicator)
+      : comm_(comm), communicator_(std::move(communicator)) {}
+
+  std::uint64_t look(const plan::Problem& problem, std::uint64_t call, std::uint64_t weight) noexcept override {
+    return *communicator_ == nullptr ? never : Observer::look(comm_, **communicator_, problem, call, weight);
+  }
+  void leave(bool is_own) noexcept override { Observer::end_timed(comm_, is_own); }
+  void count(const plan::Problem& problem, std::uint64_t calls) noexcept override {
+    if (*communicator_ != nullptr) Observer::count(comm_, **communicator_, problem, calls);
+  }
+
+ private:
+  static constexpr std::uint64_t never = std::uint64_t{1} << 62;
+
+  MPI_Comm comm_;
+  std::shared_ptr<ObservedCommunicator* const> communicator_;
+};
+
+Subject subject_of(const plan::Problem& problem) {
+  Subject subject{problem.operation};
+  subject.root = problem.root.value;
+  subject.bytes = static_cast<MPI_Count>(problem.bytes);
+  return subject;
+}
 
 bool have_equal_settings(const Library& library, int size) {
   for (int r = 1; r < size; ++r)
@@ -64,12 +97,14 @@ void Observer::start(Library& library) {
   library.foresee_writing("ESPALIER_PROFILE", settings.profile);
   library.foresee_writing("ESPALIER_PROFILE_TRACE", settings.profile_trace);
   Recording::get().start(settings, size);
-  is_on_.store(true, std::memory_order_release);
+  const bool suffice_some = Recording::get().may_pass() && !checks_;
+  attention_.store(suffice_some ? Attention::some : Attention::each, std::memory_order_release);
 }
 
 void Observer::finish(Library& library) noexcept {
-  if (!is_on_.exchange(false) || !Recording::get().is_on()) return;
+  if (attention_.exchange(Attention::none) == Attention::none || !Recording::get().is_on()) return;
   try {
+    library.stop_showing();
     Recording::get().finish(library);
   } catch (const NativeFailure&) {
     library.say_once("ESPALIER_PROFILE: the ranks' parts could not be gathered, so there is no profile");
@@ -150,14 +185,19 @@ bool Observer::count(const ObservedCall& call) {
   return true;
 }
 
+void Observer::begin(ObservedCall& call) noexcept {
+  const std::uint64_t now = read_clock(), before = std::exchange(came, 0);
+  call.begin = before != 0 ? before : now;
+  call.gap = Recording::get().take_gap(call.begin);
+  call.communicator->come(call.number, call.begin);
+}
+
 Permit Observer::time(ObservedCall call) noexcept {
   Recording& recording = Recording::get();
   if (call.tally->may_pass) call.weight = call.tally->turns.take();
   call.number = call.communicator->begin_call();
   call.is_sample = recording.is_sampled(call.number, call.subject.operation);
-  call.begin = read_clock();
-  call.gap = recording.take_gap(call.begin);
-  call.communicator->come(call.number, call.begin);
+  begin(call);
   const bool is_sample = call.is_sample;
   under_way->emplace(std::move(call));
   return {.is_sample = is_sample, .is_timed = true};
@@ -171,13 +211,80 @@ void Observer::remember(ObservedCommunicator& communicator, plan::Operation oper
 }
 
 void Observer::end_timed(MPI_Comm comm, bool is_own) noexcept {
+  came = 0;
   if (under_way == nullptr || !*under_way) return;
-  const ObservedCall call = **under_way;
+  const ObservedCall call = std::move(**under_way);
   under_way->reset();
+  Attention some = Attention::some;
+  attention_.compare_exchange_strong(some, Attention::next, std::memory_order_relaxed);
   try {
     Recording::get().note(call, comm, is_own);
   } catch (const std::exception&) {
     // no memory: the call is not counted
+  }
+}
+
+// ---- what an engine shows ----
+
+void Observer::note_coming() noexcept {
+  if (is_on()) came = read_clock();
+}
+
+void Observer::follow(MPI_Comm comm, Engine& engine) noexcept {
+  if (attention() != Attention::some && attention() != Attention::next) return;
+  try {
+    if (ObservedCommunicator* const communicator = find(comm))
+      engine.show_to(std::make_shared<Looker>(comm, communicator->self()));
+  } catch (const std::bad_alloc&) {
+    // its calls are not observed
+  }
+}
+
+// All of them, if that goes wrong: on other ranks it may not have.
+std::uint64_t Observer::look(MPI_Comm comm, ObservedCommunicator& communicator, const plan::Problem& problem,
+                             std::uint64_t call, std::uint64_t weight) noexcept {
+  try {
+    communicator.meet(comm);
+    if (under_way == nullptr) under_way = std::make_unique<std::optional<ObservedCall>>();
+    ObservedCall& seen = under_way->emplace();
+    seen.communicator = &communicator;
+    seen.subject = subject_of(problem);
+    seen.problem = problem;
+    seen.number = call;
+    seen.weight = weight;
+    seen.tally = &Recording::get().tally_of(seen, comm);
+    begin(seen);
+    return seen.tally->may_pass ? seen.tally->turns.skip(weight) : 1;
+  } catch (const NativeFailure&) {
+    return 1;
+  } catch (const std::exception&) {
+    return 1;  // no memory for another row: the call is not counted
+  }
+}
+
+void Observer::count(MPI_Comm comm, ObservedCommunicator& communicator, const plan::Problem& problem,
+                     std::uint64_t calls) noexcept {
+  if (calls == 0) return;
+  try {
+    ObservedCall passed;
+    passed.communicator = &communicator;
+    passed.subject = subject_of(problem);
+    Recording::get().note_passed(*Recording::get().tally_of(passed, comm).row, {calls, calls * problem.bytes, 0});
+  } catch (const std::exception&) {
+    // no memory for another row: they are not counted
+  }
+}
+
+void Observer::note_gap_before(MPI_Comm comm, ObservedCommunicator& communicator, const Subject& subject) noexcept {
+  try {
+    ObservedCall next;
+    next.communicator = &communicator;
+    next.subject = subject;
+    Recording& recording = Recording::get();
+    ProfileRow& row = *recording.tally_of(next, comm).row;
+    recording.note_gap(recording.take_gap(read_clock()), row);
+  } catch (const std::exception&) {
+    // no memory for another row
   }
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Looks at every collective of the program, where ESPALIER_CHECK, ESPALIER_PROFILE or ESPALIER_PROFILE_TRACE ask for
-// that: at all before they are made, and at blocking ones afterwards, at others when they are completed.
+// that: at all before they are made, and at blocking ones afterwards, at others when they are completed. Where a
+// profile alone is asked for, Espalier's own engines show it some of their calls, and those that they do not show cost
+// nothing.
 
 #include <atomic>
 #include <memory>
@@ -14,7 +16,16 @@
 
 namespace espalier::mpi {
 
+class Engine;
 class Library;
+
+/// Which calls have to be looked at before they are made.
+enum class Attention : std::uint8_t {
+  none,
+  some,  ///< but for those that an engine may show: they are looked at as it shows them, or when native gets them
+  next,  ///< the same, and what comes next ends what the program did since a call that was timed
+  each,
+};
 
 /// Before a call is made. `code` is not MPI_SUCCESS: it must not be made, on no rank, and the error has been reported.
 /// `is_sample`: native is to make it, on all ranks, to see what that takes. `tally`: where it was counted, if it is not
@@ -29,7 +40,8 @@ struct Permit {
 class Observer {
  public:
   /// All that programs pay where nobody observes: one look at this before each call, and one after it.
-  static bool is_on() noexcept { return is_on_.load(std::memory_order_relaxed); }
+  static Attention attention() noexcept { return attention_.load(std::memory_order_relaxed); }
+  static bool is_on() noexcept { return attention() != Attention::none; }
 
 #if defined(ESPALIER_SIMULATED)
   template <class MakeCall>
@@ -37,6 +49,10 @@ class Observer {
     return {};
   }
   static void end(MPI_Comm, const Permit&, bool) noexcept {}
+  template <class Call>
+  static void note_gap_before(MPI_Comm, const Call&) noexcept {}
+  static void note_coming() noexcept {}
+  static void follow(MPI_Comm, Engine&) noexcept {}
 #else
   /// Ranks of MPI_COMM_WORLD have met, and know each other's settings: from now on, if these ask for it.
   static void start(Library& library);
@@ -56,6 +72,27 @@ class Observer {
     else if (permit.tally != nullptr && !is_own)
       ++permit.tally->native;
   }
+
+  /// A call that an engine may show; it is seen how long the program was at its own work before, and no more than that.
+  template <class Call>
+  [[gnu::noinline]] static void note_gap_before(MPI_Comm comm, const Call& call) noexcept {
+    attention_.store(Attention::some, std::memory_order_relaxed);
+    ObservedCommunicator* const communicator = Recording::has_gap() ? find(comm) : nullptr;
+    if (communicator == nullptr) return;
+    note_gap_before(comm, *communicator, subject_of(call, communicator->me(), communicator->ranks()));
+  }
+
+  /// This thread's call sets its communicator up before anybody sees it.
+  static void note_coming() noexcept;
+  /// A communicator has this engine now.
+  static void follow(MPI_Comm comm, Engine& engine) noexcept;
+  /// A call that an engine shows, as Onlooker has it. end_timed() comes when it is over.
+  static std::uint64_t look(MPI_Comm comm, ObservedCommunicator& communicator, const plan::Problem& problem,
+                            std::uint64_t call, std::uint64_t weight) noexcept;
+  static void end_timed(MPI_Comm comm, bool is_own) noexcept;
+  /// Calls of an engine that it has not shown.
+  static void count(MPI_Comm comm, ObservedCommunicator& communicator, const plan::Problem& problem,
+                    std::uint64_t calls) noexcept;
 
   /// What has to come before a call that does not block; null: nothing. Throws std::bad_alloc.
   template <class Call>
@@ -115,7 +152,7 @@ class Observer {
   }
   static void remember(ObservedCommunicator& communicator, plan::Operation operation, const std::optional<Gist>& gist,
                        Tally& tally) noexcept;
-  static void end_timed(MPI_Comm comm, bool is_own) noexcept;
+  static void note_gap_before(MPI_Comm comm, ObservedCommunicator& communicator, const Subject& subject) noexcept;
   static bool is_recorded() noexcept;
   static ObservedCommunicator* find(MPI_Comm comm) noexcept;
   static ObservedCommunicator* enter(MPI_Comm comm) noexcept;
@@ -127,13 +164,14 @@ class Observer {
   static std::unique_ptr<Preparation> make_check(MPI_Comm comm, const ObservedCommunicator& communicator,
                                                  const Subject& subject, plan::CallForm form, Shares shares);
   static bool count(const ObservedCall& call);
+  static void begin(ObservedCall& call) noexcept;
   static Permit time(ObservedCall call) noexcept;
   static int await(MPI_Comm comm, plan::Operation operation, Preparation& check) noexcept;
   static int fail_for_memory(MPI_Comm comm) noexcept;
   static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
                                   const void* back) noexcept;
 
-  static inline std::atomic<bool> is_on_ = false;
+  static inline std::atomic<Attention> attention_ = Attention::none;
   static inline bool checks_ = false, checks_started_ = false;
 };
 

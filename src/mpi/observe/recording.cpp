@@ -24,7 +24,9 @@ namespace {
 /// Some 4 MB of a rank, and some 200 MB of a file.
 constexpr std::size_t most_events_of_a_rank = 50'000, most_events = 1'500'000;
 
-plan::Problem problem_of(const Subject& subject) {
+plan::Problem problem_of(const ObservedCall& call) {
+  if (call.problem) return *call.problem;
+  const Subject& subject = call.subject;
   plan::Problem problem;
   problem.operation = subject.operation;
   problem.bytes = static_cast<Bytes>(std::max<MPI_Count>(subject.bytes, 0));
@@ -44,7 +46,7 @@ std::string choice_of(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   if (communicator->engine() != nullptr &&
       (subject.blocks != plan::BlockSizes::equal || subject.bytes < 0 || plan::has_edges(subject.operation)))
     return is_own ? "Espalier" : "native";
-  return describe_call(problem_of(subject), false, call.form == plan::CallForm::blocking, comm);
+  return describe_call(problem_of(call), false, call.form == plan::CallForm::blocking, comm);
 }
 
 /// How native compares, by who has measured both; none where nobody has.
@@ -52,7 +54,7 @@ std::optional<tune::Measured> measured_of(const ObservedCall& call, MPI_Comm com
   const Subject& subject = call.subject;
   if (call.form != plan::CallForm::blocking || subject.blocks != plan::BlockSizes::equal || subject.bytes < 0)
     return std::nullopt;
-  const std::optional<tune::Measured> found = find_measured(problem_of(subject), comm);
+  const std::optional<tune::Measured> found = find_measured(problem_of(call), comm);
   return found && found->native_us > 0 && found->chosen_us > 0 ? found : std::nullopt;
 }
 
@@ -77,6 +79,13 @@ Observed complete(Observed seen, const ObservedCall& call, std::uint64_t began) 
   seen.weight = call.weight;
   seen.begin_ns = static_cast<double>(call.begin - began);
   return seen;
+}
+
+/// Those that it stands for. What an engine shows has let pass calls just like it.
+PassedCalls passed_before(const ObservedCall& call, Tally& tally) {
+  const std::uint64_t calls = call.weight - 1;
+  if (call.problem) return {calls, calls * call.problem->bytes, 0};
+  return {calls, std::exchange(tally.bytes, 0), std::exchange(tally.native, 0)};
 }
 
 Neighborhood neighborhood_of(MPI_Comm comm) {
@@ -179,8 +188,8 @@ Tally& Recording::tally_of(const ObservedCall& call, MPI_Comm comm) {
   const int size_class = size_class_of(subject.bytes);
   const ObservedCommunicator::CallKind kind{subject.operation, subject.blocks, size_class, call.form, call.site};
   Tally& tally = call.communicator->tally(kind);
+  tally.may_pass = may_pass() && call.communicator->may_pass(kind);  // once its ranks have met
   if (tally.row != nullptr) return tally;
-  tally.may_pass = may_pass() && call.communicator->may_pass(kind);
   const std::lock_guard lock(mutex_);
   tally.row = &profile_.row({call.communicator->shape(), call.communicator->members(), subject.operation,
                              subject.blocks, size_class, call.form, call.site});
@@ -200,6 +209,11 @@ void Recording::note_passed(Tally& tally) noexcept {
                PassedCalls{tally.turns.passed(), std::exchange(tally.bytes, 0), std::exchange(tally.native, 0)});
 }
 
+void Recording::note_passed(ProfileRow& row, const PassedCalls& passed) noexcept {
+  const std::lock_guard lock(mutex_);
+  Profile::add(row, passed);
+}
+
 void Recording::note(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   const std::uint64_t now = read_clock();
   before_ = {now, call.weight};
@@ -208,7 +222,7 @@ void Recording::note(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   ProfileRow& row = *tally.row;
   const std::lock_guard lock(mutex_);
   Profile::add(row, seen);
-  Profile::add(row, PassedCalls{call.weight - 1, std::exchange(tally.bytes, 0), std::exchange(tally.native, 0)});
+  Profile::add(row, passed_before(call, tally));
   Profile::add_gap(row, static_cast<double>(call.gap.ns), call.gap.weight);
   if (trace_.is_on()) {
     TraceEvent event = event_of(call, began_, call.begin, now);

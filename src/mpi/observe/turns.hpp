@@ -7,11 +7,11 @@
 
 namespace espalier::mpi {
 
-/// The first 512 calls; then fewer and fewer, of many one of 128: at places that follow no period of the program's.
+/// The first 128 calls; then fewer and fewer, of many one of 1024: at places that follow no period of the program's.
 class Turns {
  public:
-  static constexpr std::uint64_t all_until = 512;
-  static constexpr std::uint64_t longest_stride = 128;
+  static constexpr std::uint64_t all_until = 128;
+  static constexpr std::uint64_t longest_stride = 1024;
 
   /// Whether the next call goes untimed: then pass() follows, else take().
   bool may_pass() const noexcept { return left_ != 1; }
@@ -19,10 +19,12 @@ class Turns {
   /// For how many calls the one at hand stands: for itself and those that went untimed before it.
   std::uint64_t take() noexcept {
     const std::uint64_t weight = stride_;
-    calls_ += weight;
-    stride_ = left_ = derive_stride(calls_);
+    stride_ = left_ = skip(weight);
     return weight;
   }
+  /// The same of calls whose turns somebody else keeps: `weight` more, and the one that is timed next comes after so
+  /// many.
+  std::uint64_t skip(std::uint64_t weight) noexcept { return derive_stride(calls_ += weight); }
   /// Calls that went untimed since the last one that did not.
   std::uint64_t passed() const noexcept { return stride_ - left_; }
 

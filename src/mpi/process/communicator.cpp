@@ -5,6 +5,7 @@
 #include "mpi/boundary/attributes.hpp"
 #include "mpi/calls/forbidden.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
+#include "mpi/observe/observer.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/setup/setup.hpp"
 
@@ -42,6 +43,7 @@ int Communicator::keyval() {
 
 Communicator::Leaving::Leaving(MPI_Comm comm) : comm_(comm), communicator_(find_existing(comm)), outer_(innermost_) {
   if (communicator_ != nullptr) communicator_->is_leaving_ = true;
+  if (communicator_ != nullptr && communicator_->engine_ != nullptr) communicator_->engine_->stop_showing();
   innermost_ = this;
   forget();
 }
@@ -89,7 +91,7 @@ Communicator* Communicator::find_slowly(MPI_Comm comm, const Question& question)
   if (communicator == nullptr) {
     const int calls = question.ask == nullptr ? 0 : calls_before_set_up(comm);
     if (calls == 0 && question.is_refused()) return nullptr;
-    communicator = calls == 0 ? set_up_and_keep(comm) : keep(comm, make_new(calls));
+    communicator = calls == 0 ? set_up_and_keep(comm, question.ask != nullptr) : keep(comm, make_new(calls));
   }
   if (communicator != nullptr && communicator->native_calls_ > 0) {
     if (question.ask != nullptr && communicator->native_calls_ > 1) {
@@ -97,7 +99,7 @@ Communicator* Communicator::find_slowly(MPI_Comm comm, const Question& question)
       return communicator;
     }
     if (question.is_refused()) return nullptr;
-    communicator = set_up_and_keep(comm);
+    communicator = set_up_and_keep(comm, question.ask != nullptr);
   }
   if (communicator != nullptr) last_used_ = {comm, communicator, generation};
   return communicator;
@@ -136,13 +138,18 @@ std::optional<Communicator*> Communicator::Readiness::find() {
 
 bool Communicator::is_refusal(int code) { return mpi::is_refusal(code); }
 
-Communicator* Communicator::set_up_and_keep(MPI_Comm comm) { return keep(comm, set_up(comm)); }
+Communicator* Communicator::set_up_and_keep(MPI_Comm comm, bool is_call) {
+  if (is_call) Observer::note_coming();
+  return keep(comm, set_up(comm));
+}
 
 // As the communicator's attribute, in the place of what was kept before. Null: native refuses attributes.
 Communicator* Communicator::keep(MPI_Comm comm, std::unique_ptr<Communicator> state) {
   Communicator* const kept = state.release();
   forget();
-  return native().Comm_set_attr(comm, keyval(), kept) == MPI_SUCCESS ? kept : nullptr;
+  if (native().Comm_set_attr(comm, keyval(), kept) != MPI_SUCCESS) return nullptr;
+  if (kept->engine_ != nullptr) Observer::follow(comm, *kept->engine_);
+  return kept;
 }
 
 std::unique_ptr<Communicator> Communicator::make_new(int native_calls) {

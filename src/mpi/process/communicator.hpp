@@ -150,8 +150,9 @@ class Communicator {
 
   /// Null when it stays native: then it passes on every call.
   Engine* engine() const { return engine_.get(); }
-  /// Whether the call at hand is a trial (Engine::is_timing()).
+  /// Of the call at hand: as the engine's.
   bool is_timing() const { return engine_ != nullptr && engine_->is_timing(); }
+  bool is_shown() const { return engine_ != nullptr && engine_->is_shown(); }
   const std::string& refusal() const { return refusal_; }
   int ranks() const { return engine_->topology().ranks(); }
   int rank() const { return engine_->me().value; }
@@ -227,7 +228,7 @@ class Communicator {
   static bool is_refusal(int code);
   static int on_free(MPI_Comm, int, void* communicator, void*);
   static int keyval();
-  static Communicator* set_up_and_keep(MPI_Comm comm);
+  static Communicator* set_up_and_keep(MPI_Comm comm, bool is_call);
   static Communicator* keep(MPI_Comm comm, std::unique_ptr<Communicator> state);
 
   static Communicator* find_existing_slowly(MPI_Comm comm);

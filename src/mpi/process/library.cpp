@@ -233,6 +233,12 @@ void Library::dismiss(Communicator* communicator) {
   communicators_.erase(communicator);
 }
 
+void Library::stop_showing() {
+  const std::lock_guard lock(mutex_);
+  for (Communicator* communicator : communicators_)
+    if (communicator->engine() != nullptr) communicator->engine()->stop_showing();
+}
+
 void Library::say_once(const std::string& line) {
   {
     const std::lock_guard lock(mutex_);

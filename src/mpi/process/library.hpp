@@ -92,6 +92,8 @@ class Library {
   /// Live communicators, whose counts are collected at the end.
   void enlist(Communicator* communicator);
   void dismiss(Communicator* communicator);
+  /// Nobody looks at calls any more, and who did is told of those since (Engine::stop_showing()).
+  void stop_showing();
 
   /// Prints one line on stderr.
   void say(const std::string& line) const;

@@ -51,6 +51,7 @@ bool Engine::supply_slowly(Entry& entry) {
   }
   entry.kind = Entry::Kind::native;
   entry.label = memory_is_short;
+  entry.stop_showing();
   return false;
 }
 

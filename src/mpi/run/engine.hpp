@@ -17,6 +17,7 @@
 #include "mpi/decide/program_cache.hpp"
 #include "mpi/run/experience.hpp"
 #include "mpi/run/learner.hpp"
+#include "mpi/run/onlooker.hpp"
 #include "mpi/run/supplies.hpp"
 #include "mpi/run/watch.hpp"
 #include "topology/topology.hpp"
@@ -83,7 +84,7 @@ class Engine {
     if (is_alike(problem.operation) && --until_look_ == 0) [[unlikely]]
       look_at_lessons();
     Entry& entry = find(problem);
-    return entry.is_open ? prepare_openly(entry) : entry;
+    return --entry.until_open == 0 ? prepare_openly(entry) : entry;
   }
 
   /// Before an entry that is not native runs: gets what it needs. False, on all ranks alike: that cannot be had, and
@@ -154,9 +155,21 @@ class Engine {
   /// by all ranks between the same two calls.
   void select(plan::Operation operation, std::optional<Selection> selection);
 
-  /// The call that was prepared last is a trial: stop_timing() comes when it is over, whoever made it.
-  bool is_timing() const { return learner_ != nullptr && learner_->is_timing(); }
-  [[gnu::cold]] void stop_timing() noexcept;
+  /// The call that was prepared last is a trial, or is_shown(): stop_timing() comes when it is over, whoever made it.
+  bool is_timing() const { return is_timing_; }
+  [[gnu::cold]] void stop_timing(bool is_own) noexcept;
+
+  /// From the next call on some that it makes are shown, but for those with counts for each rank and those along edges.
+  void show_to(std::shared_ptr<Onlooker> onlooker);
+  /// The onlooker is told of all calls that came since it last looked, and looks no more.
+  void stop_showing() noexcept;
+  /// The call at hand is: the onlooker knows of it.
+  bool is_shown() const { return is_shown_; }
+  /// The next call is such a problem, which its counts come to; those of others are shown.
+  void overlook(const plan::Problem& problem) {
+    if (onlooker_ != nullptr) [[unlikely]]
+      overlook_slowly(problem);
+  }
   /// What was learned so far, as rows of a table.
   std::vector<tune::Row> derive_learned() const;
 
@@ -201,6 +214,10 @@ class Engine {
   }
   [[gnu::noinline]] Entry& prepare_openly(Entry& entry);
   void open(Entry& entry);
+  bool is_to_be_shown(const Entry& entry) const;
+  void show(Entry& entry);
+  void overlook_slowly(const plan::Problem& problem);
+  static void count_down(Entry& entry);
   Entry& prepare_trusted(Entry& entry) { return entry.hears_first ? prepare_heard(entry) : turn_of(entry); }
   Entry& prepare_heard(Entry& entry);
   Entry& find_other(const plan::Problem& other);
@@ -255,10 +272,13 @@ class Engine {
   std::optional<plan::Operation> uneven_;
   bool is_broken_ = false;  ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
+  std::shared_ptr<Onlooker> onlooker_;  ///< null: nobody looks. Outlives entries
   ProgramCache cache_;
-  std::uint64_t until_look_;            ///< calls that is_alike() is about
-  std::uint64_t since_check_ = 0;       ///< such calls before the last look
-  std::unique_ptr<Learner> learner_;    ///< null: nothing is learned
+  std::uint64_t until_look_;          ///< calls that is_alike() is about
+  std::uint64_t since_check_ = 0;     ///< such calls before the last look
+  std::unique_ptr<Learner> learner_;  ///< null: nothing is learned
+  bool is_timing_ = false, is_shown_ = false;
+  bool overlooks_ = false;              ///< the next call, which has to be opened
   std::unique_ptr<ProgramCache> own_;   ///< of calls for that; null before the first
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first
   CallForm runs_form_ = CallForm::nonblocking;

@@ -24,6 +24,9 @@ std::int64_t read_nanoseconds() noexcept { return static_cast<std::int64_t>(read
 // What it depends on is the same on all ranks: calls before this one, and the size that senders name. Who only has room
 // may take that to be another one, which MPI forbids and libraries let pass: on one node it hears the size first.
 Entry& Engine::prepare_openly(Entry& entry) {
+  if (entry.looks != nullptr) show(entry);
+  count_down(entry);
+  if (!entry.is_open) return entry;
   if (learner_ == nullptr || !learner_->doubts(entry.problem.operation)) return prepare_trusted(entry);
   const plan::Problem problem = entry.problem;
   witness(problem);
@@ -40,6 +43,8 @@ void Engine::open(Entry& entry) {
       (entry.lesson != nullptr || is_by_size) && means_.topology.nodes() == 1 && is_one_sided(entry.problem);
   entry.is_open = entry.lesson != nullptr || entry.hears_first || is_doubtful;
   if (entry.is_open || entry.is_followed) entry.is_passed_on = false;  // whose calls are counted
+  if (is_to_be_shown(entry)) entry.looks.reset(new Looks{*onlooker_});
+  count_down(entry);
 }
 
 // Hearing is a call of its own where senders take part in it, as they do where theirs is open, too.
@@ -153,6 +158,7 @@ Entry& Engine::take_turn(Entry& entry) {
   }
   const learn::Turn turn = study.contest.next();
   Entry& variant = vary(entry, turn.contender);
+  is_timing_ = is_shown_ || turn.is_timed;
   if (turn.is_timed) learner_->start(study, read_nanoseconds());
   return variant;
 }
@@ -262,6 +268,10 @@ std::optional<tune::Measured> Engine::find_measured(const plan::Problem& problem
   return row != nullptr ? std::optional(row->measured) : std::nullopt;
 }
 
-void Engine::stop_timing() noexcept { learner_->stop(read_nanoseconds()); }
+void Engine::stop_timing(bool is_own) noexcept {
+  is_timing_ = false;
+  if (learner_ != nullptr && learner_->is_timing()) learner_->stop(read_nanoseconds());
+  if (std::exchange(is_shown_, false)) onlooker_->leave(is_own);
+}
 
 }  // namespace espalier::mpi

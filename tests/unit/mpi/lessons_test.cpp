@@ -97,7 +97,7 @@ class LessonsTest : public testing::Test {
           EXPECT_TRUE(engine.run(entry, &data, &data));
           if (slowed.count() > 0) std::this_thread::sleep_for(slowed);
         }
-        if (engine.is_timing()) engine.stop_timing();
+        if (engine.is_timing()) engine.stop_timing(true);
         EXPECT_EQ(data, static_cast<std::byte>(call));
       }
     });
@@ -111,7 +111,7 @@ class LessonsTest : public testing::Test {
       for (int call = 0; call < calls; ++call) {
         Entry& entry = engine.prepare({Operation::barrier});
         if (entry.kind != Entry::Kind::native && engine.supply(entry)) engine.run(entry, nullptr, nullptr);
-        if (engine.is_timing()) engine.stop_timing();
+        if (engine.is_timing()) engine.stop_timing(true);
       }
     });
   }
@@ -276,7 +276,7 @@ TEST_F(LessonsTest, AreTheSameForRanksThatTakeCallsToBeOfDifferentSizes) {
     else if (engine.supply(entry))
       is_native = engine.run(entry, data.data(), data.data()).kind == execute::Ending::native;
     if (is_native) native_broadcast(me.value, root, data[0], native_time / 100);
-    if (engine.is_timing()) engine.stop_timing();
+    if (engine.is_timing()) engine.stop_timing(true);
     if (is_native && me.value == 0) ++natives;
     ASSERT_EQ(data[0], static_cast<std::byte>(call));
     if (mine > sent) {
