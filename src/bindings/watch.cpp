@@ -72,6 +72,7 @@ Told to_dict(const Sighting& seen, watch::Life life) {
   told["call"] = seen.call;
   told["operation"] = static_cast<int>(seen.operation);
   told["form"] = static_cast<int>(seen.form);
+  told["blocks"] = static_cast<int>(seen.blocks);
   told["bytes"] = seen.bytes;
   told["root"] = seen.root;
   told["seconds"] = seen.seconds;
@@ -93,6 +94,7 @@ Sighting from_dict(const Told& told) {
   seen.call = at<std::uint64_t>(told, "call");
   seen.operation = static_cast<plan::Operation>(at<int>(told, "operation"));
   seen.form = static_cast<plan::CallForm>(at<int>(told, "form"));
+  seen.blocks = static_cast<plan::BlockSizes>(at<int>(told, "blocks"));
   seen.bytes = at<std::uint64_t>(told, "bytes");
   seen.root = at<int>(told, "root");
   seen.seconds = at<double>(told, "seconds");

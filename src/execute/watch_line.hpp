@@ -22,25 +22,32 @@ struct LeftToMpi {
 
   Doing doing = Doing::nothing;
   plan::Operation operation = plan::Operation::barrier;  ///< that it does, or did last
-  std::uint32_t calls = 0;                               ///< and comparisons, with the one at hand: as all ranks count
-  std::uint16_t unserved_calls = 0;                      ///< as this process counts
+  plan::BlockSizes blocks = plan::BlockSizes::equal;
+  std::uint32_t calls = 0;           ///< and comparisons, with the one at hand: as all ranks count
+  std::uint16_t unserved_calls = 0;  ///< as this process counts
 
   static LeftToMpi from_word(std::uint64_t word) noexcept {
-    return {static_cast<Doing>(word >> 56), static_cast<plan::Operation>(word >> 48 & 0xff),
-            static_cast<std::uint32_t>(word), static_cast<std::uint16_t>(word >> 32)};
+    return {static_cast<Doing>(word >> 56), static_cast<plan::Operation>(word >> 48 & 0x3f),
+            static_cast<plan::BlockSizes>(word >> 54 & 3), static_cast<std::uint32_t>(word),
+            static_cast<std::uint16_t>(word >> 32)};
   }
   friend bool operator==(const LeftToMpi&, const LeftToMpi&) = default;
   std::uint64_t to_word() const noexcept {
-    return static_cast<std::uint64_t>(doing) << 56 | static_cast<std::uint64_t>(operation) << 48 |
-           static_cast<std::uint64_t>(unserved_calls) << 32 | calls;
+    return head(doing, operation, blocks) | static_cast<std::uint64_t>(unserved_calls) << 32 | calls;
   }
   /// That word, and now something else is done.
-  static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, plan::Operation operation) noexcept {
+  static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, plan::Operation operation,
+                                       plan::BlockSizes blocks) noexcept {
     const std::uint64_t counted = doing == Doing::unserved_call ? word + (std::uint64_t{1} << 32) : word + 1;
-    const std::uint64_t head = static_cast<std::uint64_t>(doing) << 8 | static_cast<std::uint64_t>(operation);
-    return head << 48 | (counted & 0xffff'ffff'ffff);
+    return head(doing, operation, blocks) | (counted & 0xffff'ffff'ffff);
   }
   static constexpr std::uint64_t end(std::uint64_t word) noexcept { return word & 0x00ff'ffff'ffff'ffff; }
+
+ private:
+  static constexpr std::uint64_t head(Doing doing, plan::Operation operation, plan::BlockSizes blocks) noexcept {
+    return static_cast<std::uint64_t>(doing) << 56 | static_cast<std::uint64_t>(blocks) << 54 |
+           static_cast<std::uint64_t>(operation) << 48;
+  }
 };
 
 /// One cache line, written by its owner alone: who it is at set-up, the rest by waits that have lasted for milliseconds
@@ -62,6 +69,7 @@ struct alignas(64) WatchLine {
   std::atomic<std::int32_t> root;
   std::atomic<std::uint8_t> operation;  ///< plan::Operation
   std::atomic<std::uint8_t> form;       ///< plan::CallForm
+  std::atomic<std::uint8_t> blocks;     ///< plan::BlockSizes, as far as the engine knows: counts may be all equal
   std::atomic<std::uint64_t> since;     ///< CLOCK_MONOTONIC, nanoseconds
   std::atomic<std::uint64_t> left;      ///< LeftToMpi
 };

@@ -1,5 +1,7 @@
 #include "plan/calls.hpp"
 
+#include <cctype>
+
 namespace espalier::plan {
 
 const char* mpi_name(Operation operation) {
@@ -19,6 +21,21 @@ const char* mpi_name(Operation operation) {
     case Operation::neighbor_alltoall: return "MPI_Neighbor_alltoall";
   }
   return "";
+}
+
+std::string call_name(Operation operation, BlockSizes blocks, CallForm form) {
+  std::string name = mpi_name(operation);
+  if (name.empty()) return name;
+  if (operation == Operation::reduce_scatter)
+    name += blocks == BlockSizes::equal ? "_block" : "";
+  else if (blocks != BlockSizes::equal)
+    name += blocks == BlockSizes::types ? "w" : "v";
+  constexpr std::size_t prefix = 4;  // MPI_
+  if (form == CallForm::nonblocking) {
+    name[prefix] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[prefix])));
+    name.insert(prefix, "I");
+  }
+  return form == CallForm::persistent ? name + "_init" : name;
 }
 
 const char* name(CallForm form) {

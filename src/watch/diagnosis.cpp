@@ -88,7 +88,7 @@ std::string elsewhere(const RankStand& rank) {
 bool has_ended_mpi(const RankStand& rank) { return rank.seen.left.doing == Doing::finalization; }
 
 std::string describe_left(const execute::LeftToMpi& left) {
-  const std::string name = plan::mpi_name(left.operation);
+  const std::string name = plan::call_name(left.operation, left.blocks);
   switch (left.doing) {
     case Doing::nothing: break;
     case Doing::call: return name + ", which is left to the MPI";
@@ -283,9 +283,8 @@ std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const L
 
 std::string describe_call(const Sighting& seen) {
   if (!seen.waits() && seen.is_in_mpi()) return describe_left(seen.left);
-  std::string text = plan::mpi_name(seen.operation);
+  std::string text = plan::call_name(seen.operation, seen.blocks, seen.form);
   if (text.empty()) text = "a call";
-  if (seen.form != plan::CallForm::blocking) text += std::string(" (") + plan::name(seen.form) + ")";
   if (seen.operation != plan::Operation::barrier && seen.bytes > 0)
     text += " of " + format_bytes(seen.bytes) + " bytes";
   if (plan::has_root(seen.operation)) text += ", root " + std::to_string(seen.root);

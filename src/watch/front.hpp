@@ -33,6 +33,7 @@ struct Front {
     plan::Operation operation;
     int root;
     plan::CallForm form;
+    plan::BlockSizes blocks;  ///< of what is left to the MPI; ours may have found counts to be equal
 
     auto operator<=>(const Gist&) const = default;
   };

@@ -23,6 +23,7 @@ Sighting look_at(const Board& board, LocalRank rank, std::uint64_t now) {
   seen.call = line.call.load(std::memory_order_acquire);
   seen.operation = static_cast<plan::Operation>(line.operation.load(std::memory_order_relaxed));
   seen.form = static_cast<plan::CallForm>(line.form.load(std::memory_order_relaxed));
+  seen.blocks = static_cast<plan::BlockSizes>(line.blocks.load(std::memory_order_relaxed));
   seen.bytes = line.bytes.load(std::memory_order_relaxed);
   seen.root = line.root.load(std::memory_order_relaxed);
   const std::uint64_t since = line.since.load(std::memory_order_relaxed);

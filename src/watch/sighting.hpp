@@ -25,6 +25,7 @@ struct Sighting {
   std::uint64_t call = 0;
   plan::Operation operation = plan::Operation::barrier;
   plan::CallForm form = plan::CallForm::blocking;
+  plan::BlockSizes blocks = plan::BlockSizes::equal;  ///< also where counts are all equal
   std::uint64_t bytes = 0;
   int root = 0;
   double seconds = 0;            ///< for how long

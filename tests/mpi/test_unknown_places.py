@@ -54,7 +54,7 @@ def lies() -> Iterator[object]:
             yield pytest.param(name, variable, marks=() if variable in told else (pytest.mark.long,))
 
 
-@pytest.mark.parametrize(("name", "variable"), lies())
+@pytest.mark.parametrize(("name", "variable"), list(lies()))
 def test_hwlocs_own_settings_for_this_machine_are_not_looked_at(
     name: str, variable: str, get_mpi: GetMpi, tmp_path: Path
 ) -> None:

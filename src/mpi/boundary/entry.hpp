@@ -79,7 +79,7 @@ template <class MakeCall, class PassOn>
       is_observed = true;
     }
     Communicator::Mark mark;
-    if (communicator != nullptr) mark = communicator->begin_left(form_of(make_call()).operation);
+    if (communicator != nullptr) mark = communicator->begin_left(form_of(make_call()));
     code = pass_on(*mpi);
     if (communicator != nullptr && mark.is_good_after(*code)) communicator->end_left(mark, *code);
   }

@@ -135,11 +135,11 @@ std::unique_ptr<Preparation> Observer::make_check(MPI_Comm comm, const ObservedC
 }
 
 // Calls that do not block and came before may not have got to native yet; what follows asks native at once.
-int Observer::await(MPI_Comm comm, plan::Operation operation, Preparation& check) noexcept {
+int Observer::await(MPI_Comm comm, const Form& form, Preparation& check) noexcept {
   if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
   Communicator* const communicator = Communicator::find_existing(comm);
   Communicator::Mark mark;
-  if (communicator != nullptr) mark = communicator->begin_comparison(operation);
+  if (communicator != nullptr) mark = communicator->begin_comparison(form);
   const int code = wait_for([&] { return check.advance(true); });
   if (communicator != nullptr && mark.is_good_after(code)) communicator->end_left(mark, MPI_SUCCESS);
   return code;

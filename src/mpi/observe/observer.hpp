@@ -109,7 +109,7 @@ class Observer {
     if (!checks(form)) return MPI_SUCCESS;
     try {
       const std::unique_ptr<Preparation> check = make_check(comm, call, form);
-      return check == nullptr ? MPI_SUCCESS : await(comm, form_of(call).operation, *check);
+      return check == nullptr ? MPI_SUCCESS : await(comm, form_of(call), *check);
     } catch (const std::bad_alloc&) {
       return fail_for_memory(comm);
     }
@@ -166,7 +166,7 @@ class Observer {
   static bool count(const ObservedCall& call);
   static void begin(ObservedCall& call) noexcept;
   static Permit time(ObservedCall call) noexcept;
-  static int await(MPI_Comm comm, plan::Operation operation, Preparation& check) noexcept;
+  static int await(MPI_Comm comm, const Form& form, Preparation& check) noexcept;
   static int fail_for_memory(MPI_Comm comm) noexcept;
   static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
                                   const void* back) noexcept;

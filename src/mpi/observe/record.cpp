@@ -35,14 +35,9 @@ std::optional<Misfit> find_misfit(Misfit::Kind kind, std::span<const CallRecord>
   return std::nullopt;
 }
 
-/// "MPI_Gather with counts (nonblocking)".
 std::string name_of(const CallRecord& record) {
-  std::string text = plan::mpi_name(static_cast<plan::Operation>(record.operation));
-  const auto blocks = static_cast<plan::BlockSizes>(record.blocks);
-  if (blocks != plan::BlockSizes::equal) text += blocks == plan::BlockSizes::types ? " with types" : " with counts";
-  const auto form = static_cast<plan::CallForm>(record.form);
-  if (form != plan::CallForm::blocking) text += std::string(" (") + plan::name(form) + ")";
-  return text;
+  return plan::call_name(static_cast<plan::Operation>(record.operation), static_cast<plan::BlockSizes>(record.blocks),
+                         static_cast<plan::CallForm>(record.form));
 }
 
 std::string describe(const CallRecord& record) {

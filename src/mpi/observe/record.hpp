@@ -57,7 +57,7 @@ struct ShareMisfit {
 };
 /// The first rank whose `sent` bytes to this one are not what this one expects.
 ShareMisfit find_misfit(const Shares& mine, std::span<const std::int64_t> sent);
-/// "rank 2 sends 64 bytes to rank 0, which expects 32, in MPI_Gather with counts".
+/// "rank 2 sends 64 bytes to rank 0, which expects 32, in MPI_Gatherv".
 std::string describe(const ShareMisfit& misfit, int receiver, const CallRecord& record);
 
 /// "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Barrier".

@@ -1,6 +1,5 @@
 #include "mpi/observe/trace.hpp"
 
-#include <cctype>
 #include <cstdio>
 
 namespace espalier::mpi {
@@ -15,7 +14,7 @@ std::string us(std::uint64_t ns) {
 }
 
 std::string to_json(const TraceEvent& event, const std::string& place) {
-  std::string name = call_name(event.operation, event.blocks, event.form);
+  std::string name = plan::call_name(event.operation, event.blocks, event.form);
   if (event.is_completion) name += ": completion";
   std::string arguments = event.is_native ? "\"by\": \"native\"" : "\"by\": \"Espalier\"";
   if (event.bytes >= 0) arguments += ", \"bytes\": " + std::to_string(event.bytes);
@@ -25,20 +24,6 @@ std::string to_json(const TraceEvent& event, const std::string& place) {
 }
 
 }  // namespace
-
-std::string call_name(plan::Operation operation, plan::BlockSizes blocks, plan::CallForm form) {
-  std::string name = plan::mpi_name(operation);
-  if (operation == plan::Operation::reduce_scatter)
-    name += blocks == plan::BlockSizes::equal ? "_block" : "";
-  else if (blocks != plan::BlockSizes::equal)
-    name += blocks == plan::BlockSizes::types ? "w" : "v";
-  constexpr std::size_t prefix = 4;  // MPI_
-  if (form == plan::CallForm::nonblocking) {
-    name[prefix] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[prefix])));
-    name.insert(prefix, "I");
-  }
-  return form == plan::CallForm::persistent ? name + "_init" : name;
-}
 
 std::string Trace::to_json(int node, int rank) const {
   const std::string place = ", \"pid\": " + std::to_string(node) + ", \"tid\": " + std::to_string(rank);

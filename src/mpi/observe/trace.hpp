@@ -46,7 +46,4 @@ class Trace {
   std::uint64_t dropped_ = 0;
 };
 
-/// "MPI_Gatherv", "MPI_Ibcast", "MPI_Reduce_scatter_block".
-std::string call_name(plan::Operation operation, plan::BlockSizes blocks, plan::CallForm form);
-
 }  // namespace espalier::mpi

@@ -184,7 +184,8 @@ void Communicator::show_finalization() noexcept {
   const Communicator* const world = find_existing(native().comm_world);
   if (world == nullptr || world->engine_ == nullptr || world->left_ == nullptr) return;
   const std::uint64_t word = world->left_->load(std::memory_order_relaxed);
-  const std::uint64_t at = execute::LeftToMpi::begin(word, Doing::finalization, plan::Operation::barrier);
+  const std::uint64_t at =
+      execute::LeftToMpi::begin(word, Doing::finalization, plan::Operation::barrier, plan::BlockSizes::equal);
   world->left_->store(at, std::memory_order_relaxed);
   world->engine_->stay_in_view();
 }

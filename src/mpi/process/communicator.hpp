@@ -130,9 +130,9 @@ class Communicator {
     std::uint64_t at_ = 0, members_ = 0;
   };
   /// From now on they see that it is in such a call, which comes next.
-  Mark begin_left(plan::Operation operation) { return begin(Doing::call, operation); }
+  Mark begin_left(const Form& form) { return begin(Doing::call, form); }
   /// The same of what comes before one, on all ranks (ESPALIER_CHECK).
-  Mark begin_comparison(plan::Operation operation) { return begin(Doing::comparison, operation); }
+  Mark begin_comparison(const Form& form) { return begin(Doing::comparison, form); }
   /// It is over, if mark.is_good_after(code), with MPI's code. A call that native has refused on this rank alone is
   /// none of those that come before set-up.
   void end_left(const Mark& mark, int code) {
@@ -195,12 +195,13 @@ class Communicator {
     if (native_calls_ > 0 && is_refusal(code)) ++native_calls_;
   }
   /// Of a communicator without a line the world's tells.
-  Mark begin(Doing doing, plan::Operation operation) {
+  Mark begin(Doing doing, const Form& form) {
     Mark mark;
     mark.word_ = left_ != nullptr ? left_ : unserved_left_.load(std::memory_order_acquire);
     mark.members_ = members_.load(std::memory_order_acquire);
     const std::uint64_t word = mark.word_->load(std::memory_order_relaxed);
-    mark.at_ = execute::LeftToMpi::begin(word, left_ != nullptr ? doing : Doing::unserved_call, operation);
+    const Doing shown = left_ != nullptr ? doing : Doing::unserved_call;
+    mark.at_ = execute::LeftToMpi::begin(word, shown, form.operation, form.block_sizes());
     mark.word_->store(mark.at_, std::memory_order_relaxed);
     return mark;
   }

@@ -88,11 +88,15 @@ bool Engine::get(Needs needs, bool is_needed) {
 }
 
 Situation Engine::situation() const noexcept {
-  if (uneven_) return {.call = seat_.call(), .operation = *uneven_};
+  if (uneven_) return {.call = seat_.call(), .operation = *uneven_, .blocks = plan::BlockSizes::counts};
   const Entry* const entry = cache_.latest();
   if (entry == nullptr) return {.call = seat_.call()};
   const plan::Problem& problem = entry->problem;
-  return {.call = seat_.call(), .operation = problem.operation, .bytes = problem.bytes, .root = problem.root};
+  return {.call = seat_.call(),
+          .operation = problem.operation,
+          .bytes = problem.bytes,
+          .root = problem.root,
+          .blocks = blocks_of(problem)};
 }
 
 std::string Engine::describe(const plan::Problem& problem, bool may_wait) {

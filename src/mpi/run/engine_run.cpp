@@ -56,7 +56,8 @@ void EngineRun::show() noexcept {
                      .operation = problem_.operation,
                      .bytes = problem_.bytes,
                      .root = problem_.root,
-                     .form = engine_.runs_form_};
+                     .form = engine_.runs_form_,
+                     .blocks = blocks_of(problem_)};
   if (engine_.means_.watch != nullptr) engine_.means_.watch->look(at);
 }
 

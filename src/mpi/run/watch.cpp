@@ -45,6 +45,7 @@ void Watch::show(const Situation& at) noexcept {
   line_.call.store(0, std::memory_order_release);
   line_.operation.store(static_cast<std::uint8_t>(at.operation), std::memory_order_relaxed);
   line_.form.store(static_cast<std::uint8_t>(at.form), std::memory_order_relaxed);
+  line_.blocks.store(static_cast<std::uint8_t>(at.blocks), std::memory_order_relaxed);
   line_.bytes.store(at.bytes, std::memory_order_relaxed);
   line_.root.store(at.root.value, std::memory_order_relaxed);
   line_.since.store(since_, std::memory_order_relaxed);

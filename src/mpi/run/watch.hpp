@@ -16,6 +16,7 @@ struct Situation {
   Bytes bytes = 0;  ///< 0 also where no rank knows all sizes
   Rank root{};
   plan::CallForm form = plan::CallForm::blocking;
+  plan::BlockSizes blocks = plan::BlockSizes::equal;  ///< also where counts are all equal
 };
 
 /// Who a rank is, for others to read.

@@ -187,15 +187,6 @@ TEST(Trace, KeepsTheFirstCallsAndCountsTheOthers) {
             "{\"by\": \"Espalier\", \"bytes\": 64, \"waiting_us\": 0.200}},\n");
 }
 
-TEST(Trace, NamesCallsAsMpiDoes) {
-  EXPECT_EQ(call_name(plan::Operation::gather, plan::BlockSizes::counts, plan::CallForm::nonblocking), "MPI_Igatherv");
-  EXPECT_EQ(call_name(plan::Operation::reduce_scatter, plan::BlockSizes::equal, plan::CallForm::blocking),
-            "MPI_Reduce_scatter_block");
-  EXPECT_EQ(call_name(plan::Operation::broadcast, plan::BlockSizes::equal, plan::CallForm::persistent),
-            "MPI_Bcast_init");
-  EXPECT_EQ(call_name(plan::Operation::alltoall, plan::BlockSizes::types, plan::CallForm::blocking), "MPI_Alltoallw");
-}
-
 TEST(Arrivals, TheLastToComeIsKept) {
   std::vector<Arrivals::Word> memory(Arrivals::turns);
   const Arrivals arrivals(reinterpret_cast<std::byte*>(memory.data()));

@@ -26,7 +26,7 @@ Sighting at(int rank, std::uint64_t finished, std::uint64_t call = 0, std::uint3
 /// In that, for three seconds, after as many calls that were left to the MPI.
 Sighting left(int rank, Doing doing, std::uint32_t calls, plan::Operation operation = plan::Operation::allreduce) {
   Sighting seen = at(rank, 7);
-  seen.left = {doing, operation, calls, 0};
+  seen.left = {doing, operation, plan::BlockSizes::equal, calls, 0};
   seen.left_seconds = doing == Doing::nothing ? 0 : 3;
   return seen;
 }
@@ -130,6 +130,16 @@ TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherCall) {
       culprit_of({left(0, Doing::call, 5), left(1, Doing::call, 5, plan::Operation::scan), left(2, Doing::call, 5),
                   left(3, Doing::call, 5)}),
       "Rank 1 came with MPI_Scan, which is left to the MPI, where ranks 0, 2, 3 came with MPI_Allreduce, which is "
+      "left to the MPI.");
+}
+
+TEST(Diagnosis, TellsAFormWithCountsFromTheOther) {
+  Sighting with_counts = left(1, Doing::call, 5, plan::Operation::gather);
+  with_counts.left.blocks = plan::BlockSizes::counts;
+  EXPECT_EQ(
+      culprit_of({left(0, Doing::call, 5, plan::Operation::gather), with_counts,
+                  left(2, Doing::call, 5, plan::Operation::gather), left(3, Doing::call, 5, plan::Operation::gather)}),
+      "Rank 1 came with MPI_Gatherv, which is left to the MPI, where ranks 0, 2, 3 came with MPI_Gather, which is "
       "left to the MPI.");
 }
 
