@@ -8,6 +8,9 @@ set -uo pipefail
 most=5
 tests_failed=1 # pytest's exit code
 failures=.pytest_cache/v/cache/lastfailed
+# Some containers tell Python to keep nothing that it compiles. Tests start it some thousand times: as themselves, as the
+# command, as ranks.
+unset PYTHONDONTWRITEBYTECODE
 
 .venv/bin/python -m pytest "$@"
 code=$?
