@@ -53,20 +53,27 @@ long finish_all(void) {
 }
 
 /* SplitMix64 (Steele, Lea, Flood 2014): every 64-bit state gives a well mixed number. */
-uint64_t next_random(uint64_t* state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+static inline uint64_t mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
 
+static const uint64_t stride = 0x9e3779b97f4a7c15u;
+
+uint64_t next_random(uint64_t* state) {
+  *state += stride;
+  return mix(*state);
+}
+
 void fill_pattern(unsigned char* bytes, size_t count, uint64_t seed) {
-  uint64_t state = seed;
-  while (count > 0) {
-    uint64_t word = next_random(&state);
-    size_t part = count < sizeof word ? count : sizeof word;
-    memcpy(bytes, &word, part);
-    bytes += part;
-    count -= part;
+  uint64_t state = seed, word = 0;
+  size_t at = 0;
+  /* It was a fifth of what a job takes: no call in here, and one length. */
+  for (; at + sizeof word <= count; at += sizeof word) {
+    word = mix(state += stride);
+    memcpy(bytes + at, &word, sizeof word);
   }
+  word = mix(state + stride);
+  memcpy(bytes + at, &word, count - at);
 }
