@@ -216,18 +216,28 @@ def _distinct(machine: Machine, problem: Problem, texts: Iterable[str]) -> list[
 
 def _has_too_many_groups(machine: Machine, text: str) -> bool:
     """More than the machine's curve "groups" calls useful, and than the two that are worth a try on any network."""
+    if machine.most_groups == 0:
+        return False
     groups = [int(word.removeprefix("groups=")) for word in text.split(",") if word.startswith("groups=")]
-    return machine.most_groups > 0 and any(number > max(2, machine.most_groups) for number in groups)
+    return any(number > max(2, machine.most_groups) for number in groups)
 
 
 def _different_plans(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str]:
     """The first of those whose plans are the same, step by step on all ranks."""
-    kept: dict[str, Any] = {}
+    kept: list[str] = []
+    alike: dict[Any, list[Any]] = {}  # by what is seen at a glance, as there are thousands
     for text in texts:
-        programs = None if text == "tiny" else _build(machine, problem, text).programs
-        if text == "tiny" or not any(programs == other for other in kept.values()):
-            kept[text] = programs
-    return list(kept)
+        if text != "tiny":
+            plan = _build(machine, problem, text)
+            programs = plan.programs
+            first = programs[0]
+            glance = (plan.longest_program, first.scratch_bytes, first.window_bytes, first.slots, first.stores)
+            others = alike.setdefault(glance, [])
+            if any(programs == other for other in others):
+                continue
+            others.append(programs)
+        kept.append(text)
+    return kept
 
 
 def _prune(machine: Machine, problem: Problem, texts: Sequence[str]) -> list[str]:
