@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,15 @@ def test_all_that_a_page_shows_as_commands_runs(page: Path, tmp_path: Path) -> N
         assert done.returncode == 0, f"{block.text}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
 
 
+@cache
+def build_command() -> Any:
+    """The command line, which takes a second to put together."""
+    return typer.main.get_command(build_app())
+
+
 def parse(words: list[str]) -> None:
     """As `espalier` would, without doing anything."""
-    command: Any = typer.main.get_command(build_app())
+    command = build_command()
     context = None
     while words and words[0] in getattr(command, "commands", {}):
         context = type(context or command.make_context("espalier", ["--help"], resilient_parsing=True))(command)
