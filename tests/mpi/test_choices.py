@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,13 @@ FORCED = (
 PLACES = (("mpich-5", 6, "cyclic:3"), ("mpich-5", 7, "1,4,2"), ("openmpi-5", 5, "2,2,1"), ("mpich-5", 3, "1"))
 
 
-@pytest.mark.parametrize(("name", "ranks", "nodes"), PLACES)
-@pytest.mark.parametrize("forced", FORCED, ids=str)
+def forced_somewhere() -> Iterator[object]:
+    """Each choice in two places, each place with two choices or three; the others for the night."""
+    for (number, forced), (other, place) in product(enumerate(FORCED), enumerate(PLACES)):
+        yield pytest.param(forced, *place, marks=() if (number + other) % 2 == 0 else pytest.mark.long)
+
+
+@pytest.mark.parametrize(("forced", "name", "ranks", "nodes"), list(forced_somewhere()), ids=str)
 def test_a_forced_choice_is_taken_and_right(
     forced: Forced, name: str, ranks: int, nodes: str, get_mpi: GetMpi, tmp_path: Path
 ) -> None:

@@ -85,7 +85,7 @@ def test_threads_may_use_different_communicators_at_once(case: Case, get_mpi: Ge
 
 
 MANY = (
-    Case("mpich-5", 4, None),
+    Case("mpich-5", 2, None),
     Case("mpich-5", 3, "2"),
     Case("openmpi-5", 4, "2"),
     Case("openmpi-4", 2, None),
