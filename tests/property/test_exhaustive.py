@@ -6,9 +6,14 @@ import pytest
 
 from espalier import _core
 
+# Machines of up to 9 ranks: tests/unit/verify/correct_plans_test.cpp. Those of 14 to 16, which take as long as all of
+# fewer, are for the night; the prime number behind them, one more than a power of two, is not.
+NIGHT = (14, 15, 16)
 
-# Machines of up to 9 ranks: tests/unit/verify/correct_plans_test.cpp.
-@pytest.mark.parametrize("ranks", range(10, 18))
+
+@pytest.mark.parametrize(
+    "ranks", [pytest.param(ranks, marks=pytest.mark.long if ranks in NIGHT else ()) for ranks in range(10, 18)]
+)
 def test_every_machine_of_this_many_ranks(ranks: int) -> None:
     outcome = _core.verify_exhaustive(ranks, ranks)
     assert outcome["violations"] == []
