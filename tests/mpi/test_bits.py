@@ -5,7 +5,7 @@ The theme is not among those that the bare MPIs run: they fail it themselves, ra
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -45,8 +45,14 @@ def test_all_ranks_find_the_same_bits(case: Case, get_mpi: GetMpi) -> None:
     run_bits(case, get_mpi(case.mpi), {})
 
 
-@pytest.mark.parametrize("case", [Case("mpich-5", 7, "3,1,3"), Case("openmpi-5", 4, "2")], ids=str)
-@pytest.mark.parametrize("choice", FORCED)
+def exchanges() -> Iterator[object]:
+    """Every other one under another MPI in another place, and the rest for the night."""
+    for number, choice in enumerate(FORCED):
+        for other, case in enumerate((Case("mpich-5", 7, "3,1,3"), Case("openmpi-5", 4, "2"))):
+            yield pytest.param(choice, case, marks=() if number % 2 == other else pytest.mark.long)
+
+
+@pytest.mark.parametrize(("choice", "case"), list(exchanges()), ids=str)
 def test_all_ranks_find_the_same_bits_by_every_exchange(choice: str, case: Case, get_mpi: GetMpi) -> None:
     run_bits(case, get_mpi(case.mpi), {"ESPALIER_CHOICE_ALLREDUCE": choice})
 
