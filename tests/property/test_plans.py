@@ -69,9 +69,11 @@ def test_the_built_in_choice_is_correct_and_applies(case: Case, oversubscribed: 
 
 @settings(thorough, max_examples=200)
 @given(cases())
-def test_windows_that_are_said_to_have_one_reader_are_read_once(case: Case) -> None:
+def test_windows_that_are_said_to_have_one_reader_are_read_by_one_rank_or_once(case: Case) -> None:
+    """One rank may want the same bytes twice, as a neighbourhood does that has it twice."""
     plan = case.build()
     written, read = [0] * len(case.node_of), [0] * len(case.node_of)
+    readers: list[set[int]] = [set() for _ in case.node_of]
     for rank, program in enumerate(plan.programs):
         neighbours = [other for other, node in enumerate(case.node_of) if node == case.node_of[rank]]
         for step in program.steps:
@@ -80,8 +82,10 @@ def test_windows_that_are_said_to_have_one_reader_are_read_once(case: Case) -> N
             if step.op == "get" or (step.op == "reduce" and step.far_buffer == "window"):
                 owner = neighbours[step.neighbour]
                 read[owner] += step.bytes * (owner != rank)
+                readers[owner] |= {rank} - {owner}
     for rank, program in enumerate(plan.programs):
-        assert not program.has_one_reader or read[rank] <= written[rank], rank
+        is_read_by_one = len(readers[rank]) <= 1
+        assert not program.has_one_reader or is_read_by_one or read[rank] <= written[rank], rank
 
 
 @settings(thorough, max_examples=100)
