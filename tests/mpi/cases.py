@@ -53,9 +53,18 @@ _OTHERS = (
 CASES = _EVERY_PLACEMENT + _OTHERS
 
 
+_PLACEMENTS_AT_NIGHT = {
+    2: (None,),
+    3: (None,),
+    4: ("3,1", "4", "cyclic:2"),
+    5: PLACEMENTS,
+    8: PLACEMENTS,
+    16: ("5,1,7,3",),
+}
+
+
 def long_cases() -> Iterator[Case]:
     """The rest of the full product."""
     for name in ALL_MPIS:
-        placements_of = {2: (None,), 3: (None,), 4: ("3,1", "4", "cyclic:2"), 5: PLACEMENTS, 8: PLACEMENTS, 16: ("5,1,7,3",)}
-        for ranks, placements in placements_of.items():
+        for ranks, placements in _PLACEMENTS_AT_NIGHT.items():
             yield from (case for nodes in placements if (case := Case(name, ranks, nodes)) not in CASES)
