@@ -43,6 +43,7 @@ long: setup            ## the rest of the products of MPIs, sizes and placements
 apps: setup            ## set up, then other people's programs from Debian and PyPI: the same results, and docs/applications.md
 	scripts/system-packages.sh apps
 	test -x build/neuron/bin/python || { $(BIN)/python -m venv build/neuron && build/neuron/bin/pip install -q neuron; }
+	scripts/environment.sh build/mpi4py-fft scripts/requirements/mpi4py-fft.txt
 	$(BIN)/python -m pytest -m long tests/apps
 	$(BIN)/python bench/applications.py
 

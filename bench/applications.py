@@ -5,8 +5,9 @@ python bench/applications.py --only LAMMPS -n 8    # some; what was measured bef
 python bench/applications.py --lab                 # as root: two emulated nodes of four ranks; no other lab may be up
 python bench/applications.py --rounds 0            # the page alone
 
-Programs are Debian's and PyPI's, unmodified (scripts/system-packages.sh apps; NEURON: --neuron VENV); inputs lie in
-bench/applications and tests/apps. What each prints is compared by `espalier compare`, times aside.
+Programs are Debian's and PyPI's, unmodified (scripts/system-packages.sh apps; NEURON: --neuron VENV;
+mpi4py-fft: --fft VENV); inputs lie in bench/applications and tests/apps. What each prints is compared by `espalier
+compare`, times aside.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def examl() -> str:
     return f"/usr/lib/examl/bin/examl-{'avx2' if ' avx2' in flags else 'sse2'}"
 
 
-def programs(neuron: Path) -> list[Program]:
+def programs(neuron: Path, fft: Path) -> list[Program]:
     """All of them."""
     python = sys.executable
     lammps = r"^Loop time of (\S+)"
@@ -193,6 +194,18 @@ def programs(neuron: Path) -> list[Program]:
             "a tree of sequences: allgathers and broadcasts",
             [python, "-m", "espalier.examples.neighbour_joining"],
             mpi="mpich",
+        ),
+        *(
+            Program(
+                f"mpi4py-fft, {form}",
+                "PyPI mpi4py-fft",
+                "two liquids separate on a grid of 128³",
+                [str(fft / "bin/python"), str(INPUTS / "separation.py"), "128", "40", form],
+                mpi="mpich",
+                metric=r"separated in (\S+)",
+                ignore="separated in",
+            )
+            for form in ("slab", "pencil")
         ),
     ]
 
@@ -373,10 +386,11 @@ def main(
     lab: Annotated[bool, typer.Option("--lab", help="On two emulated nodes of four ranks; as root.")] = False,
     rate: Annotated[str, typer.Option(help="With --lab: of each node's link.")] = "1gbit",
     neuron: Annotated[Path, typer.Option(help="An environment with NEURON.")] = ROOT / "build" / "neuron",
+    fft: Annotated[Path, typer.Option(help="An environment with mpi4py-fft.")] = ROOT / "build" / "mpi4py-fft",
     page: Annotated[Path, typer.Option()] = ROOT / "docs" / "applications.md",
 ) -> None:
     """Measure and write the page."""
-    listed = programs(neuron)
+    listed = programs(neuron, fft)
     file = PLACE / "results.json"
     known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     chosen = [it for it in listed if rounds > 0 and (not only or it.name.startswith(tuple(only)))]

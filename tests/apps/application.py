@@ -15,6 +15,8 @@ import pytest
 
 # The programs take seconds; a hang must not hide behind patience.
 TIMEOUT_SECONDS = 240
+# What the program printed lies in its folder, under this name.
+PRINTED = "printed.txt"
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,9 @@ class Application(ABC):
     """A program, its input, and how to read what it found out."""
 
     name: str
-    package: str  # Debian's
+    package: str  # Debian's or PyPI's
     operations: tuple[str, ...]  # the collectives it lives on
+    mpi: str | None = None  # None: the program's own
 
     @abstractmethod
     def find_program(self) -> str | None:
@@ -71,7 +74,8 @@ class Application(ABC):
         """Runs the program in the new `folder` through `espalier run`; returns its result."""
         program = self.require_program()
         folder.mkdir()
-        command = [sys.executable, "-m", "espalier", "run", *flags, "-n", str(ranks)]
+        mpi = ["--mpi", self.mpi] if self.mpi else []
+        command = [sys.executable, "-m", "espalier", "run", *mpi, *flags, "-n", str(ranks)]
         command += ["--", program, *self.prepare(folder, ranks)]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ESPALIER_")}
         # The ranks share the processors already; threads in each would only wait for each other.
@@ -82,13 +86,14 @@ class Application(ABC):
         said = f"{' '.join(command)}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
         assert done.returncode == 0, f"exit code {done.returncode}: {said}"
         assert "has no effect" not in done.stderr, said  # a setting was misspelled or refused
+        (folder / PRINTED).write_text(done.stdout)
         return self.read_result(folder)
 
     def require_program(self) -> str:
         """Its path; skips the test where it is not installed."""
         program = self.find_program()
         if program is None:
-            pytest.skip(f"{self.name} is not installed (Debian: apt-get install {self.package}; `make apps` does it)")
+            pytest.skip(f"{self.name} is not installed: `make apps` installs {self.package}")
         return program
 
 

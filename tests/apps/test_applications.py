@@ -1,4 +1,4 @@
-"""LAMMPS, HPCC and ExaML from Debian's packages: the same results with Espalier, and its part in them.
+"""LAMMPS, HPCC and ExaML from Debian, mpi4py-fft from PyPI: the same results with Espalier, and its part in them.
 
 Left out of `make test`; `make apps` installs the programs and runs this.
 """
@@ -14,12 +14,13 @@ import pytest
 
 from application import Application, Case
 from examl_search import ExamlSearch
+from fft_separation import FftSeparation
 from hpcc_suite import HpccSuite
 from lammps_melt import LammpsMelt
 
 pytestmark = pytest.mark.long
 
-APPLICATIONS = (LammpsMelt(), HpccSuite(), ExamlSearch())
+APPLICATIONS = (LammpsMelt(), HpccSuite(), ExamlSearch(), FftSeparation("slab"), FftSeparation("pencil"))
 CASES = (
     Case(2),
     Case(2, nodes="2"),
@@ -64,13 +65,14 @@ def test_the_result_is_the_same_and_espalier_ran_the_collectives(
 def assert_ran(application: Application, case: Case, stats: dict[str, Any]) -> None:
     """Checks that Espalier ran nine of ten calls of each operation that the program lives on.
 
-    In strict mode the sums of more than two ranks are the exception, and must say so.
+    In strict mode the sums of more than two ranks are the exception, and must say so. Of a grid of two ranks, rows are
+    one rank each, with nothing to run.
     """
     for operation in application.operations:
         counts = stats[operation]
         total = counts["handled"] + counts["native"]
         assert total > 0, f"{operation} was never called"
-        left = counts["reasons"]
+        left = {reason: count for reason, count in counts["reasons"].items() if reason != "one rank"}
         if case.strict and case.ranks > 2 and operation in _SUMS:
             left = {reason: count for reason, count in left.items() if "STRICT" not in reason.upper()}
         assert sum(left.values()) <= 0.1 * total, f"{operation}: left to the MPI: {counts['reasons']}"
