@@ -324,7 +324,7 @@ def measure_on_lab(program: Program, ppn: int, rounds: int) -> dict[str, Any]:
         "verdict": f"native ÷ Espalier {played.ratio:.2f}, output {output}",
         "share": 100 * profile.seconds / profile.run,
         "waiting": None if profile.waiting is None else 100 * profile.waiting / profile.run,
-        "most": [f"{row.key.operation} of {row.key.size}" for row in profile.rows[:2]],
+        "most": [f"{row.key.name} of {row.key.size}" for row in profile.rows[:2]],
         "date": datetime.now(UTC).date().isoformat(),
     }
 
