@@ -200,7 +200,7 @@ def programs(neuron: Path, fft: Path) -> list[Program]:
                 f"mpi4py-fft, {form}",
                 "PyPI mpi4py-fft",
                 "two liquids separate on a grid of 128³",
-                [str(fft / "bin/python"), str(INPUTS / "separation.py"), "128", "40", form],
+                [str(fft / "bin/python"), str(INPUTS / "separation.py"), "128", "60", form],
                 mpi="mpich",
                 metric=r"separated in (\S+)",
                 ignore="separated in",
