@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace espalier::mpi {
@@ -35,19 +37,51 @@ Envelope envelope_of(MPI_Datatype type) {
 
 bool is_dense(MPI_Datatype type, const Envelope& envelope);
 
-// Whether the one type that `type` is built from is dense. The contents hold a reference to it, ours to drop.
-bool is_base_dense(MPI_Datatype type, const Envelope& envelope) {
+/// What a type was made of, if that was dense elements of one type.
+struct Contents {
+  std::vector<int> integers;
+  MPI_Count base_size = 0;
+};
+
+// The contents hold a reference to the base type, ours to drop.
+std::optional<Contents> find_dense_contents(MPI_Datatype type, const Envelope& envelope) {
   const Native& mpi = native();
-  std::vector<int> integers(static_cast<std::size_t>(envelope.integers) + 1);
+  Contents contents;
+  contents.integers.resize(static_cast<std::size_t>(envelope.integers) + 1);
   std::vector<MPI_Aint> addresses(static_cast<std::size_t>(envelope.addresses) + 1);
   MPI_Datatype base;
-  if (mpi.Type_get_contents(type, envelope.integers, envelope.addresses, 1, integers.data(), addresses.data(), &base) !=
-      MPI_SUCCESS)
-    return false;
+  if (mpi.Type_get_contents(type, envelope.integers, envelope.addresses, 1, contents.integers.data(), addresses.data(),
+                            &base) != MPI_SUCCESS)
+    return std::nullopt;
+  mpi.Type_size_x(base, &contents.base_size);
   const Envelope inner = envelope_of(base);
-  const bool result = is_dense(base, inner);
+  const bool is_base_dense = is_dense(base, inner);
   if (inner.combiner != MPI_COMBINER_NAMED) mpi.Type_free(&base);
-  return result;
+  return is_base_dense ? std::optional(std::move(contents)) : std::nullopt;
+}
+
+/// A part of an array: the axes' lengths, the part's, and where it begins, as MPI_Type_create_subarray takes them.
+struct Part {
+  std::span<const int> lengths, taken, starts;
+  bool is_c_order = true;
+
+  /// From the axis whose neighbours lie next to each other on.
+  int axis(int nth) const { return is_c_order ? static_cast<int>(lengths.size()) - 1 - nth : nth; }
+};
+
+// Whole axes, then one of which a stretch is taken, then those of which one place is. The elements before it are
+// counted by the starts.
+std::optional<MPI_Aint> find_run(const Part& part) {
+  MPI_Aint begin = 0, stride = 1;
+  bool is_cut = false;
+  for (int nth = 0; nth < static_cast<int>(part.lengths.size()); ++nth) {
+    const auto axis = static_cast<std::size_t>(part.axis(nth));
+    if (is_cut && part.taken[axis] != 1) return std::nullopt;
+    is_cut = is_cut || part.taken[axis] != part.lengths[axis];
+    begin += part.starts[axis] * stride;
+    stride *= part.lengths[axis];
+  }
+  return begin;
 }
 
 // Extent equal to size does not suffice: a struct may visit its bytes in another order, and the order is what ranks
@@ -63,7 +97,7 @@ bool is_dense(MPI_Datatype type, const Envelope& envelope) {
     return lower_bound == 0 && extent == size;  // not so for MPI_DOUBLE_INT and its like
   }
   const bool is_repetition = envelope.combiner == MPI_COMBINER_CONTIGUOUS || envelope.combiner == MPI_COMBINER_DUP;
-  return is_repetition && envelope.types == 1 && is_base_dense(type, envelope);
+  return is_repetition && envelope.types == 1 && find_dense_contents(type, envelope).has_value();
 }
 
 struct NumberType {
@@ -117,6 +151,20 @@ Layout detail::ask(MPI_Datatype type) {
     slot_of(type) = {type, layout};
   }
   return layout;
+}
+
+std::optional<MPI_Aint> find_run(MPI_Datatype type) {
+  const Envelope envelope = envelope_of(type);
+  if (is_dense(type, envelope)) return 0;
+  if (!envelope.is_readable || envelope.combiner != MPI_COMBINER_SUBARRAY) return std::nullopt;
+  const std::optional<Contents> contents = find_dense_contents(type, envelope);
+  if (!contents) return std::nullopt;
+  const std::span<const int> integers(contents->integers);
+  const auto axes = static_cast<std::size_t>(integers[0]);
+  const Part part{integers.subspan(1, axes), integers.subspan(1 + axes, axes), integers.subspan(1 + 2 * axes, axes),
+                  integers[1 + 3 * axes] == MPI_ORDER_C};
+  const std::optional<MPI_Aint> begin = find_run(part);
+  return begin ? std::optional(*begin * static_cast<MPI_Aint>(contents->base_size)) : std::nullopt;
 }
 
 Elements::Elements(void* buffer, int count, MPI_Datatype type)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "mpi/boundary/native.hpp"
 
@@ -63,6 +64,11 @@ inline Layout describe(MPI_Datatype type) {
   const detail::Remembered& known = detail::slot_of(type);
   return known.type == type && known.layout.is_named ? known.layout : detail::ask(type);
 }
+
+/// How far behind the buffer the data of one element begin, if they lie there as bytes without gaps, in the order of
+/// the type map: of a part of an array that is cut along its slowest axis, say. Nothing: they do not, or it cannot be
+/// told. Asks MPI for all that the type was made of.
+std::optional<MPI_Aint> find_run(MPI_Datatype type);
 
 /// Elements at an address, as MPI_Pack and MPI_Unpack will take them: MPICH's refuse address 0, which is MPI_BOTTOM,
 /// although the standard allows it. Those are described from another address instead, by a displaced type that lives as

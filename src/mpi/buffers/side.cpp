@@ -14,21 +14,32 @@ bool Side::are_parts_in_a_row() const {
   for (int b = 0; b < blocks_; ++b) {
     const Bytes bytes = block_bytes(b);
     if (bytes == 0) continue;
-    if (next != nullptr && address(b) != next) return false;
-    next = address(b) + bytes;
+    if (next != nullptr && plain_block(b) != next) return false;
+    next = plain_block(b) + bytes;
   }
   return true;
 }
 
-bool Side::are_pieces_dense() const {
+// Blocks of one behind the other are one run only if their elements are.
+bool Side::are_blocks_dense() const {
+  if (layout_.is_named && types_ == nullptr) return false;
+  if (!has_parts() && blocks_ != 1) return false;
   for (int b = 0; b < blocks_; ++b)
-    if (counts_[b] > 0 && !layout(b).is_dense) return false;
+    if (count(b) > 0 && !is_block_dense(b)) return false;
   return true;
+}
+
+// To ask MPI what a type was made of takes longer than to pack a few bytes.
+bool Side::is_block_dense(int block) const {
+  constexpr Bytes least_worth = 4096;
+  const Layout layout = this->layout(block);
+  if (layout.is_dense) return true;
+  return count(block) == 1 && multiply(1, layout.size) >= least_worth && find_run(type(block)).has_value();
 }
 
 std::byte* Side::first_part() const {
   for (int b = 0; b < blocks_; ++b)
-    if (block_bytes(b) > 0) return address(b);
+    if (block_bytes(b) > 0) return plain_block(b);
   return const_cast<std::byte*>(static_cast<const std::byte*>(buffer_));
 }
 

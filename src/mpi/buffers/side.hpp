@@ -127,7 +127,7 @@ class Side {
   bool has_parts() const { return !counts_.is_missing(); }
   /// Each block is usable as bytes where it lies; is_plain() wants them one behind the other, too.
   bool has_plain_blocks() const { return is_dense() || bytes() == 0; }
-  std::byte* plain_block(int block) const { return address(block); }
+  std::byte* plain_block(int block) const { return address(block) + begin(block); }
   /// One block by itself.
   Side block(int block) const { return Side({address(block), count(block), type(block)}); }
 
@@ -139,7 +139,10 @@ class Side {
 
   /// Usable as bytes without packing: in the type map's order, without gaps, blocks in order. So is nothing at all.
   bool is_plain() const { return has_plain_blocks() && (!has_parts() || are_parts_in_a_row()); }
-  std::byte* plain() const { return has_parts() ? first_part() : address(0); }
+  std::byte* plain() const {
+    if (has_parts()) return first_part();
+    return layout_.is_dense ? address(0) : plain_block(0);
+  }
   /// Whether both are of one type and begin at one address, this one's only block and `block` of the other, as MPICH
   /// looks at it.
   bool is_at(const Side& whole, int block) const {
@@ -165,8 +168,10 @@ class Side {
   MPI_Count count(int block) const { return has_parts() ? counts_[block] : count_; }
   MPI_Datatype type(int block) const { return types_ == nullptr ? type_ : types_[block]; }
   Layout layout(int block) const { return types_ == nullptr ? layout_ : describe(types_[block]); }
-  bool is_dense() const { return types_ == nullptr ? layout_.is_dense : are_pieces_dense(); }
-  bool are_pieces_dense() const;
+  bool is_dense() const { return (types_ == nullptr && layout_.is_dense) || are_blocks_dense(); }
+  bool are_blocks_dense() const;
+  bool is_block_dense(int block) const;
+  MPI_Aint begin(int block) const { return layout(block).is_dense ? 0 : find_run(type(block)).value_or(0); }
   std::byte* address(int block) const {
     auto* const begin = const_cast<std::byte*>(static_cast<const std::byte*>(buffer_));
     const MPI_Count index = has_parts() ? displacements_[block] : block * count_;

@@ -104,6 +104,68 @@ static void check_transpose(MPI_Comm comm, int side) {
   free(mine), free(theirs), free(ones), free(types);
 }
 
+/* What a rank receives in a row although it is told as part of an array: cut along the slowest axis, in either order.
+ */
+static MPI_Datatype make_slab(int order, int planes, int plane, int rows, int from, int taken, int columns) {
+  const int is_c = order == MPI_ORDER_C;
+  const int sizes[3] = {is_c ? planes : columns, rows, is_c ? columns : planes};
+  const int part[3] = {is_c ? 1 : columns, taken, is_c ? columns : 1};
+  const int start[3] = {is_c ? plane : 0, from, is_c ? 0 : plane};
+  MPI_Datatype made;
+  MPI_Type_create_subarray(3, sizes, part, start, order, MPI_INT, &made);
+  MPI_Type_commit(&made);
+  return made;
+}
+
+/* Columns of the sender's rows become rows of the receiver's, in the second of three planes: what slabs of FFTs do. */
+static void check_slabs(MPI_Comm comm, int side, int order) {
+  const int rows = side * size, planes = 3, plane = 1;
+  const int sizes[2] = {side, rows}, sub[2] = {side, side};
+  int* mine = malloc((size_t)(side * rows) * sizeof *mine);
+  int* theirs = malloc((size_t)(planes * side * rows) * sizeof *theirs);
+  int* ones = malloc((size_t)(2 * size) * sizeof *ones);
+  MPI_Datatype* types = malloc((size_t)(2 * size) * sizeof *types);
+  for (int i = 0; i < side * rows; ++i) mine[i] = value(rank, i % rows, i / rows);
+  for (int i = 0; i < planes * side * rows; ++i) theirs[i] = -1;
+  for (int r = 0; r < size; ++r) {
+    const int start[2] = {0, r * side};
+    ones[r] = 1, ones[size + r] = 0;
+    MPI_Type_create_subarray(2, sizes, sub, start, MPI_ORDER_C, MPI_INT, &types[r]);
+    MPI_Type_commit(&types[r]);
+    types[size + r] = make_slab(order, planes, plane, rows, r * side, side, side);
+  }
+  MPI_Alltoallw(mine, ones, ones + size, types, theirs, ones, ones + size, types + size, comm);
+  int wrong = 0, touched = 0;
+  for (int i = 0; i < side * rows; ++i)
+    wrong += theirs[plane * side * rows + i] != value(i / side / side, rank * side + i % side, i / side % side);
+  for (int i = 0; i < planes * side * rows; ++i) touched += theirs[i] != -1;
+  check(wrong == 0, "alltoallw into slabs of %d: %d are wrong", side, wrong);
+  check(touched == side * rows, "alltoallw into slabs of %d touched %d", side, touched);
+  for (int r = 0; r < 2 * size; ++r) MPI_Type_free(&types[r]);
+  free(mine), free(theirs), free(ones), free(types);
+}
+
+/* One such part alone, which others call a row of integers. */
+static void check_slab_alone(MPI_Comm comm, int side, int order) {
+  const int rows = 4 * side, root = size - 1, all = 3 * rows * side;
+  int* data = malloc((size_t)all * sizeof *data);
+  MPI_Datatype slab = make_slab(order, 3, 2, rows, side, side, side);
+  const int begin = rank % 2 ? 0 : (2 * rows + side) * side;
+  for (int i = 0; i < all; ++i) data[i] = -1;
+  for (int i = 0; rank == root && i < side * side; ++i) data[begin + i] = value(root, 0, i);
+  if (rank % 2)
+    MPI_Bcast(data, side * side, MPI_INT, root, comm);
+  else
+    MPI_Bcast(data, 1, slab, root, comm);
+  int wrong = 0, touched = 0;
+  for (int i = 0; i < side * side; ++i) wrong += data[begin + i] != value(root, 0, i);
+  for (int i = 0; i < all; ++i) touched += data[i] != -1;
+  check(wrong == 0, "broadcast of a slab of %d: %d are wrong", side, wrong);
+  check(touched == side * side, "broadcast of a slab of %d touched %d", side, touched);
+  MPI_Type_free(&slab);
+  free(data);
+}
+
 /* Everything is sent from where it is received. */
 static void check_in_place(MPI_Comm comm, int count) {
   int* data = malloc((size_t)(size * count + 1) * sizeof *data);
@@ -133,6 +195,10 @@ void theme_pieces(void) {
     for (int turn = 0; turn < 4; ++turn)
       for (int scale = 1; scale <= 4000; scale *= 20) check_pieces(comms[c], turn, scale);
     for (int side = 1; side <= 64; side *= 8) check_transpose(comms[c], side);
+    for (int side = 1; side <= 40; side *= side < 8 ? 8 : 5) {
+      check_slabs(comms[c], side, MPI_ORDER_C), check_slabs(comms[c], side, MPI_ORDER_FORTRAN);
+      check_slab_alone(comms[c], side, MPI_ORDER_C), check_slab_alone(comms[c], side, MPI_ORDER_FORTRAN);
+    }
     for (int count = 0; count <= 3000; count = 10 * count + 3) check_in_place(comms[c], count);
   }
   MPI_Comm_free(&reversed);
