@@ -14,10 +14,12 @@ namespace espalier::execute {
 struct LeftToMpi {
   enum class Doing : std::uint8_t {
     nothing,
-    call,           ///< a collective of this communicator
-    unserved_call,  ///< one of a communicator that has no line, as in its first calls: told in the world's
-    comparison,     ///< of arguments, by ESPALIER_CHECK: the call comes next
-    finalization,   ///< MPI_Finalize, after which no call comes
+    call,             ///< a collective of this communicator
+    unserved_call,    ///< one of a communicator that has no line, as in its first calls: told in the world's
+    comparison,       ///< of arguments, by ESPALIER_CHECK: the call comes next
+    finalization,     ///< MPI_Finalize, after which no call comes
+    preparation,      ///< ranks get memory together, by the MPI, that the call needs first
+    run_preparation,  ///< the same of calls that do not block: which one is not known
   };
 
   Doing doing = Doing::nothing;

@@ -95,6 +95,8 @@ std::string describe_left(const execute::LeftToMpi& left) {
     case Doing::unserved_call: return name + " of a communicator that Espalier does not serve, or not yet";
     case Doing::comparison: return name + ", whose arguments ESPALIER_CHECK compares";
     case Doing::finalization: return "MPI_Finalize";
+    case Doing::preparation: return name + ", for which the ranks get memory first";
+    case Doing::run_preparation: return "a call that does not block, for which the ranks get memory first";
   }
   return "a call";
 }

@@ -12,7 +12,16 @@ bool is_in_unserved_call(const Sighting& seen) { return seen.left.doing == Doing
 }  // namespace
 
 bool is_in_left_call(const Sighting& seen) {
-  return seen.left.doing == Doing::call || seen.left.doing == Doing::comparison;
+  switch (seen.left.doing) {
+    case Doing::call:
+    case Doing::comparison:
+    case Doing::preparation:
+    case Doing::run_preparation: return true;
+    case Doing::nothing:
+    case Doing::unserved_call:
+    case Doing::finalization: break;
+  }
+  return false;
 }
 
 bool Front::is_reached_by(const Sighting& seen) const {

@@ -160,6 +160,15 @@ def test_calls_that_do_not_block_are_seen_where_they_are_waited_for(get_mpi: Get
     assert "Rank 2" in world["culprit"]
 
 
+@pytest.mark.parametrize("name", MPIS)
+def test_ranks_that_wait_for_memory_of_their_first_call_with_counts_are_seen(get_mpi: GetMpi, name: str) -> None:
+    with standing(get_mpi(name), "counts", "2") as job:
+        said = ask(job, "Rank 2")
+    world = next(it for it in said if it["communicator"] == "MPI_COMM_WORLD (4 ranks)")
+    assert world["ranks"][0]["call"] == "MPI_Alltoallv, for which the ranks get memory first", said
+    assert "Rank 2" in world["culprit"]
+
+
 # What is seen of them is our own word in memory, whatever the MPI does.
 OF_THE_WORD = (
     "mpich-5",

@@ -100,6 +100,12 @@ Bytes check_of(Counts counts) {
 
 }  // namespace
 
+Bytes stated_bytes(const plan::Problem& problem) {
+  const bool is_told_by_counts =
+      problem.operation == plan::Operation::allgather || problem.operation == plan::Operation::reduce_scatter;
+  return is_told_by_counts && !problem.counts.empty() ? check_of(problem.counts) : problem.bytes;
+}
+
 std::uint32_t longest_message_of_counts(const plan::Problem& problem) {
   if (problem.operation != plan::Operation::allgather)
     return lines_of(problem.counts, static_cast<int>(problem.counts.size()));
@@ -108,7 +114,7 @@ std::uint32_t longest_message_of_counts(const plan::Problem& problem) {
 
 Ending run_tiny_counts(Seat& seat, const plan::Problem& problem, const std::byte* input, std::byte* output,
                        const Reducer* reducer, Waiter& waiter) {
-  LineCall call(seat, check_of(problem.counts), waiter);
+  LineCall call(seat, stated_bytes(problem), waiter);
   if (problem.operation == plan::Operation::allgather) return allgather(call, problem.counts, input, output);
   return reduce_scatter(call, problem.counts, input, output, *reducer);
 }

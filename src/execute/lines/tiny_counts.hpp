@@ -8,6 +8,10 @@
 
 namespace espalier::execute {
 
+/// What ranks say to each other of a call's blocks: their bytes, or where all ranks know the counts of allgatherv or
+/// reduce_scatter, a number that is alike on all if their counts are. Lines carry it, too: who waits compares both.
+Bytes stated_bytes(const plan::Problem& problem);
+
 /// As longest_message() (execute/lines/tiny.hpp), for a problem with counts.
 std::uint32_t longest_message_of_counts(const plan::Problem& problem);
 

@@ -1,5 +1,7 @@
 #include "mpi/run/dissent.hpp"
 
+#include "execute/lines/tiny_counts.hpp"
+
 namespace espalier::mpi {
 
 using execute::Ending;
@@ -70,7 +72,7 @@ std::optional<Bytes> Dissent::find_certain_bytes(LocalRank neighbour) noexcept {
 std::optional<Bytes> Dissent::find_strange_bytes(std::optional<LocalRank> other) noexcept {
   const bool will_follow = is_one_sided(problem_) && (is_root_ || other == root_);
   const std::optional<Bytes> theirs = other && !will_follow ? seat_.stated(*other) : std::nullopt;
-  return theirs == problem_.bytes ? std::nullopt : theirs;
+  return theirs == execute::stated_bytes(problem_) ? std::nullopt : theirs;
 }
 
 }  // namespace espalier::mpi

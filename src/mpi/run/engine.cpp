@@ -14,6 +14,22 @@ namespace {
 constexpr const char* memory_is_short =
     "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
 
+/// What others see while ranks get together what a call needs.
+class Preparation {
+ public:
+  Preparation(Watch* watch, plan::Operation operation, plan::BlockSizes blocks) : watch_(watch) {
+    if (watch_ != nullptr) watch_->begin_left(execute::LeftToMpi::Doing::preparation, operation, blocks);
+  }
+  ~Preparation() {
+    if (watch_ != nullptr) watch_->end_left();
+  }
+  Preparation(const Preparation&) = delete;
+  Preparation& operator=(const Preparation&) = delete;
+
+ private:
+  Watch* watch_;
+};
+
 }  // namespace
 
 Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistics& statistics)
@@ -37,6 +53,7 @@ Engine::~Engine() {
 }
 
 bool Engine::supply_slowly(Entry& entry) {
+  const Preparation shown(means_.watch.get(), entry.problem.operation, plan::blocks_of(entry.problem));
   if (entry.fits_short_rings) {
     if ((denied_ & long_rings) != 0) entry.needs = no_needs;
     if (seat_.call() + 1 >= means_.calls_in_use) get(long_rings, false);
@@ -67,7 +84,8 @@ bool Engine::differs_from_senders(const plan::Problem& problem) {
   return true;
 }
 
-bool Engine::supply_uneven_slowly() {
+bool Engine::supply_uneven_slowly(plan::Operation operation) {
+  const Preparation shown(means_.watch.get(), operation, plan::BlockSizes::counts);
   if (get(all_needs, true)) return true;
   decider_.give_up_uneven();
   return false;
@@ -118,8 +136,14 @@ Entry& Engine::prepare_run(const plan::Problem& problem) {
 std::optional<bool> Engine::supply_runs() {
   if ((supplied_ & windows) != 0) return true;
   if ((denied_ & windows) != 0) return false;
-  if (!asks_for_windows_) means_.supplies->ask_for_windows();
+  if (!asks_for_windows_) {
+    using Doing = execute::LeftToMpi::Doing;
+    if (means_.watch != nullptr)
+      means_.watch->begin_left(Doing::run_preparation, plan::Operation::barrier, plan::BlockSizes::equal);
+    means_.supplies->ask_for_windows();
+  }
   const std::optional<bool> answer = means_.supplies->find_windows();
+  if (answer && means_.watch != nullptr) means_.watch->end_left();
   asks_for_windows_ = !answer;
   if (answer) (*answer ? supplied_ : denied_) |= windows;
   if (answer == false) decider_.tell("nonblocking calls stay native: " + std::string(memory_is_short));

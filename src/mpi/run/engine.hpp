@@ -92,7 +92,7 @@ class Engine {
   bool supply(Entry& entry) { return (entry.needs & ~supplied_) == 0 || supply_slowly(entry); }
   /// The same before a call whose sizes no rank knows: there is a Decider::uneven_kind() for it, and without supplies
   /// none any more. Asked when all of a rank's arguments have been looked at: who is refused never asks.
-  bool supply_uneven() { return supplied_ == all_needs || supply_uneven_slowly(); }
+  bool supply_uneven(plan::Operation operation) { return supplied_ == all_needs || supply_uneven_slowly(operation); }
 
   /// As prepare(), of a call that must not wait: nothing, a program, or native.
   Entry& prepare_run(const plan::Problem& problem);
@@ -238,7 +238,7 @@ class Engine {
 
   bool supply_slowly(Entry& entry);
   bool differs_from_senders(const plan::Problem& problem);
-  bool supply_uneven_slowly();
+  bool supply_uneven_slowly(plan::Operation operation);
   bool get(Needs needs, bool is_needed);
   Entry& decide(const plan::Problem& problem) { return decide(problem, cache_, true); }
   Entry& decide(const plan::Problem& problem, ProgramCache& cache, bool may_wait);

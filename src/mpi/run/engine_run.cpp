@@ -1,5 +1,7 @@
 #include "mpi/run/engine_run.hpp"
 
+#include "execute/lines/tiny_counts.hpp"
+
 namespace espalier::mpi {
 
 EngineRun::EngineRun(Engine& engine, const plan::Problem& problem, const plan::Program& program,
@@ -36,7 +38,7 @@ execute::Environment EngineRun::begin(const plan::Program& program, const execut
           .single_copy = means.single_copy.get(),
           .reducer = reducer,
           .meter = means.meter.get(),
-          .stated = problem_.bytes,
+          .stated = execute::stated_bytes(problem_),
           .vouches = !may_follow};
 }
 

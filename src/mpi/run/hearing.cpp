@@ -1,5 +1,6 @@
 #include "mpi/run/hearing.hpp"
 
+#include "execute/lines/tiny_counts.hpp"
 #include "mpi/run/dissent.hpp"
 
 namespace espalier::mpi {
@@ -25,7 +26,8 @@ std::optional<Bytes> hear_senders(execute::Seat& seat, execute::Waiter& waiter, 
   const auto sends = [&](bool root) { return !is_sided || root == deals; };
   for (std::uint32_t attempt = 0; !seat.may_state(next_call); ++attempt)
     if (seat.has_leaver() || !waiter.wait(attempt, seat.missed_bell())) return Statement::has_left;
-  if (sends(is_root)) seat.state(problem.bytes, next_call);
+  const Bytes mine = execute::stated_bytes(problem);
+  if (sends(is_root)) seat.state(mine, next_call);
   if (sends(is_root) && !do_all_hear) return std::nullopt;
   std::optional<Bytes> said;
   for (LocalRank r(0); r.value < seat.ranks(); ++r.value) {
@@ -33,7 +35,7 @@ std::optional<Bytes> hear_senders(execute::Seat& seat, execute::Waiter& waiter, 
     const Bytes theirs = await_bytes(seat, waiter, r);
     said = theirs == said.value_or(theirs) ? theirs : Statement::has_left;
   }
-  return said == problem.bytes ? std::nullopt : said;
+  return said == mine ? std::nullopt : said;
 }
 
 void end_hearing(execute::Seat& seat) noexcept {

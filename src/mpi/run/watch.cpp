@@ -41,6 +41,15 @@ void Watch::look(const Situation& at) noexcept {
   if (line_.call.load(std::memory_order_relaxed) != call_) show(at);
 }
 
+void Watch::begin_left(execute::LeftToMpi::Doing doing, plan::Operation operation, plan::BlockSizes blocks) noexcept {
+  const std::uint64_t word = line_.left.load(std::memory_order_relaxed);
+  line_.left.store(execute::LeftToMpi::begin(word, doing, operation, blocks), std::memory_order_relaxed);
+}
+
+void Watch::end_left() noexcept {
+  line_.left.store(execute::LeftToMpi::end(line_.left.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+}
+
 void Watch::show(const Situation& at) noexcept {
   line_.call.store(0, std::memory_order_release);
   line_.operation.store(static_cast<std::uint8_t>(at.operation), std::memory_order_relaxed);

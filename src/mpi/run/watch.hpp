@@ -47,6 +47,9 @@ class Watch {
   void look(const Situation& at) noexcept;
   /// Where it is written what is left to the MPI (execute::LeftToMpi).
   std::atomic<std::uint64_t>& left() const noexcept { return line_.left; }
+  /// From now on, and no more: the communicator's ranks do that together, by the MPI.
+  void begin_left(execute::LeftToMpi::Doing doing, plan::Operation operation, plan::BlockSizes blocks) noexcept;
+  void end_left() noexcept;
   /// Whether it is MPI_COMM_WORLD's.
   bool is_of_all() const noexcept { return (line_.community & 1) != 0; }
   /// From now on the line stays, whatever becomes of the communicator: MPI_Finalize has been called.

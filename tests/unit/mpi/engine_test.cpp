@@ -55,6 +55,23 @@ class NoSupplies final : public Supplies {
   std::barrier<>& all_;
 };
 
+// A node that has memory for long rings, once all ranks have asked.
+class LongRings final : public Supplies {
+ public:
+  LongRings(std::barrier<>& all, std::byte* rings) : all_(all), rings_(rings) {}
+  std::byte* get_long_rings(bool) override {
+    all_.arrive_and_wait();
+    return rings_;
+  }
+  void ask_for_windows() override {}
+  std::optional<bool> find_windows() override { return false; }
+  bool get_windows() override { return false; }
+
+ private:
+  std::barrier<>& all_;
+  std::byte* rings_;
+};
+
 // One node whose ranks are threads, each with an engine of its own.
 class EngineTest : public testing::Test {
  protected:
@@ -73,6 +90,11 @@ class EngineTest : public testing::Test {
       means.waiter = std::make_unique<Yield>();
       means.table = table;
       if (has_no_supplies) means.supplies = std::make_unique<NoSupplies>(all_ranks);
+      if (gets_long_rings) {
+        if (rank == 0)
+          rings = std::make_unique<execute::Line[]>(execute::Board::long_ring_bytes(ranks) / sizeof(execute::Line));
+        means.supplies = std::make_unique<LongRings>(all_ranks, reinterpret_cast<std::byte*>(rings.get()));
+      }
       engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));
     }
   }
@@ -93,7 +115,8 @@ class EngineTest : public testing::Test {
   std::unique_ptr<std::byte, Free> memory;
   const tune::Table* table = nullptr;
   bool has_single_copy = false;
-  bool has_no_supplies = false;
+  bool has_no_supplies = false, gets_long_rings = false;
+  std::unique_ptr<execute::Line[]> rings;
   std::barrier<> all_ranks{ranks};
   Policy policy;
   CacheBudget budget{Bytes{1} << 20, 0};
@@ -135,6 +158,26 @@ TEST_F(EngineTest, ForgetsWhatWasSaidInACallThatMemoryWasDeniedFor) {
     const execute::Ending ending = engine.run(engine.prepare({Operation::broadcast, 8, Rank(0)}), data, data);
     EXPECT_EQ(ending.kind, execute::Ending::done);
     EXPECT_EQ(data[0], std::byte{42});
+  });
+}
+
+// What was said before rings were got holds in the call, and who waits long for a line compares it with what lines say.
+TEST_F(EngineTest, BlocksOfDifferentSizesAreWaitedForThoughRingsWereGotForThem) {
+  gets_long_rings = true;
+  make_engines();
+  constexpr Bytes most = 1'200;
+  Problem problem{Operation::allgather, most - 100};
+  problem.counts = {most - 200, most, most - 100};
+  transports::for_each_rank(ranks, [&](Rank me) {
+    Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+    std::vector<std::byte> own(problem.counts[static_cast<std::size_t>(me.value)], std::byte(me.value + 1));
+    std::vector<std::byte> all(3 * most);
+    Entry& entry = engine.prepare(problem);
+    EXPECT_EQ(entry.kind, Entry::Kind::tiny);
+    EXPECT_TRUE(engine.supply(entry));
+    if (me.value == 2) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_TRUE(engine.run(entry, own.data(), all.data()));
+    EXPECT_EQ(all[2 * most - 200], std::byte{3});
   });
 }
 

@@ -161,6 +161,9 @@ TEST(Diagnosis, NamesTheCallOfTheMpiThatARankIsInWhileOthersWait) {
   EXPECT_EQ(culprit(Doing::comparison),
             "Rank 2 has not come: it waits in MPI_Allreduce, whose arguments ESPALIER_CHECK compares, of "
             "MPI_COMM_WORLD (4 ranks).");
+  EXPECT_EQ(culprit(Doing::preparation),
+            "Rank 2 has not come: it waits in MPI_Allreduce, for which the ranks get memory first, of MPI_COMM_WORLD "
+            "(4 ranks).");
   EXPECT_EQ(culprit(Doing::finalization), "Rank 2 has not come: it has called MPI_Finalize.");
 }
 
