@@ -12,11 +12,10 @@ namespace {
 
 struct Envelope {
   int combiner = 0;
-  int integers = 0, addresses = 0, types = 0;
-  bool is_readable = true;
+  int integers = 0, addresses = 0, counts = 0, types = 0;  ///< counts: of types made by the large-count constructors
 };
 
-// Types made by the large-count constructors may only be asked about by the large-count function.
+// Types made by the large-count constructors may only be asked about by the large-count functions.
 Envelope envelope_of(MPI_Datatype type) {
   const Native& mpi = native();
   Envelope envelope;
@@ -24,7 +23,7 @@ Envelope envelope_of(MPI_Datatype type) {
   if (mpi.Type_get_envelope_c != nullptr) {
     MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
     mpi.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &envelope.combiner);
-    envelope.is_readable = counts == 0;
+    envelope.counts = static_cast<int>(counts);
     envelope.integers = static_cast<int>(integers);
     envelope.addresses = static_cast<int>(addresses);
     envelope.types = static_cast<int>(types);
@@ -37,22 +36,46 @@ Envelope envelope_of(MPI_Datatype type) {
 
 bool is_dense(MPI_Datatype type, const Envelope& envelope);
 
-/// What a type was made of, if that was dense elements of one type.
+/// What a type was made of, if that was dense elements of one type: the first of its integers, then its counts, then
+/// the other integers, as constructors with small counts have them.
 struct Contents {
-  std::vector<int> integers;
+  std::vector<MPI_Count> numbers;
   MPI_Count base_size = 0;
 };
+
+using GetLargeContents = int(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int*, MPI_Aint*, MPI_Count*,
+                             MPI_Datatype*);
+
+/// MPI's code.
+int get_contents(MPI_Datatype type, const Envelope& envelope, std::vector<MPI_Count>& numbers, MPI_Datatype& base) {
+  std::vector<int> integers(static_cast<std::size_t>(envelope.integers) + 1);
+  std::vector<MPI_Aint> addresses(static_cast<std::size_t>(envelope.addresses) + 1);
+  std::vector<MPI_Count> counts(static_cast<std::size_t>(envelope.counts) + 1);
+  int code = MPI_SUCCESS;
+  if (envelope.counts == 0) {
+    code = native().Type_get_contents(type, envelope.integers, envelope.addresses, 1, integers.data(), addresses.data(),
+                                      &base);
+  } else {
+    static auto* const get = reinterpret_cast<GetLargeContents*>(find_symbol("PMPI_Type_get_contents_c"));
+    if (get == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
+    code = get(type, envelope.integers, envelope.addresses, envelope.counts, 1, integers.data(), addresses.data(),
+               counts.data(), &base);
+  }
+  integers.pop_back();
+  counts.pop_back();
+  const auto first = integers.begin() + (integers.empty() ? 0 : 1);
+  numbers.assign(integers.begin(), first);
+  numbers.insert(numbers.end(), counts.begin(), counts.end());
+  numbers.insert(numbers.end(), first, integers.end());
+  return code;
+}
 
 // The contents hold a reference to the base type, ours to drop.
 std::optional<Contents> find_dense_contents(MPI_Datatype type, const Envelope& envelope) {
   const Native& mpi = native();
   Contents contents;
-  contents.integers.resize(static_cast<std::size_t>(envelope.integers) + 1);
-  std::vector<MPI_Aint> addresses(static_cast<std::size_t>(envelope.addresses) + 1);
   MPI_Datatype base;
-  if (mpi.Type_get_contents(type, envelope.integers, envelope.addresses, 1, contents.integers.data(), addresses.data(),
-                            &base) != MPI_SUCCESS)
-    return std::nullopt;
+  if (get_contents(type, envelope, contents.numbers, base) != MPI_SUCCESS) return std::nullopt;
   mpi.Type_size_x(base, &contents.base_size);
   const Envelope inner = envelope_of(base);
   const bool is_base_dense = is_dense(base, inner);
@@ -62,7 +85,7 @@ std::optional<Contents> find_dense_contents(MPI_Datatype type, const Envelope& e
 
 /// A part of an array: the axes' lengths, the part's, and where it begins, as MPI_Type_create_subarray takes them.
 struct Part {
-  std::span<const int> lengths, taken, starts;
+  std::span<const MPI_Count> lengths, taken, starts;
   bool is_c_order = true;
 
   /// From the axis whose neighbours lie next to each other on.
@@ -88,7 +111,6 @@ std::optional<MPI_Aint> find_run(const Part& part) {
 // with different type maps have in common. Types that are plain bytes in other ways are packed: slower, never wrong.
 bool is_dense(MPI_Datatype type, const Envelope& envelope) {
   const Native& mpi = native();
-  if (!envelope.is_readable) return false;
   if (envelope.combiner == MPI_COMBINER_NAMED) {
     MPI_Count size = 0;
     MPI_Aint lower_bound = 0, extent = 0;
@@ -156,13 +178,13 @@ Layout detail::ask(MPI_Datatype type) {
 std::optional<MPI_Aint> find_run(MPI_Datatype type) {
   const Envelope envelope = envelope_of(type);
   if (is_dense(type, envelope)) return 0;
-  if (!envelope.is_readable || envelope.combiner != MPI_COMBINER_SUBARRAY) return std::nullopt;
+  if (envelope.combiner != MPI_COMBINER_SUBARRAY) return std::nullopt;
   const std::optional<Contents> contents = find_dense_contents(type, envelope);
   if (!contents) return std::nullopt;
-  const std::span<const int> integers(contents->integers);
-  const auto axes = static_cast<std::size_t>(integers[0]);
-  const Part part{integers.subspan(1, axes), integers.subspan(1 + axes, axes), integers.subspan(1 + 2 * axes, axes),
-                  integers[1 + 3 * axes] == MPI_ORDER_C};
+  const std::span<const MPI_Count> numbers(contents->numbers);
+  const auto axes = static_cast<std::size_t>(numbers[0]);
+  const Part part{numbers.subspan(1, axes), numbers.subspan(1 + axes, axes), numbers.subspan(1 + 2 * axes, axes),
+                  numbers[1 + 3 * axes] == MPI_ORDER_C};
   const std::optional<MPI_Aint> begin = find_run(part);
   return begin ? std::optional(*begin * static_cast<MPI_Aint>(contents->base_size)) : std::nullopt;
 }
