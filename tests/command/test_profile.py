@@ -76,6 +76,7 @@ def test_of_many_short_calls_some_are_timed_and_the_uncertainty_is_told(tmp_path
     assert found.uncertainty == pytest.approx(0.2, rel=0.01)
     (as_json,) = profile.as_json()["rows"]
     assert (as_json["timed_calls"], as_json["seconds_uncertainty"]) == (100, found.uncertainty)
+    assert profile.verdict.startswith("20.0 ± 1.0 % of the run is spent in collectives")
     assert profile.is_estimated
     assert not read(tmp_path, [a_row()], [a_row()]).is_estimated
 

@@ -17,6 +17,8 @@ _LEAST_SAMPLE = 3
 _SIGMAS = 2.0
 # Percent of a run, below which it is not worth a word that native's time is not known.
 _WORTH_TELLING = 1.0
+# And below which a share is as good as certain.
+_LEAST_DOUBT = 0.05
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,11 @@ class Profile:
         return sum(row.seconds for row in self.rows)
 
     @property
+    def uncertainty(self) -> float:
+        """Of `seconds`; 0 where all calls were timed."""
+        return math.sqrt(sum(row.uncertainty**2 for row in self.rows))
+
+    @property
     def waiting(self) -> float | None:
         known = [row.waiting for row in self.rows if row.waiting is not None]
         return sum(known) if known else None
@@ -233,10 +240,16 @@ class Profile:
         """Two sentences."""
         return f"{self._where_time_goes()} {self._what_is_gained()}"
 
+    @property
+    def _doubt(self) -> str:
+        """Of the share of collectives, where not all were timed and it shows."""
+        share = self.share(self.uncertainty)
+        return f" ± {share:.1f}" if share >= _LEAST_DOUBT else ""
+
     def _where_time_goes(self) -> str:
         if not self.rows:
             return "No collective of several ranks was called."
-        text = f"{self.share(self.seconds):.1f} % of the run is spent in collectives"
+        text = f"{self.share(self.seconds):.1f}{self._doubt} % of the run is spent in collectives"
         if self.started:
             starting = sum(row.seconds for row in self.started)
             text += f", {self.share(starting):.1f} % starting and completing what does not block"
@@ -274,6 +287,7 @@ class Profile:
             "ranks": self.ranks,
             "run_seconds": self.run,
             "collective_seconds": self.seconds,
+            "collective_seconds_uncertainty": self.uncertainty,
             "waiting_seconds": self.waiting,
             "waited_for": {str(rank): seconds for rank, seconds in sorted(self.waited_for.items())},
             "saving": vars(self.saving) if self.saving else None,
