@@ -81,7 +81,7 @@ def test_a_process_that_is_not_there_is_an_error(command: Command, core) -> None
 
 def told(host: str, *ranks: int) -> str:
     """What a host records: ranks of one communicator, of which rank 1 has not come."""
-    usual = {"community": 3, "ranks": 4, "finished": 7, "operation": 0, "form": 0, "bytes": 64, "root": 0}
+    usual = {"community": 3, "ranks": 4, "finished": 7, "operation": 0, "form": 0, "blocks": 0, "bytes": 64, "root": 0}
     usual |= {"left": 0, "left_seconds": 0.0}
     described = [
         {
