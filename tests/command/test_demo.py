@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from espalier.base.errors import UserError
-from espalier.demo import experiment
+from espalier.demo import experiment, jobs
 from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.demo.experiment import Case, run_demo
 from espalier.demo.imb import Line, parse_imb
@@ -84,6 +84,13 @@ def test_the_arms_take_turns_at_going_first(monkeypatch, tmp_path: Path) -> None
     monkeypatch.setattr(experiment, "_run_once", fake)
     run_demo([Case("trees (mpi4py)", MPICH, 2)], 3, tmp_path, lambda text: None)
     assert order == ["native", "own", "own", "native", "native", "own"]
+
+
+def test_a_launcher_that_did_not_get_as_far_as_the_job_is_started_once_more(monkeypatch, tmp_path: Path) -> None:
+    failed = Finished(213, 1.0, "", "The PMIx server's listener thread failed to start.\n----")
+    ends = [failed, Finished(0, 1.0, "", "")]
+    monkeypatch.setattr(jobs, "run_program", lambda *_: ends.pop(0))
+    assert jobs.run_arm(MPICH, 2, ["trees"], tmp_path, native=True).code == 0
 
 
 def test_a_different_answer_is_noticed(monkeypatch, tmp_path: Path) -> None:

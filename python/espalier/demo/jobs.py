@@ -12,6 +12,8 @@ from espalier.measure.programs import Finished, run_program
 
 # One demo job takes seconds; a hang must not hide behind patience.
 _TIMEOUT_SECONDS = 300
+# What Open MPI 5 says now and then before anything of a job has begun; the next time it starts.
+_LAUNCHER_FAILED = "listener thread failed to start"
 # The ranks share the processors already; a threaded BLAS in each would only measure itself.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -23,7 +25,10 @@ def run_arm(mpi: Mpi, ranks: int, command: Sequence[str], scratch: Path, native:
     """
     job = Job(Target(mpi, True, "demo"), ranks, command, native)
     learned = {"ESPALIER_STORE": str(scratch / "learned"), "ESPALIER_TABLE": "off"}
-    done = run_program(job, scratch, _TIMEOUT_SECONDS, {**_ONE_THREAD, **learned})
+    settings = {**_ONE_THREAD, **learned}
+    done = run_program(job, scratch, _TIMEOUT_SECONDS, settings)
+    if done.code != 0 and _LAUNCHER_FAILED in done.last_words:
+        done = run_program(job, scratch, _TIMEOUT_SECONDS, settings)
     arm = "natively" if native else "with Espalier"
     if done.code is None:
         raise UserError(f"{command[0]} under {mpi} {arm} did not end within {_TIMEOUT_SECONDS} s")
