@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "execute/lines/tiny_run.hpp"
+#include "execute/yield.hpp"
 #include "reference.hpp"
 #include "transports/threads.hpp"
 
@@ -16,11 +17,6 @@ namespace {
 
 using plan::Operation;
 using plan::Problem;
-
-class Yield final : public Waiter {
- public:
-  void pause(std::uint32_t, Bell*) noexcept override { std::this_thread::yield(); }
-};
 
 topology::Topology one_node(int ranks) {
   return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));

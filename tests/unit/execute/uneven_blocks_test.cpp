@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 #include "execute/lines/tiny.hpp"
+#include "execute/yield.hpp"
 #include "plain_copy.hpp"
 #include "transports/threads.hpp"
 
@@ -16,11 +16,6 @@ namespace espalier::execute {
 namespace {
 
 using plan::Operation;
-
-class Yield final : public Waiter {
- public:
-  void pause(std::uint32_t, Bell*) noexcept override { std::this_thread::yield(); }
-};
 
 topology::Topology one_node(int ranks) {
   return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));

@@ -1,7 +1,6 @@
 #include "mpi/run/engine.hpp"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <barrier>
 #include <chrono>
@@ -15,6 +14,7 @@
 
 #include "choice/choose.hpp"
 #include "execute/lines/tiny.hpp"
+#include "execute/yield.hpp"
 #include "transports/threads.hpp"
 
 namespace espalier::mpi {
@@ -22,11 +22,6 @@ namespace {
 
 using plan::Operation;
 using plan::Problem;
-
-class Yield final : public execute::Waiter {
- public:
-  void pause(std::uint32_t, execute::Bell*) noexcept override { sched_yield(); }
-};
 
 constexpr const char* table_text = R"({"espalier_table": 1, "machine": "a box", "mpi": "an MPI", "rows": [
   {"operation": "broadcast", "nodes": [1, 1], "ppn": [2, 4], "bytes": [0, 255], "selection": "native",
@@ -87,7 +82,7 @@ class EngineTest : public testing::Test {
           topology::Topology::from_nodes(std::vector<int>(ranks, 0), {has_single_copy, true, shape.window_bytes});
       means.me = Rank(rank);
       means.board = execute::Board::furnished(memory.get(), shape);
-      means.waiter = std::make_unique<Yield>();
+      means.waiter = std::make_unique<execute::Yield>();
       means.table = table;
       if (has_no_supplies) means.supplies = std::make_unique<NoSupplies>(all_ranks);
       if (gets_long_rings) {

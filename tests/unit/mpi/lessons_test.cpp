@@ -1,7 +1,6 @@
 // Engines that learn: each rank decides alone, and all the same.
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <array>
 #include <barrier>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "execute/yield.hpp"
 #include "mpi/decide/contenders.hpp"
 #include "mpi/run/engine.hpp"
 #include "transports/threads.hpp"
@@ -23,11 +23,6 @@ namespace {
 
 using plan::Operation;
 using plan::Problem;
-
-class Yield final : public execute::Waiter {
- public:
-  void pause(std::uint32_t, execute::Bell*) noexcept override { sched_yield(); }
-};
 
 // One node whose ranks are threads, and a native library that takes as long as it is told.
 class LessonsTest : public testing::Test {
@@ -45,7 +40,7 @@ class LessonsTest : public testing::Test {
       means.topology = topology::Topology::from_nodes(std::vector<int>(ranks, 0), {false, true, shape.window_bytes});
       means.me = Rank(rank);
       means.board = execute::Board::furnished(memory.get(), shape);
-      means.waiter = std::make_unique<Yield>();
+      means.waiter = std::make_unique<execute::Yield>();
       means.experience = &experience;
       means.table = table ? &*table : nullptr;
       engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));

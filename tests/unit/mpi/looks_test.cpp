@@ -1,7 +1,6 @@
 // Engines that show some of their calls: each rank decides alone, and all the same.
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "execute/yield.hpp"
 #include "mpi/run/engine.hpp"
 #include "mpi/run/onlooker.hpp"
 #include "transports/threads.hpp"
@@ -18,11 +18,6 @@ namespace {
 
 using plan::Operation;
 using plan::Problem;
-
-class Yield final : public execute::Waiter {
- public:
-  void pause(std::uint32_t, execute::Bell*) noexcept override { sched_yield(); }
-};
 
 /// Wants to see one of so many.
 class Notebook final : public Onlooker {
@@ -58,7 +53,7 @@ class LooksTest : public testing::Test {
       means.topology = topology::Topology::from_nodes(std::vector<int>(ranks, 0), {false, true, shape.window_bytes});
       means.me = Rank(rank);
       means.board = execute::Board::furnished(memory.get(), shape);
-      means.waiter = std::make_unique<Yield>();
+      means.waiter = std::make_unique<execute::Yield>();
       engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));
       notebooks.push_back(std::make_shared<Notebook>(stride));
       engines.back()->show_to(notebooks.back());
