@@ -25,8 +25,10 @@ RANKS = 4
 MPIS = ("mpich-5", "openmpi-5", "intel")
 NODES = [None, "3,1"]
 # Of a machine with twenty busy processes for two cores: a rank needs two times 64 looks to show where it waits, each
-# after giving its core away, and asking takes seconds, too. Ranks live for two minutes.
+# after giving its core away, and asking takes seconds, too. Ranks live for two minutes: a job that takes more than half
+# of them to begin is no good for this, and another one is started.
 PATIENCE = 45.0
+BEGINNING = 60.0
 
 
 @contextlib.contextmanager
@@ -38,25 +40,43 @@ def standing(mpi: TestMpi, *words: str, nodes: str | None = None, **settings: st
         try:
             yield job
         finally:
-            for pid in [*ranks_of(job.pid), job.pid]:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            end(job)
 
 
 def begin(line: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
-    """The job, once it says that it is standing; started again where Open MPI's launcher itself has not started it."""
+    """The job, once it says that it is standing; started again where its launcher has not started it, or took long."""
     said = ""
     for _ in range(3):
+        begun = time.monotonic()
         job = subprocess.Popen(
-            line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            line,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         assert job.stdout is not None
-        if any(text.strip() == "standing" for text in job.stdout):
+        stands = any(text.strip() == "standing" for text in job.stdout)
+        if stands and time.monotonic() - begun < BEGINNING:
             return job
+        end(job)
         said = job.communicate()[1]
-        if LAUNCHER_FAILED not in said:
+        if not stands and LAUNCHER_FAILED not in said:
             break
     pytest.fail(f"the job has not begun to stand still: {said}")
+
+
+def end(job: subprocess.Popen[str]) -> None:
+    """Kills it, and removes what its MPI leaves in shared memory that way."""
+    doomed = [*ranks_of(job.pid), job.pid]
+    left = {file for pid in doomed for file in shared_files_of(pid)}
+    for pid in doomed:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    for file in left:
+        file.unlink(missing_ok=True)
 
 
 def ranks_of(launcher: int) -> list[int]:
@@ -80,20 +100,32 @@ def started_by(launcher: int) -> list[tuple[int, bool]]:
     return found
 
 
+def shared_files_of(pid: int) -> set[Path]:
+    """What it has mapped that has a name in shared memory."""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return set()
+    return {Path(path) for path in re.findall(r" (/dev/shm/\S+)$", maps, re.MULTILINE)}
+
+
 def ask(job: subprocess.Popen[str], wanted: str, *options: str) -> list[Any]:
     """What `espalier hang` says of the job, once it says `wanted`, or after PATIENCE."""
     said: list[Any] = []
+    took: list[float] = []
     pid = str(ranks_of(job.pid)[0])
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and not any(re.search(wanted, it["culprit"]) for it in said):
         time.sleep(0.3)
+        begun = time.monotonic()
         done = subprocess.run(
             [sys.executable, "-m", "espalier", "hang", pid, "--json", "--seconds", "0.2", *options],
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode in (0, 1), done.stderr
+        took.append(round(time.monotonic() - begun, 1))
+        assert done.returncode in (0, 1), f"{done.stderr}\nlaunched: {job.poll()}; asking took {took} s; before: {said}"
         said = json.loads(done.stdout)
         assert (done.returncode == 1) == bool(said)
     return said
