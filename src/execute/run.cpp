@@ -53,7 +53,10 @@ Bell* Run::bell() const noexcept {
 
 Ending Run::finish(Waiter& waiter) noexcept {
   for (;;) {
-    if (const std::optional<Ending> ending = advance()) return *ending;
+    const std::uint32_t waited = looks_;
+    const std::optional<Ending> ending = advance();
+    if (ending || looks_ <= waited) waiter.end(waited);
+    if (ending) return *ending;
     if (!waiter.wait(looks_ - 1, bell())) return {Ending::broken};
   }
 }

@@ -100,12 +100,18 @@ class Waiter {
     pause(attempt, bell);
     return attempt % looks_per_question != first_question || has_hope(attempt == first_question);
   }
+  /// The step is ready, after so many calls of wait() for it.
+  void end(std::uint32_t attempts) noexcept {
+    if (attempts > first_question) end_long();
+  }
 
  protected:
   static constexpr std::uint32_t looks_per_question = 64;
   static constexpr std::uint32_t first_question = looks_per_question - 1;
   /// `is_first`: of this wait.
   virtual bool has_hope([[maybe_unused]] bool is_first) noexcept { return true; }
+  /// A wait is over in which it was asked.
+  virtual void end_long() noexcept {}
 };
 
 /// Thrown where a wait was given up. What is short has no room for a status at every step, and needs none: nothing of a

@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "base/bytes.hpp"
+
 namespace espalier::plan {
 
 const char* mpi_name(Operation operation) {
@@ -36,6 +38,13 @@ std::string call_name(Operation operation, BlockSizes blocks, CallForm form) {
     name.insert(prefix, "I");
   }
   return form == CallForm::persistent ? name + "_init" : name;
+}
+
+std::string describe_call(Operation operation, BlockSizes blocks, CallForm form, Bytes bytes, int root) {
+  std::string text = call_name(operation, blocks, form);
+  if (text.empty()) return "a call";
+  if (operation != Operation::barrier && bytes > 0) text += " of " + format_bytes(bytes) + " bytes";
+  return has_root(operation) ? text + ", root " + std::to_string(root) : text;
 }
 
 const char* name(CallForm form) {

@@ -25,6 +25,9 @@ inline BlockSizes blocks_of(const Problem& problem) {
 const char* mpi_name(Operation operation);
 /// As MPI calls it: "MPI_Igatherv", "MPI_Reduce_scatter_block", "MPI_Bcast_init"; empty for what is no operation.
 std::string call_name(Operation operation, BlockSizes blocks, CallForm form = CallForm::blocking);
+/// "MPI_Bcast of 64 bytes, root 0"; "a call" for what is no operation. No bytes are not told, nor are roots of
+/// operations that have none.
+std::string describe_call(Operation operation, BlockSizes blocks, CallForm form, Bytes bytes, int root);
 /// "blocking" and so on; empty for what is no form.
 const char* name(CallForm form);
 

@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <map>
 
-#include "base/bytes.hpp"
-
 namespace espalier::watch {
 namespace {
 
@@ -285,12 +283,8 @@ std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const L
 
 std::string describe_call(const Sighting& seen) {
   if (!seen.waits() && seen.is_in_mpi()) return describe_left(seen.left);
-  std::string text = plan::call_name(seen.operation, seen.blocks, seen.form);
-  if (text.empty()) text = "a call";
-  if (seen.operation != plan::Operation::barrier && seen.bytes > 0)
-    text += " of " + format_bytes(seen.bytes) + " bytes";
-  if (plan::has_root(seen.operation)) text += ", root " + std::to_string(seen.root);
-  return text + ", call " + std::to_string(seen.call);
+  return plan::describe_call(seen.operation, seen.blocks, seen.form, seen.bytes, seen.root) + ", call " +
+         std::to_string(seen.call);
 }
 
 std::string describe_community(std::uint32_t community, int size) {

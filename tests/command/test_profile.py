@@ -81,6 +81,15 @@ def test_of_many_short_calls_some_are_timed_and_the_uncertainty_is_told(tmp_path
     assert not read(tmp_path, [a_row()], [a_row()]).is_estimated
 
 
+def test_what_a_program_computes_before_calls_that_were_not_all_timed_fits_into_its_run(tmp_path: Path) -> None:
+    timed = {"calls": 100, "weight": 10000, "weights_squared": 1e6, "seconds": 2.0, "squares": 10000 * 5e-8}
+    estimated = a_row(calls=10000, seconds=2.0, timed=timed, own=timed, gap=30.0)
+    known = a_row(operation="MPI_Barrier", seconds=2.0, gap=0.5)
+    kinds = read_profile(write(tmp_path / "p.json", [estimated, known], [{**estimated, "gap": 4.0}, known])).kinds
+    gaps = {kind.key.operation: [part.gap for part in parts] for kind, parts in kinds.items()}
+    assert gaps == {"MPI_Allreduce": [10.0 - 2.0 - 2.0 - 0.5, 4.0], "MPI_Barrier": [0.5, 0.5]}
+
+
 def test_options_behind_a_profiles_file_are_not_lost(command: Command, tmp_path: Path) -> None:
     path = write(tmp_path / "p.json", [a_row()], [a_row()])
     outcome = command("profile", "--from", str(path), "-o", "page.html")

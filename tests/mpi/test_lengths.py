@@ -37,6 +37,20 @@ def test_both_are_so_between_nodes(name: str, ranks: int, nodes: str, get_mpi: G
     assert_passed(mpi.run([mpi.program("conformance"), *themes], ranks, settings=settings, timeout=200))
 
 
+@pytest.mark.parametrize("nodes", [None, "2"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
+def test_the_call_whose_room_was_too_small_is_named(name: str, nodes: str | None, get_mpi: GetMpi) -> None:
+    mpi = get_mpi(name)
+    settings = {"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {}
+    outcome = mpi.run([mpi.program("standstill"), "size", "2"], 4, settings=settings)
+    assert outcome.code != 0
+    (line,) = {line for line in outcome.err.splitlines() if line.startswith("espalier:")}
+    assert line == (
+        "espalier: MPI_Bcast of 32 bytes, root 0, made by rank 2 of its communicator, does not fit what other ranks "
+        "send (MPI_ERR_TRUNCATE); ESPALIER_CHECK=1 names two ranks that differ"
+    )
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", pytest.param("intel", marks=pytest.mark.long)])
 def test_less_room_than_was_sent_is_an_error_and_nobody_hangs(name: str, ranks: int, get_mpi: GetMpi) -> None:

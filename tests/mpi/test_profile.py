@@ -138,6 +138,22 @@ def test_of_very_many_calls_each_is_counted_and_few_are_timed(
         assert parts["MPI_Alltoall"].timed.calls == 0, "all are, and nothing is scaled up"
 
 
+@pytest.mark.alone
+@pytest.mark.parametrize("name", MPIS)
+def test_rare_long_waits_among_many_short_calls_are_known_and_not_guessed(
+    get_mpi: GetMpi, name: str, tmp_path: Path
+) -> None:
+    outcome = get_mpi(name).run(
+        [get_mpi(name).program("multitude"), "20"], 2, settings={"ESPALIER_PROFILE": str(tmp_path / "p.json")}
+    )
+    assert outcome.code == 0, str(outcome)
+    (row,) = (row for row in sum_up(read_profile(tmp_path / "p.json")).rows if row.key.name == "MPI_Allgather")
+    assert row.timed.calls < 2 * 1_000, "of 19 000"
+    assert row.waited_for[1] == pytest.approx(20 * 0.02, rel=0.3)
+    assert row.waiting is not None
+    assert row.waiting <= row.seconds
+
+
 def rows_of(profile: Profile) -> dict[str, Row]:
     """By name, of calls of all ranks, which the program makes of one size each."""
     rows = [row for row in profile.rows if row.key.communicator.startswith(f"{RANKS} ranks")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +15,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import Setting, known_settings
+from espalier.base.units import counted
 from espalier.commands.settings import settings_table
 from espalier.health.program import examine_program
 from espalier.health.recorded import judge_recorded
@@ -52,8 +55,16 @@ def doctor(
         if given := [it for it in settings if it.value is not None]:
             console.out.print("\nsettings of this environment (espalier settings lists all):")
             console.out.print(settings_table(given))
-        console.out.print("[green]usable[/]" if usable else "[red]not usable: see the lines marked ✗[/]")
+        console.out.print(_conclude(findings))
     raise typer.Exit(0 if usable else 1)
+
+
+def _conclude(findings: Sequence[Finding]) -> str:
+    levels = Counter(finding.level for finding in findings)
+    if levels[Level.ERROR]:
+        return "[red]not usable: see the lines marked ✗[/]"
+    remarks = levels[Level.WARNING]
+    return "[green]usable[/]" + (f", and {counted(remarks, 'line')} marked ! may cost speed" if remarks else "")
 
 
 def _settings_if_built() -> list[Setting]:

@@ -16,7 +16,8 @@ kind came to. What tells kinds apart:
 The sums over its calls; times are in seconds:
 
     timed         where many short calls were not all timed: Moments of those that were, each by the number that it
-                  stands for. Calls, bytes and native are counted in any case, all else is estimated from these
+                  stands for, less long waits. Calls, bytes and native are counted in any case, and of all calls long
+                  waits are known; all else is estimated from these
     calls, bytes  how many, and a block or the message; with counts what the rank brings, or gets where it only gets
     native        calls that native made; sample: Moments of those that it made for comparison
     measured      what such a call takes natively and as it is done, and the uncertainty of the difference, by who has
@@ -270,7 +271,25 @@ def _read(raw: Fields) -> Recorded:
     nodes = raw.ranks("nodes", ranks)
     if len(nodes) != ranks:
         raise raw.fail("nodes", f"{counted(len(nodes), 'number')} for {counted(ranks, 'rank')}")
+    _fit_gaps(seconds, kinds)
     return Recorded(seconds, kinds, raw.whole("sample"), nodes, raw.text("mpi", ""))
+
+
+def _fit_gaps(run_seconds: Mapping[int, float], kinds: Mapping[Kind, list[Part]]) -> None:
+    """A rank's gaps are together no longer than what its run leaves for them.
+
+    Before calls that were not all timed they are estimated, and rare long ones found by chance.
+    """
+    left = dict(run_seconds)
+    guessed = dict.fromkeys(run_seconds, 0.0)
+    for part in (part for parts in kinds.values() for part in parts):
+        left[part.rank] -= part.seconds + (0.0 if part.timed.calls else part.gap)
+        guessed[part.rank] += part.gap if part.timed.calls else 0.0
+    for parts in kinds.values():
+        for place, part in enumerate(parts):
+            if part.timed.calls and guessed[part.rank] > left[part.rank]:
+                share = max(left[part.rank], 0.0) / guessed[part.rank]
+                parts[place] = replace(part, gap=share * part.gap)
 
 
 def _read_kind(row: Fields, ranks: int) -> Kind:

@@ -226,8 +226,10 @@ class LineCall {
   template <class Ready, class WhoseBell>
   [[gnu::noinline]] void wait_long(Ready is_ready, WhoseBell bell) {
     seat_.ring();
-    for (std::uint32_t attempt = 0; !is_ready(); ++attempt)
-      if (!waiter_.wait(attempt, bell())) give_up();
+    std::uint32_t attempts = 0;
+    while (!is_ready())
+      if (!waiter_.wait(attempts++, bell())) give_up();
+    waiter_.end(attempts);
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void give_up() {

@@ -127,7 +127,7 @@ std::optional<int> run_in_lines(Communicator& communicator, MPI_Comm comm, Entry
   if (communicator.is_broken) return fail(communicator, comm);
   const Ending ending = communicator.engine()->run_with_room(entry, sides.input->plain(), sides.output->plain(),
                                                              sides.output->block_bytes(0));
-  return conclude(communicator, comm, ending);
+  return conclude(communicator, comm, &entry.problem, ending);
 }
 
 }  // namespace espalier::mpi

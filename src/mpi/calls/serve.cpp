@@ -1,6 +1,7 @@
 #include "mpi/calls/serve.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/error.hpp"
 #include "mpi/calls/counts.hpp"
@@ -15,6 +16,12 @@ namespace {
 
 using plan::Operation;
 using plan::Problem;
+
+/// "MPI_Bcast of 64 bytes, root 0".
+std::string describe(const Problem& problem) {
+  return plan::describe_call(problem.operation, plan::blocks_of(problem), plan::CallForm::blocking,
+                             problem.counts.empty() ? problem.bytes : 0, problem.root.value);
+}
 
 }  // namespace
 
@@ -75,17 +82,30 @@ std::optional<int> run_staged(Communicator& communicator, MPI_Comm comm, Entry& 
       ending = engine.settle(entry, buffers.input, buffers.output, entry.problem.bytes, ending);
     const bool has_moved = ending.kind != execute::Ending::broken && ending.kind != execute::Ending::native;
     if (has_moved) code = staging.deliver(comm, ending);
-    if (code == MPI_SUCCESS && ending.kind != execute::Ending::done) code = conclude(communicator, comm, ending);
+    if (code == MPI_SUCCESS && ending.kind != execute::Ending::done)
+      code = conclude(communicator, comm, &entry.problem, ending);
   }
   communicator.packed().trim();
   return code;
 }
 
-std::optional<int> conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending) {
+int fail_for_size(MPI_Comm comm, const std::string& call) {
+  static std::atomic<bool> is_said = false;
+  int rank = 0;
+  native().Comm_rank(comm, &rank);
+  if (!is_said.exchange(true, std::memory_order_relaxed))
+    Library::get().say_once(call + ", made by rank " + std::to_string(rank) +
+                            " of its communicator, does not fit what other ranks send (MPI_ERR_TRUNCATE); "
+                            "ESPALIER_CHECK=1 names two ranks that differ");
+  return report(comm, MPI_ERR_TRUNCATE);
+}
+
+std::optional<int> conclude(Communicator& communicator, MPI_Comm comm, const Problem* problem,
+                            const execute::Ending& ending) {
   switch (ending.kind) {
     case execute::Ending::truncated:
       communicator.is_broken = communicator.engine()->is_broken();
-      return report(comm, MPI_ERR_TRUNCATE);
+      return fail_for_size(comm, problem != nullptr ? describe(*problem) : "A collective that does not block");
     case execute::Ending::broken: return fail(communicator, comm);
     case execute::Ending::native: return std::nullopt;
     case execute::Ending::done:

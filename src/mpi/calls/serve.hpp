@@ -2,6 +2,7 @@
 // What all collectives share: deciding, staging what is not plain bytes, running or beginning to, failing.
 
 #include <optional>
+#include <string>
 
 #include "execute/seams.hpp"
 #include "mpi/calls/calls.hpp"
@@ -68,8 +69,14 @@ std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::
 /// returns the code: the class that MPI has for it where a rank died or somebody revoked the communicator.
 int fail(Communicator& communicator, MPI_Comm comm);
 
-/// MPI's code of a call that has not ended as all calls should; nothing where native is to do it.
-[[gnu::cold]] std::optional<int> conclude(Communicator& communicator, MPI_Comm comm, const execute::Ending& ending);
+/// What a call would take or give does not fit what others do. MPI's error has no room for which call that was, so it
+/// is said, once. `call`: as MPI calls it, and of what.
+[[gnu::cold]] int fail_for_size(MPI_Comm comm, const std::string& call);
+
+/// MPI's code of a call that has not ended as all calls should; nothing where native is to do it. `problem` is null of
+/// calls that do not block.
+[[gnu::cold]] std::optional<int> conclude(Communicator& communicator, MPI_Comm comm, const plan::Problem* problem,
+                                          const execute::Ending& ending);
 
 /// Runs what was prepared on plain bytes and returns MPI's code, if the call is ours after all.
 inline std::optional<int> run(Communicator& communicator, MPI_Comm comm, Entry& entry, std::byte* input,
@@ -78,7 +85,8 @@ inline std::optional<int> run(Communicator& communicator, MPI_Comm comm, Entry& 
   const execute::Ending ending = communicator.engine()->attempt(entry, input, output, reducer);
   if (ending.kind == execute::Ending::done) [[likely]]
     return MPI_SUCCESS;
-  return conclude(communicator, comm, communicator.engine()->settle(entry, input, output, entry.problem.bytes, ending));
+  return conclude(communicator, comm, &entry.problem,
+                  communicator.engine()->settle(entry, input, output, entry.problem.bytes, ending));
 }
 
 /// The same on what `staging` makes of the caller's data.

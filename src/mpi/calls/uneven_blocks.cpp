@@ -95,7 +95,7 @@ class Taken {
 std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, MPI_Comm comm, plan::Operation operation,
                             const Sides& sides) {
   switch (outcome) {
-    case UnevenOutcome::truncated: return report(comm, MPI_ERR_TRUNCATE);
+    case UnevenOutcome::truncated: return fail_for_size(comm, plan::call_name(operation, plan::BlockSizes::counts));
     case UnevenOutcome::broken: return fail(communicator, comm);
     case UnevenOutcome::unknown: return refuse_unknown(comm, operation, sides.are_missing);
     case UnevenOutcome::done:

@@ -108,6 +108,7 @@ class ProgramCache {
 
   /// What was found or added last; null before.
   const Entry* latest() const { return entries_.empty() ? nullptr : &entries_.front(); }
+  Entry* latest() { return entries_.empty() ? nullptr : &entries_.front(); }
 
   /// Keeps a new entry and makes room for it. One that alone exceeds the budget is kept until the next add().
   Entry& add(Entry entry);

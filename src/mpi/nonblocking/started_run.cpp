@@ -79,7 +79,7 @@ int StartedRun::end(Ending ending) {
   if (ending.kind == Ending::other) ending = run_->leave();
   run_.reset();
   const int code = ending.kind == Ending::broken ? MPI_SUCCESS : staging_->deliver(comm_, ending);
-  return code == MPI_SUCCESS ? *conclude(communicator_, comm_, ending) : code;
+  return code == MPI_SUCCESS ? *conclude(communicator_, comm_, nullptr, ending) : code;
 }
 
 /// Asked now and then, as by waiters of blocking calls (mpi/run/waiter.hpp).

@@ -1,5 +1,6 @@
 #pragma once
-// When the last rank of a host came to a call: shared by the host's ranks of one communicator, told by their clock.
+// When the last rank of a host came to a call, and who has waited long in one: shared by the host's ranks of one
+// communicator, told by their clock.
 
 #include <algorithm>
 #include <atomic>
@@ -16,10 +17,17 @@ class Arrivals {
   struct alignas(64) Word {
     std::atomic<std::uint64_t> latest;
   };
-  static constexpr std::size_t bytes = turns * sizeof(Word);
+  /// The last call that a rank has waited long in, and the one before.
+  struct Wait {
+    std::atomic<std::uint64_t> call, since, call_before;
+  };
+  static constexpr std::size_t bytes(int ranks) {
+    return turns * sizeof(Word) + static_cast<std::size_t>(ranks) * sizeof(Wait);
+  }
 
   Arrivals() = default;
-  explicit Arrivals(std::byte* memory) : words_(reinterpret_cast<Word*>(memory)) {}
+  Arrivals(std::byte* memory, int ranks)
+      : words_(reinterpret_cast<Word*>(memory)), waits_(reinterpret_cast<Wait*>(words_ + turns)), ranks_(ranks) {}
   explicit operator bool() const { return words_ != nullptr; }
 
   /// `now` in nanoseconds since the communicator's first call: what lasts longer than 52 days is not told apart.
@@ -40,9 +48,39 @@ class Arrivals {
     return {word >> rank_bits, static_cast<int>(word & (most_ranks - 1))};
   }
 
+  /// The rank waits in a call for longer than most do.
+  void wait(std::uint64_t call, std::uint64_t since, int rank) const noexcept {
+    Wait& mine = waits_[rank];
+    if (const std::uint64_t before = mine.call.load(std::memory_order_relaxed); before != call)
+      mine.call_before.store(before, std::memory_order_relaxed);
+    mine.since.store(since, std::memory_order_relaxed);
+    mine.call.store(call, std::memory_order_release);
+  }
+  /// For whom those did that are through. Who came last did not wait, or began to last of all: it has to wait when the
+  /// others sleep meanwhile.
+  struct Awaited {
+    int candidates = 0;       ///< that have not waited long: who came last is one of them. 0: it is known
+    int rank = -1;            ///< the first of these, or who came last
+    std::uint64_t since = 0;  ///< when it had come, if that is known
+  };
+  Awaited awaited(std::uint64_t call) const noexcept {
+    Awaited found, last;
+    for (int rank = ranks_ - 1; rank >= 0; --rank) {
+      const Wait& theirs = waits_[rank];
+      const std::uint64_t in = theirs.call.load(std::memory_order_acquire);
+      const std::uint64_t since = theirs.since.load(std::memory_order_relaxed);
+      if (in == call && since >= last.since) last = {0, rank, since};
+      if (in == call || theirs.call_before.load(std::memory_order_relaxed) >= call) continue;
+      found = {found.candidates + 1, rank, in > call && found.candidates == 0 ? since : 0};
+    }
+    return found.candidates > 0 ? found : last;
+  }
+
  private:
   static constexpr int rank_bits = 12;
   Word* words_ = nullptr;
+  Wait* waits_ = nullptr;  ///< by rank
+  int ranks_ = 0;
 };
 
 }  // namespace espalier::mpi

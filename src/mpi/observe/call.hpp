@@ -28,6 +28,8 @@ struct ObservedCall {
   Gap gap{};
   std::uint64_t begin = 0;
   bool is_sample = false;
+  double known_ns = 0,
+         known_waiting_ns = 0;  ///< of its time, and of its waiting: long waits, which are summed up apart
 };
 
 }  // namespace espalier::mpi

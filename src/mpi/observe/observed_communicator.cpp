@@ -153,7 +153,7 @@ void ObservedCommunicator::share_arrivals(Library& library, MPI_Comm comm) {
   const int sharers = static_cast<int>(hosts_ranks_.size());
   arena_ = library.home_arena();
   if (place_ == 0 && sharers <= Arrivals::most_ranks)
-    if (const auto place = arena_->allocate(Arrivals::bytes, sharers))
+    if (const auto place = arena_->allocate(Arrivals::bytes(sharers), sharers))
       mine = {static_cast<std::int64_t>(*place), read_clock()};
   const std::vector<Offer> offers = gather_quietly(comm, ranks(), mine);
   const auto leader = std::find(members_.begin(), members_.end(), hosts_ranks_.front()) - members_.begin();
@@ -161,12 +161,20 @@ void ObservedCommunicator::share_arrivals(Library& library, MPI_Comm comm) {
   if (taken.place < 0) return;
   offset_ = static_cast<Bytes>(taken.place);
   origin_ = taken.origin;
-  arrivals_ = Arrivals(arena_->at(offset_));
+  arrivals_ = Arrivals(arena_->at(offset_), sharers);
 }
 
 ObservedCommunicator::Last ObservedCommunicator::last(std::uint64_t call) const noexcept {
   const auto [time, place] = arrivals_.last(call);
   return {time + origin_, hosts_ranks_[static_cast<std::size_t>(place)]};
+}
+
+LongWait ObservedCommunicator::end_wait(std::uint64_t call, const Span& span) const noexcept {
+  const Arrivals::Awaited awaited = arrivals_.awaited(call);
+  const std::uint64_t until = awaited.since == 0 ? span.end : std::clamp(awaited.since, span.begin, span.end);
+  LongWait wait{static_cast<double>(span.end - span.begin), static_cast<double>(until - span.begin)};
+  if (awaited.candidates <= 1) wait.whose = hosts_ranks_[static_cast<std::size_t>(awaited.rank)];
+  return wait;
 }
 
 }  // namespace espalier::mpi

@@ -29,6 +29,11 @@ struct Tally {
   std::uint64_t bytes = 0, native = 0;  ///< of calls that were not timed, and that the row has not been told of
 };
 
+/// From when to when, by the clock that ranks of a host share.
+struct Span {
+  std::uint64_t begin, end;
+};
+
 class ObservedCommunicator {
  public:
   /// The communicator's; made when it is first asked for. Null: it is not observed, on all ranks alike (an
@@ -65,6 +70,12 @@ class ObservedCommunicator {
   }
   /// Whether come() tells anybody anything, and whether all ranks are on this host, so that it tells all.
   bool sees_arrivals() const { return static_cast<bool>(arrivals_) && is_one_host_; }
+  /// In such communicators: this rank waits in a call for longer than most do, and has waited for so long. The number
+  /// is any that grows and is equal on all ranks.
+  void begin_wait(std::uint64_t call, std::uint64_t now) const noexcept {
+    if (sees_arrivals()) arrivals_.wait(call, now, place_);
+  }
+  LongWait end_wait(std::uint64_t call, const Span& span) const noexcept;
   /// Kinds of calls that are summed up apart.
   struct CallKind {
     plan::Operation operation;

@@ -42,6 +42,13 @@ class Looker final : public Onlooker {
   void count(const plan::Problem& problem, std::uint64_t calls) noexcept override {
     if (*communicator_ != nullptr) Observer::count(comm_, **communicator_, problem, calls);
   }
+  void begin_wait(std::uint64_t call, std::uint64_t now) noexcept override {
+    if (*communicator_ != nullptr) (*communicator_)->begin_wait(call, now);
+  }
+  void end_wait(const plan::Problem& problem, std::uint64_t call, std::uint64_t since,
+                std::uint64_t now) noexcept override {
+    if (*communicator_ != nullptr) Observer::note_wait(comm_, **communicator_, problem, call, {since, now});
+  }
 
  private:
   static constexpr std::uint64_t never = std::uint64_t{1} << 62;
@@ -272,6 +279,27 @@ void Observer::count(MPI_Comm comm, ObservedCommunicator& communicator, const pl
     Recording::get().note_passed(*Recording::get().tally_of(passed, comm).row, {calls, calls * problem.bytes, 0});
   } catch (const std::exception&) {
     // no memory for another row: they are not counted
+  }
+}
+
+// Calls that were seen at the door are timed, all of them: what the engine shows has a problem.
+void Observer::note_wait(MPI_Comm comm, ObservedCommunicator& communicator, const plan::Problem& problem,
+                         std::uint64_t call, const Span& span) noexcept {
+  ObservedCall* const timed = under_way != nullptr && *under_way ? &**under_way : nullptr;
+  if (timed != nullptr && !timed->problem) return;
+  try {
+    ObservedCall other;
+    other.communicator = &communicator;
+    other.subject = subject_of(problem);
+    const Tally& tally = timed != nullptr ? *timed->tally : Recording::get().tally_of(other, comm);
+    if (!tally.may_pass) return;
+    const LongWait wait = communicator.end_wait(call, span);
+    Recording::get().note_wait(*tally.row, wait);
+    if (timed == nullptr) return;
+    timed->known_ns += wait.ns;
+    timed->known_waiting_ns += wait.waiting_ns;
+  } catch (const std::exception&) {
+    // no memory for another row
   }
 }
 

@@ -90,6 +90,9 @@ class Observer {
   static std::uint64_t look(MPI_Comm comm, ObservedCommunicator& communicator, const plan::Problem& problem,
                             std::uint64_t call, std::uint64_t weight) noexcept;
   static void end_timed(MPI_Comm comm, bool is_own) noexcept;
+  /// A long wait in a call of an engine is over.
+  static void note_wait(MPI_Comm comm, ObservedCommunicator& communicator, const plan::Problem& problem,
+                        std::uint64_t call, const Span& span) noexcept;
   /// Calls of an engine that it has not shown.
   static void count(MPI_Comm comm, ObservedCommunicator& communicator, const plan::Problem& problem,
                     std::uint64_t calls) noexcept;

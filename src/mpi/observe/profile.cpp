@@ -68,7 +68,8 @@ std::string row_to_json(const ProfileRow& row) {
   const bool is_sampled = row.timed.weight != static_cast<double>(row.timed.calls);
   return "\"calls\": " + number(row.calls) + ", \"bytes\": " + number(row.bytes) +
          ", \"native\": " + number(row.native) + (is_sampled ? ", \"timed\": " + to_json(row.timed) : "") +
-         ", \"seconds\": " + seconds(row.seconds_ns) + ", \"waiting\": " + seconds(row.waiting_ns) +
+         ", \"seconds\": " + seconds(row.seconds_ns) +
+         ", \"waiting\": " + seconds(std::clamp(row.waiting_ns, 0.0, row.seconds_ns)) +
          ", \"split\": " + number(row.split) + ", \"start\": " + seconds(row.start_ns) +
          ", \"between\": " + seconds(row.between_ns) + ", \"gap\": " + seconds(row.gap_ns) +
          ", \"first\": " + seconds(row.first_ns) + ", \"last\": " + seconds(row.last_ns) +
@@ -95,25 +96,32 @@ void Profile::add(ProfileRow& row, const Observed& call) {
   row.last_ns = call.begin_ns;
   row.bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(call.bytes, 0));
   row.native += call.is_native;
-  row.seconds_ns += weight * call.seconds_ns;
-  row.waiting_ns += weight * call.waiting_ns;
+  const double seconds = call.seconds_ns - call.known_ns, waiting = call.waiting_ns - call.known_waiting_ns;
+  row.seconds_ns += weight * seconds;
+  row.waiting_ns += weight * waiting;
   row.split += call.is_split ? call.weight : 0;
   if (call.root >= 0) add_at<std::uint64_t>(row.roots, call.root, call.weight);
   if (call.is_started) {
     row.start_ns += call.seconds_ns;
     return;
   }
-  row.timed.add(call.seconds_ns, weight);
+  row.timed.add(seconds, weight);
   const double moving = call.seconds_ns - call.waiting_ns;
   if (call.is_sample) row.sample.add(moving, weight);
   if (!call.is_native) row.own.add(moving, weight);
-  if (call.last >= 0 && call.waiting_ns > 0) add_at(row.caused, call.last, weight * call.waiting_ns);
+  if (call.last >= 0 && waiting > 0) add_at(row.caused, call.last, weight * waiting);
 }
 
 void Profile::add(ProfileRow& row, const PassedCalls& passed) {
   row.calls += passed.calls;
   row.bytes += passed.bytes;
   row.native += passed.native;
+}
+
+void Profile::add(ProfileRow& row, const LongWait& wait) {
+  row.seconds_ns += wait.ns;
+  row.waiting_ns += wait.waiting_ns;
+  if (wait.whose != LongWait::unknown) add_at(row.caused, wait.whose, wait.waiting_ns);
 }
 
 void Profile::add_neighborhood(ProfileRow& row, Neighborhood neighborhood) {

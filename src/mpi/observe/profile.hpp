@@ -53,12 +53,13 @@ struct Neighborhood {
   bool operator==(const Neighborhood&) const = default;
 };
 
-/// Calls, bytes and native are counted; where not all calls were timed, all else is estimated from those that were.
+/// Calls, bytes and native are counted, and long waits known; where not all calls were timed, all else is estimated
+/// from those that were.
 struct ProfileRow {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
   std::uint64_t native = 0;          ///< of the calls; those of the sample included
-  Moments timed;                     ///< from entry to exit, of blocking calls
+  Moments timed;                     ///< from entry to exit, of blocking calls, less long waits
   double seconds_ns = 0;             ///< in MPI: from entry to exit; of what does not block, in start and completion
   double waiting_ns = 0;             ///< of that, until the last rank of the host had come
   std::uint64_t split = 0;           ///< calls of which that is known
@@ -81,6 +82,15 @@ struct PassedCalls {
   std::uint64_t calls = 0, bytes = 0, native = 0;
 };
 
+/// A wait that lasted for longer than most do: all of them are known, whether their calls were timed or not.
+struct LongWait {
+  static constexpr int unknown = -1;
+
+  double ns = 0;
+  double waiting_ns = 0;  ///< of that, until the last rank had come
+  int whose = unknown;    ///< that rank, in the world
+};
+
 /// One call as it was seen when it ended, or, of what does not block, when it had been started.
 struct Observed {
   std::uint64_t weight = 1;  ///< it stands for so many calls, of which the others were not timed
@@ -94,6 +104,8 @@ struct Observed {
   int root = -1;  ///< -1: the operation has none
   double begin_ns = 0;
   bool is_started = false;  ///< it goes on, and add_completion() follows
+  /// Of both times: what add(row, LongWait) was told of.
+  double known_ns = 0, known_waiting_ns = 0;
 };
 
 class Profile {
@@ -105,6 +117,7 @@ class Profile {
   ProfileRow& row(const ProfileKey& key) { return rows_[key]; }
   static void add(ProfileRow& row, const Observed& call);
   static void add(ProfileRow& row, const PassedCalls& passed);
+  static void add(ProfileRow& row, const LongWait& wait);
   /// The program was at its own work before a call of the row, and before `weight` of its kind.
   static void add_gap(ProfileRow& row, double gap_ns, std::uint64_t weight) {
     row.gap_ns += static_cast<double>(weight) * gap_ns;

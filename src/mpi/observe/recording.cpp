@@ -77,6 +77,8 @@ Observed complete(Observed seen, const ObservedCall& call, std::uint64_t began) 
   seen.bytes = call.subject.bytes;
   seen.root = plan::has_root(call.subject.operation) ? call.subject.root : -1;
   seen.weight = call.weight;
+  seen.known_ns = call.known_ns;
+  seen.known_waiting_ns = call.known_waiting_ns;
   seen.begin_ns = static_cast<double>(call.begin - began);
   return seen;
 }
@@ -212,6 +214,11 @@ void Recording::note_passed(Tally& tally) noexcept {
 void Recording::note_passed(ProfileRow& row, const PassedCalls& passed) noexcept {
   const std::lock_guard lock(mutex_);
   Profile::add(row, passed);
+}
+
+void Recording::note_wait(ProfileRow& row, const LongWait& wait) noexcept {
+  const std::lock_guard lock(mutex_);
+  Profile::add(row, wait);
 }
 
 void Recording::note(const ObservedCall& call, MPI_Comm comm, bool is_own) {

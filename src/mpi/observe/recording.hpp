@@ -39,6 +39,8 @@ class Recording {
   /// Calls that were not timed: the row is told of those that it does not know of.
   void note_passed(Tally& tally) noexcept;
   void note_passed(ProfileRow& row, const PassedCalls& passed) noexcept;
+  /// A long wait in one of its calls, timed or not.
+  void note_wait(ProfileRow& row, const LongWait& wait) noexcept;
   /// A blocking call is over; `is_own`: Espalier made it. Throws std::bad_alloc, then it is not counted.
   void note(const ObservedCall& call, MPI_Comm comm, bool is_own);
 

@@ -7,10 +7,11 @@
 
 namespace espalier::mpi {
 
-/// The first 128 calls; then fewer and fewer, of many one of 1024: at places that follow no period of the program's.
+/// The first 16 calls; then fewer and fewer, of many one of 1024: at places that follow no period of the program's.
+/// What makes times of short calls differ most, long waits, is known of all calls: few tell the rest.
 class Turns {
  public:
-  static constexpr std::uint64_t all_until = 128;
+  static constexpr std::uint64_t all_until = 16;
   static constexpr std::uint64_t longest_stride = 1024;
 
   /// Whether the next call goes untimed: then pass() follows, else take().

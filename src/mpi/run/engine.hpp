@@ -165,6 +165,9 @@ class Engine {
   void stop_showing() noexcept;
   /// The call at hand is: the onlooker knows of it.
   bool is_shown() const { return is_shown_; }
+  /// A wait has lasted for dozens of looks, and is over: whoever looks at such calls is told.
+  [[gnu::cold]] void begin_long_wait() noexcept;
+  [[gnu::cold]] void end_long_wait() noexcept;
   /// The next call is such a problem, which its counts come to; those of others are shown.
   void overlook(const plan::Problem& problem) {
     if (onlooker_ != nullptr) [[unlikely]]
@@ -217,6 +220,7 @@ class Engine {
   bool is_to_be_shown(const Entry& entry) const;
   void show(Entry& entry);
   void overlook_slowly(const plan::Problem& problem);
+  Entry* entry_looked_at() noexcept;
   static void count_down(Entry& entry);
   Entry& prepare_trusted(Entry& entry) { return entry.hears_first ? prepare_heard(entry) : turn_of(entry); }
   Entry& prepare_heard(Entry& entry);
@@ -279,6 +283,7 @@ class Engine {
   std::unique_ptr<Learner> learner_;  ///< null: nothing is learned
   bool is_timing_ = false, is_shown_ = false;
   bool overlooks_ = false;              ///< the next call, which has to be opened
+  std::uint64_t waits_since_ = 0;       ///< of a long wait that an onlooker knows of; 0: there is none
   std::unique_ptr<ProgramCache> own_;   ///< of calls for that; null before the first
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first
   CallForm runs_form_ = CallForm::nonblocking;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "mpi/observe/clock.hpp"
 #include "mpi/run/engine.hpp"
 #include "mpi/run/onlooker.hpp"
 
@@ -44,6 +45,24 @@ void Engine::overlook_slowly(const plan::Problem& problem) {
     overlooks_ = true;
   else
     ++entry.until_open;
+}
+
+// That of the call at hand, if somebody looks at some of its calls.
+Entry* Engine::entry_looked_at() noexcept {
+  Entry* const entry = onlooker_ == nullptr || uneven_ ? nullptr : cache_.latest();
+  return entry != nullptr && entry->looks != nullptr ? entry : nullptr;
+}
+
+void Engine::begin_long_wait() noexcept {
+  if (entry_looked_at() == nullptr) return;
+  waits_since_ = read_clock();
+  onlooker_->begin_wait(seat_.call(), waits_since_);
+}
+
+void Engine::end_long_wait() noexcept {
+  const std::uint64_t since = std::exchange(waits_since_, 0);
+  const Entry* const entry = since == 0 ? nullptr : entry_looked_at();
+  if (entry != nullptr) onlooker_->end_wait(entry->problem, seat_.call(), since, read_clock());
 }
 
 // The next that has to be opened.

@@ -23,6 +23,12 @@ class Onlooker {
   virtual void leave(bool is_own) noexcept = 0;
   /// So many calls of the problem came after the last one that was looked at, and are not waited for any more.
   virtual void count(const plan::Problem& problem, std::uint64_t calls) noexcept = 0;
+
+  /// This rank waits in such a call, looked at or not, for longer than most waits last: all of these are told, as they
+  /// are too rare to be found by looking at some calls. `call`: the communicator's; times are of read_clock().
+  virtual void begin_wait(std::uint64_t call, std::uint64_t now) noexcept = 0;
+  virtual void end_wait(const plan::Problem& problem, std::uint64_t call, std::uint64_t since,
+                        std::uint64_t now) noexcept = 0;
 };
 
 /// One entry's calls, as its onlooker counts them.

@@ -29,6 +29,7 @@ class MpiWaiter final : public execute::PatientWaiter {
 
   // A wait as short as most are reads no clock; of longer ones, every 64th look does.
   bool has_hope(bool is_first) noexcept override {
+    if (is_first) watch_.begin_long_wait();
     watch_.look();
     if (!is_watching_) return true;
     const std::chrono::nanoseconds now(watch::read_coarse_clock());
@@ -36,6 +37,8 @@ class MpiWaiter final : public execute::PatientWaiter {
     asked_at_ = now;
     return is_first || find_failure(comm_) == MPI_SUCCESS;
   }
+
+  void end_long() noexcept override { watch_.end_long_wait(); }
 
   /// Open MPI's launcher takes as long to tell of a death.
   static constexpr std::chrono::milliseconds patience{20};

@@ -30,6 +30,14 @@ void Watch::look() noexcept {
   if (engine_ != nullptr) look(engine_->situation());
 }
 
+void Watch::begin_long_wait() noexcept {
+  if (engine_ != nullptr) engine_->begin_long_wait();
+}
+
+void Watch::end_long_wait() noexcept {
+  if (engine_ != nullptr) engine_->end_long_wait();
+}
+
 void Watch::look(const Situation& at) noexcept {
   const std::uint64_t now = watch::read_coarse_clock();
   if (at.call != call_) {

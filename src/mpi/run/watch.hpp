@@ -40,10 +40,13 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   /// Whose blocking calls look() is about. It outlives the watch.
-  void follow(const Engine& engine) { engine_ = &engine; }
+  void follow(Engine& engine) { engine_ = &engine; }
   /// While waiting, every few dozen looks: shows the call from its fifth millisecond on.
   void look() noexcept;
-  /// The same of a call that does not block.
+  /// Such a call has waited for dozens of looks, and is through.
+  void begin_long_wait() noexcept;
+  void end_long_wait() noexcept;
+  /// The same as look() of a call that does not block.
   void look(const Situation& at) noexcept;
   /// Where it is written what is left to the MPI (execute::LeftToMpi).
   std::atomic<std::uint64_t>& left() const noexcept { return line_.left; }
@@ -62,7 +65,7 @@ class Watch {
  private:
   void show(const Situation& at) noexcept;
 
-  const Engine* engine_ = nullptr;
+  Engine* engine_ = nullptr;
   execute::WatchLine& line_;
   std::uint64_t call_ = 0;   ///< that was looked at last
   std::uint64_t since_ = 0;  ///< when it was first

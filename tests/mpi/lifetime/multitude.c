@@ -2,11 +2,13 @@
  *
  *     20000 allgathers of 8 bytes, each 20th of them with counts, all of 8; after each 10th a broadcast of 4 bytes,
  * whose roots take turns; 500 allreduces of a double on a duplicate, which is freed then, and 300 on another, which is
- * not; and 64 alltoalls of 128 KB.
+ * not; and 64 alltoalls of 128 KB. With an argument the last rank comes so many milliseconds late to each 1000th
+ * allgather.
  *
  * Prints nothing. */
 #include <mpi.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void reduce(MPI_Comm comm, int calls) {
   for (int i = 0; i < calls; ++i) {
@@ -16,7 +18,7 @@ static void reduce(MPI_Comm comm, int calls) {
 }
 
 int main(int argc, char** argv) {
-  int rank, ranks, counts[64], places[64];
+  int rank, ranks, counts[64], places[64], late = argc > 1 ? atoi(argv[1]) : 0;
   double all[64];
   MPI_Comm first, second;
   MPI_Init(&argc, &argv);
@@ -25,6 +27,7 @@ int main(int argc, char** argv) {
   for (int r = 0; r < ranks; ++r) counts[r] = 1, places[r] = r;
   for (int i = 0; i < 20000; ++i) {
     const double mine = i + rank;
+    if (i % 1000 == 999 && rank == ranks - 1 && late > 0) usleep((useconds_t)late * 1000);
     if (i % 20 == 0)
       MPI_Allgatherv(&mine, 1, MPI_DOUBLE, all, counts, places, MPI_DOUBLE, MPI_COMM_WORLD);
     else

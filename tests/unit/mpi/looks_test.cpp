@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <sched.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "execute/yield.hpp"
+#include "execute/seams.hpp"
 #include "mpi/run/engine.hpp"
 #include "mpi/run/onlooker.hpp"
 #include "transports/threads.hpp"
@@ -31,12 +35,38 @@ class Notebook final : public Onlooker {
   }
   void leave(bool) noexcept override { ++left; }
   void count(const Problem&, std::uint64_t more) noexcept override { passed += more; }
+  void begin_wait(std::uint64_t call, std::uint64_t) noexcept override { begun.push_back(call); }
+  void end_wait(const Problem& problem, std::uint64_t call, std::uint64_t since, std::uint64_t now) noexcept override {
+    EXPECT_EQ(begun.back(), call);
+    waits.push_back({problem.bytes, call, now - since});
+  }
 
-  std::vector<std::uint64_t> calls;
+  struct Wait {
+    Bytes bytes;
+    std::uint64_t call, ns;
+  };
+  std::vector<std::uint64_t> calls, begun;
+  std::vector<Wait> waits;
   std::uint64_t seen = 0, passed = 0, left = 0;
 
  private:
   std::uint64_t stride_;
+};
+
+/// Tells its engine of long waits.
+class Telling final : public execute::Waiter {
+ public:
+  void follow(Engine& engine) { engine_ = &engine; }
+  void pause(std::uint32_t, execute::Bell*) noexcept override { sched_yield(); }
+
+ private:
+  bool has_hope(bool is_first) noexcept override {
+    if (is_first) engine_->begin_long_wait();
+    return true;
+  }
+  void end_long() noexcept override { engine_->end_long_wait(); }
+
+  Engine* engine_ = nullptr;
 };
 
 class LooksTest : public testing::Test {
@@ -53,8 +83,11 @@ class LooksTest : public testing::Test {
       means.topology = topology::Topology::from_nodes(std::vector<int>(ranks, 0), {false, true, shape.window_bytes});
       means.me = Rank(rank);
       means.board = execute::Board::furnished(memory.get(), shape);
-      means.waiter = std::make_unique<execute::Yield>();
+      auto waiter = std::make_unique<Telling>();
+      Telling& telling = *waiter;
+      means.waiter = std::move(waiter);
       engines.push_back(std::make_unique<Engine>(std::move(means), policy, budget, statistics));
+      telling.follow(*engines.back());
       notebooks.push_back(std::make_shared<Notebook>(stride));
       engines.back()->show_to(notebooks.back());
     }
@@ -153,6 +186,33 @@ TEST_F(LooksTest, WhatIsForgottenIsCountedAllTheSame) {
   allgather(25, [](int) { return Bytes{8}; });
   for (const auto& engine : engines) engine->select(Operation::allgather, std::nullopt);
   EXPECT_EQ(notebooks[0]->seen + notebooks[0]->passed, 25u);
+}
+
+TEST_F(LooksTest, LongWaitsAreToldWhetherTheirCallsAreShownOrNot) {
+  constexpr int late_call = 55;
+  make_engines(10);
+  for (const Bytes bytes : {Bytes{8}, Bytes{4096}}) {
+    transports::for_each_rank(ranks, [&](Rank me) {
+      Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+      std::vector<std::byte> own(bytes), all(bytes * ranks);
+      for (int call = 0; call < 60; ++call) {
+        if (call == late_call && me.value == 2) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        Entry& entry = engine.prepare({Operation::allgather, bytes});
+        EXPECT_TRUE(engine.supply(entry));
+        EXPECT_TRUE(engine.run(entry, own.data(), all.data()));
+        if (engine.is_timing()) engine.stop_timing(true);
+      }
+    });
+    for (const int rank : {0, 1}) {
+      const auto& waits = notebooks[static_cast<std::size_t>(rank)]->waits;
+      const auto longest = std::ranges::max_element(waits, {}, &Notebook::Wait::ns);
+      ASSERT_NE(longest, waits.end());
+      EXPECT_EQ(longest->call % 60, late_call + 1u);
+      EXPECT_EQ(longest->bytes, bytes);
+      EXPECT_GT(longest->ns, 40'000'000u);
+    }
+    for (const auto& notebook : notebooks) notebook->waits.clear();
+  }
 }
 
 TEST_F(LooksTest, NobodyIsToldWhoHasGone) {
