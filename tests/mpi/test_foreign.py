@@ -31,14 +31,23 @@ def test_a_build_for_another_mpi_says_so_once_and_leaves_all_alone(
     assert outcome.err.count("has another binary interface than this build, and is left alone") == 1, str(outcome)
 
 
-def test_another_build_of_ours_behind_the_first_is_not_taken_for_an_mpi(get_mpi: GetMpi) -> None:
-    mpi = get_mpi("mpich-5")
-    builds = [BUILD / "src" / "mpi" / f"libespalier-{build}.so" for build in ("openmpi", "mpich")]
-    settings = {"LD_PRELOAD": ":".join(map(str, [*builds, mpi.mpi.library]))}
+@pytest.mark.parametrize("builds", ["mpich:openmpi", "openmpi:mpich", "abi:mpich:openmpi"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+def test_of_several_builds_of_ours_the_one_that_fits_does_the_work(
+    get_mpi: GetMpi, name: str, builds: str, tmp_path: Path
+) -> None:
+    mpi, stats = get_mpi(name), tmp_path / "stats.json"
+    files = [BUILD / "src" / "mpi" / f"libespalier-{build}.so" for build in builds.split(":")]
+    settings = {
+        "LD_PRELOAD": ":".join(map(str, [*files, mpi.mpi.library])),
+        "ESPALIER_STATS": str(stats),
+        "ESPALIER_SETUP_CALLS": "0",
+    }
     outcome = mpi.run([mpi.program("conformance"), *THEMES], RANKS, settings=settings, native=True, bare=True)
     assert outcome.code == 0, str(outcome)
-    assert outcome.err.count(f"{builds[1]} is another build of Espalier") == 1, str(outcome)
-    assert "binary interface" not in outcome.err, str(outcome)
+    assert outcome.err.count("of several builds of Espalier that are preloaded") == len(files) - 1, str(outcome)
+    assert "left alone" not in outcome.err, str(outcome)
+    assert read_stats(stats)["MPI_Bcast"].handled > 0
 
 
 def test_an_mpi_that_is_opened_later_is_left_alone_too(get_mpi: GetMpi) -> None:

@@ -82,6 +82,21 @@ def test_a_tool_that_is_preloaded_after_us(make_workshop, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MPIS)
+def test_a_tool_behind_us_that_goes_past_us_is_named(make_workshop, name: str) -> None:
+    """By the next MPI_Allreduce, not by PMPI_Allreduce: which is the MPI's."""
+    workshop = make_workshop(name)
+    source = str(SOURCES / "passing_tool.c")
+    tool = workshop.compile("libpassing.so", "-shared", "-fPIC", "-D_GNU_SOURCE", source)
+    program = workshop.program()
+    behind, _ = workshop.run(program, workshop.mpi.espalier, tool)
+    assert behind.code == 0, str(behind)
+    assert behind.err.count(f"espalier: {tool} stands behind Espalier and goes on to the MPI by itself") == 1
+    before, file = workshop.run(program, tool, workshop.mpi.espalier)
+    assert (before.code, "stands behind" in before.err) == (0, False), str(before)
+    assert handled(file)["MPI_Allreduce"] > 0
+
+
+@pytest.mark.parametrize("name", MPIS)
 def test_a_tool_that_the_program_is_linked_with(make_workshop, name: str) -> None:
     shop = make_workshop(name)
     program = shop.program("-Wl,--no-as-needed", str(shop.tool))

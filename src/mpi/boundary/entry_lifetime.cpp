@@ -17,7 +17,7 @@ template <class Init>
 int begin(const Init& init) noexcept {
   const Native* mpi = find_native();
   if (mpi == nullptr)
-    return find_foreign() != nullptr ? init(*find_foreign()) : MPI_ERR_INTERN;  // it has been said why
+    return find_foreign() != nullptr ? init(*find_foreign_next()) : MPI_ERR_INTERN;  // it has been said why
   const int code = init(*mpi);
   if (code != MPI_SUCCESS) return code;
   try {

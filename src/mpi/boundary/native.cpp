@@ -14,6 +14,13 @@
 #include "mpi/boundary/tools.hpp"
 
 namespace espalier::mpi {
+
+bool speaks_for_all() {
+  for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"})
+    if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
+  return true;
+}
+
 namespace {
 
 // The object that holds MPI when it was loaded with local scope, as Python extensions do: not in the global search.
@@ -25,6 +32,18 @@ int add_name(dl_phdr_info* info, std::size_t, void* names) {
   return 0;
 }
 
+/// Whether a function belongs to another of our builds, which define MPI's functions as this one does: told by one that
+/// nobody else has.
+bool is_of_sibling(const void* function) {
+  Dl_info theirs{}, ours{};
+  if (dladdr(function, &theirs) == 0 || theirs.dli_fname == nullptr) return false;
+  void* const object = dlopen(theirs.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (object == nullptr) return false;
+  void* const mark = dlsym(object, "Espalier_Transport");
+  dlclose(object);
+  return mark != nullptr && dladdr(mark, &ours) != 0 && ours.dli_fbase == theirs.dli_fbase && !is_ours(mark);
+}
+
 // Walks the loaded objects for one that has PMPI_Init. The handle is kept, so that MPI stays loaded as long as our
 // table.
 void* find_local_library() {
@@ -34,7 +53,7 @@ void* find_local_library() {
     void* object = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (object == nullptr) continue;
     void* const init = dlsym(object, "PMPI_Init");
-    if (init != nullptr && !is_ours(init)) return object;
+    if (init != nullptr && !is_ours(init) && !is_of_sibling(init)) return object;
     dlclose(object);
   }
   return nullptr;
@@ -81,6 +100,7 @@ const char* fill(Native& table) {
 
 std::atomic<const Native*> detail::native_table = nullptr;
 std::atomic<const Native*> detail::foreign_table = nullptr;
+std::atomic<const Native*> detail::foreign_next = nullptr;
 
 namespace {
 
@@ -89,35 +109,48 @@ namespace {
 bool is_served(const void* function) {
   Dl_info info;
   if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return true;
+  const bool is_standard = std::strstr(info.dli_fname, "libmpi_abi") != nullptr;
+#if defined(MPI_ABI)
+  return is_standard;
+#else
   void* const object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   const bool is_open_mpi = dlsym(object == nullptr ? RTLD_DEFAULT : object, "ompi_mpi_comm_world") != nullptr;
   if (object != nullptr) dlclose(object);
-  const bool is_standard = std::strstr(info.dli_fname, "libmpi_abi") != nullptr;
 #if defined(OPEN_MPI)
   return is_open_mpi && !is_standard;
-#elif defined(MPI_ABI)
-  return is_standard || !is_open_mpi;
 #else
   return !is_open_mpi && !is_standard;
 #endif
+#endif
 }
 
-/// Rank 0, as launchers tell it, or whoever is not told.
-bool speaks_for_all() {
-  for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"})
-    if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
-  return true;
+/// Whether another of our builds is in the process.
+bool has_sibling() {
+  std::vector<std::string> names;
+  dl_iterate_phdr(add_name, &names);
+  for (const std::string& name : names) {
+    void* const object = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (object == nullptr) continue;
+    void* const mark = dlsym(object, "Espalier_Transport");
+    dlclose(object);
+    if (mark != nullptr && !is_ours(mark)) return true;
+  }
+  return false;
 }
 
-/// Whether a file is another of our builds, which defines MPI's functions as we do.
-bool is_sibling(const char* file) {
-  const char* const name = std::strrchr(file, '/');
-  return std::strncmp(name == nullptr ? file : name + 1, "libespalier-", 12) == 0;
+/// Who is next behind us by MPI's names: a tool, another of our builds, which may fit, or MPI.
+template <class Function>
+void find_next(Function& next, const char* name, Function otherwise) {
+  void* const found = dlsym(RTLD_NEXT, name);
+  next = found != nullptr && !is_ours(found) ? reinterpret_cast<Function>(found) : otherwise;
 }
 
+/// `function`: one of that MPI's.
 void leave_alone(const void* function) {
-  static Native table;
-#define ESPALIER_FIND(name) find(table.name, "PMPI_" #name);
+  static Native table, next;
+#define ESPALIER_FIND(name)        \
+  find(table.name, "PMPI_" #name); \
+  find_next(next.name, "MPI_" #name, table.name);
   ESPALIER_NATIVE_FUNCTIONS(ESPALIER_FIND)
   ESPALIER_NATIVE_NONBLOCKING_FUNCTIONS(ESPALIER_FIND)
   ESPALIER_NATIVE_NEIGHBOR_FUNCTIONS(ESPALIER_FIND)
@@ -125,16 +158,15 @@ void leave_alone(const void* function) {
   ESPALIER_NATIVE_PERSISTENT_FUNCTIONS(ESPALIER_FIND)
   ESPALIER_NATIVE_LARGE_FUNCTIONS(ESPALIER_FIND)
 #undef ESPALIER_FIND
+  detail::foreign_next.store(&next, std::memory_order_release);
   detail::foreign_table.store(&table, std::memory_order_release);
   Tools::forget();
-  Dl_info info;
+  Dl_info info, own;
   if (!speaks_for_all() || dladdr(function, &info) == 0) return;
-  if (is_sibling(info.dli_fname))
-    std::fprintf(
-        stderr,
-        "espalier: %s is another build of Espalier, behind this one, and then the MPI makes all calls; preload "
-        "one build, that which fits (espalier lib --for PROGRAM)\n",
-        info.dli_fname);
+  if (has_sibling() && dladdr(reinterpret_cast<const void*>(&leave_alone), &own) != 0)
+    std::fprintf(stderr,
+                 "espalier: of several builds of Espalier that are preloaded %s does not fit %s, and is passed by\n",
+                 own.dli_fname, info.dli_fname);
   else
     std::fprintf(stderr,
                  "espalier: %s has another binary interface than this build, and is left alone; take the build that "
@@ -224,8 +256,10 @@ void* find_symbol(const char* name) {
   const bool is_function = std::strncmp(name, "PMPI_", 5) == 0;
   void* symbol = dlsym(is_function ? RTLD_NEXT : RTLD_DEFAULT, name);
   if (symbol == nullptr && is_function) symbol = dlsym(RTLD_DEFAULT, name);
-  if (symbol != nullptr && !is_ours(symbol)) return symbol;
+  const bool is_sibling = symbol != nullptr && is_function && is_of_sibling(symbol);
+  if (symbol != nullptr && !is_sibling && !is_ours(symbol)) return symbol;
   void* library = local_library.load(std::memory_order_relaxed);
+  if (library == nullptr && is_sibling) local_library = library = find_local_library();
   return library == nullptr ? nullptr : dlsym(library, name);
 }
 

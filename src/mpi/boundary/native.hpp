@@ -98,6 +98,7 @@ struct Native {
 namespace detail {
 extern std::atomic<const Native*> native_table;   ///< null until it has been found
 extern std::atomic<const Native*> foreign_table;  ///< null but where find_foreign() says so
+extern std::atomic<const Native*> foreign_next;
 const Native* search_native();
 }  // namespace detail
 
@@ -113,8 +114,14 @@ inline const Native* find_native() {
 /// is opened later, when that is initialised.
 inline const Native* find_foreign() { return detail::foreign_table.load(std::memory_order_relaxed); }
 
+/// Who comes behind this build by MPI's names, then: other tools and builds see calls as if it were not there.
+inline const Native* find_foreign_next() { return detail::foreign_next.load(std::memory_order_relaxed); }
+
 /// The same table where it is known to exist: everywhere below an entry point.
 inline const Native& native() { return *detail::native_table.load(std::memory_order_relaxed); }
+
+/// Rank 0, as launchers tell it, or whoever is not told: before MPI runs.
+bool speaks_for_all();
 
 /// What MPI_Get_library_version says, at any time.
 std::string read_native_version();

@@ -2,6 +2,7 @@
 // Collectives of the native library that let others run while they wait. The blocking ones of some libraries never
 // yield: with more ranks than cores each would cost milliseconds.
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -39,13 +40,21 @@ std::vector<Record> gather_quietly(MPI_Comm comm, int size, const Record& mine) 
   return all;
 }
 
+/// Of longer messages. Where processes must not read each other's memory (containers), MPICH fails at messages of 8 KB
+/// and more, on the rank that receives them alone: its neighbours would wait for it for ever.
+inline constexpr std::size_t longest_piece = 4 << 10;
+
 /// Rank 0's records to all, who know how many there are.
 template <class Record>
 void broadcast_quietly(MPI_Comm comm, std::vector<Record>& records) {
-  MPI_Request request;
-  const int bytes = static_cast<int>(records.size() * sizeof(Record));
-  check(native().Ibcast(records.data(), bytes, native().byte, 0, comm, &request));
-  wait_quietly(request);
+  auto* const begin = reinterpret_cast<std::byte*>(records.data());
+  const std::size_t bytes = records.size() * sizeof(Record);
+  for (std::size_t done = 0; done < bytes; done += longest_piece) {
+    MPI_Request request;
+    const int piece = static_cast<int>(std::min(longest_piece, bytes - done));
+    check(native().Ibcast(begin + done, piece, native().byte, 0, comm, &request));
+    wait_quietly(request);
+  }
 }
 
 }  // namespace espalier::mpi

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <string>
@@ -121,6 +122,17 @@ bool Tools::has_slowly(const void* address) noexcept {
   if (state_.load(std::memory_order_acquire) == State::unknown && look() == State::none) return false;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   return std::any_of(tools.begin(), tools.end(), [at](const Object& tool) { return tool.holds(at); });
+}
+
+void Tools::tell_of_way_past(const void* function) noexcept {
+  static std::atomic<bool> is_said = false;
+  Dl_info tool;
+  if (is_said.exchange(true, std::memory_order_relaxed) || !speaks_for_all() || dladdr(function, &tool) == 0) return;
+  std::fprintf(
+      stderr,
+      "espalier: %s stands behind Espalier and goes on to the MPI by itself, not by PMPI, so that calls which it "
+      "wraps are the MPI's; preload it in front of Espalier\n",
+      tool.dli_fname);
 }
 
 }  // namespace espalier::mpi

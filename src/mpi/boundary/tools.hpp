@@ -28,18 +28,37 @@ class Tools {
   static bool are_none() noexcept { return state_.load(std::memory_order_relaxed) == State::none; }
   /// Looks again, at the next call.
   static void forget() noexcept { state_.store(State::unknown, std::memory_order_release); }
-  /// Whether a tool's code lies there.
-  static bool has(const void* address) noexcept {
-    return state_.load(std::memory_order_relaxed) != State::none && has_slowly(address);
+  /// Whether it is a tool's code that calls PMPI from there.
+  static bool comes_back(const void* caller) noexcept {
+    const bool is_tools = state_.load(std::memory_order_relaxed) != State::none && has_slowly(caller);
+    if (is_tools) came_back_ = true;
+    return is_tools;
   }
+
+  /// A call that is a tool's behind us, until it is over. One that has not come back by PMPI is the MPI's, and once a
+  /// line says so.
+  class Way {
+   public:
+    explicit Way(const void* function) noexcept : function_(function) { came_back_ = false; }
+    ~Way() {
+      if (!came_back_) tell_of_way_past(function_);
+    }
+    Way(const Way&) = delete;
+    Way& operator=(const Way&) = delete;
+
+   private:
+    const void* function_;
+  };
 
  private:
   enum class State : std::uint8_t { unknown, none, some };
   static const Native* next_slowly() noexcept;
   static bool has_slowly(const void* address) noexcept;
   static State look() noexcept;
+  static void tell_of_way_past(const void* function) noexcept;
 
   static inline std::atomic<State> state_ = State::unknown;
+  static inline thread_local constinit bool came_back_ = false;
 };
 
 /// Whether a symbol that was found is of this library.
@@ -60,25 +79,28 @@ bool is_ours(const void* symbol) noexcept;
 // A call of an MPI with another binary interface. Before anything else is called, or prepared for one that is inlined:
 // so the compiler hands the registers on as they are, with all bits of handles that are longer than ours
 // (tests/mpi/test_foreign.py).
-#define ESPALIER_LEAVE_ALONE(name, arguments)                                         \
+#define ESPALIER_LEAVE_ALONE(find_foreign, name, arguments)                           \
   if (const ::espalier::mpi::Native* const foreign = ::espalier::mpi::find_foreign()) \
     return foreign->name != nullptr ? foreign->name arguments : MPI_ERR_INTERN;
 // `ours` is never inlined.
-#define ESPALIER_CALL_BY(name, parameters, arguments, ours)                                \
-  ESPALIER_EXPORT int MPI_##name parameters {                                              \
-    if (!::espalier::mpi::Tools::are_none()) [[unlikely]] {                                \
-      ESPALIER_LEAVE_ALONE(name, arguments)                                                \
-      const ::espalier::mpi::Native* const next = ::espalier::mpi::Tools::next();          \
-      if (next != nullptr && next->name != nullptr) return next->name arguments;           \
-    }                                                                                      \
-    return ours arguments;                                                                 \
-  }                                                                                        \
-  ESPALIER_EXPORT int PMPI_##name parameters {                                             \
-    if (!::espalier::mpi::Tools::are_none()) [[unlikely]] {                                \
-      ESPALIER_LEAVE_ALONE(name, arguments)                                                \
-      if (::espalier::mpi::Tools::has(__builtin_return_address(0))) return ours arguments; \
-    }                                                                                      \
-    const ::espalier::mpi::Native* const mpi = ::espalier::mpi::find_native();             \
-    return mpi != nullptr && mpi->name != nullptr ? mpi->name arguments : MPI_ERR_INTERN;  \
+#define ESPALIER_CALL_BY(name, parameters, arguments, ours)                                       \
+  ESPALIER_EXPORT int MPI_##name parameters {                                                     \
+    if (!::espalier::mpi::Tools::are_none()) [[unlikely]] {                                       \
+      ESPALIER_LEAVE_ALONE(find_foreign_next, name, arguments)                                    \
+      const ::espalier::mpi::Native* const next = ::espalier::mpi::Tools::next();                 \
+      if (next != nullptr && next->name != nullptr) {                                             \
+        const ::espalier::mpi::Tools::Way way(reinterpret_cast<const void*>(next->name));         \
+        return next->name arguments;                                                              \
+      }                                                                                           \
+    }                                                                                             \
+    return ours arguments;                                                                        \
+  }                                                                                               \
+  ESPALIER_EXPORT int PMPI_##name parameters {                                                    \
+    if (!::espalier::mpi::Tools::are_none()) [[unlikely]] {                                       \
+      ESPALIER_LEAVE_ALONE(find_foreign, name, arguments)                                         \
+      if (::espalier::mpi::Tools::comes_back(__builtin_return_address(0))) return ours arguments; \
+    }                                                                                             \
+    const ::espalier::mpi::Native* const mpi = ::espalier::mpi::find_native();                    \
+    return mpi != nullptr && mpi->name != nullptr ? mpi->name arguments : MPI_ERR_INTERN;         \
   }
 #endif

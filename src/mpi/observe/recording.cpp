@@ -120,10 +120,20 @@ std::vector<std::string> gather_texts(const Library& library, const std::string&
     total += static_cast<std::size_t>(lengths[r]);
   }
   std::string all(me == 0 ? total : 0, ' ');
-  MPI_Request request;
-  check(mpi.Igatherv(mine.data(), static_cast<int>(mine.size()), mpi.byte, all.data(), lengths.data(), places.data(),
-                     mpi.byte, 0, comm, &request));
-  wait_quietly(request);
+  std::vector<int> pieces(lengths.size()), at = places;
+  const int longest = *std::max_element(lengths.begin(), lengths.end());
+  for (int done = 0; done < longest; done += static_cast<int>(longest_piece)) {
+    for (std::size_t r = 0; r < lengths.size(); ++r) {
+      pieces[r] = std::clamp(lengths[r] - done, 0, static_cast<int>(longest_piece));
+      at[r] = places[r] + std::min(done, lengths[r]);
+    }
+    const int piece = pieces[static_cast<std::size_t>(me)];
+    MPI_Request request;
+    check(mpi.Igatherv(
+        mine.data() + mine.size() - static_cast<std::size_t>(std::max(lengths[static_cast<std::size_t>(me)] - done, 0)),
+        piece, mpi.byte, all.data(), pieces.data(), at.data(), mpi.byte, 0, comm, &request));
+    wait_quietly(request);
+  }
   std::vector<std::string> texts;
   for (std::size_t r = 0; me == 0 && r < lengths.size(); ++r)
     texts.push_back(all.substr(static_cast<std::size_t>(places[r]), static_cast<std::size_t>(lengths[r])));
