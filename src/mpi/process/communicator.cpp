@@ -153,7 +153,9 @@ Communicator* Communicator::keep(MPI_Comm comm, std::unique_ptr<Communicator> st
 }
 
 std::unique_ptr<Communicator> Communicator::make_new(int native_calls) {
-  auto state = std::make_unique<Communicator>("its first calls: set-up has to be worth it (ESPALIER_SETUP_CALLS)");
+  const std::string& abstention = Library::get().abstention();
+  auto state = std::make_unique<Communicator>(
+      abstention.empty() ? "its first calls: set-up has to be worth it (ESPALIER_SETUP_CALLS)" : abstention);
   state->native_calls_ = native_calls + 1;
   return state;
 }
