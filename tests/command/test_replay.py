@@ -287,6 +287,39 @@ def test_mistakes_are_explained(command: Command, tmp_path: Path, options: list[
     assert message in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("options", "message", "remedy"),
+    [
+        (["--against", "foo"], "--against without --platform", "give --platform, or leave it out"),
+        (["--against", "mpich"], "--against without --platform", "give --platform"),
+        (["--ppn", "2"], "--ppn without --platform", "give --platform"),
+        *(
+            (
+                ["--platform", "star:hosts=4", *words],
+                f"{words[0]} with --platform star:hosts=4",
+                f"leave out {words[0]}",
+            )
+            for words in (
+                ["--rounds", "3"],
+                ["--calls", "7"],
+                ["--no-compute"],
+                ["--mpi", "mpich"],
+                ["--virtual-nodes", "2"],
+                ["--set", "VERBOSE=1"],
+                ["--timeout", "5"],
+            )
+        ),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(
+    command: Command, tmp_path: Path, options: list[str], message: str, remedy: str
+) -> None:
+    outcome = command("replay", *options, str(write(tmp_path / "p.json", *both())))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert remedy in outcome.err
+
+
 def test_a_script_of_the_same_profile_is_the_same(tmp_path: Path) -> None:
     one = script_of(tmp_path, *both())
     assert replace(one) == script_of(tmp_path, *both())

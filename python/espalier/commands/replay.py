@@ -25,9 +25,13 @@ from espalier.replay.simulated import SimulatedReplay, simulate_script
 from espalier.simulation.executor import OURS, SELECTORS
 
 _MOST_ROWS = 20
+# Calls alone on a simulated cluster are made once, without computation, under no MPI of this machine.
+_SIMULATED_ONLY = ("ppn", "against")
+_PLAYED_ONLY = ("rounds", "calls", "compute", "mpi", "virtual_nodes", "settings", "timeout")
 
 
 def replay(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="What ESPALIER_PROFILE or `espalier profile --keep` has written.")],
     rounds: Annotated[int, typer.Option(min=1, max=1000, help="How often both play, in turns.")] = 5,
     calls: Annotated[
@@ -61,6 +65,7 @@ def replay(
     As many ranks make the same calls in the same proportions, on the same communicators; each comes as early or late as
     it came, after as much computation. What is summed are doubles, or floats; blocks with counts have each rank's mean.
     """
+    _refuse_idle(context, platform)
     recorded = read_profile(file)
     script = derive_script(recorded, calls, compute)
     if platform is not None:
@@ -77,6 +82,25 @@ def replay(
         show(f"{script.ranks} ranks under {chosen}", 1)
         played = play_script(script, chosen, rounds, variables, Path(scratch), timeout)
     _show(played, json)
+
+
+def _refuse_idle(context: typer.Context, platform: str | None) -> None:
+    """Raises UserError for an option of the command line that would change nothing."""
+    idle = _SIMULATED_ONLY if platform is None else _PLAYED_ONLY
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in idle or source is None or source.name != "COMMANDLINE":
+            continue
+        value = context.params[parameter.name]
+        option = parameter.secondary_opts[0] if value is False else parameter.opts[0]
+        if platform is None:
+            raise UserError(
+                f"{option} without --platform: it is about a simulated cluster", "give --platform, or leave it out"
+            )
+        raise UserError(
+            f"{option} with --platform {platform}: it is about ranks on this machine",
+            f"leave out {option}, or --platform",
+        )
 
 
 def _parse(against: str) -> Sequence[str]:
