@@ -218,6 +218,46 @@ def test_what_is_no_profile_is_refused_by_name(tmp_path: Path, text: str) -> Non
         read_profile(path)
 
 
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.55, 0.71, 0.9, 0.99])
+def test_a_profile_that_was_cut_off_is_said_to_be(tmp_path: Path, share: float) -> None:
+    path = write(tmp_path / "p.json", [a_row()], [a_row()])
+    text = path.read_text()
+    for end in range(int(share * len(text)), int(share * len(text)) + 8):
+        path.write_text(text[:end])
+        with pytest.raises(UserError, match="is cut off, at its line 1") as caught:
+            read_profile(path)
+        assert "profile the program again" in caught.value.remedy
+
+
+def test_what_is_no_text_or_no_json_is_said_in_plain_words(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    for content, trouble in (
+        (b"\x9c\x80\xff", "it is no text"),
+        (b" \n", "it is empty"),
+        (b"MPI_Bcast took long", "it is no JSON"),
+        (b'{"format": 3,\n "ranks": [}], "nodes": [0]}', "it is damaged at line 2, column 12"),
+        (b'{"format": ' + b"9" * 5000 + b"}", "it holds a number that is too long"),
+    ):
+        path.write_bytes(content)
+        outcome = command("replay", str(path))
+        assert (outcome.code, f"{path} is no profile: {trouble}" in outcome.err) == (2, True), outcome.err
+        assert "codec" not in outcome.err
+
+
+@pytest.mark.parametrize("words", [["profile", "--from"], ["replay"], ["doctor", "--profile"]])
+def test_a_misspelt_name_and_a_folder_are_told_from_a_job_that_left_nothing(
+    command: Command, tmp_path: Path, words: list[str]
+) -> None:
+    nothing = command(*words, str(tmp_path / "nothing.json"))
+    assert f"{tmp_path}/nothing.json: there is no such file" in nothing.err
+    assert "check the spelling" in nothing.err
+    folder = command(*words, str(tmp_path))
+    assert f"{tmp_path}: that is a folder" in folder.err
+    assert "name the file in it" in folder.err
+    assert (nothing.code, folder.code) == (2, 2)
+    assert "MPI_Finalize" not in nothing.err + folder.err
+
+
 @pytest.mark.parametrize(
     ("facts", "place"),
     [
@@ -226,12 +266,15 @@ def test_what_is_no_profile_is_refused_by_name(tmp_path: Path, text: str) -> Non
         ({"calls": True}, "calls: True is not"),
         ({"calls": 10**30}, "calls: 1000000000000000000000000000000 is not"),
         ({"calls": None}, "calls: is missing"),
+        ({"calls": 10**15}, "calls: 1000000000000000 is not a number from 0 to 10000000000000"),
+        ({"native": 10**15}, "native: 1000000000000000 is not"),
         ({"bytes": -1}, "bytes: -1 is not"),
+        ({"calls": 2, "bytes": 2 * 10**15}, "bytes: 2000000000000000 is not a number from 0 to 2199023255552"),
         ({"seconds": -0.5}, "seconds: -0.5 is not"),
         ({"seconds": 1e300}, "seconds: 1e+300 is not a number from 0 to 1e+09"),
         ({"seconds": float("nan")}, "seconds: nan is not"),
         ({"gap": "long"}, "gap: 'long' is not"),
-        ({"size_class": 400}, "size_class: 400 is not a number from -1 to 63"),
+        ({"size_class": 400}, "size_class: 400 is not a number from -1 to 41"),
         ({"form": "sideways"}, "form: sideways is none of blocking"),
         ({"members": "0-1999999999"}, "members: no ranks: 0-1999999999"),
         ({"members": "0-7"}, "members: 0-7 are not ranks of 2"),

@@ -39,19 +39,20 @@ the call before, with the calls of a kind spread evenly from `first` to `last`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from espalier.base.errors import UserError
-from espalier.base.units import MOST_RANKS, counted
+from espalier.base.units import MOST_BYTES, MOST_RANKS, counted
 from espalier.profile.fields import Fields
+from espalier.profile.opening import NO_PROFILE, load_json
 
 FORMAT = 3
 FORMS = ("blocking", "nonblocking", "persistent")
-_MOST_CLASS = 63  # of sizes that 64 bits hold, with a sign
+_MOST_CLASS = MOST_BYTES.bit_length()
+_MOST_CALLS = 10**13  # those of eleven days, of 100 ns each
 
 
 @dataclass(frozen=True)
@@ -234,18 +235,13 @@ def parse_members(text: str, ranks: int = MOST_RANKS) -> tuple[int, ...]:
 
 def read_profile(path: Path) -> Recorded:
     """Raises UserError, naming the file and the place in it, for anything that is no profile."""
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}", "was MPI_Finalize called? did Espalier serve the job?") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is no profile: {error}", "give a file that ESPALIER_PROFILE has named") from error
+    raw = load_json(path)
     try:
         fields = Fields.of(raw)
         if (version := fields.whole("format")) != FORMAT:
             raise ValueError(f"format {version}, not {FORMAT}")
     except ValueError as error:
-        raise UserError(f"{path} is no profile: {error}", "give a file that ESPALIER_PROFILE has named") from error
+        raise UserError(f"{path} is no profile: {error}", NO_PROFILE) from error
     try:
         return _read(fields)
     except ValueError as error:
@@ -312,12 +308,13 @@ def _read_kind(row: Fields, ranks: int) -> Kind:
 
 
 def _read_part(rank: int, row: Fields, ranks: int) -> Part:
+    calls = row.whole("calls", most=_MOST_CALLS)
     return Part(
         rank=rank,
-        calls=row.whole("calls"),
-        bytes=row.whole("bytes"),
-        native=row.whole("native"),
-        split=row.whole("split"),
+        calls=calls,
+        bytes=row.whole("bytes", most=max(1, calls) * MOST_BYTES),
+        native=row.whole("native", most=_MOST_CALLS),
+        split=row.whole("split", most=_MOST_CALLS),
         seconds=row.seconds("seconds"),
         waiting=row.seconds("waiting"),
         start=row.seconds("start"),
@@ -345,7 +342,7 @@ def _add_up(one: Mapping[int, float], other: Mapping[int, float]) -> Mapping[int
 
 
 def _read_moments(raw: Fields) -> Moments:
-    calls = raw.whole("calls")
+    calls = raw.whole("calls", most=_MOST_CALLS)
     weights = (raw.number(name, default=calls) for name in ("weight", "weights_squared"))
     return Moments(calls, raw.number("seconds"), raw.number("squares"), *weights)
 
