@@ -166,7 +166,7 @@ def test_where_native_is_clearly_faster_tuning_is_recommended(tmp_path: Path) ->
     row = a_row(own=moments(100, 0.02, 0.001), sample=moments(25, 0.01, 0.001), size_class=17)
     verdict = read(tmp_path, [row]).verdict
     assert "Espalier costs" in verdict
-    assert "native does MPI_Allreduce of 64K faster, so `espalier tune` is worth it" in verdict
+    assert "native does MPI_Allreduce of 64K+ faster, so `espalier tune` is worth it" in verdict
 
 
 def test_too_few_samples_say_nothing(tmp_path: Path) -> None:
@@ -180,13 +180,13 @@ def test_a_job_without_collectives_has_a_verdict_too(tmp_path: Path) -> None:
 
 
 def test_kinds_of_calls_have_the_names_that_mpi_gives_them() -> None:
-    assert describe(Key("", "MPI_Gather", True, 4)) == "MPI_Gatherv of 8"
-    assert describe(Key("", "MPI_Reduce_scatter", False, 11)) == "MPI_Reduce_scatter_block of 1K"
+    assert describe(Key("", "MPI_Gather", True, 4)) == "MPI_Gatherv of 8+"
+    assert describe(Key("", "MPI_Reduce_scatter", False, 11)) == "MPI_Reduce_scatter_block of 1K+"
     assert describe(Key("", "MPI_Barrier", False, 0)) == "MPI_Barrier"
-    assert describe(Key("", "MPI_Gather", True, 4, "nonblocking")) == "MPI_Igatherv of 8"
-    assert describe(Key("", "MPI_Alltoall", True, 4, has_types=True)) == "MPI_Alltoallw of 8"
+    assert describe(Key("", "MPI_Gather", True, 4, "nonblocking")) == "MPI_Igatherv of 8+"
+    assert describe(Key("", "MPI_Alltoall", True, 4, has_types=True)) == "MPI_Alltoallw of 8+"
     assert describe(Key("", "MPI_Alltoall", True, 0, "nonblocking")) == "MPI_Ialltoallv"
-    assert describe(Key("", "MPI_Bcast", False, 4, "persistent")) == "MPI_Bcast_init of 8"
+    assert describe(Key("", "MPI_Bcast", False, 4, "persistent")) == "MPI_Bcast_init of 8+"
 
 
 def test_ranks_of_a_communicator_are_told_as_ranges() -> None:
@@ -339,15 +339,41 @@ def test_what_is_printed_without_a_terminal_has_lines_of_100_columns(command: Co
 
 
 def test_the_page_has_its_pictures_before_its_table(command: Command, tmp_path: Path) -> None:
-    row = a_row(waited_for={"0": 1.0}, sample=moments(25, 0.014), choice="<b>")
+    row = a_row(waited_for={"0": 1.0}, sample=moments(25, 0.014), choice="<i>")
     write(tmp_path / "p.json", [row], [row], sample=4)
     page = tmp_path / "page.html"
     assert command("profile", "--from", "-o", str(page), str(tmp_path / "p.json")).code == 0
     text = page.read_text()
     assert text.count("<svg") == 3
     assert text.rindex("<svg") < text.index("<table")
-    assert "&lt;b&gt;" in text
-    assert "<b>" not in text
+    assert "&lt;i&gt;" in text
+    assert "<i>" not in text
+
+
+def test_the_page_names_sizes_as_the_terminal_does_and_explains_its_columns(command: Command, tmp_path: Path) -> None:
+    path = write(tmp_path / "p.json", *[[a_row(size_class=13), a_row(size_class=1, operation="MPI_Scan")]] * 2)
+    page = tmp_path / "page.html"
+    assert "4K+" in command("profile", "--from", "-o", str(page), str(path)).out
+    text = page.read_text()
+    assert "MPI_Allreduce of 4K+" in text
+    assert "MPI_Scan of 1<" in text
+    for column in ("waiting", "imbalance", "saved", "done by"):
+        assert f"<th>{column}</th>" in text
+        assert f"<b>{column}</b>: " in text
+
+
+def test_where_time_goes_holds_what_does_not_block_too(command: Command, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    rows = [a_row(seconds=1.0), started(operation="MPI_Bcast", seconds=5.2)]
+    assert command("profile", "--from", "-o", str(page), str(write(tmp_path / "p.json", rows, rows))).code == 0
+    times = page.read_text().partition("Where time goes")[2].partition("</svg>")[0]
+    assert "blue: starting and completing what does not block" in times
+    assert times.index("MPI_Ibcast of 8+") < times.index("MPI_Allreduce"), "the longest comes first"
+    assert "52.0 % of the run" in times
+    assert times.count('class="bar"') == 1
+    write(tmp_path / "p.json", rows[:1], rows[:1])
+    assert command("profile", "--from", "-o", str(page), str(tmp_path / "p.json")).code == 0
+    assert "does not block" not in page.read_text()
 
 
 def test_the_pages_table_is_no_wider_than_a_window(command: Command, tmp_path: Path) -> None:
@@ -385,7 +411,7 @@ def test_what_does_not_block_is_shown_apart_with_start_completion_and_what_lies_
     assert "50.0 % starting and completing what does not block" in found["verdict"]
     page = tmp_path / "page.html"
     assert command("profile", "--from", "-o", str(page), str(path)).code == 0
-    assert "A call that does not block" in page.read_text()
+    assert "A call that does not block, of one rank" in page.read_text()
 
 
 def test_a_job_that_only_starts_calls_has_a_verdict_too(tmp_path: Path) -> None:

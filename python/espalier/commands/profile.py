@@ -18,7 +18,7 @@ from rich.table import Table
 from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
-from espalier.base.units import counted, format_bytes, format_time
+from espalier.base.units import counted, format_time
 from espalier.base.writing import check_output
 from espalier.commands.launching import (
     HostFile,
@@ -38,9 +38,9 @@ from espalier.jobs.launch import Job, build_command, choose_target, split_flags
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, place_job
 from espalier.jobs.programs import Kind, inspect_program
-from espalier.profile.reading import Key, read_profile
+from espalier.profile.reading import read_profile
 from espalier.profile.sites import name_sites
-from espalier.profile.summary import Profile, Row, sum_up
+from espalier.profile.summary import Profile, Row, name_size, sum_up
 
 # More kinds of calls than this are for the page.
 _MOST_ROWS = 20
@@ -181,20 +181,13 @@ def _print_started(result: Profile) -> None:
         calls = max(1, sum(part.calls for part in row.parts))
         times = [format_time(1e6 * seconds / calls) for seconds in (row.start, row.between, row.completion)]
         share = f"{result.share(row.seconds):.1f} %"
-        facts = [row.key.name, _size(row.key), str(row.calls), share, *times]
+        facts = [row.key.name, name_size(row.key), str(row.calls), share, *times]
         table.add_row(*facts, row.key.communicator, escape(row.choice), *_site(row, result))
     console.print_table(table, beneath=3 if result.has_sites else 2)
 
 
 def _site(row: Row, result: Profile) -> list[str]:
     return [escape(row.key.site)] if result.has_sites else []
-
-
-def _size(key: Key) -> str:
-    """`64K+`: from there to twice as many."""
-    if key.size_class < 0:
-        return ""
-    return f"{format_bytes(key.size)}+" if key.size_class > 1 else str(key.size)
 
 
 def _cells(row: Row, result: Profile) -> list[str]:
@@ -204,7 +197,7 @@ def _cells(row: Row, result: Profile) -> list[str]:
     made = row.own.mean if row.own.calls else row.moving / max(1, row.calls * ranks)
     return [
         row.key.name,
-        _size(row.key),
+        name_size(row.key),
         str(row.calls),
         f"{'~' if row.timed.calls else ''}{format_time(row.seconds / ranks * 1e6)}",
         f"{result.share(row.seconds):.1f} %",

@@ -23,6 +23,14 @@ _WIDTH, _LEFT, _RIGHT, _ROW, _BAR = 900, 300, 150, 22, 14
 # More are in the table.
 _MOST_BARS = 16
 
+_LEGEND = {
+    "seconds, waiting, saved": "sums over all ranks and calls; a size with + stands for all below twice that.",
+    "waiting": "until the last rank of the host has come to the call: no collective can make that shorter.",
+    "imbalance": "the longest that any rank has been in these calls, divided by the mean of the ranks that make them.",
+    "saved": "what native would have taken more, ± twice the standard error; below 0, native is faster.",
+    "done by": "the algorithm that Espalier chose, or native, and why (espalier algorithms tells of each).",
+}
+
 Bar = tuple[str, Sequence[tuple[str, float]], str]  # its name, its parts' classes and lengths, what stands behind it
 
 
@@ -32,12 +40,15 @@ def write_page(profile: Profile, program: str, path: Path) -> None:
     body = "\n".join(
         [
             f"<h1>{escape(title)}</h1><p>{_marked(profile.verdict)}</p>",
-            draw_bars("Where time goes (amber: waiting for the last rank; green: moving data)", _times(profile)),
+            draw_bars(f"Where time goes ({_colours(profile)})", _times(profile)),
             draw_bars("Who is waited for, in seconds of all others together", _waits(profile)),
             draw_bars(
-                "A call that does not block (green: start; grey: in between; amber: completion)", _started(profile)
+                "A call that does not block, of one rank (green: start; grey: in between; amber: completion)",
+                _started(profile),
             ),
-            draw_bars("What a call takes without waiting: Espalier (green) and native (blue)", _natives(profile)),
+            draw_bars(
+                "What a call takes without waiting, of one rank: Espalier (green) and native (blue)", _natives(profile)
+            ),
             _table(profile),
         ]
     )
@@ -72,14 +83,20 @@ def draw_bars(title: str, bars: Sequence[Bar]) -> str:
     return "\n".join([*lines, "</svg></div>"])
 
 
+def _colours(profile: Profile) -> str:
+    blocking = ["amber: waiting for the last rank", "green: moving data"] if profile.blocking else []
+    started = ["blue: starting and completing what does not block"] if profile.started else []
+    return "; ".join([*blocking, *started])
+
+
 def _times(profile: Profile) -> list[Bar]:
     return [
         (
             f"{describe(row.key)}, {row.key.communicator}",
-            [("waits", row.waiting or 0.0), ("moves", row.moving)],
+            [("waits", row.waiting or 0.0), ("moves", row.moving)] if row.key.is_blocking else [("bar", row.seconds)],
             f"{profile.share(row.seconds):.1f} % of the run",
         )
-        for row in profile.blocking
+        for row in profile.rows
     ]
 
 
@@ -113,7 +130,9 @@ def _table(profile: Profile) -> str:
     rows = "\n".join(
         f"<tr>{''.join(f'<td>{_breakable(cell)}</td>' for cell in _cells(row, profile))}</tr>" for row in profile.rows
     )
-    return f"<h2>Every kind of call</h2><div class='scroll'><table><tr>{head}</tr>\n{rows}</table></div>"
+    table = f"<div class='scroll'><table><tr>{head}</tr>\n{rows}</table></div>"
+    legend = "<br>".join(f"<b>{escape(name)}</b>: {escape(meaning)}" for name, meaning in _LEGEND.items())
+    return f'<h2>Every kind of call</h2>{table}<p class="faint">{legend}</p>'
 
 
 def _breakable(text: str) -> str:

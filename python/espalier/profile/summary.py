@@ -297,9 +297,16 @@ class Profile:
         }
 
 
+def name_size(key: Key) -> str:
+    """`64K+`: from there to below twice as many; empty where sizes are not known."""
+    if key.size_class < 0:
+        return ""
+    return f"{format_bytes(key.size)}+" if key.size_class > 1 else str(key.size)
+
+
 def describe(key: Key) -> str:
-    """ "MPI_Allreduce of 64K": sizes from there to twice as many."""
-    return key.name if key.size_class <= 0 else f"{key.name} of {format_bytes(key.size)}"
+    """`MPI_Allreduce of 64K+`."""
+    return key.name if key.size_class <= 0 else f"{key.name} of {name_size(key)}"
 
 
 def _row_as_json(row: Row) -> dict[str, Any]:
