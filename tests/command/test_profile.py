@@ -435,6 +435,26 @@ def test_places_in_the_program_become_functions_and_lines(command: Command, tmp_
     assert "called at" in command("profile", "--from", str(path)).out
 
 
+def test_times_of_calls_that_some_ranks_have_not_made_go_with_their_shares(command: Command, tmp_path: Path) -> None:
+    alltoallv = {"operation": "MPI_Alltoall", "counts": True}
+    one, other = (a_row(**alltoallv, size_class=size, seconds=0.6) for size in (9, 10))
+    ranks = [one], [other], [other], [one, a_row(**alltoallv, size_class=11, seconds=1.0)]
+    path = write(tmp_path / "p.json", *ranks)
+    outcome = command("profile", "--from", "-o", str(tmp_path / "p.html"), str(path))
+    shown = {line.split()[1]: line for line in outcome.out.splitlines() if line.startswith("MPI_")}
+    for size, time, share in (("256+", "300 ms", "3.0 %"), ("512+", "300 ms", "3.0 %"), ("1K+", "250 ms", "2.5 %")):
+        assert time in shown[size], shown[size]
+        assert share in shown[size], shown[size]
+    remark = "Of 3 kinds of calls some ranks made none"
+    assert remark in outcome.out
+    assert remark in (tmp_path / "p.html").read_text()
+    found = json.loads(command("profile", "--from", "--json", str(path)).out)
+    assert [(row["calling_ranks"], row["mean_seconds"]) for row in found["rows"]] == [(2, 0.3), (2, 0.3), (1, 0.25)]
+    assert found["remark"].startswith(remark)
+    write(path, [one], [one])
+    assert "some ranks made none" not in command("profile", "--from", str(path)).out
+
+
 def test_json_holds_every_rank(command: Command, tmp_path: Path) -> None:
     path = write(tmp_path / "p.json", [a_row()], [a_row(seconds=3.0)])
     found = json.loads(command("profile", "--from", "--json", str(path)).out)

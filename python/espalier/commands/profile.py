@@ -164,6 +164,8 @@ def _print(result: Profile) -> None:
         console.out.print(f"and {counted(hidden, 'kind')} of calls that took less: see --json or --output")
     if result.is_estimated:
         console.out.print(_ESTIMATED, soft_wrap=True)
+    if result.remark:
+        console.out.print(result.remark, soft_wrap=True)
     console.out.print(escape(result.verdict), soft_wrap=True)
 
 
@@ -191,15 +193,14 @@ def _site(row: Row, result: Profile) -> list[str]:
 
 
 def _cells(row: Row, result: Profile) -> list[str]:
-    """Times are a rank's, on average; those per call are without waiting."""
-    ranks = len(row.parts)
+    """Times are means over all ranks of the job; those per call are without waiting."""
     waited = max(row.waited_for, key=lambda rank: row.waited_for[rank], default=None)
-    made = row.own.mean if row.own.calls else row.moving / max(1, row.calls * ranks)
+    made = row.own.mean if row.own.calls else row.moving / max(1, sum(part.calls for part in row.parts))
     return [
         row.key.name,
         name_size(row.key),
         str(row.calls),
-        f"{'~' if row.timed.calls else ''}{format_time(row.seconds / ranks * 1e6)}",
+        f"{'~' if row.timed.calls else ''}{format_time(1e6 * result.mean_seconds(row))}",
         f"{result.share(row.seconds):.1f} %",
         "?" if row.waiting is None else f"{100 * row.waiting / row.seconds:.0f} %" if row.seconds else "0 %",
         "" if waited is None else str(waited),

@@ -132,7 +132,8 @@ def _table(profile: Profile) -> str:
     )
     table = f"<div class='scroll'><table><tr>{head}</tr>\n{rows}</table></div>"
     legend = "<br>".join(f"<b>{escape(name)}</b>: {escape(meaning)}" for name, meaning in _LEGEND.items())
-    return f'<h2>Every kind of call</h2>{table}<p class="faint">{legend}</p>'
+    remark = f'<p class="faint">{escape(profile.remark)}</p>' if profile.remark else ""
+    return f'<h2>Every kind of call</h2>{table}{remark}<p class="faint">{legend}</p>'
 
 
 def _breakable(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from espalier.base.units import format_bytes
+from espalier.base.units import counted, format_bytes
 from espalier.profile.reading import Key, Measured, Moments, Part, Recorded, sum_moments
 
 # Fewer calls than this of either arm say nothing of what they take.
@@ -221,6 +221,21 @@ class Profile:
         """Of the run's time, in percent. What is estimated from some calls may be more than there was."""
         return min(100.0, 100 * seconds / self.run) if self.run > 0 else 0.0
 
+    def mean_seconds(self, row: Row) -> float:
+        """Of all ranks of the job, as its share of the run is: those without such calls count as 0."""
+        return row.seconds / self.ranks
+
+    @property
+    def remark(self) -> str:
+        """What is to be said of kinds of calls that only some ranks have made; empty where there are none."""
+        some = sum(len(row.parts) < self.ranks for row in self.rows)
+        if not some:
+            return ""
+        return (
+            f"Of {counted(some, 'kind')} of calls some ranks made none, being of others or other sizes: "
+            f"time and share of the run are of all {self.ranks} ranks, imbalance is among those that made such calls."
+        )
+
     @property
     def share_saved(self) -> tuple[float, float]:
         """Of the time that the run would take natively, in percent, with its uncertainty; below 0: it takes longer."""
@@ -292,8 +307,9 @@ class Profile:
             "waited_for": {str(rank): seconds for rank, seconds in sorted(self.waited_for.items())},
             "saving": vars(self.saving) if self.saving else None,
             "sample": self.sample,
+            "remark": self.remark or None,
             "verdict": self.verdict,
-            "rows": [_row_as_json(row) for row in self.rows],
+            "rows": [{**_row_as_json(row), "mean_seconds": self.mean_seconds(row)} for row in self.rows],
         }
 
 
@@ -317,6 +333,7 @@ def _row_as_json(row: Row) -> dict[str, Any]:
         "site": row.key.site or None,
         "bytes_from": row.key.size if row.key.size_class >= 0 else None,
         "calls": row.calls,
+        "calling_ranks": len(row.parts),
         "bytes": row.bytes,
         "native_calls": row.native,
         "seconds": row.seconds,
