@@ -14,8 +14,10 @@ from espalier.base.errors import UserError
 from espalier.jobs.libraries import Abi
 from espalier.jobs.mpis import Family, Mpi
 from espalier.profile.reading import Recorded, read_profile
+from espalier.replay import simulated
 from espalier.replay.played import condense
 from espalier.replay.script import Script, derive_script
+from espalier.simulation.executor import Timing
 from test_profile import a_row, write
 from workshop import MPI_TEXT, Command, make_mpi
 
@@ -271,6 +273,29 @@ def test_on_a_simulated_cluster_what_early_ranks_have_done_before_the_last_one_c
     for arm in ("espalier", "mpich"):
         assert late_root[arm] == pytest.approx(together[arm], rel=0.1), "nothing moves before the root comes"
         assert late_leaf[arm] < 0.7 * together[arm], "the message is half way already"
+
+
+def test_what_was_simulated_is_told_and_not_the_recorded_shape(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulated, "execute", lambda job, arm, cases: [Timing(it, 5.0, 0, "tiny") for it in cases])
+    row = a_row(communicator="3 ranks on 1 node")
+    pair = a_row(communicator="2 ranks on 1 node", operation="MPI_Bcast", members="0-1")
+    path = str(write(tmp_path / "p.json", [row, pair], [row, pair], [row]))
+    heading, *lines = command("replay", path, "--platform", "star:hosts=4", "--ppn", "1").out.splitlines()
+    assert heading == (
+        "3 ranks on 3 nodes of star:hosts=4, 1 on each, simulated; against mpich, as SimGrid knows their algorithms"
+    )
+    assert any("3 ranks on 3 nodes" in line for line in lines)
+    assert any("2 ranks on 2 nodes" in line for line in lines)
+    assert not any("on 1 node" in line for line in lines)
+    uneven = command("replay", path, "--platform", "star:hosts=4", "--ppn", "2", "--against", "ompi,impi").out
+    assert uneven.startswith("3 ranks on 2 nodes of star:hosts=4, 1 to 2 on each, simulated; against ompi, impi")
+    found = json.loads(command("replay", path, "--platform", "star:hosts=4", "--ppn", "2", "--json").out)
+    assert (found["nodes"], {it["communicator"] for it in found["rows"]}) == (
+        2,
+        {"3 ranks on 2 nodes", "2 ranks on 1 node"},
+    )
 
 
 @pytest.mark.parametrize(

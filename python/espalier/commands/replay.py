@@ -156,12 +156,13 @@ def _print_played(result: Replay) -> None:
 
 
 def _print_simulated(result: SimulatedReplay) -> None:
+    console.out.print(escape(result.heading), soft_wrap=True)
     others = [arm for arm in result.arms if arm != OURS]
     table = _table(OURS, *others)
     for row in result.rows[:_MOST_ROWS]:
         own = row.times.get(OURS)
         cells = [_against(row.times.get(arm), own) for arm in result.arms]
-        table.add_row(*_facts(row.piece), *cells, row.piece.key.communicator, escape(row.choice))
+        table.add_row(*_facts(row.piece), *cells, result.communicator(row), escape(row.choice))
     console.print_table(table, beneath=2)
     _print_rest(len(result.rows))
 

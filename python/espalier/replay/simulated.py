@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from espalier.base.errors import UserError
+from espalier.base.units import counted
 from espalier.replay.script import Piece, Script
 from espalier.simulation.executor import OURS, Case, Job, Timing, execute
 
@@ -42,6 +44,18 @@ class SimulatedReplay:
     arms: tuple[str, ...]
     script: Script
     platform: str
+    node_of: tuple[int, ...]  # by the program's ranks
+
+    @property
+    def heading(self) -> str:
+        """What was simulated, and against whom."""
+        where = f"{_shape(self.node_of)} of {self.platform}{_crowd(self.node_of)}, simulated"
+        others = [arm for arm in self.arms if arm != OURS]
+        return f"{where}; against {', '.join(others)}, as SimGrid knows their algorithms" if others else where
+
+    def communicator(self, row: SimulatedRow) -> str:
+        """The shape that its ranks have there, which need not be the recorded one."""
+        return _shape([self.node_of[member] for member in row.piece.members])
 
     def seconds(self, arm: str) -> float | None:
         """Of all the program's calls; None where not all of them worked."""
@@ -67,12 +81,13 @@ class SimulatedReplay:
         return {
             "platform": self.platform,
             "ranks": self.script.ranks,
+            "nodes": len(set(self.node_of)),
             "left_out": dict(self.script.left_out),
             "seconds": {arm: self.seconds(arm) for arm in self.arms},
             "verdict": self.verdict,
             "rows": [
                 {
-                    "communicator": row.piece.key.communicator,
+                    "communicator": self.communicator(row),
                     "operation": row.piece.key.name,
                     "block_bytes": sum(row.piece.blocks) // len(row.piece.blocks),
                     "calls": row.piece.calls,
@@ -102,7 +117,7 @@ def simulate_script(
     for members, pieces in groups.items():
         rows += _simulate_group(pieces, Job(platform, _number([node_of[it] for it in members])), arms, progress)
     rows.sort(key=lambda row: -row.piece.calls * row.times.get(OURS, 0.0))
-    return SimulatedReplay(tuple(rows), arms, script, platform)
+    return SimulatedReplay(tuple(rows), arms, script, platform, tuple(node_of))
 
 
 def _without_neighbors(script: Script) -> Script:
@@ -143,6 +158,18 @@ def _case(piece: Piece) -> Case:
     early = tuple(0.0 if place == last else min(it, _LONGEST_EARLY_US) for place, it in enumerate(piece.early))
     mean = sum(piece.blocks) // len(piece.blocks)
     return Case(_EVEN.get(piece.operation, piece.operation), (mean + 3) // 4 * 4, piece.root, early)
+
+
+def _shape(nodes: Sequence[int]) -> str:
+    """As profiles tell it: `4 ranks on 2 nodes`."""
+    return f"{counted(len(nodes), 'rank')} on {counted(len(set(nodes)), 'node')}"
+
+
+def _crowd(nodes: Sequence[int]) -> str:
+    """How many ranks a node has."""
+    sizes = Counter(nodes).values()
+    least, most = min(sizes), max(sizes)
+    return f", {least if least == most else f'{least} to {most}'} on each"
 
 
 def _number(nodes: Sequence[int]) -> list[int]:
