@@ -196,6 +196,7 @@ class FakeCore:
 
     def settings(self) -> list[Any]:
         names = ("ESPALIER_VERBOSE", "ESPALIER_STATS", "ESPALIER_SHM_LIMIT", "ESPALIER_VIRTUAL_NODES")
+        names += ("ESPALIER_CHOICE_BROADCAST",)
         return [SimpleNamespace(name=name, default="", help="") for name in names]
 
     def verify_random(self, count: int, seed: int, progress: Callable[..., Any]) -> dict[str, Any]:

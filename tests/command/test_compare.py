@@ -97,6 +97,40 @@ def test_lines_that_are_to_differ_can_be_left_out(command: Command, app: str, la
     assert (outcome.code, "output: identical" in outcome.out) == (0, True)
 
 
+COUNTS = """[ $arm = native ] || echo '{}' > "$(echo "$*" | sed 's/.*ESPALIER_STATS \\([^ ]*\\).*/\\1/')" """
+
+
+def test_a_program_that_uses_no_mpi_is_named(command: Command, app: str, launcher) -> None:
+    launcher("echo 42")
+    outcome = command("compare", "-n", "2", "--rounds", "2", "--", "/bin/true")
+    assert outcome.code == 0
+    assert "/bin/true made no MPI call that Espalier saw" in outcome.err
+    assert "is it the right program?" in outcome.err
+    both_native = ("--a", "native", "--b", "native", "--rounds", "1")
+    assert command("compare", *both_native, "--", "/bin/true").err == "", "nobody looked"
+    launcher(COUNTS)
+    assert command("compare", "-n", "2", "--rounds", "2", "--", "/bin/true").err == "", "a script may start one"
+
+
+@pytest.mark.parametrize("option", ["--a", "--b", "--set"])
+@pytest.mark.parametrize(
+    ("value", "message", "remedy"),
+    [
+        ("VERBOSE=maybe", "ESPALIER_VERBOSE=maybe: write 1 or 0", "espalier settings"),
+        ("CHOICE_BROADCAST=zzz", "ESPALIER_CHOICE_BROADCAST=zzz: unknown algorithm", "espalier algorithms"),
+    ],
+)
+def test_values_that_every_job_would_refuse_are_refused_before_the_first_round(
+    command: Command, app: str, launcher, option: str, value: str, message: str, remedy: str
+) -> None:
+    log = launcher("echo 42")
+    outcome = command("compare", option, value, "--", app)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert remedy in outcome.err
+    assert not log.exists()
+
+
 def test_a_program_that_prints_times_proves_nothing_by_its_output(command: Command, app: str, launcher) -> None:
     launcher("date +%N")
     outcome = command("compare", "--rounds", "2", "--", app)

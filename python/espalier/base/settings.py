@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +49,22 @@ def parse_settings(pairs: Iterable[str], option: str = "--set") -> dict[str, str
             raise UserError(f"{option} {pair}: there is no setting {full}", suggest(full, sorted(known), prefix=PREFIX))
         variables[full] = value
     return variables
+
+
+def find_refused(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Values that a job would complain of and not take, by why, each with the remedy."""
+    core = load_core()
+    for complaint in core.check_settings([f"{name}={value}" for name, value in variables.items()]):
+        yield complaint, "`espalier settings` lists them"
+    start = f"{PREFIX}CHOICE_"
+    for name, text in variables.items():
+        # Of native and the short path there is nothing to say.
+        if not name.startswith(start) or text in ("", "native") or text.partition(",")[0] == "tiny":
+            continue
+        try:
+            core.parse_choice(name.removeprefix(start).lower(), text)
+        except ValueError as error:
+            yield f"{name}={text}: {error}", "`espalier algorithms` lists them"
 
 
 def split_nodes(spec: str | None) -> dict[str, str]:

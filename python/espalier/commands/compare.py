@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -13,7 +14,7 @@ from rich.table import Table
 
 from espalier.base import console
 from espalier.base.errors import UserError
-from espalier.base.settings import parse_settings, split_nodes
+from espalier.base.settings import find_refused, parse_settings, split_nodes
 from espalier.commands.launching import (
     HostFile,
     LauncherFlags,
@@ -27,7 +28,7 @@ from espalier.commands.launching import (
     VirtualNodes,
     WantedMpi,
 )
-from espalier.jobs.launch import Job, choose_target, split_flags
+from espalier.jobs.launch import Job, choose_target, is_here, split_flags, tell_unserved
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, place_job
 from espalier.measure.compared import Arm, Compared, Metric, Wishes, compare_program
@@ -77,6 +78,7 @@ def compare(
     wishes = Wishes(rounds, timeout, Metric(metric, more_is_better) if metric else None, ignore)
     target, flags = choose_target(command[0], mpi), split_flags(launcher_flags)
     placed = place_job(target.mpi, Wish(ranks, nodes, ppn), 1, Means(launcher, hostfile, overcommit))
+    _check_values([both, *(arm.settings for arm in arms)])
     job = Job(target, placed.ranks, command, settings=both, launcher_flags=flags, hosts=placed)
     with tempfile.TemporaryDirectory() as scratch, console.progress("compare", 2 * rounds) as show:
         result = compare_program(job, arms, wishes, Path(scratch), lambda work: show(work, 1))
@@ -84,6 +86,8 @@ def compare(
         console.print_json(result.as_json())
     else:
         _print(result)
+    if result.exit_code == 0 and result.is_unserved and target.doubt and is_here(placed):
+        console.note(tell_unserved(job))
     raise typer.Exit(0 if result.is_same else 1)
 
 
@@ -93,6 +97,13 @@ def _parse_arm(option: str, words: list[str] | None, native: bool) -> Arm:
     if _NATIVE in words and pairs:
         raise UserError(f"{option} native has no settings", f"give {option} either native or settings of Espalier")
     return Arm(native or _NATIVE in words, parse_settings(pairs, option))
+
+
+def _check_values(settings: Iterable[Mapping[str, str]]) -> None:
+    """Raises UserError for what every job would refuse: both arms would do the same."""
+    for variables in settings:
+        for complaint, remedy in find_refused(variables):
+            raise UserError(complaint, remedy)
 
 
 def _print(result: Compared) -> None:

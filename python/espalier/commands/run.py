@@ -29,7 +29,7 @@ from espalier.commands.launching import (
     WantedMpi,
 )
 from espalier.jobs import foreground
-from espalier.jobs.launch import Job, build_command, choose_target, is_here, split_flags
+from espalier.jobs.launch import Job, build_command, choose_target, is_here, split_flags, tell_unserved
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, Placement, place_job
 
@@ -90,8 +90,7 @@ def _run_watched(job: Job) -> int:
         counts = Path(scratch) / "counts"
         code = foreground.run(*build_command(replace(job, settings={**job.settings, "ESPALIER_STATS": str(counts)})))
         if code == 0 and not counts.exists():
-            seen = "made no MPI call that Espalier saw, from MPI_Init to MPI_Finalize"
-            console.note(f"{job.command[0]} {seen}: it {job.target.doubt}; is it the right program?")
+            console.note(tell_unserved(job))
     return code
 
 

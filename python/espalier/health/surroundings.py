@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
-from espalier.base.settings import PREFIX, WRITTEN, check_files, known_settings, split_nodes
+from espalier.base.settings import PREFIX, WRITTEN, check_files, find_refused, known_settings, split_nodes
 from espalier.base.units import counted, format_bytes
 from espalier.fabric.loading import load
 from espalier.jobs.diagnosis import Finding, Level
@@ -32,10 +32,8 @@ def examine_surroundings(ranks: int | None = None) -> Iterator[Finding]:
 
 def _examine_values() -> Iterator[Finding]:
     known = known_settings()
-    variables = [f"{name}={value}" for name, value in os.environ.items() if name.startswith(PREFIX) and name in known]
-    for complaint in load_core().check_settings(variables):
-        yield Finding("settings", Level.WARNING, complaint, "see the list below")
-    yield from _examine_choices(known)
+    for complaint, remedy in find_refused({name: value for name, value in os.environ.items() if name in known}):
+        yield Finding("settings", Level.WARNING, complaint, remedy)
     try:
         split_nodes(os.environ.get("ESPALIER_VIRTUAL_NODES"))
     except UserError as error:
@@ -59,19 +57,6 @@ def _examine_memory(ranks: int | None) -> Iterator[Finding]:
             short = f"{_MEMORY}={text}: {count} ranks of a node share {format_bytes(least)} at least, so {calls}"
             yield Finding("settings", level, f"{short} left to the MPI", "unset it, or give 64M or more")
             return
-
-
-def _examine_choices(known: Iterable[str]) -> Iterator[Finding]:
-    """What is to be chosen for an operation. Of native and the short path there is nothing to say."""
-    start = f"{PREFIX}CHOICE_"
-    for name in known:
-        text = os.environ.get(name, "") if name.startswith(start) else ""
-        if not text or text == "native" or text.partition(",")[0] == "tiny":
-            continue
-        try:
-            load_core().parse_choice(name.removeprefix(start).lower(), text)
-        except ValueError as error:
-            yield Finding("settings", Level.WARNING, f"{name}={text}: {error}", "espalier algorithms lists them")
 
 
 def examine_fabric(where: str) -> Finding:

@@ -104,6 +104,12 @@ def is_here(place: Place | None) -> bool:
     return is_here and not is_in_batch(os.environ)
 
 
+def tell_unserved(job: Job) -> str:
+    """Of a job that has ended well, and of whose ranks none has told of an MPI."""
+    seen = "made no MPI call that Espalier saw, from MPI_Init to MPI_Finalize"
+    return f"{job.command[0]} {seen}: it {job.target.doubt}; is it the right program?"
+
+
 def choose_target(command: str, wanted: str | None) -> Target:
     """The MPI for `command`: the one that `--mpi` names, else the program's own, else the default one.
 

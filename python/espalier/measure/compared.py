@@ -144,6 +144,12 @@ class Compared:
         """Collective calls of rank 0 in the last run that Espalier did, that it left to native, and why."""
         return count_calls(self.runs[arm][-1].stats)
 
+    @property
+    def is_unserved(self) -> bool:
+        """Whether Espalier was in front of runs, and saw no MPI in any of them."""
+        served = [run for arm, runs in zip(self.arms, self.runs, strict=True) if not arm.native for run in runs]
+        return bool(served) and not any(run.is_counted for run in served)
+
     def _read(self, run: Finished) -> float:
         assert self.metric is not None
         value = self.metric.demand(run)

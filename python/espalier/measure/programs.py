@@ -25,6 +25,7 @@ class Finished:
     output: str
     errors: str
     stats: Mapping[str, Any] = field(default_factory=dict)  # ESPALIER_STATS; empty where native
+    is_counted: bool = False  # whether there were such: where Espalier saw MPI_Init and MPI_Finalize
 
     @property
     def warnings(self) -> list[str]:
@@ -67,7 +68,7 @@ def run_program(
             _end(process)
             raise
     seconds = time.perf_counter() - begin
-    return Finished(code, seconds, output, errors, _read_stats(stats_file))
+    return Finished(code, seconds, output, errors, _read_stats(stats_file), stats_file.exists())
 
 
 def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
