@@ -145,6 +145,21 @@ def test_values_that_a_job_would_not_take_are_told(command: Command, app: str, m
     assert found["settings"]["text"] == "ESPALIER_VERBOSE=maybe: write 1 or 0"
 
 
+def test_a_control_group_with_less_memory_than_ranks_may_share_is_told(command: Command, app: str, monkeypatch) -> None:
+    monkeypatch.setattr(machine, "memory_limit", lambda: 300 << 20)
+    monkeypatch.setenv("ESPALIER_SHM_LIMIT", str(1 << 30))
+    found = findings(command, "-n", "2", app)[1]["shared memory"]
+    assert found["level"] == "warning"
+    assert "the control group may hold 300 MiB of memory" in found["text"]
+    assert "1 GiB of it (ESPALIER_SHM_LIMIT)" in found["text"]
+    assert "ESPALIER_SHM_LIMIT=150M" in found["remedy"]
+    monkeypatch.setenv("ESPALIER_SHM_LIMIT", str(150 << 20))
+    assert findings(command, app)[1]["shared memory"]["text"].startswith("/dev/shm")
+    monkeypatch.setattr(machine, "memory_limit", lambda: None)
+    monkeypatch.delenv("ESPALIER_SHM_LIMIT")
+    assert findings(command, app)[1]["shared memory"]["text"].startswith("/dev/shm")
+
+
 def test_a_service_that_does_not_answer_is_told(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as door:
         where = f"127.0.0.1:{door.getsockname()[1]}"

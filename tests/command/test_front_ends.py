@@ -192,6 +192,8 @@ def test_doctor_looks_at_shared_memory(command: Command, healthy, facts, level: 
     healthy.setattr(machine, "probe_shared_memory", lambda: facts)
     ended, report = findings(command)
     assert (ended, report["shared memory"]["level"]) == (code, level)
+    assert "MPI" in report["shared memory"]["remedy"]
+    assert "left to the MPI" not in report["shared memory"]["remedy"]
 
 
 def test_doctor_reports_a_library_that_does_not_load(command: Command, core, libraries) -> None:
@@ -211,6 +213,24 @@ def test_shared_memory_is_really_tried(tmp_path: Path) -> None:
     assert machine.probe_shared_memory(str(tmp_path)).problem == ""
     assert machine.probe_shared_memory(str(tmp_path / "nowhere")).problem != ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("tree", "group", "file"),
+    [("", "0::/job/step\n", "memory.max"), ("memory", "4:memory:/job/step\n0::/\n", "memory.limit_in_bytes")],
+    ids=["cgroup v2", "cgroup v1"],
+)
+def test_the_control_groups_memory_is_read(tmp_path: Path, monkeypatch, tree: str, group: str, file: str) -> None:
+    real_read = machine._read
+    monkeypatch.setattr(machine, "_read", lambda it: group if str(it) == "/proc/self/cgroup" else real_read(it))
+    step = tmp_path / tree / "job" / "step"
+    step.mkdir(parents=True)
+    assert machine.memory_limit(tmp_path) is None
+    (step / file).write_text("max\n")
+    assert machine.memory_limit(tmp_path) is None
+    (step.parent / file).write_text(f"{300 << 20}\n")
+    (step / file).write_text("9223372036854771712\n")
+    assert machine.memory_limit(tmp_path) == 300 << 20
 
 
 @pytest.mark.parametrize(("text", "limit"), [("200000 100000\n", 2.0), ("max 100000\n", None), ("50000 100000\n", 0.5)])

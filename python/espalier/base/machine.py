@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,24 +27,40 @@ def count_cores() -> int:
     return len(cores)
 
 
-def cpu_quota(root: Path = Path("/sys/fs/cgroup")) -> float | None:
+_GROUPS = Path("/sys/fs/cgroup")
+
+
+def cpu_quota(root: Path = _GROUPS) -> float | None:
     """Processors' worth of time that this process's control group may use; None where there is no limit.
 
-    Source: the kernel's cgroup-v2 (`cpu.max`) and cgroup-v1 (`cpu.cfs_quota_us`) documents. A limit may be set at any
-    level, so the tightest one on the way to the root counts.
+    Source: the kernel's cgroup-v2 (`cpu.max`) and cgroup-v1 (`cpu.cfs_quota_us`) documents.
     """
+    return _tightest("cpu", _quota_of, root)
+
+
+def memory_limit(root: Path = _GROUPS) -> int | None:
+    """Bytes of memory that this process's control group may hold, shared memory included; None where there is no limit.
+
+    Source: the same documents' `memory.max` and `memory.limit_in_bytes`.
+    """
+    limit = _tightest("memory", _memory_of, root)
+    return None if limit is None else int(limit)
+
+
+def _tightest(controller: str, limit_of: Callable[[Path], float | None], root: Path) -> float | None:
+    """A limit may be set at any level, so the tightest one on the way to the root counts."""
     limits = []
     for line in _read("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             tree = root
-        elif "cpu" in controllers.split(","):
-            tree = root / "cpu"
+        elif controller in controllers.split(","):
+            tree = root / controller
         else:
             continue
         group = tree / path.strip("/")
         for folder in (group, *group.parents):
-            limits.append(_quota_of(folder))
+            limits.append(limit_of(folder))
             if folder == tree:
                 break
     return min((limit for limit in limits if limit is not None), default=None)
@@ -59,6 +76,11 @@ def _quota_of(folder: Path) -> float | None:
     except (ValueError, IndexError):  # no such file, or "max"
         return None
     return quota / period if quota > 0 and period > 0 else None
+
+
+def _memory_of(folder: Path) -> float | None:
+    text = (_read(folder / "memory.max") or _read(folder / "memory.limit_in_bytes")).strip()
+    return int(text) if text.isdecimal() else None  # no such file, or "max"
 
 
 @dataclass(frozen=True)

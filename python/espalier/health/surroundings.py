@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+from espalier.base import machine
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.settings import PREFIX, WRITTEN, check_files, find_refused, known_settings, split_nodes
-from espalier.base.units import counted, format_bytes
+from espalier.base.units import approximate_bytes, counted, format_bytes
 from espalier.fabric.loading import load
 from espalier.jobs.diagnosis import Finding, Level
 
@@ -23,6 +25,7 @@ def examine_surroundings(ranks: int | None = None) -> Iterator[Finding]:
     """In the order of the report. `ranks`: of a job that is to run here; None: not said."""
     yield from _examine_values()
     yield from _examine_memory(ranks)
+    yield from _examine_group()
     if os.environ.get("ESPALIER_DISABLE") == "1":
         text = "ESPALIER_DISABLE=1: every call is left to the MPI"
         yield Finding("settings", Level.ERROR, text, "unset it")
@@ -57,6 +60,26 @@ def _examine_memory(ranks: int | None) -> Iterator[Finding]:
             short = f"{_MEMORY}={text}: {count} ranks of a node share {format_bytes(least)} at least, so {calls}"
             yield Finding("settings", level, f"{short} left to the MPI", "unset it, or give 64M or more")
             return
+
+
+def _examine_group() -> Iterator[Finding]:
+    """Whether the control group, as of a container or a batch job, has room for what its ranks may share."""
+    granted, shared = machine.memory_limit(), _most_shared()
+    if granted is None or granted >= shared:
+        return
+    text = f"the control group may hold {approximate_bytes(granted)} of memory in all, and ranks of a node may share "
+    text += f"{approximate_bytes(shared)} of it ({_MEMORY}): where that runs out, jobs are ended"
+    remedy = f"raise the limit, or set {_MEMORY}={max(1, granted // 2 >> 20)}M, which leaves the program a half"
+    yield Finding("shared memory", Level.WARNING, text, remedy)
+
+
+def _most_shared() -> int:
+    """What a job started here takes for the limit: values that are none leave the default in force."""
+    default = known_settings()[_MEMORY].default
+    for text in (os.environ.get(_MEMORY, ""), default):
+        with contextlib.suppress(ValueError):
+            return int(load_core().parse_bytes(text))
+    return 0
 
 
 def examine_fabric(where: str) -> Finding:

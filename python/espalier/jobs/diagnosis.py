@@ -20,7 +20,7 @@ from espalier.jobs.allocation import find_allocation
 from espalier.jobs.libraries import Abi, find_executor, find_preload_library
 from espalier.jobs.mpis import find_mpis
 
-# A quarter of this is what a small job's arena takes; container engines' default of 64 MiB is just enough.
+# What MPIs keep there for a small job fits into it; container engines' default of 64 MiB is just enough.
 _SMALL_SHARED_MEMORY = 64 << 20
 
 
@@ -132,11 +132,12 @@ def _examine_shared_memory() -> Finding:
             "shared memory",
             Level.ERROR,
             f"{facts.folder}: {facts.problem}",
-            "mount a tmpfs there; until then every call is left to the MPI",
+            "mount a tmpfs there: MPIs keep memory of their own there, and may not start without",
         )
     text = f"{facts.folder}: {approximate_bytes(facts.free)} free of {approximate_bytes(facts.total)}"
     if facts.free < _SMALL_SHARED_MEMORY:
-        remedy = "make it larger (containers: --shm-size), or remove what fills it"
+        text += "; Espalier needs none of it, but the MPI underneath may"
+        remedy = "make it larger for the MPI (containers: --shm-size), or remove what fills it"
         return Finding("shared memory", Level.WARNING, text, remedy)
     return Finding("shared memory", Level.OK, text)
 
