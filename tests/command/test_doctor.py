@@ -205,6 +205,38 @@ def test_a_tool_in_front_of_mpi_is_told(command: Command, app: str, tmp_path: Pa
     assert (tool["level"], "nonblocking collectives stay with the MPI" in tool["text"]) == ("warning", True)
 
 
+def test_a_tool_for_another_mpi_is_a_warning(command: Command, app: str, tmp_path: Path, monkeypatch) -> None:
+    other = make_mpi(tmp_path / "openmpi", MPI_TEXT["openmpi"], "libmpi.so.40")
+    linked = ["-shared", "-fPIC", "-Wl,--no-as-needed,--allow-shlib-undefined", f"-Wl,-rpath,{other.parent}"]
+    monkeypatch.setenv("LD_PRELOAD", str(compile_c(TOOL.format("Bcast"), tmp_path / "libtool.so", *linked, str(other))))
+    tool = findings(command, app)[1]["tool"]
+    assert tool["level"] == "warning"
+    assert "libmpi.so.40, which has the openmpi ABI; the program's MPI has the mpich ABI" in tool["text"]
+    assert "sees every call once" not in tool["text"]
+    assert "a build of it for the program's MPI" in tool["remedy"]
+
+
+@pytest.mark.parametrize("name", ["libasan.so.8", "libclang_rt.asan-x86_64.so"])
+def test_a_program_with_a_sanitizer_is_told_what_it_wants_in_front(
+    command: Command, app: str, tmp_path: Path, monkeypatch, name: str
+) -> None:
+    library = tmp_path / "mpich" / "lib" / "libmpi.so.12"
+    runtime = compile_c("", tmp_path / name, "-shared", f"-Wl,-soname,{name}")
+    linked = ["-Wl,--no-as-needed", str(runtime), str(library), f"-Wl,-rpath,{library.parent}:{tmp_path}"]
+    program = str(compile_c(MAIN, tmp_path / "watched", *linked))
+    assert "sanitizer" not in findings(command, app)[1]
+    found = findings(command, program)[1]["sanitizer"]
+    assert found["level"] == "warning"
+    assert f"needs AddressSanitizer's {name}" in found["text"]
+    assert "ASAN_OPTIONS=verify_asan_link_order=0" in found["remedy"]
+    assert f"LD_PRELOAD={runtime}:" in found["remedy"]
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0")
+    assert "sanitizer" not in findings(command, program)[1]
+    monkeypatch.delenv("ASAN_OPTIONS")
+    monkeypatch.setenv("LD_PRELOAD", f"{runtime}:/nowhere/libespalier-mpich.so")
+    assert "sanitizer" not in findings(command, program)[1]
+
+
 def test_a_build_of_ours_that_is_preloaded_is_told_from_a_tool(
     command: Command, app: str, libraries: Path, tmp_path: Path, monkeypatch
 ) -> None:

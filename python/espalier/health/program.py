@@ -38,7 +38,7 @@ def examine_program(command: str, ranks: int | None) -> Iterator[Finding]:
     yield _examine_target(target)
     yield _examine_build(target)
     yield from examine_own(target.mpi.abi)
-    yield from examine_tools(program.path)
+    yield from examine_tools(program.path, target.mpi.abi)
     yield from _examine_tables(target)
     if ranks is not None:
         yield judge_ranks(ranks, count_cpus())

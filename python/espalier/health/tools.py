@@ -1,8 +1,10 @@
-"""Other libraries in a program's process that stand in front of MPI by its profiling interface."""
+"""Other libraries in a program's process: those that stand in front of MPI by its profiling interface, and a
+sanitizer's."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +13,16 @@ from espalier.base.reading import read_regular
 from espalier.jobs.diagnosis import Finding, Level
 from espalier.jobs.elf import NotElf
 from espalier.jobs.libraries import ANY, Abi, build_of, is_own
-from espalier.jobs.loader import find_dependencies
+from espalier.jobs.loader import Dependency, find_dependencies
+from espalier.jobs.mpis import abi_of_name
 
 # Who goes on to PMPI names it; programs and libraries that only call MPI do not.
 _TOOLS_NAME = b"\0PMPI_"
 _COMPLETION = b"\0PMPI_Wait\0"
 _LARGEST = 1 << 30
+# AddressSanitizer's runtime, of GCC and of Clang; it ends programs in which it is not the first library.
+_SANITIZER = re.compile(r"lib(asan|clang_rt\.asan[\w-]*)\.so[\d.]*")
+_ANYWHERE = "verify_asan_link_order=0"
 
 
 @dataclass(frozen=True)
@@ -26,18 +32,23 @@ class Tool:
     path: Path
     is_preloaded: bool
     completes: bool  # whether it goes on to PMPI_Wait
+    mpi: str  # the MPI library that it is linked with; empty: none
 
 
 def find_tools(program: Path) -> Iterator[Tool]:
     """Those that LD_PRELOAD names, in its order, and those that the program is linked with."""
     preloaded = _preloaded()
-    try:
-        linked = [it.path for it in find_dependencies(program) if it.path is not None]
-    except (NotElf, OSError):
-        linked = []
+    linked = [it.path for it in _dependencies(program) if it.path is not None]
     for path in dict.fromkeys([*preloaded, *linked]):
         if (tool := _look_at(path, path in preloaded)) is not None:
             yield tool
+
+
+def _dependencies(file: Path) -> list[Dependency]:
+    try:
+        return find_dependencies(file)
+    except (NotElf, OSError):
+        return []
 
 
 def _preloaded() -> list[Path]:
@@ -51,19 +62,41 @@ def _look_at(path: Path, is_preloaded: bool) -> Tool | None:
         content = read_regular(path, _LARGEST)
     except OSError:
         return None
-    return Tool(path, is_preloaded, _COMPLETION in content) if _TOOLS_NAME in content else None
+    if _TOOLS_NAME not in content:
+        return None
+    mpi = next((it.name for it in _dependencies(path) if abi_of_name(it.name) is not None), "")
+    return Tool(path, is_preloaded, _COMPLETION in content, mpi)
 
 
-def examine_tools(program: Path) -> Iterator[Finding]:
-    """What they and Espalier do to each other: docs/guides/my-program.md."""
+def examine_tools(program: Path, abi: Abi) -> Iterator[Finding]:
+    """What they and Espalier do to each other: docs/guides/my-program.md. `abi`: that of the program's MPI."""
     for tool in find_tools(program):
-        text = f"{tool.path} stands in front of MPI, too: it sees every call once, and Espalier does the work"
-        if tool.is_preloaded and tool.completes:
-            text += "; but it waits for requests in front of Espalier, so nonblocking collectives stay with the MPI"
-            remedy = "preload it behind, without `espalier run`: LD_PRELOAD=$(espalier lib --for PROGRAM):TOOL"
-            yield Finding("tool", Level.WARNING, text, remedy)
-        else:
-            yield Finding("tool", Level.OK, text)
+        yield _judge_tool(tool, abi)
+    yield from _examine_sanitizer(program)
+
+
+def _judge_tool(tool: Tool, abi: Abi) -> Finding:
+    text = f"{tool.path} stands in front of MPI, too"
+    if tool.mpi and (own := abi_of_name(tool.mpi)) is not abi:
+        text += f", but is linked with {tool.mpi}, which has the {own} ABI; the program's MPI has the {abi} ABI"
+        return Finding("tool", Level.WARNING, text, "take a build of it for the program's MPI, or leave it out")
+    text += ": it sees every call once, and Espalier does the work"
+    if tool.is_preloaded and tool.completes:
+        text += "; but it waits for requests in front of Espalier, so nonblocking collectives stay with the MPI"
+        remedy = "preload it behind, without `espalier run`: LD_PRELOAD=$(espalier lib --for PROGRAM):TOOL"
+        return Finding("tool", Level.WARNING, text, remedy)
+    return Finding("tool", Level.OK, text)
+
+
+def _examine_sanitizer(program: Path) -> Iterator[Finding]:
+    found = next((it for it in _dependencies(program) if _SANITIZER.fullmatch(it.name)), None)
+    if found is None or _ANYWHERE in os.environ.get("ASAN_OPTIONS", ""):
+        return
+    if (first := _preloaded()[:1]) and _SANITIZER.fullmatch(first[0].name):
+        return
+    text = f"{program} needs AddressSanitizer's {found.name}, which ends programs that have another library in front"
+    remedy = f"ASAN_OPTIONS={_ANYWHERE}; or put it first: LD_PRELOAD={found.path or found.name}:LIBESPALIER"
+    yield Finding("sanitizer", Level.WARNING, f'{text} ("ASan runtime does not come first")', remedy)
 
 
 def examine_own(abi: Abi | None = None) -> Iterator[Finding]:
