@@ -53,6 +53,18 @@ def test_fortran_programs_are_served(
     assert_handled(read_stats(file), 0.7, (*OPERATIONS, *NEIGHBORHOOD))  # one call has a wrong root
 
 
+@pytest.mark.parametrize("binding", ["mpif_h", "use_mpi_f08"])
+def test_a_build_for_mpich_leaves_fortran_programs_of_open_mpi_alone(
+    binding: str, get_mpi: Callable[[str], TestMpi], tmp_path: Path
+) -> None:
+    """Open MPI's Fortran calls PMPI's functions with handles that are longer than MPICH's."""
+    mpi = get_mpi("openmpi-4")
+    program = str(build("openmpi-4", binding, tmp_path))
+    settings = {"LD_PRELOAD": str(mpi.espalier.with_name("libespalier-mpich.so"))}
+    outcome = mpi.run([program], 3, native=True, bare=True, settings=settings, timeout=60)
+    assert outcome.out.split() == ["fortran:", "0", "wrong"], str(outcome)
+
+
 @pytest.mark.parametrize("binding", ["use_mpi", "use_mpi_f08"])
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_where_fortran_begins_and_ends_is_seen(

@@ -165,13 +165,16 @@ ESPALIER_FORTRAN(reduce_scatter, REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter
 
 // In MPICH's ABI a Fortran handle is the C handle.
 ESPALIER_EXPORT void mpi_barrier_f08_(const MPI_Comm* comm, MPI_Fint* error) {
+  if (espalier::mpi::leave_alone("mpi_barrier_f08_", comm, error)) return;
   espalier::mpi::give_code(Espalier_Barrier(*comm), error);
 }
 ESPALIER_EXPORT void mpi_ibarrier_f08_(const MPI_Comm* comm, MPI_Request* request, MPI_Fint* error) {
+  if (espalier::mpi::leave_alone("mpi_ibarrier_f08_", comm, request, error)) return;
   espalier::mpi::give_code(espalier::mpi::begin_Ibarrier(*comm, request), error);
 }
 ESPALIER_EXPORT void mpi_barrier_init_f08_(const MPI_Comm* comm, const MPI_Info* info, MPI_Request* request,
                                            MPI_Fint* error) {
+  if (espalier::mpi::leave_alone("mpi_barrier_init_f08_", comm, info, request, error)) return;
   espalier::mpi::give_code(espalier::mpi::make_Barrier_init(*comm, *info, request), error);
 }
 

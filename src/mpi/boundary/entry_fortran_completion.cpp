@@ -18,13 +18,6 @@
 namespace espalier::mpi {
 namespace {
 
-/// The function that this library stands in front of. It is there: the program has called it.
-template <class... Arguments>
-void call_next(const char* name, Arguments... arguments) {
-  using Function = void (*)(Arguments...);
-  reinterpret_cast<Function>(dlsym(RTLD_NEXT, name))(arguments...);
-}
-
 bool is_pending() { return find_native() != nullptr && ProgressQueue::is_busy(); }
 
 #if defined(OPEN_MPI)
@@ -217,9 +210,12 @@ void free_request(const char* name, MPI_Fint* handle, MPI_Fint* error) {
 }  // namespace
 }  // namespace espalier::mpi
 
-ESPALIER_EXPORT void mpi_start_f08_(MPI_Fint* request, MPI_Fint* error) { espalier::mpi::start(1, request, error); }
+ESPALIER_EXPORT void mpi_start_f08_(MPI_Fint* request, MPI_Fint* error) {
+  if (!espalier::mpi::leave_alone("mpi_start_f08_", request, error)) espalier::mpi::start(1, request, error);
+}
 ESPALIER_EXPORT void mpi_startall_f08_(MPI_Fint* count, MPI_Fint* requests, MPI_Fint* error) {
-  espalier::mpi::start(*count, requests, error);
+  if (!espalier::mpi::leave_alone("mpi_startall_f08_", count, requests, error))
+    espalier::mpi::start(*count, requests, error);
 }
 ESPALIER_EXPORT void mpi_request_free_f08_(MPI_Fint* request, MPI_Fint* error) {
   espalier::mpi::free_request("mpi_request_free_f08_", request, error);

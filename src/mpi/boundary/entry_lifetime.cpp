@@ -125,8 +125,11 @@ ESPALIER_EXPORT void mpi_init_thread_f08_(const MPI_Fint* required, MPI_Fint* pr
   give_code(MPI_Init_thread(nullptr, nullptr, *required, provided), error);
 }
 ESPALIER_EXPORT void mpi_finalize_f08_(MPI_Fint* error) { give_code(MPI_Finalize(), error); }
-ESPALIER_EXPORT void mpi_comm_free_f08_(MPI_Comm* comm, MPI_Fint* error) { give_code(MPI_Comm_free(comm), error); }
+ESPALIER_EXPORT void mpi_comm_free_f08_(MPI_Comm* comm, MPI_Fint* error) {
+  if (!leave_alone("mpi_comm_free_f08_", comm, error)) give_code(MPI_Comm_free(comm), error);
+}
 ESPALIER_EXPORT void mpi_comm_disconnect_f08_(MPI_Comm* comm, MPI_Fint* error) {
+  if (leave_alone("mpi_comm_disconnect_f08_", comm, error)) return;
   give_code(MPI_Comm_disconnect(comm), error);
 }
 

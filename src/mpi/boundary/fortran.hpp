@@ -1,7 +1,28 @@
 #pragma once
 // How Fortran entry points are spelled.
 
+#include <dlfcn.h>
+
 #include "mpi/boundary/entry.hpp"
+
+namespace espalier::mpi {
+
+/// The function that this library stands in front of. It is there: the program has called it.
+template <class... Arguments>
+void call_next(const char* name, Arguments... arguments) {
+  using Function = void (*)(Arguments...);
+  reinterpret_cast<Function>(dlsym(RTLD_NEXT, name))(arguments...);
+}
+
+/// The same, if the MPI is none that this build is for (find_foreign()).
+template <class... Arguments>
+bool leave_alone(const char* name, Arguments... arguments) {
+  if (find_foreign() == nullptr) return false;
+  call_next(name, arguments...);
+  return true;
+}
+
+}  // namespace espalier::mpi
 
 #if defined(OPEN_MPI)
 

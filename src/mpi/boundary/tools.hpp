@@ -76,31 +76,41 @@ bool is_ours(const void* symbol) noexcept;
   [[gnu::noinline]] static int do_MPI_##name parameters;       \
   ESPALIER_CALL_BY(name, parameters, arguments, do_MPI_##name) \
   static int do_MPI_##name parameters
-// A call of an MPI with another binary interface. Before anything else is called, or prepared for one that is inlined:
-// so the compiler hands the registers on as they are, with all bits of handles that are longer than ours
-// (tests/mpi/test_foreign.py).
-#define ESPALIER_LEAVE_ALONE(find_foreign, name, arguments)                           \
-  if (const ::espalier::mpi::Native* const foreign = ::espalier::mpi::find_foreign()) \
-    return foreign->name != nullptr ? foreign->name arguments : MPI_ERR_INTERN;
+// A call of an MPI with another binary interface is handed on with all bits of handles that are longer than ours. So
+// what looks for that does nothing else but jump: a function that calls another first keeps its arguments, as long as
+// it knows them to be (tests/mpi/test_foreign.py). Each of these has a jump for its end, on either way.
+#define ESPALIER_LEAVE_ALONE(name, parameters, arguments, find_foreign, otherwise)      \
+  [[gnu::noinline]] static int leave_##otherwise parameters {                           \
+    if (const ::espalier::mpi::Native* const foreign = ::espalier::mpi::find_foreign()) \
+      return foreign->name != nullptr ? foreign->name arguments : MPI_ERR_INTERN;       \
+    return otherwise arguments;                                                         \
+  }
 // `ours` is never inlined.
-#define ESPALIER_CALL_BY(name, parameters, arguments, ours)                                       \
-  ESPALIER_EXPORT int MPI_##name parameters {                                                     \
-    if (!::espalier::mpi::Tools::are_none()) [[unlikely]] {                                       \
-      ESPALIER_LEAVE_ALONE(find_foreign_next, name, arguments)                                    \
-      const ::espalier::mpi::Native* const next = ::espalier::mpi::Tools::next();                 \
-      if (next != nullptr && next->name != nullptr) {                                             \
-        const ::espalier::mpi::Tools::Way way(reinterpret_cast<const void*>(next->name));         \
-        return next->name arguments;                                                              \
-      }                                                                                           \
-    }                                                                                             \
-    return ours arguments;                                                                        \
-  }                                                                                               \
-  ESPALIER_EXPORT int PMPI_##name parameters {                                                    \
-    if (!::espalier::mpi::Tools::are_none()) [[unlikely]] {                                       \
-      ESPALIER_LEAVE_ALONE(find_foreign, name, arguments)                                         \
-      if (::espalier::mpi::Tools::comes_back(__builtin_return_address(0))) return ours arguments; \
-    }                                                                                             \
-    const ::espalier::mpi::Native* const mpi = ::espalier::mpi::find_native();                    \
-    return mpi != nullptr && mpi->name != nullptr ? mpi->name arguments : MPI_ERR_INTERN;         \
+#define ESPALIER_CALL_BY(name, parameters, arguments, ours)                                     \
+  [[gnu::noinline]] static int pass_MPI_##name parameters {                                     \
+    const ::espalier::mpi::Native* const next = ::espalier::mpi::Tools::next();                 \
+    if (next == nullptr || next->name == nullptr) return ours arguments;                        \
+    const ::espalier::mpi::Tools::Way way(reinterpret_cast<const void*>(next->name));           \
+    return next->name arguments;                                                                \
+  }                                                                                             \
+  [[gnu::noinline]] static int make_PMPI_##name parameters {                                    \
+    const ::espalier::mpi::Native* const mpi = ::espalier::mpi::find_native();                  \
+    return mpi != nullptr && mpi->name != nullptr ? mpi->name arguments : MPI_ERR_INTERN;       \
+  }                                                                                             \
+  [[gnu::noinline]] static int pass_PMPI_##name parameters {                                    \
+    if (::espalier::mpi::Tools::comes_back(__builtin_return_address(0))) return ours arguments; \
+    return make_PMPI_##name arguments;                                                          \
+  }                                                                                             \
+  ESPALIER_LEAVE_ALONE(name, parameters, arguments, find_foreign_next, pass_MPI_##name)         \
+  ESPALIER_LEAVE_ALONE(name, parameters, arguments, find_foreign, pass_PMPI_##name)             \
+  ESPALIER_EXPORT int MPI_##name parameters {                                                   \
+    if (!::espalier::mpi::Tools::are_none()) [[unlikely]]                                       \
+      return leave_pass_MPI_##name arguments;                                                   \
+    return ours arguments;                                                                      \
+  }                                                                                             \
+  ESPALIER_EXPORT int PMPI_##name parameters {                                                  \
+    if (!::espalier::mpi::Tools::are_none()) [[unlikely]]                                       \
+      return leave_pass_PMPI_##name arguments;                                                  \
+    return make_PMPI_##name arguments;                                                          \
   }
 #endif
