@@ -32,31 +32,49 @@ int add_name(dl_phdr_info* info, std::size_t, void* names) {
   return 0;
 }
 
-/// Whether a function belongs to another of our builds, which define MPI's functions as this one does: told by one that
-/// nobody else has.
-bool is_of_sibling(const void* function) {
-  Dl_info theirs{}, ours{};
-  if (dladdr(function, &theirs) == 0 || theirs.dli_fname == nullptr) return false;
-  void* const object = dlopen(theirs.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (object == nullptr) return false;
-  void* const mark = dlsym(object, "Espalier_Transport");
-  dlclose(object);
-  return mark != nullptr && dladdr(mark, &ours) != 0 && ours.dli_fbase == theirs.dli_fbase && !is_ours(mark);
-}
-
-// Walks the loaded objects for one that has PMPI_Init. The handle is kept, so that MPI stays loaded as long as our
-// table.
-void* find_local_library() {
+/// A handle of the first loaded object that is such, in the loader's order; null: none is.
+template <class Is>
+void* find_object(Is is) {
   std::vector<std::string> names;
   dl_iterate_phdr(add_name, &names);  // only names: nothing may be opened under the loader's lock
   for (const std::string& name : names) {
-    void* object = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    void* const object = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (object == nullptr) continue;
-    void* const init = dlsym(object, "PMPI_Init");
-    if (init != nullptr && !is_ours(init) && !is_of_sibling(init)) return object;
+    if (is(object)) return object;
     dlclose(object);
   }
   return nullptr;
+}
+
+/// A function that all of our builds have, and nobody else, of another build than this one; null: the object has none.
+const void* find_mark(void* object) {
+  const void* const mark = dlsym(object, "Espalier_Transport");
+  return is_ours(mark) ? nullptr : mark;
+}
+
+/// Whether a function belongs to another of our builds, which define MPI's functions as this one does.
+bool is_of_sibling(const void* function) {
+  Dl_info theirs{}, marked{};
+  if (dladdr(function, &theirs) == 0 || theirs.dli_fname == nullptr) return false;
+  void* const object = dlopen(theirs.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (object == nullptr) return false;
+  const void* const mark = find_mark(object);
+  dlclose(object);
+  return mark != nullptr && dladdr(mark, &marked) != 0 && marked.dli_fbase == theirs.dli_fbase;
+}
+
+bool has_sibling() {
+  void* const found = find_object(find_mark);
+  if (found != nullptr) dlclose(found);
+  return found != nullptr;
+}
+
+// The handle is kept, so that MPI stays loaded as long as our table.
+void* find_local_library() {
+  return find_object([](void* object) {
+    const void* const init = dlsym(object, "PMPI_Init");
+    return init != nullptr && !is_ours(init) && !is_of_sibling(init);
+  });
 }
 
 template <class Function>
@@ -122,20 +140,6 @@ bool is_served(const void* function) {
   return !is_open_mpi && !is_standard;
 #endif
 #endif
-}
-
-/// Whether another of our builds is in the process.
-bool has_sibling() {
-  std::vector<std::string> names;
-  dl_iterate_phdr(add_name, &names);
-  for (const std::string& name : names) {
-    void* const object = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (object == nullptr) continue;
-    void* const mark = dlsym(object, "Espalier_Transport");
-    dlclose(object);
-    if (mark != nullptr && !is_ours(mark)) return true;
-  }
-  return false;
 }
 
 /// Who is next behind us by MPI's names: a tool, another of our builds, which may fit, or MPI.

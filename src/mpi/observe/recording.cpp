@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "base/files.hpp"
@@ -110,33 +111,26 @@ TraceEvent event_of(const ObservedCall& call, std::uint64_t began, std::uint64_t
 
 /// Texts of all ranks, at rank 0; elsewhere nothing.
 std::vector<std::string> gather_texts(const Library& library, const std::string& mine, int size, int me) {
-  const Native& mpi = native();
   const MPI_Comm comm = library.world().messages();
   const std::vector<int> lengths = gather_quietly(comm, size, static_cast<int>(mine.size()));
-  std::vector<int> places(lengths.size());
-  std::size_t total = 0;
-  for (std::size_t r = 0; r < lengths.size(); ++r) {
-    places[r] = static_cast<int>(total);
-    total += static_cast<std::size_t>(lengths[r]);
-  }
-  std::string all(me == 0 ? total : 0, ' ');
-  std::vector<int> pieces(lengths.size()), at = places;
-  const int longest = *std::max_element(lengths.begin(), lengths.end());
-  for (int done = 0; done < longest; done += static_cast<int>(longest_piece)) {
+  const int longest = *std::max_element(lengths.begin(), lengths.end()), most = static_cast<int>(longest_piece);
+  std::vector<std::string> texts(me == 0 ? lengths.size() : 0);
+  std::vector<int> pieces(lengths.size()), places(lengths.size());
+  for (int done = 0; done < longest; done += most) {
+    int total = 0;
     for (std::size_t r = 0; r < lengths.size(); ++r) {
-      pieces[r] = std::clamp(lengths[r] - done, 0, static_cast<int>(longest_piece));
-      at[r] = places[r] + std::min(done, lengths[r]);
+      pieces[r] = std::clamp(lengths[r] - done, 0, most);
+      places[r] = std::exchange(total, total + pieces[r]);
     }
-    const int piece = pieces[static_cast<std::size_t>(me)];
+    const std::string_view rest = std::string_view(mine).substr(std::min(mine.size(), static_cast<std::size_t>(done)));
+    std::string all(me == 0 ? static_cast<std::size_t>(total) : 0, ' ');
     MPI_Request request;
-    check(mpi.Igatherv(
-        mine.data() + mine.size() - static_cast<std::size_t>(std::max(lengths[static_cast<std::size_t>(me)] - done, 0)),
-        piece, mpi.byte, all.data(), pieces.data(), at.data(), mpi.byte, 0, comm, &request));
+    check(native().Igatherv(rest.data(), pieces[static_cast<std::size_t>(me)], native().byte, all.data(), pieces.data(),
+                            places.data(), native().byte, 0, comm, &request));
     wait_quietly(request);
+    for (std::size_t r = 0; r < texts.size(); ++r)
+      texts[r].append(all, static_cast<std::size_t>(places[r]), static_cast<std::size_t>(pieces[r]));
   }
-  std::vector<std::string> texts;
-  for (std::size_t r = 0; me == 0 && r < lengths.size(); ++r)
-    texts.push_back(all.substr(static_cast<std::size_t>(places[r]), static_cast<std::size_t>(lengths[r])));
   return texts;
 }
 
