@@ -54,15 +54,18 @@ def test_fortran_programs_are_served(
 
 
 @pytest.mark.parametrize("binding", ["mpif_h", "use_mpi_f08"])
-def test_a_build_for_mpich_leaves_fortran_programs_of_open_mpi_alone(
-    binding: str, get_mpi: Callable[[str], TestMpi], tmp_path: Path
+@pytest.mark.parametrize(("name", "wrong"), [("openmpi-4", "mpich"), ("mpich-4", "openmpi")])
+def test_a_build_for_another_mpi_leaves_fortran_programs_alone(
+    name: str, wrong: str, binding: str, get_mpi: Callable[[str], TestMpi], tmp_path: Path
 ) -> None:
-    """Open MPI's Fortran calls PMPI's functions with handles that are longer than MPICH's."""
-    mpi = get_mpi("openmpi-4")
-    program = str(build("openmpi-4", binding, tmp_path))
-    settings = {"LD_PRELOAD": str(mpi.espalier.with_name("libespalier-mpich.so"))}
+    """Open MPI's Fortran calls PMPI's functions with handles that are longer than MPICH's; and what its entries in
+    Fortran are called, MPICH's are, too."""
+    mpi = get_mpi(name)
+    program = str(build(name, binding, tmp_path))
+    settings = {"LD_PRELOAD": str(mpi.espalier.with_name(f"libespalier-{wrong}.so"))}
     outcome = mpi.run([program], 3, native=True, bare=True, settings=settings, timeout=60)
     assert outcome.out.split() == ["fortran:", "0", "wrong"], str(outcome)
+    assert outcome.err.count("is left alone") == 1, str(outcome)
 
 
 @pytest.mark.parametrize("binding", ["use_mpi", "use_mpi_f08"])

@@ -71,93 +71,107 @@ std::vector<MPI_Datatype> types_of(const MPI_Fint* handles, const MPI_Fint* comm
 }  // namespace
 }  // namespace espalier::mpi
 
+// Fortran's parameters come in groups, each of which has its types and its names.
+#define TYPES_BUFFER void *buffer, MPI_Fint *count, MPI_Fint *type,
+#define NAMES_BUFFER buffer, count, type,
+#define TYPES_SEND_RUN void *send, MPI_Fint *send_count, MPI_Fint *send_type,
+#define NAMES_SEND_RUN send, send_count, send_type,
+#define TYPES_RECEIVE_RUN void *receive, MPI_Fint *receive_count, MPI_Fint *receive_type,
+#define NAMES_RECEIVE_RUN receive, receive_count, receive_type,
+#define TYPES_SEND_PARTS void *send, MPI_Fint *send_counts, MPI_Fint *send_displacements, MPI_Fint *send_type,
+#define NAMES_SEND_PARTS send, send_counts, send_displacements, send_type,
+#define TYPES_RECEIVE_PARTS \
+  void *receive, MPI_Fint *receive_counts, MPI_Fint *receive_displacements, MPI_Fint *receive_type,
+#define NAMES_RECEIVE_PARTS receive, receive_counts, receive_displacements, receive_type,
+#define TYPES_SEND_PIECES void *send, MPI_Fint *send_counts, MPI_Aint *send_displacements, MPI_Fint *send_type,
+#define NAMES_SEND_PIECES NAMES_SEND_PARTS
+#define TYPES_RECEIVE_PIECES \
+  void *receive, MPI_Fint *receive_counts, MPI_Aint *receive_displacements, MPI_Fint *receive_type,
+#define NAMES_RECEIVE_PIECES NAMES_RECEIVE_PARTS
+#define TYPES_REDUCTION void *send, void *receive, MPI_Fint *count, MPI_Fint *type, MPI_Fint *op,
+#define NAMES_REDUCTION send, receive, count, type, op,
+#define TYPES_ROOT MPI_Fint *root,
+#define NAMES_ROOT root,
+#define TYPES_NONE
+#define NAMES_NONE
+
 #define ESPALIER_LIST(...) __VA_ARGS__ __VA_OPT__(, )
-// All forms of a collective: what they take in front of the communicator, and the same for C.
-#define ESPALIER_FORTRAN(name, UPPER, blocking, nonblocking, parameters, arguments)                                   \
-  ESPALIER_SPELLINGS(name, UPPER, (ESPALIER_LIST parameters MPI_Fint * comm, MPI_Fint * error),                       \
+// All forms of a collective: the groups in front of the communicator, and the same for C.
+#define ESPALIER_FORTRAN(name, UPPER, blocking, nonblocking, A, B, C, arguments)                                      \
+  ESPALIER_SPELLINGS(name, UPPER, (TYPES_##A TYPES_##B TYPES_##C MPI_Fint * comm, MPI_Fint * error),                  \
+                     (NAMES_##A NAMES_##B NAMES_##C comm, error),                                                     \
                      *error = find_native() == nullptr ? static_cast<MPI_Fint>(MPI_ERR_INTERN)                        \
                                                        : Espalier_##blocking(ESPALIER_LIST arguments comm_of(comm));) \
-  ESPALIER_SPELLINGS(i##name, I##UPPER,                                                                               \
-                     (ESPALIER_LIST parameters MPI_Fint * comm, MPI_Fint * request, MPI_Fint * error),                \
-                     *error = begin(request, [&](MPI_Request* made) {                                                 \
-                       return begin_##nonblocking(ESPALIER_LIST arguments comm_of(comm), made);                       \
-                     });)                                                                                             \
+  ESPALIER_SPELLINGS(                                                                                                 \
+      i##name, I##UPPER, (TYPES_##A TYPES_##B TYPES_##C MPI_Fint * comm, MPI_Fint * request, MPI_Fint * error),       \
+      (NAMES_##A NAMES_##B NAMES_##C comm, request, error), *error = begin(request, [&](MPI_Request* made) {          \
+        return begin_##nonblocking(ESPALIER_LIST arguments comm_of(comm), made);                                      \
+      });)                                                                                                            \
   ESPALIER_SPELLINGS(                                                                                                 \
       name##_init, UPPER##_INIT,                                                                                      \
-      (ESPALIER_LIST parameters MPI_Fint * comm, MPI_Fint * info, MPI_Fint * request, MPI_Fint * error),              \
-      *error = begin(request, [&](MPI_Request* made) {                                                                \
+      (TYPES_##A TYPES_##B TYPES_##C MPI_Fint * comm, MPI_Fint * info, MPI_Fint * request, MPI_Fint * error),         \
+      (NAMES_##A NAMES_##B NAMES_##C comm, info, request, error), *error = begin(request, [&](MPI_Request* made) {    \
         return make_##blocking##_init(ESPALIER_LIST arguments comm_of(comm), native().Info_f2c(*info), made);         \
       });)
 
-#define FORTRAN_SEND_RUN void *send, MPI_Fint *send_count, MPI_Fint *send_type
-#define FORTRAN_RECEIVE_RUN void *receive, MPI_Fint *receive_count, MPI_Fint *receive_type
-#define FORTRAN_SEND_PARTS void *send, MPI_Fint *send_counts, MPI_Fint *send_displacements, MPI_Fint *send_type
-#define FORTRAN_RECEIVE_PARTS \
-  void *receive, MPI_Fint *receive_counts, MPI_Fint *receive_displacements, MPI_Fint *receive_type
-#define FORTRAN_SEND_PIECES void *send, MPI_Fint *send_counts, MPI_Aint *send_displacements, MPI_Fint *send_type
-#define FORTRAN_RECEIVE_PIECES \
-  void *receive, MPI_Fint *receive_counts, MPI_Aint *receive_displacements, MPI_Fint *receive_type
-#define REDUCTION void *send, void *receive, MPI_Fint *count, MPI_Fint *type, MPI_Fint *op
-#define ROOT MPI_Fint* root
-
 // Of reduce_scatter `count` is an array.
 // clang-format off
-ESPALIER_FORTRAN(bcast, BCAST, Bcast, Ibcast, (void* buffer, MPI_Fint* count, MPI_Fint* type, ROOT),
+ESPALIER_FORTRAN(bcast, BCAST, Bcast, Ibcast, BUFFER, ROOT, NONE,
   (data(buffer), *count, type_of(type), *root))
-ESPALIER_FORTRAN(barrier, BARRIER, Barrier, Ibarrier, (),
+ESPALIER_FORTRAN(barrier, BARRIER, Barrier, Ibarrier, NONE, NONE, NONE,
   ())
-ESPALIER_FORTRAN(scatter, SCATTER, Scatter, Iscatter, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN, ROOT),
+ESPALIER_FORTRAN(scatter, SCATTER, Scatter, Iscatter, SEND_RUN, RECEIVE_RUN, ROOT,
   (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type), *root))
-ESPALIER_FORTRAN(scatterv, SCATTERV, Scatterv, Iscatterv, (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_RUN, ROOT),
+ESPALIER_FORTRAN(scatterv, SCATTERV, Scatterv, Iscatterv, SEND_PARTS, RECEIVE_RUN, ROOT,
   (data(send), send_counts, send_displacements, type_of(send_type), data(receive), *receive_count,
    type_of(receive_type), *root))
-ESPALIER_FORTRAN(gather, GATHER, Gather, Igather, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN, ROOT),
+ESPALIER_FORTRAN(gather, GATHER, Gather, Igather, SEND_RUN, RECEIVE_RUN, ROOT,
   (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type), *root))
-ESPALIER_FORTRAN(gatherv, GATHERV, Gatherv, Igatherv, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_PARTS, ROOT),
+ESPALIER_FORTRAN(gatherv, GATHERV, Gatherv, Igatherv, SEND_RUN, RECEIVE_PARTS, ROOT,
   (data(send), *send_count, type_of(send_type), data(receive), receive_counts, receive_displacements,
    type_of(receive_type), *root))
-ESPALIER_FORTRAN(allgather, ALLGATHER, Allgather, Iallgather, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN),
+ESPALIER_FORTRAN(allgather, ALLGATHER, Allgather, Iallgather, SEND_RUN, RECEIVE_RUN, NONE,
   (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type)))
-ESPALIER_FORTRAN(allgatherv, ALLGATHERV, Allgatherv, Iallgatherv, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_PARTS),
+ESPALIER_FORTRAN(allgatherv, ALLGATHERV, Allgatherv, Iallgatherv, SEND_RUN, RECEIVE_PARTS, NONE,
   (data(send), *send_count, type_of(send_type), data(receive), receive_counts, receive_displacements,
    type_of(receive_type)))
-ESPALIER_FORTRAN(alltoall, ALLTOALL, Alltoall, Ialltoall, (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN),
+ESPALIER_FORTRAN(alltoall, ALLTOALL, Alltoall, Ialltoall, SEND_RUN, RECEIVE_RUN, NONE,
   (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type)))
-ESPALIER_FORTRAN(alltoallv, ALLTOALLV, Alltoallv, Ialltoallv, (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_PARTS),
+ESPALIER_FORTRAN(alltoallv, ALLTOALLV, Alltoallv, Ialltoallv, SEND_PARTS, RECEIVE_PARTS, NONE,
   (data(send), send_counts, send_displacements, type_of(send_type), data(receive), receive_counts,
    receive_displacements, type_of(receive_type)))
-ESPALIER_FORTRAN(alltoallw, ALLTOALLW, Alltoallw, Ialltoallw, (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_PARTS),
+ESPALIER_FORTRAN(alltoallw, ALLTOALLW, Alltoallw, Ialltoallw, SEND_PARTS, RECEIVE_PARTS, NONE,
   (data(send), send_counts, send_displacements, types_of(send_type, comm, data(send) == MPI_IN_PLACE).data(),
    data(receive), receive_counts, receive_displacements, types_of(receive_type, comm).data()))
 ESPALIER_FORTRAN(neighbor_allgather, NEIGHBOR_ALLGATHER, Neighbor_allgather, Ineighbor_allgather,
-  (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN),
+  SEND_RUN, RECEIVE_RUN, NONE,
   (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type)))
 ESPALIER_FORTRAN(neighbor_allgatherv, NEIGHBOR_ALLGATHERV, Neighbor_allgatherv, Ineighbor_allgatherv,
-  (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_PARTS),
+  SEND_RUN, RECEIVE_PARTS, NONE,
   (data(send), *send_count, type_of(send_type), data(receive), receive_counts, receive_displacements,
    type_of(receive_type)))
 ESPALIER_FORTRAN(neighbor_alltoall, NEIGHBOR_ALLTOALL, Neighbor_alltoall, Ineighbor_alltoall,
-  (FORTRAN_SEND_RUN, FORTRAN_RECEIVE_RUN),
+  SEND_RUN, RECEIVE_RUN, NONE,
   (data(send), *send_count, type_of(send_type), data(receive), *receive_count, type_of(receive_type)))
 ESPALIER_FORTRAN(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, Neighbor_alltoallv, Ineighbor_alltoallv,
-  (FORTRAN_SEND_PARTS, FORTRAN_RECEIVE_PARTS),
+  SEND_PARTS, RECEIVE_PARTS, NONE,
   (data(send), send_counts, send_displacements, type_of(send_type), data(receive), receive_counts,
    receive_displacements, type_of(receive_type)))
 ESPALIER_FORTRAN(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, Neighbor_alltoallw, Ineighbor_alltoallw,
-  (FORTRAN_SEND_PIECES, FORTRAN_RECEIVE_PIECES),
+  SEND_PIECES, RECEIVE_PIECES, NONE,
   (data(send), send_counts, send_displacements, types_of(send_type, degrees_of(comm_of(comm)).out).data(),
    data(receive), receive_counts, receive_displacements, types_of(receive_type, degrees_of(comm_of(comm)).in).data()))
-ESPALIER_FORTRAN(reduce, REDUCE, Reduce, Ireduce, (REDUCTION, ROOT),
+ESPALIER_FORTRAN(reduce, REDUCE, Reduce, Ireduce, REDUCTION, ROOT, NONE,
   (data(send), data(receive), *count, type_of(type), op_of(op), *root))
-ESPALIER_FORTRAN(allreduce, ALLREDUCE, Allreduce, Iallreduce, (REDUCTION),
+ESPALIER_FORTRAN(allreduce, ALLREDUCE, Allreduce, Iallreduce, REDUCTION, NONE, NONE,
   (data(send), data(receive), *count, type_of(type), op_of(op)))
-ESPALIER_FORTRAN(scan, SCAN, Scan, Iscan, (REDUCTION),
+ESPALIER_FORTRAN(scan, SCAN, Scan, Iscan, REDUCTION, NONE, NONE,
   (data(send), data(receive), *count, type_of(type), op_of(op)))
-ESPALIER_FORTRAN(exscan, EXSCAN, Exscan, Iexscan, (REDUCTION),
+ESPALIER_FORTRAN(exscan, EXSCAN, Exscan, Iexscan, REDUCTION, NONE, NONE,
   (data(send), data(receive), *count, type_of(type), op_of(op)))
-ESPALIER_FORTRAN(reduce_scatter_block, REDUCE_SCATTER_BLOCK, Reduce_scatter_block, Ireduce_scatter_block, (REDUCTION),
+ESPALIER_FORTRAN(reduce_scatter_block, REDUCE_SCATTER_BLOCK, Reduce_scatter_block, Ireduce_scatter_block, REDUCTION, NONE, NONE,
   (data(send), data(receive), *count, type_of(type), op_of(op)))
-ESPALIER_FORTRAN(reduce_scatter, REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter, (REDUCTION),
+ESPALIER_FORTRAN(reduce_scatter, REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter, REDUCTION, NONE, NONE,
   (data(send), data(receive), count, type_of(type), op_of(op)))
 // clang-format on
 

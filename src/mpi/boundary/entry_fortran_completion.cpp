@@ -124,58 +124,58 @@ void free_handle(const char* name, MPI_Fint* handle, MPI_Fint null, MPI_Fint* er
     call_next("mpi_" #name "_f08_", ESPALIER_WORDS words); \
   }
 #if defined(OPEN_MPI)
-#define ESPALIER_BEHIND(name, UPPER, parameters, words, ...)                                                     \
-  ESPALIER_SPELLINGS(name, UPPER, parameters, __VA_ARGS__; call_next("ompi_" #name "_f", ESPALIER_WORDS words);) \
+#define ESPALIER_BEHIND(name, UPPER, parameters, words, ...)               \
+  ESPALIER_SPELLINGS(name, UPPER, parameters, words, __VA_ARGS__;          \
+                     call_next("ompi_" #name "_f", ESPALIER_WORDS words);) \
   ESPALIER_BEHIND_F08(name, parameters, words, __VA_ARGS__)
 #else
 #define ESPALIER_BEHIND(name, UPPER, parameters, words, ...) ESPALIER_BEHIND_F08(name, parameters, words, __VA_ARGS__)
 #endif
-#define ESPALIER_WORDS(...) __VA_ARGS__
 
-// What completes requests: the same, with what `arguments` is of the handles it is given.
-#define ESPALIER_COMPLETION(name, UPPER, parameters, arguments, count, callers, wants) \
-  ESPALIER_COMPLETION_F08(name, parameters, arguments, count, callers, wants)          \
-  ESPALIER_COMPLETION_F(name, UPPER, parameters, arguments, count, callers, wants)
-#define ESPALIER_COMPLETION_F08(name, parameters, arguments, count, callers, wants)              \
+// What completes requests: the same, with handles that native can take under the name of those that it is given.
+#define ESPALIER_COMPLETION(name, UPPER, parameters, words, count, callers, wants) \
+  ESPALIER_COMPLETION_F08(name, parameters, words, count, callers, wants)          \
+  ESPALIER_COMPLETION_F(name, UPPER, parameters, words, count, callers, wants)
+#define ESPALIER_COMPLETION_F08(name, parameters, words, count, callers, wants)                  \
   ESPALIER_EXPORT void mpi_##name##_f08_ parameters {                                            \
     using namespace espalier::mpi;                                                               \
     complete(count, callers, wants,                                                              \
-             [&](MPI_Fint* all) { call_next("mpi_" #name "_f08_", ESPALIER_WORDS arguments); }); \
+             [&](MPI_Fint* callers) { call_next("mpi_" #name "_f08_", ESPALIER_WORDS words); }); \
   }
 #if defined(OPEN_MPI)
-#define ESPALIER_COMPLETION_F(name, UPPER, parameters, arguments, count, callers, wants)           \
-  ESPALIER_SPELLINGS(name, UPPER, parameters, complete(count, callers, wants, [&](MPI_Fint* all) { \
-                       call_next("ompi_" #name "_f", ESPALIER_WORDS arguments);                    \
+#define ESPALIER_COMPLETION_F(name, UPPER, parameters, words, count, callers, wants)                          \
+  ESPALIER_SPELLINGS(name, UPPER, parameters, words, complete(count, callers, wants, [&](MPI_Fint* callers) { \
+                       call_next("ompi_" #name "_f", ESPALIER_WORDS words);                                   \
                      });)
 #else
-#define ESPALIER_COMPLETION_F(name, UPPER, parameters, arguments, count, callers, wants)
+#define ESPALIER_COMPLETION_F(name, UPPER, parameters, words, count, callers, wants)
 #endif
 
 // clang-format off
 ESPALIER_COMPLETION(wait, WAIT, (MPI_Fint* request, void* status, MPI_Fint* error),
-  (all, status, error), 1, request, Wants::all)
+  (request, status, error), 1, request, Wants::all)
 ESPALIER_COMPLETION(waitall, WAITALL, (MPI_Fint* count, MPI_Fint* requests, void* statuses, MPI_Fint* error),
-  (count, all, statuses, error), *count, requests, Wants::all)
+  (count, requests, statuses, error), *count, requests, Wants::all)
 ESPALIER_COMPLETION(waitany, WAITANY,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, void* status, MPI_Fint* error),
-  (count, all, index, status, error), *count, requests, Wants::any)
+  (count, requests, index, status, error), *count, requests, Wants::any)
 ESPALIER_COMPLETION(waitsome, WAITSOME,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices, void* statuses, MPI_Fint* error),
-  (count, all, done, indices, statuses, error), *count, requests, Wants::any)
+  (count, requests, done, indices, statuses, error), *count, requests, Wants::any)
 ESPALIER_COMPLETION(test, TEST, (MPI_Fint* request, MPI_Fint* flag, void* status, MPI_Fint* error),
-  (all, flag, status, error), 1, request, Wants::look)
+  (request, flag, status, error), 1, request, Wants::look)
 ESPALIER_COMPLETION(testall, TESTALL,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, void* statuses, MPI_Fint* error),
-  (count, all, flag, statuses, error), *count, requests, Wants::look)
+  (count, requests, flag, statuses, error), *count, requests, Wants::look)
 ESPALIER_COMPLETION(testany, TESTANY,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag, void* status, MPI_Fint* error),
-  (count, all, index, flag, status, error), *count, requests, Wants::look)
+  (count, requests, index, flag, status, error), *count, requests, Wants::look)
 ESPALIER_COMPLETION(testsome, TESTSOME,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices, void* statuses, MPI_Fint* error),
-  (count, all, done, indices, statuses, error), *count, requests, Wants::look)
+  (count, requests, done, indices, statuses, error), *count, requests, Wants::look)
 ESPALIER_COMPLETION(request_get_status, REQUEST_GET_STATUS,
   (MPI_Fint* request, MPI_Fint* flag, void* status, MPI_Fint* error),
-  (all, flag, status, error), 1, request, Wants::look)
+  (request, flag, status, error), 1, request, Wants::look)
 ESPALIER_BEHIND(probe, PROBE, (MPI_Fint* from, MPI_Fint* tag, MPI_Fint* comm, void* status, MPI_Fint* error),
   (from, tag, comm, status, error), settle_message(*from, *tag, comm))
 // clang-format on
@@ -221,10 +221,10 @@ ESPALIER_EXPORT void mpi_request_free_f08_(MPI_Fint* request, MPI_Fint* error) {
   espalier::mpi::free_request("mpi_request_free_f08_", request, error);
 }
 #if defined(OPEN_MPI)
-ESPALIER_SPELLINGS(start, START, (MPI_Fint * request, MPI_Fint* error), start(1, request, error);)
+ESPALIER_SPELLINGS(start, START, (MPI_Fint * request, MPI_Fint* error), (request, error), start(1, request, error);)
 ESPALIER_SPELLINGS(startall, STARTALL, (MPI_Fint * count, MPI_Fint* requests, MPI_Fint* error),
-                   start(*count, requests, error);)
-ESPALIER_SPELLINGS(request_free, REQUEST_FREE, (MPI_Fint * request, MPI_Fint* error),
+                   (count, requests, error), start(*count, requests, error);)
+ESPALIER_SPELLINGS(request_free, REQUEST_FREE, (MPI_Fint * request, MPI_Fint* error), (request, error),
                    free_request("ompi_request_free_f", request, error);)
 #endif
 
@@ -240,9 +240,10 @@ ESPALIER_EXPORT void mpi_op_free_f08_(MPI_Fint* op, MPI_Fint* error) {
 #else
 
 // As mpif.h has it, MPI_DATATYPE_NULL and MPI_OP_NULL are 0.
-ESPALIER_SPELLINGS(type_free, TYPE_FREE, (MPI_Fint * type, MPI_Fint* error),
+ESPALIER_SPELLINGS(type_free, TYPE_FREE, (MPI_Fint * type, MPI_Fint* error), (type, error),
                    free_handle("ompi_type_free_f", type, 0, error);)
-ESPALIER_SPELLINGS(op_free, OP_FREE, (MPI_Fint * op, MPI_Fint* error), free_handle("ompi_op_free_f", op, 0, error);)
+ESPALIER_SPELLINGS(op_free, OP_FREE, (MPI_Fint * op, MPI_Fint* error), (op, error),
+                   free_handle("ompi_op_free_f", op, 0, error);)
 
 // Of Open MPI's messages none passes through the C symbols.
 // clang-format off
@@ -268,10 +269,10 @@ MPI_Fint send_while_pending(const char* start, MESSAGE) {
 }  // namespace
 }  // namespace espalier::mpi
 
-ESPALIER_SPELLINGS(send, SEND, (MESSAGE, MPI_Fint* error),
+ESPALIER_SPELLINGS(send, SEND, (MESSAGE, MPI_Fint* error), (buffer, count, type, to, tag, comm, error),
                    if (is_pending()) * error = send_while_pending("ompi_isend_f", buffer, count, type, to, tag, comm);
                    else call_next("ompi_send_f", buffer, count, type, to, tag, comm, error);)
-ESPALIER_SPELLINGS(ssend, SSEND, (MESSAGE, MPI_Fint* error),
+ESPALIER_SPELLINGS(ssend, SSEND, (MESSAGE, MPI_Fint* error), (buffer, count, type, to, tag, comm, error),
                    if (is_pending()) * error = send_while_pending("ompi_issend_f", buffer, count, type, to, tag, comm);
                    else call_next("ompi_ssend_f", buffer, count, type, to, tag, comm, error);)
 

@@ -108,13 +108,13 @@ void leave_from_fortran(MPI_Fint* handle, MPI_Fint* error, int (*leave)(MPI_Comm
 }  // namespace
 }  // namespace espalier::mpi
 
-ESPALIER_SPELLINGS(init, INIT, (MPI_Fint * error), *error = MPI_Init(nullptr, nullptr);)
+ESPALIER_SPELLINGS(init, INIT, (MPI_Fint * error), (error), *error = MPI_Init(nullptr, nullptr);)
 ESPALIER_SPELLINGS(init_thread, INIT_THREAD, (MPI_Fint * required, MPI_Fint* provided, MPI_Fint* error),
-                   *error = MPI_Init_thread(nullptr, nullptr, *required, provided);)
-ESPALIER_SPELLINGS(finalize, FINALIZE, (MPI_Fint * error), *error = MPI_Finalize();)
-ESPALIER_SPELLINGS(comm_free, COMM_FREE, (MPI_Fint * comm, MPI_Fint* error),
+                   (required, provided, error), *error = MPI_Init_thread(nullptr, nullptr, *required, provided);)
+ESPALIER_SPELLINGS(finalize, FINALIZE, (MPI_Fint * error), (error), *error = MPI_Finalize();)
+ESPALIER_SPELLINGS(comm_free, COMM_FREE, (MPI_Fint * comm, MPI_Fint* error), (comm, error),
                    leave_from_fortran(comm, error, MPI_Comm_free);)
-ESPALIER_SPELLINGS(comm_disconnect, COMM_DISCONNECT, (MPI_Fint * comm, MPI_Fint* error),
+ESPALIER_SPELLINGS(comm_disconnect, COMM_DISCONNECT, (MPI_Fint * comm, MPI_Fint* error), (comm, error),
                    leave_from_fortran(comm, error, MPI_Comm_disconnect);)
 
 #elif !defined(MPI_ABI)

@@ -24,20 +24,23 @@ bool leave_alone(const char* name, Arguments... arguments) {
 
 }  // namespace espalier::mpi
 
+#define ESPALIER_WORDS(...) __VA_ARGS__
+
 #if defined(OPEN_MPI)
 
 #define ESPALIER_ALIAS(name, target, parameters) ESPALIER_EXPORT void name parameters __attribute__((alias(#target)));
 
 // Open MPI's: ompi_<name>_f, which is what mpi_f08 calls, with this body, and its aliases in all spellings of
-// compilers.
-#define ESPALIER_SPELLINGS(name, UPPER, parameters, ...)      \
-  ESPALIER_EXPORT void ompi_##name##_f parameters {           \
-    using namespace espalier::mpi;                            \
-    __VA_ARGS__                                               \
-  }                                                           \
-  ESPALIER_ALIAS(mpi_##name, ompi_##name##_f, parameters)     \
-  ESPALIER_ALIAS(mpi_##name##_, ompi_##name##_f, parameters)  \
-  ESPALIER_ALIAS(mpi_##name##__, ompi_##name##_f, parameters) \
+// compilers. Programs of other MPIs call the aliases. `words`: the parameters' names.
+#define ESPALIER_SPELLINGS(name, UPPER, parameters, words, ...)                                  \
+  ESPALIER_EXPORT void ompi_##name##_f parameters {                                              \
+    using namespace espalier::mpi;                                                               \
+    if (find_native() == nullptr && leave_alone("mpi_" #name "_", ESPALIER_WORDS words)) return; \
+    __VA_ARGS__                                                                                  \
+  }                                                                                              \
+  ESPALIER_ALIAS(mpi_##name, ompi_##name##_f, parameters)                                        \
+  ESPALIER_ALIAS(mpi_##name##_, ompi_##name##_f, parameters)                                     \
+  ESPALIER_ALIAS(mpi_##name##__, ompi_##name##_f, parameters)                                    \
   ESPALIER_ALIAS(MPI_##UPPER, ompi_##name##_f, parameters)
 
 #elif !defined(MPI_ABI)
