@@ -144,14 +144,51 @@ static void start_again(char** arguments, char** environment, char* preload) {
   execve(program, arguments, variables);
 }
 
+static int is_set(const char* value) { return value != NULL && *value != '\0' && strcmp(value, "0") != 0; }
+
+/* Whether this process is to speak, where all of a job would: the first of those that a launcher has numbered. */
+static int is_first(char** environment) {
+  static const char* const numbers[] = {"PMI_RANK",     "PMIX_RANK",      "OMPI_COMM_WORLD_RANK",
+                                        "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID"};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i)
+    if (is_set(find_variable(environment, numbers[i]))) return 0;
+  return 1;
+}
+
+static int is_asked_for(char** environment) {
+  for (char** it = environment; *it != NULL; ++it)
+    if (begins(*it, "ESPALIER_")) return 1;
+  return 0;
+}
+
+static int is_ours(struct dl_phdr_info* object, size_t size, void* result) {
+  (void)size;
+  return *(int*)result |= object->dlpi_name != NULL && is_build(object->dlpi_name);
+}
+
+/* At the end of a program that has opened its MPI later than we could do something for it: whoever has given a setting
+ * of ours is told why it does nothing. */
+__attribute__((destructor)) static void tell_of_late_mpi(void) {
+  struct found found = {NULL, 0};
+  char path[PATH_MAX];
+  int has_build = 0;
+  if (!is_asked_for(environ) || !is_first(environ) || is_set(find_variable(environ, "ESPALIER_DISABLE"))) return;
+  dl_iterate_phdr(is_ours, &has_build);
+  dl_iterate_phdr(look_at, &found);
+  if (has_build || found.build == NULL || found.is_ambiguous || !find_build(found.build, path, sizeof path)) return;
+  dprintf(STDERR_FILENO,
+          "espalier: the program has opened its MPI by itself, which libespalier-any.so cannot foresee, and was left "
+          "alone; name the build: LD_PRELOAD=%s\n",
+          path);
+}
+
 __attribute__((constructor)) static void choose(int count, char** arguments, char** environment) {
   (void)count;
   struct found found = {NULL, 0};
   char path[PATH_MAX];
   char after[2 * longest_value] = "LD_PRELOAD=";
   const size_t name = strlen(after);
-  const char* disabled = find_variable(environment, "ESPALIER_DISABLE");
-  if (disabled != NULL && disabled[0] != '\0' && strcmp(disabled, "0") != 0) return;
+  if (is_set(find_variable(environment, "ESPALIER_DISABLE"))) return;
   dl_iterate_phdr(look_at, &found);
   if (found.build == NULL || found.is_ambiguous || !find_build(found.build, path, sizeof path)) return;
   const char* before = find_variable(environment, "LD_PRELOAD");

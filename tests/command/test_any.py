@@ -83,6 +83,27 @@ def test_programs_without_mpi_are_left_alone(site: Path) -> None:
     assert run(site, sys.executable, "-S", "-c", "print(6 * 7)") == (0, ["42"])
 
 
+@pytest.mark.parametrize(
+    ("variables", "lines"),
+    [
+        ({}, 0),
+        ({"ESPALIER_STATS": "stats.json"}, 1),
+        ({"ESPALIER_STATS": "stats.json", "PMI_RANK": "1"}, 0),
+        ({"ESPALIER_DISABLE": "1"}, 0),
+    ],
+)
+def test_who_wants_something_of_a_program_that_opens_its_mpi_by_itself_is_told_why_nothing_comes(
+    site: Path, variables: dict[str, str], lines: int
+) -> None:
+    code = f"import ctypes; ctypes.CDLL('{site}/mpich/libmpi.so.12', mode=ctypes.RTLD_GLOBAL)"
+    environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": f"{site}/libespalier-any.so.0", **variables}
+    words = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    said = done.stderr.splitlines()
+    assert len(said) == lines, said
+    assert all(it.endswith(f"name the build: LD_PRELOAD={site}/libespalier-mpich.so.0") for it in said), said
+
+
 @pytest.mark.parametrize("variables", [{"ESPALIER_DISABLE": "1"}, {"LD_PRELOAD": "vgpreload"}])
 def test_who_wants_none_and_what_runs_under_valgrind_gets_none(site: Path, variables: dict[str, str]) -> None:
     if "LD_PRELOAD" in variables:

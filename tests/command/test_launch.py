@@ -18,7 +18,7 @@ from espalier.jobs.layout import Layout
 from espalier.jobs.libraries import Abi
 from espalier.jobs.mpis import Family, Mpi
 from espalier.jobs.placement import Placement
-from workshop import MPI_TEXT, compile_c, make_mpi
+from workshop import MPI_TEXT, compile_c, compile_library, make_mpi
 
 HYDRA_LIKE = [Family.MPICH, Family.INTEL, Family.MVAPICH, Family.CRAY, Family.UNKNOWN]
 
@@ -283,6 +283,22 @@ def test_another_mpi_of_the_same_abi_is_preloaded_and_of_another_abi_refused(tmp
     assert not choose_target(app, "mpich").preload_mpi
     with pytest.raises(UserError, match="openmpi ABI"):
         choose_target(app, "openmpi")
+
+
+def test_a_tool_that_the_program_is_linked_with_stands_in_front_of_another_mpi(
+    libraries: Path, processors, tmp_path: Path, only_mpis
+) -> None:
+    own = make_mpi(tmp_path / "own", MPI_TEXT["mpich"], "libmpi.so.12")
+    other = make_mpi(tmp_path / "other", MPI_TEXT["intel"], "libmpi.so.12")
+    only_mpis(tmp_path / "own", tmp_path / "other")
+    goes_on = "int PMPI_Barrier(void); int MPI_Barrier(void) { return PMPI_Barrier(); }"
+    tool = compile_library("libtool.so", tmp_path, goes_on)
+    words = [str(tool), str(own), f"-Wl,-rpath,{own.parent}:{tmp_path}", "-Wl,--no-as-needed,--allow-shlib-undefined"]
+    app = compile_c("int main(void) { return 0; }", tmp_path / "app", *words[-1:], *words[:-1])
+    job = Job(choose_target(str(app), "intel"), 2, [str(app)])
+    argv, _ = build_command(job)
+    assert rank_variables(argv)["LD_PRELOAD"] == f"{libraries}/libespalier-mpich.so:{tool}:{other}"
+    assert choose_target(str(app), "mpich").tools == ()
 
 
 def test_a_script_runs_under_the_default_mpi_and_the_note_says_so(tmp_path: Path, only_mpis) -> None:

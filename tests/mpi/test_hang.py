@@ -207,6 +207,20 @@ OF_THE_WORD = (
     pytest.param("openmpi-5", marks=pytest.mark.long),
     pytest.param("intel", marks=pytest.mark.long),
 )
+
+
+@pytest.mark.parametrize("name", OF_THE_WORD)
+@pytest.mark.parametrize(
+    ("how", "call"),
+    [("types", r"MPI_Alltoallw, for which the ranks get memory first"), ("nonblocking-types", r"MPI_Ialltoallw, call")],
+)
+def test_calls_with_a_type_for_each_block_are_called_so(get_mpi: GetMpi, how: str, call: str, name: str) -> None:
+    with standing(get_mpi(name), how, "2") as job:
+        said = ask(job, "Rank 2")
+    world = next(it for it in said if it["communicator"] == "MPI_COMM_WORLD (4 ranks)")
+    assert re.match(call, world["ranks"][0]["call"]), said
+
+
 LEFT = {"ESPALIER_CHOICE_BROADCAST": "native", "ESPALIER_CHOICE_ALLREDUCE": "native"}
 
 

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from launch import CHECKOUT, Outcome, TestMpi
+from espalier.jobs.launch import Job, build_command, choose_target
+from launch import CHECKOUT, Outcome, TestMpi, clean_environment, run_command
 from stats import read_stats
 
 GetMpi = Callable[[str], TestMpi]
 RANKS = 2
+CALM = {"ESPALIER_SETUP_CALLS": "0", "ESPALIER_LEARN": "off"}
 MPIS = ("mpich-5", "openmpi-5", "intel")
 SOURCES = CHECKOUT / "tests" / "mpi" / "tools"
 SEEN = "tool: 1 init, 500 allreduce, 20 barrier, 10 send, 5 iallreduce, 5 wait"
@@ -163,3 +165,16 @@ def test_mpi_that_is_opened_later_and_for_itself_is_found(make_workshop, name: s
     outcome = shop.mpi.run([str(outer), str(inner)], RANKS, settings=settings, native=True, bare=True)
     assert "program: right" in outcome.out, str(outcome)
     assert handled(file)["MPI_Allreduce"] >= 500
+
+
+def test_a_tool_that_the_program_is_linked_with_sees_the_same_under_another_mpi(
+    make_workshop: Callable[[str], Workshop], get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    """Which is preloaded in place of the program's own."""
+    shop, other, file = make_workshop("mpich-5"), get_mpi("intel"), tmp_path / "stats.json"
+    program = str(shop.program("-Wl,--no-as-needed", str(shop.tool)))
+    job = Job(choose_target(program, "intel"), RANKS, [program], settings={**CALM, "ESPALIER_STATS": str(file)})
+    line, environment = build_command(job)
+    outcome = run_command(line, {**clean_environment(), **environment}, 60)
+    assert_seen_once_and_ours(outcome, file)
+    assert job.target.mpi.library == other.mpi.library

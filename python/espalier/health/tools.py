@@ -6,66 +6,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from espalier.base.reading import read_regular
 from espalier.jobs.diagnosis import Finding, Level
-from espalier.jobs.elf import NotElf
-from espalier.jobs.libraries import ANY, Abi, build_of, is_own
-from espalier.jobs.loader import Dependency, find_dependencies
+from espalier.jobs.libraries import ANY, Abi, build_of
 from espalier.jobs.mpis import abi_of_name
+from espalier.jobs.tools import Tool, dependencies_of, find_tools, preloaded
 
-# Who goes on to PMPI names it; programs and libraries that only call MPI do not.
-_TOOLS_NAME = b"\0PMPI_"
-_COMPLETION = b"\0PMPI_Wait\0"
-_LARGEST = 1 << 30
 # AddressSanitizer's runtime, of GCC and of Clang; it ends programs in which it is not the first library.
 _SANITIZER = re.compile(r"lib(asan|clang_rt\.asan[\w-]*)\.so[\d.]*")
 _ANYWHERE = "verify_asan_link_order=0"
-
-
-@dataclass(frozen=True)
-class Tool:
-    """One of them."""
-
-    path: Path
-    is_preloaded: bool
-    completes: bool  # whether it goes on to PMPI_Wait
-    mpi: str  # the MPI library that it is linked with; empty: none
-
-
-def find_tools(program: Path) -> Iterator[Tool]:
-    """Those that LD_PRELOAD names, in its order, and those that the program is linked with."""
-    preloaded = _preloaded()
-    linked = [it.path for it in _dependencies(program) if it.path is not None]
-    for path in dict.fromkeys([*preloaded, *linked]):
-        if (tool := _look_at(path, path in preloaded)) is not None:
-            yield tool
-
-
-def _dependencies(file: Path) -> list[Dependency]:
-    try:
-        return find_dependencies(file)
-    except (NotElf, OSError):
-        return []
-
-
-def _preloaded() -> list[Path]:
-    return [Path(word) for word in os.environ.get("LD_PRELOAD", "").replace(":", " ").split()]
-
-
-def _look_at(path: Path, is_preloaded: bool) -> Tool | None:
-    if path.name.startswith("libmpi") or is_own(path):
-        return None
-    try:
-        content = read_regular(path, _LARGEST)
-    except OSError:
-        return None
-    if _TOOLS_NAME not in content:
-        return None
-    mpi = next((it.name for it in _dependencies(path) if abi_of_name(it.name) is not None), "")
-    return Tool(path, is_preloaded, _COMPLETION in content, mpi)
 
 
 def examine_tools(program: Path, abi: Abi) -> Iterator[Finding]:
@@ -89,10 +39,10 @@ def _judge_tool(tool: Tool, abi: Abi) -> Finding:
 
 
 def _examine_sanitizer(program: Path) -> Iterator[Finding]:
-    found = next((it for it in _dependencies(program) if _SANITIZER.fullmatch(it.name)), None)
+    found = next((it for it in dependencies_of(program) if _SANITIZER.fullmatch(it.name)), None)
     if found is None or _ANYWHERE in os.environ.get("ASAN_OPTIONS", ""):
         return
-    if (first := _preloaded()[:1]) and _SANITIZER.fullmatch(first[0].name):
+    if (first := preloaded()[:1]) and _SANITIZER.fullmatch(first[0].name):
         return
     text = f"{program} needs AddressSanitizer's {found.name}, which ends programs that have another library in front"
     remedy = f"ASAN_OPTIONS={_ANYWHERE}; or put it first: LD_PRELOAD={found.path or found.name}:LIBESPALIER"
@@ -102,7 +52,7 @@ def _examine_sanitizer(program: Path) -> Iterator[Finding]:
 def examine_own(abi: Abi | None = None) -> Iterator[Finding]:
     """Espalier's own libraries in LD_PRELOAD: which builds, and whether they are for the program's MPI, which has this
     ABI; None: no program is meant."""
-    builds = [(path, build) for path in _preloaded() if (build := build_of(path)) is not None]
+    builds = [(path, build) for path in preloaded() if (build := build_of(path)) is not None]
     for path, build in builds:
         kind = "puts the build that fits in front of each program" if build == ANY else f"the build for the {build} ABI"
         text = f"{path} is Espalier's own: {kind}"

@@ -22,6 +22,7 @@ from espalier.jobs.libraries import find_preload_library, is_own
 from espalier.jobs.mpis import Family, Mpi, find_default_mpi, is_named, mpi_of_abi, mpi_of_library, select_mpi
 from espalier.jobs.placement import Placement
 from espalier.jobs.programs import Kind, Program, inspect_program
+from espalier.jobs.tools import find_tools
 
 # What takes turns on one processor in greater numbers says nothing of collectives, and may take the machine down.
 _MOST_PER_PROCESSOR = 64
@@ -34,6 +35,7 @@ class Target:
     mpi: Mpi
     preload_mpi: bool
     note: str  # how the MPI was chosen, one clause
+    tools: tuple[Path, ...] = ()  # that the program is linked with: they stand in front of an MPI that is preloaded
     doubt: str = ""  # what the program is, one clause, where only a run tells whether it uses an MPI at all
 
 
@@ -117,7 +119,11 @@ def choose_target(command: str, wanted: str | None) -> Target:
     program was built with. Raises UserError if there is none, or if the wanted one has another ABI than the program.
     """
     program = inspect_program(command)
-    return replace(_choose_mpi(program, wanted), doubt=program.explanation if program.kind is not Kind.LINKED else "")
+    target = _choose_mpi(program, wanted)
+    if program.kind is not Kind.LINKED:
+        return replace(target, doubt=program.explanation)
+    linked = find_tools(program.path) if target.preload_mpi else ()
+    return replace(target, tools=tuple(tool.path for tool in linked if not tool.is_preloaded))
 
 
 def _choose_mpi(program: Program, wanted: str | None) -> Target:
@@ -191,6 +197,7 @@ def _rank_environment(job: Job) -> dict[str, str]:
     if not job.native:
         preload.append(str(job.library or find_preload_library(job.target.mpi.abi)))
     if job.target.preload_mpi:
+        preload.extend(map(str, job.target.tools))
         preload.append(str(job.target.mpi.library))
     variables = {name: value for name, value in os.environ.items() if name.startswith("ESPALIER_")}
     variables.update(job.settings)

@@ -95,7 +95,10 @@ class Taken {
 std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, MPI_Comm comm, plan::Operation operation,
                             const Sides& sides) {
   switch (outcome) {
-    case UnevenOutcome::truncated: return fail_for_size(comm, plan::call_name(operation, plan::BlockSizes::counts));
+    case UnevenOutcome::truncated: {
+      const CallName name = communicator.engine()->name().value_or(CallName{operation, plan::BlockSizes::counts});
+      return fail_for_size(comm, plan::call_name(name.operation, name.blocks));
+    }
     case UnevenOutcome::broken: return fail(communicator, comm);
     case UnevenOutcome::unknown: return refuse_unknown(comm, operation, sides.are_missing);
     case UnevenOutcome::done:

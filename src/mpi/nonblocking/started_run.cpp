@@ -18,7 +18,8 @@ StartedRun::StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, 
       program_(entry.program),
       staging_(std::move(staging)),
       is_in_memory_(communicator.engine()->is_in_memory() &&
-                    (staging_->reducer() == nullptr || staging_->reducer()->is_own())) {
+                    (staging_->reducer() == nullptr || staging_->reducer()->is_own())),
+      name_(communicator.engine()->name()) {
   start_again(entry);
 }
 
@@ -52,6 +53,7 @@ std::optional<int> StartedRun::go_on(bool is_next) {
 
 void StartedRun::begin() {
   Engine& engine = *communicator_.engine();
+  const Engine::Naming shown(engine, name_);
   if (kind_ == Entry::Kind::tiny)
     run_.emplace(engine, problem_, staging_->buffers(), staging_->reducer());
   else

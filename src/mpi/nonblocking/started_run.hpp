@@ -44,6 +44,7 @@ class StartedRun {
   std::optional<EngineRun> run_;
   std::optional<execute::Ending> ended_;  ///< aside
   const bool is_in_memory_;               ///< it needs nothing of MPI until its end
+  const std::optional<CallName> name_;    ///< what the program calls it
   std::uint32_t looks_ = 0;
 };
 

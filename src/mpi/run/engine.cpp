@@ -17,8 +17,8 @@ constexpr const char* memory_is_short =
 /// What others see while ranks get together what a call needs.
 class Preparation {
  public:
-  Preparation(Watch* watch, plan::Operation operation, plan::BlockSizes blocks) : watch_(watch) {
-    if (watch_ != nullptr) watch_->begin_left(execute::LeftToMpi::Doing::preparation, operation, blocks);
+  Preparation(Watch* watch, const Situation& of) : watch_(watch) {
+    if (watch_ != nullptr) watch_->begin_left(execute::LeftToMpi::Doing::preparation, of.operation, of.blocks);
   }
   ~Preparation() {
     if (watch_ != nullptr) watch_->end_left();
@@ -53,7 +53,9 @@ Engine::~Engine() {
 }
 
 bool Engine::supply_slowly(Entry& entry) {
-  const Preparation shown(means_.watch.get(), entry.problem.operation, plan::blocks_of(entry.problem));
+  const plan::Problem& problem = entry.problem;
+  const Preparation shown(means_.watch.get(),
+                          named({.operation = problem.operation, .blocks = blocks_of(problem)}, name_));
   if (entry.fits_short_rings) {
     if ((denied_ & long_rings) != 0) entry.needs = no_needs;
     if (seat_.call() + 1 >= means_.calls_in_use) get(long_rings, false);
@@ -85,7 +87,8 @@ bool Engine::differs_from_senders(const plan::Problem& problem) {
 }
 
 bool Engine::supply_uneven_slowly(plan::Operation operation) {
-  const Preparation shown(means_.watch.get(), operation, plan::BlockSizes::counts);
+  const Preparation shown(means_.watch.get(),
+                          named({.operation = operation, .blocks = plan::BlockSizes::counts}, name_));
   if (get(all_needs, true)) return true;
   decider_.give_up_uneven();
   return false;
@@ -106,15 +109,16 @@ bool Engine::get(Needs needs, bool is_needed) {
 }
 
 Situation Engine::situation() const noexcept {
-  if (uneven_) return {.call = seat_.call(), .operation = *uneven_, .blocks = plan::BlockSizes::counts};
   const Entry* const entry = cache_.latest();
+  if (uneven_) return named({.call = seat_.call(), .operation = *uneven_, .blocks = plan::BlockSizes::counts}, name_);
   if (entry == nullptr) return {.call = seat_.call()};
   const plan::Problem& problem = entry->problem;
-  return {.call = seat_.call(),
-          .operation = problem.operation,
-          .bytes = problem.bytes,
-          .root = problem.root,
-          .blocks = blocks_of(problem)};
+  return named({.call = seat_.call(),
+                .operation = problem.operation,
+                .bytes = problem.bytes,
+                .root = problem.root,
+                .blocks = blocks_of(problem)},
+               name_);
 }
 
 std::string Engine::describe(const plan::Problem& problem, bool may_wait) {

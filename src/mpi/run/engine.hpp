@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "execute/lines/tiny_run.hpp"
 #include "execute/lines/uneven_blocks.hpp"
@@ -192,6 +193,21 @@ class Engine {
   }
   /// The blocking call that is being made.
   Situation situation() const noexcept;
+  /// What the program calls that which is being done; none: what the problem says.
+  const std::optional<CallName>& name() const { return name_; }
+  /// While this is, calls have that name for whoever looks at them.
+  class Naming {
+   public:
+    Naming(Engine& engine, std::optional<CallName> name)
+        : engine_(engine), before_(std::exchange(engine.name_, name)) {}
+    ~Naming() { engine_.name_ = before_; }
+    Naming(const Naming&) = delete;
+    Naming& operator=(const Naming&) = delete;
+
+   private:
+    Engine& engine_;
+    const std::optional<CallName> before_;
+  };
 
   /// A call was broken off: there can be no other.
   bool is_broken() const { return is_broken_; }
@@ -288,6 +304,7 @@ class Engine {
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first
   CallForm runs_form_ = CallForm::nonblocking;
   bool asks_for_windows_ = false;  ///< and has no answer yet
+  std::optional<CallName> name_;   ///< Naming
   Scratch scratch_;
 };
 

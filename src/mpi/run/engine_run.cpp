@@ -8,6 +8,7 @@ EngineRun::EngineRun(Engine& engine, const plan::Problem& problem, const plan::P
                      const execute::Buffers& buffers, const execute::Reducer* reducer, bool may_follow)
     : engine_(engine),
       problem_(problem),
+      name_(engine.name()),
       dissent_(engine.seat_, engine.means_.network.get(), engine.means_.topology, engine.means_.me, problem,
                may_follow),
       run_(std::in_place_type<execute::Run>, program,
@@ -18,6 +19,7 @@ EngineRun::EngineRun(Engine& engine, const plan::Problem& tiny, const execute::B
                      const execute::Reducer* reducer)
     : engine_(engine),
       problem_(tiny),
+      name_(engine.name()),
       dissent_(engine.seat_, nullptr, engine.means_.topology, engine.means_.me, tiny, false),
       run_(std::in_place_type<execute::TinyRun>, engine.seat_, tiny, buffers, reducer) {}
 
@@ -60,7 +62,7 @@ void EngineRun::show() noexcept {
                      .root = problem_.root,
                      .form = engine_.runs_form_,
                      .blocks = blocks_of(problem_)};
-  if (engine_.means_.watch != nullptr) engine_.means_.watch->look(at);
+  if (engine_.means_.watch != nullptr) engine_.means_.watch->look(named(at, name_));
 }
 
 // What others call finished is what its flags say; a program that shares no memory with neighbours raises none.

@@ -41,6 +41,7 @@ class EngineRun {
 
   Engine& engine_;
   const plan::Problem& problem_;
+  const std::optional<CallName> name_;  ///< for others to see
   Dissent dissent_;
   std::variant<execute::Run, execute::TinyRun> run_;
 };

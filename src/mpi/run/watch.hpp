@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "execute/board.hpp"
 #include "plan/calls.hpp"
@@ -18,6 +19,20 @@ struct Situation {
   plan::CallForm form = plan::CallForm::blocking;
   plan::BlockSizes blocks = plan::BlockSizes::equal;  ///< also where counts are all equal
 };
+
+/// A call as the program made it, where its engine does something else for it: sizes are exchanged first.
+struct CallName {
+  plan::Operation operation;
+  plan::BlockSizes blocks;
+};
+/// The same call under its own name, if it has one.
+inline Situation named(Situation at, const std::optional<CallName>& name) {
+  if (!name) return at;
+  if (at.operation != name->operation) at.bytes = 0;
+  at.operation = name->operation;
+  at.blocks = name->blocks;
+  return at;
+}
 
 /// Who a rank is, for others to read.
 struct Identity {

@@ -6,9 +6,10 @@
  * rank 0 (RANK must be another): it sleeps, spins, receives a message that nobody sends, calls MPI_Barrier, waits in
  * another communicator, stops itself, ends MPI ("finalize") or, asked for "root" or "size", gives another; asked for
  * "type", it gives another to the MPI_Allreduce of an MPI_INT that follows; "nonblocking" has the others wait in an
- * MPI_Iallreduce before, "counts" in the first MPI_Alltoallv, "early" in the first call of a communicator of all ranks.
- * With SECONDS it comes after so many, and all goes well. With "kept", errors are returned, and rank 0 prints how many
- * ranks got one. Rank 0 prints "standing" before. All die of themselves after two minutes.
+ * MPI_Iallreduce before, "counts" in the first MPI_Alltoallv, "types" in the first MPI_Alltoallw, "nonblocking-types"
+ * in an MPI_Ialltoallw that is not the first, "early" in the first call of a communicator of all ranks. With SECONDS it
+ * comes after so many, and all goes well. With "kept", errors are returned, and rank 0 prints how many ranks got one.
+ * Rank 0 prints "standing" before. All die of themselves after two minutes.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -40,10 +41,25 @@ static void exchange(int rank, int size) {
   MPI_Alltoallv(from, counts, places, MPI_CHAR, into, counts, places, MPI_CHAR, MPI_COMM_WORLD);
 }
 
+static void exchange_types(int size, int blocks) {
+  char from[64] = {0}, into[64];
+  int counts[64], places[64];
+  MPI_Datatype types[64];
+  MPI_Request request;
+  for (int r = 0; r < size; ++r) counts[r] = 1, places[r] = r, types[r] = MPI_CHAR;
+  if (blocks) {
+    MPI_Alltoallw(from, counts, places, types, into, counts, places, types, MPI_COMM_WORLD);
+    return;
+  }
+  MPI_Ialltoallw(from, counts, places, types, into, counts, places, types, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void do_otherwise(const char* how, int seconds, MPI_Comm other) {
   int nothing = 0;
   char buffer[64] = {0};
-  if (!strcmp(how, "sleep") || !strcmp(how, "nonblocking") || !strcmp(how, "counts") || !strcmp(how, "early"))
+  if (!strcmp(how, "sleep") || !strcmp(how, "nonblocking") || !strcmp(how, "counts") || !strcmp(how, "early") ||
+      strstr(how, "types"))
     sleep_long(seconds);
   if (!strcmp(how, "spin")) spin_long(seconds);
   if (!strcmp(how, "receive")) MPI_Recv(&nothing, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -97,12 +113,14 @@ int main(int argc, char** argv) {
   }
   /* The first one asks all ranks for memory. */
   if (!strcmp(argv[1], "nonblocking")) add_up_later(rank);
+  if (!strcmp(argv[1], "nonblocking-types")) exchange_types(size, 0);
   if (rank == 0) printf("standing\n");
   fflush(stdout);
   if (rank == culprit) do_otherwise(argv[1], seconds, other);
   const int is_late = argc > 3;
   if (!strcmp(argv[1], "nonblocking") && (rank != culprit || is_late)) add_up_later(rank);
   if (!strcmp(argv[1], "counts") && (rank != culprit || is_late)) exchange(rank, size);
+  if (strstr(argv[1], "types") && (rank != culprit || is_late)) exchange_types(size, !strcmp(argv[1], "types"));
   if (!strcmp(argv[1], "early")) MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, early);
   /* A broadcast's root need not wait for anybody: what follows does. */
   if (rank != culprit || is_late) {
