@@ -180,6 +180,17 @@ def test_our_measuring_programs_keep_open_mpis_windows_from_ucx(libraries: Path,
     assert windows(Family.OPENMPI) is None, "what the user has set holds, and reaches ranks by itself"
 
 
+@pytest.mark.parametrize(("fabric", "hosts", "value"), [(False, None, "^ofi"), (True, None, None), (False, 2, None)])
+def test_our_measuring_programs_do_without_open_mpis_sleep_where_there_is_no_network(
+    libraries: Path, processors, monkeypatch, fabric: bool, hosts: int | None, value: str | None
+) -> None:
+    monkeypatch.delenv("OMPI_MCA_btl", raising=False)
+    monkeypatch.setattr(launch, "has_fabric", lambda: fabric)
+    place = None if hosts is None else Hosts(("10.0.0.1", "10.0.0.2"), hosts, Path("agent"), "10.0.0.9", "eth0")
+    job = measuring_job(an_mpi(Family.OPENMPI), ["./worker"], 4, {}, place)
+    assert job.settings.get("OMPI_MCA_btl") == value
+
+
 def test_native_gets_the_same_tuning_so_that_comparisons_are_fair(libraries: Path, processors) -> None:
     processors(2)
     ours = rank_variables(build_command(a_job(an_mpi(), 4))[0])

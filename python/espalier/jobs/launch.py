@@ -93,9 +93,15 @@ def measuring_job(
             f"-n {ranks}: this machine's processors are measured with up to {_MOST_PER_PROCESSOR} ranks on each",
             f"give at most -n {most}",
         )
-    # Their ranks share memory by a window. Open MPI asks UCX for it first, which prints an error on every rank where it
-    # has no network.
-    wishes = {"OMPI_MCA_osc": "^ucx"} if mpi.family is Family.OPENMPI and "OMPI_MCA_osc" not in os.environ else {}
+    wishes = {}
+    if mpi.family is Family.OPENMPI:
+        # Their ranks share memory by a window. Open MPI asks UCX for it first, which prints an error on every rank
+        # where it has no network.
+        wishes["OMPI_MCA_osc"] = "^ucx"
+        # Where there is no network for it this part of Open MPI is closed again, in a second's sleep of MPI_Init.
+        if is_here(hosts) and not has_fabric():
+            wishes["OMPI_MCA_btl"] = "^ofi"
+    wishes = {name: value for name, value in wishes.items() if name not in os.environ}
     return Job(Target(mpi, True, "measuring"), ranks, command, settings={**wishes, **settings}, hosts=hosts)
 
 
