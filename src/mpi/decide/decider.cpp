@@ -53,30 +53,39 @@ bool is_nothing(const plan::Problem& problem) {
 }
 }  // namespace
 
-Decider::Decider(const Facts& facts, const Policy& policy) : facts_(facts), policy_(policy) {
-  for (const auto operation : {plan::Operation::scatter, plan::Operation::gather, plan::Operation::alltoall})
-    select_unknown(operation);
-}
+const Decider::Unknown Decider::nothing_said_{};
+
+Decider::Decider(const Facts& facts, const Policy& policy) : facts_(facts), policy_(policy) {}
 
 void Decider::select(plan::Operation operation, std::optional<Selection> selection) {
   if (selected_ == nullptr) selected_ = std::make_unique<Selections>();
   (*selected_)[static_cast<std::size_t>(operation)] = std::move(selection);
-  select_unknown(operation);
+  if (unknown_ != nullptr && place_of(operation) != of_others)
+    (*unknown_)[place_of(operation)] = derive_unknown(operation);
 }
 
-void Decider::select_unknown(plan::Operation operation) {
-  if (place_of(operation) == of_others) return;
+std::array<Decider::Unknown, Decider::places>& Decider::derive_unknown() const {
+  unknown_ = std::make_unique<std::array<Unknown, places>>();
+  for (const auto operation : {plan::Operation::scatter, plan::Operation::gather, plan::Operation::alltoall})
+    (*unknown_)[place_of(operation)] = derive_unknown(operation);
+  return *unknown_;
+}
+
+Decider::Unknown Decider::derive_unknown(plan::Operation operation) const {
   const bool may_choose = !selected(operation) && facts_.table != nullptr;
   const auto ways = may_choose ? derive_uneven_ways(*facts_.table, facts_.topology, operation) : UnevenWays();
-  Unknown& unknown = unknown_[place_of(operation)];
-  unknown.ways.clear();
-  if (!ways.empty()) return select_ways(unknown, operation, ways);
+  Unknown unknown;
+  if (!ways.empty()) {
+    select_ways(unknown, operation, ways);
+    return unknown;
+  }
   unknown.native_from = derive_native_from(operation);
   unknown.dedicated = derive_dedicated(operation);
   unknown.kind = make_uneven_kind(operation, unknown.dedicated);
   unknown.kind.longest = derive_longest_block(operation);
   if (unknown.native_from && *unknown.native_from != execute::any_size)
     unknown.kind.longest = std::min(unknown.kind.longest, std::max<Bytes>(*unknown.native_from, 1) - 1);
+  return unknown;
 }
 
 // Where all ways are one, no call is asked for its size.
@@ -143,8 +152,9 @@ tune::Dedicated Decider::derive_dedicated(plan::Operation operation) const {
 tune::Natives Decider::natives_of(plan::Operation operation, bool has_counts) const {
   using enum tune::Natives;
   if (has_counts && tune::hides_sizes(operation)) {
-    const auto& ways = unknown_of(operation).ways;
-    if (leaves_uneven(operation)) return all;
+    const Unknown unknown = derive_unknown(operation);
+    const auto& ways = unknown.ways;
+    if (unknown.native_from == Bytes{0}) return all;
     return std::any_of(ways.begin(), ways.end(), [](const auto& way) { return !way.said.dedicated; }) ? some : none;
   }
   if (const std::optional<Selection>& said = selected(operation))
@@ -184,7 +194,7 @@ std::optional<Entry> Decider::foresee_uneven(const plan::Problem& problem) const
 }
 
 void Decider::give_up_uneven() {
-  for (Unknown& unknown : unknown_) unknown.kind.longest = 0;
+  for (Unknown& unknown : unknown_ != nullptr ? *unknown_ : derive_unknown()) unknown.kind.longest = 0;
 }
 
 void Decider::tell(const std::string& line) const {

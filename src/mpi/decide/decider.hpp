@@ -126,15 +126,19 @@ class Decider {
     std::vector<Way> ways = {};  ///< two or more, where sizes choose: then `kind` takes any
   };
   /// The three operations whose sizes no rank knows have places of their own; of others there is nothing to say.
-  enum Place : std::size_t { of_scatter, of_gather, of_alltoall, of_others, places };
+  enum Place : std::size_t { of_scatter, of_gather, of_alltoall, places, of_others = places };
   static Place place_of(plan::Operation operation) {
     return operation == plan::Operation::scatter    ? of_scatter
            : operation == plan::Operation::gather   ? of_gather
            : operation == plan::Operation::alltoall ? of_alltoall
                                                     : of_others;
   }
-  const Unknown& unknown_of(plan::Operation operation) const { return unknown_[place_of(operation)]; }
-  void select_unknown(plan::Operation operation);
+  const Unknown& unknown_of(plan::Operation operation) const {
+    const Place place = place_of(operation);
+    return place == of_others ? nothing_said_ : (unknown_ != nullptr ? *unknown_ : derive_unknown())[place];
+  }
+  std::array<Unknown, places>& derive_unknown() const;
+  Unknown derive_unknown(plan::Operation operation) const;
   void select_ways(Unknown& unknown, plan::Operation operation, const UnevenWays& ways) const;
   const Unknown::Way& way_of(plan::Operation operation, Bytes moved) const;
   execute::UnevenKind make_uneven_kind(plan::Operation operation, const tune::Dedicated& dedicated) const;
@@ -161,7 +165,9 @@ class Decider {
   Facts facts_;
   const Policy& policy_;
   std::unique_ptr<Selections> selected_;  ///< by select(), which hardly any communicator sees
-  std::array<Unknown, places> unknown_{};
+  static const Unknown nothing_said_;
+  /// Derived at the first such call: hardly any communicator makes one.
+  mutable std::unique_ptr<std::array<Unknown, places>> unknown_;
   std::vector<tune::Row> inherited_;
 };
 

@@ -5,8 +5,10 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "mpi/buffers/datatype.hpp"
 #include "mpi/calls/calls.hpp"
@@ -102,98 +104,130 @@ std::optional<Gist> gist_of(const Uneven&, int) {
   return std::nullopt;
 }
 
-/// The calls of one form on one communicator that native does without a look at them.
+/// The calls of one form on one communicator that native has done without a look at them.
 class Passed {
  public:
-  /// From now on this many are selected for native, and nothing is known of calls before.
-  void select(tune::Natives natives) {
-    natives_ = natives;
-    last_.count = no_call;
-  }
-
-  /// Whether native does this one, too; then it has been counted. Where nothing is selected for native, that is all
-  /// there is to it.
-  template <class Call>
-  bool takes(const Call& call, int me) {
-    if (natives_ == tune::Natives::none) return false;
-    return natives_ == tune::Natives::all ? count() : is_like_last(call, me) && count();
-  }
-  bool takes_all() const { return natives_ == tune::Natives::all; }
-
+  /// Nothing is known of calls before.
+  void forget() { last_.count = no_call; }
   /// Native was selected for this call, as it then is for all like it. A type that is not predefined may be another one
   /// next time.
   template <class Call>
   void remember(const Call& call, int me) {
-    // As the calls themselves have taught. Where each rank knows its own counts only, one may take the next call to be
-    // like this one, and another not: those are passed on by what was said before any was made, or not at all.
-    const Form form = form_of(call);
-    const bool is_known_to_all = !form.has_counts || !tune::hides_sizes(form.operation);
-    if (natives_ == tune::Natives::none && is_known_to_all) natives_ = tune::Natives::some;
-    if (natives_ != tune::Natives::some) return;
     const std::optional<Gist> gist = gist_of(call, me);
     if (gist && describe(gist->type).is_named) last_ = *gist;
   }
-
-  bool count() {
-    ++calls_;
-    return true;
-  }
-  std::uint64_t take_calls() { return std::exchange(calls_, 0); }
-
- private:
-  static constexpr MPI_Count no_call = -1;
-
   template <class Call>
   bool is_like_last(const Call& call, int me) const {
     const std::optional<Gist> gist = gist_of(call, me);
     return gist && *gist == last_;
   }
 
-  tune::Natives natives_ = tune::Natives::none;
+  void count() { ++calls_; }
+  std::uint64_t take_calls() { return std::exchange(calls_, 0); }
+
+ private:
+  static constexpr MPI_Count no_call = -1;
+
   std::uint64_t calls_ = 0;
   Gist last_{no_call, {}, 0, {}};
 };
 
-/// Of all forms. Takes a kilobyte where native does any, and a word where it does none.
+/// Of all forms. Nothing where native does none; else it grows by the forms that are called.
 class PassedForms {
  public:
-  /// From now on, by `natives_of(form)`, as Passed::select().
+  /// From now on so many of each form's calls are native's, by `natives_of(form)`, and nothing is known of calls
+  /// before.
   template <class NativesOf>
   void select(NativesOf natives_of) {
     for_each_form([&](const Form& form) {
       const tune::Natives natives = natives_of(form);
-      if (natives != tune::Natives::none || forms_ != nullptr) of(form).select(natives);
+      if (natives == tune::Natives::none && forms_ == nullptr) return;
+      forms().natives[index_of(form)] = natives;
+      if (Passed* const passed = find(index_of(form))) passed->forget();
     });
   }
 
+  /// Whether native does this one, too; then it has been counted. Where nothing is selected for native, that is all
+  /// there is to it.
   template <class Call>
   bool takes(const Call& call, int me) {
-    return forms_ != nullptr && of(form_of(call)).takes(call, me);
+    if (forms_ == nullptr) return false;
+    const std::size_t at = index_of(form_of(call));
+    const tune::Natives natives = forms_->natives[at];
+    if (natives == tune::Natives::none) return false;
+    Passed* const passed = find(at);
+    if (natives == tune::Natives::some && (passed == nullptr || !passed->is_like_last(call, me))) return false;
+    count(at);
+    return true;
   }
+
   template <class Call>
   void remember(const Call& call, int me) {
-    of(form_of(call)).remember(call, me);
+    // As the calls themselves have taught. Where each rank knows its own counts only, one may take the next call to be
+    // like this one, and another not: those are passed on by what was said before any was made, or not at all.
+    const Form form = form_of(call);
+    const bool is_known_to_all = !form.has_counts || !tune::hides_sizes(form.operation);
+    tune::Natives& natives = forms().natives[index_of(form)];
+    if (natives == tune::Natives::none && is_known_to_all) natives = tune::Natives::some;
+    if (natives == tune::Natives::some) add(index_of(form)).remember(call, me);
   }
-  void count(const Form& form) { of(form).count(); }
+  void count(const Form& form) { count(index_of(form)); }
 
   /// `each(form, passed)` of those that may have passed any.
   template <class Each>
   void for_each(Each each) {
-    if (forms_ != nullptr) for_each_form([&](const Form& form) { each(form, of(form)); });
+    if (forms_ == nullptr) return;
+    for_each_form([&](const Form& form) {
+      if (Passed* const passed = find(index_of(form))) each(form, *passed);
+    });
   }
 
  private:
+  static constexpr std::size_t count_of_forms = 2 * plan::operation_count;
+  struct Forms {
+    std::array<tune::Natives, count_of_forms> natives{};
+    std::array<std::uint8_t, count_of_forms> places{};  ///< in `passed`, from 1 on; 0: not called yet
+    std::vector<Passed> passed;
+  };
+
   template <class Each>
   static void for_each_form(Each each) {
     for (int i = 0; i < plan::operation_count; ++i)
       for (const bool has_counts : {false, true}) each(Form{static_cast<plan::Operation>(i), has_counts});
   }
-  Passed& of(const Form& form) {
+  static constexpr std::size_t index_of(const Form& form) {
+    return 2 * static_cast<std::size_t>(form.operation) + form.has_counts;
+  }
+  Forms& forms() {
     if (forms_ == nullptr) forms_ = std::make_unique<Forms>();
-    return (*forms_)[2 * static_cast<std::size_t>(form.operation) + form.has_counts];
+    return *forms_;
+  }
+  /// Null for what has not been called.
+  Passed* find(std::size_t at) {
+    const std::uint8_t place = forms_->places[at];
+    return place == 0 ? nullptr : &forms_->passed[place - 1U];
+  }
+  [[gnu::noinline]] Passed& add(std::size_t at) {
+    std::uint8_t& place = forms().places[at];
+    if (place == 0) {
+      forms_->passed.emplace_back();
+      place = static_cast<std::uint8_t>(forms_->passed.size());
+    }
+    return forms_->passed[place - 1U];
+  }
+  void count(std::size_t at) {
+    if (Passed* const known = forms_ == nullptr ? nullptr : find(at)) return known->count();
+    count_first(at);
+  }
+  // Without memory it is not counted.
+  [[gnu::noinline, gnu::cold]] void count_first(std::size_t at) noexcept {
+    try {
+      add(at).count();
+    } catch (const std::bad_alloc&) {
+      return;
+    }
   }
 
-  using Forms = std::array<Passed, 2 * plan::operation_count>;
   std::unique_ptr<Forms> forms_;
 };
 
