@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -215,6 +216,7 @@ TEST(Trace, KeepsTheFirstCallsAndCountsTheOthers) {
 
 struct ArrivalsOf {
   explicit ArrivalsOf(int ranks) : memory(Arrivals::bytes(ranks) / sizeof(Arrivals::Word) + 1) {
+    std::memset(static_cast<void*>(memory.data()), 0, memory.size() * sizeof(Arrivals::Word));  // padding, too
     arrivals = Arrivals(reinterpret_cast<std::byte*>(memory.data()), ranks);
   }
   std::vector<Arrivals::Word> memory;
