@@ -10,13 +10,16 @@ namespace {
 using Doing = execute::LeftToMpi::Doing;
 using Ranks = std::vector<const RankStand*>;
 
+/// Ranks get memory for calls that do not block while they are anywhere.
+bool may_be_anywhere(const Sighting& seen) { return seen.left.doing == Doing::run_preparation; }
+
 /// Where the process is, if that is in what is left to the MPI, or in another communicator, the longest.
 std::optional<Sighting> find_elsewhere(std::span<const Sighting> seen, const Sighting& rank) {
-  if (rank.is_in_mpi()) return rank;
+  if (rank.is_in_mpi() && !may_be_anywhere(rank)) return rank;
   std::optional<Sighting> found;
   for (const Sighting& it : seen) {
     if (process_of(it) != process_of(rank) || it.community == rank.community) continue;
-    if (it.is_in_mpi()) return it;
+    if (it.is_in_mpi() && !may_be_anywhere(it)) return it;
     if (it.waits() && (!found || it.seconds > found->seconds)) found = it;
   }
   return found;
@@ -127,6 +130,7 @@ class Culprit {
     add_unseen();
     add_left_behind();
     add_sizes();
+    add_asleep();
     if (text_.empty()) say(why_all_wait());
   }
   std::string text() const { return text_; }
@@ -136,7 +140,8 @@ class Culprit {
     switch (standstill_.front.maker) {
       case Maker::espalier: return "All ranks have come, and wait for each other's data: please report this.";
       case Maker::mpi: return "All ranks have come: the MPI is at it.";
-      case Maker::unserved: break;
+      case Maker::unserved:
+      case Maker::end: break;
     }
     return "All ranks are in such calls.";
   }
@@ -182,6 +187,15 @@ class Culprit {
     for (const auto& [call, ranks] : sizes)
       sentence += (&ranks == &sizes.front().second ? "" : ", ") + listed(ranks) + " with " + call;
     say(sentence + "; ESPALIER_CHECK=1 says whether they do.");
+  }
+  /// Where all have begun what goes on only while they are in MPI, which a rank that sleeps is not.
+  void add_asleep() {
+    const Ranks asleep = select(standstill_, [&](const RankStand& it) {
+      return it.stand == Stand::waits && may_be_anywhere(it.seen) && it.life == Life::asleep;
+    });
+    if (!text_.empty() || asleep.empty()) return;
+    say("all ranks have begun it, and it goes on while they are in MPI; " + listed(asleep) + " (" +
+        processes_of(asleep) + ")" + is_or_are(asleep) + doing(Life::asleep) + ".");
   }
   void add_missing(Life life) {
     const Ranks ranks =
@@ -245,6 +259,7 @@ std::string headline_of(const Standstill& standstill) {
     case Maker::unserved:
       return community + ": ranks have been for " + seconds +
              " or longer in calls of other communicators, left to the MPI; who else is a member is not known";
+    case Maker::end: return community + " has stood still for " + seconds + " or longer in MPI_Finalize";
   }
   return community + " has stood still for " + seconds + " at call " + std::to_string(standstill.front.call);
 }

@@ -15,6 +15,7 @@ enum class Maker {
   espalier,
   mpi,       ///< it is left to it
   unserved,  ///< the MPI, on communicators of which nothing is known: told with MPI_COMM_WORLD
+  end,       ///< MPI_Finalize
 };
 
 /// In a call of its communicator that the MPI makes, or in what comes before one.

@@ -78,5 +78,8 @@ def test_where_fortran_begins_and_ends_is_seen(
     program = str(build(name, binding, tmp_path))
     outcome = mpi.run([program], 3, bare=True, settings={"ESPALIER_PROFILE": str(file)}, timeout=60)
     assert outcome.code == 0, str(outcome)
-    called = {row.key.operation for row in sum_up(read_profile(file)).rows}
-    assert called >= {"MPI_Bcast", "MPI_Allreduce", "MPI_Barrier"}, str(outcome)
+    rows = sum_up(read_profile(file)).rows
+    assert {row.key.operation for row in rows} >= {"MPI_Bcast", "MPI_Allreduce", "MPI_Barrier"}, str(outcome)
+    started = [row for row in rows if row.key.form == "nonblocking"]
+    assert started, "the program makes calls that do not block"
+    assert all(row.between > 0 for row in started), "where they are completed is seen, too"

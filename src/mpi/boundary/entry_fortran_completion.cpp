@@ -12,6 +12,7 @@
 #include "mpi/boundary/fortran.hpp"
 #include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
+#include "mpi/observe/started.hpp"
 
 #if !defined(MPI_ABI)
 
@@ -89,8 +90,26 @@ void advance_pending() {
   let_others_advance();
 }
 
-template <class Next>
-void complete(int count, MPI_Fint* callers, Wants wants, const Next& next) {
+/// What somebody who observes calls wants to know the completion of; most programs' are none.
+std::vector<MPI_Request> observed(int count, const MPI_Fint* callers) {
+  std::vector<MPI_Request> requests;
+  for (int i = 0; i < count && StartedCalls::are_any(); ++i) requests.push_back(request_of(callers[i]));
+  return requests;
+}
+
+/// Whether one of so many indices, which Fortran counts from 1, is that of a place.
+bool is_among(int place, int done, const MPI_Fint* indices) {
+  return done > 0 && std::find(indices, indices + done, place + 1) != indices + done;
+}
+
+/// `is_done(place)`: of each request, after next(). Whose handle is gone is done whatever indices say: MPICH 4's
+/// mpi_f08 counts them from 0.
+template <class Next, class IsDone>
+void complete(int count, MPI_Fint* callers, Wants wants, const Next& next, const IsDone& is_done) {
+  const std::vector<MPI_Request> requests = observed(count, callers);
+  const Completion seen(static_cast<int>(requests.size()), requests.data(), [&](int place) {
+    return request_of(callers[place]) == native().request_null || is_done(place);
+  });
   Handles handles(count, callers);
   if (wants == Wants::look)
     advance_pending();
@@ -133,49 +152,53 @@ void free_handle(const char* name, MPI_Fint* handle, MPI_Fint null, MPI_Fint* er
 #endif
 
 // What completes requests: the same, with handles that native can take under the name of those that it is given.
-#define ESPALIER_COMPLETION(name, UPPER, parameters, words, count, callers, wants) \
-  ESPALIER_COMPLETION_F08(name, parameters, words, count, callers, wants)          \
-  ESPALIER_COMPLETION_F(name, UPPER, parameters, words, count, callers, wants)
-#define ESPALIER_COMPLETION_F08(name, parameters, words, count, callers, wants)                  \
-  ESPALIER_EXPORT void mpi_##name##_f08_ parameters {                                            \
-    using namespace espalier::mpi;                                                               \
-    complete(count, callers, wants,                                                              \
-             [&](MPI_Fint* callers) { call_next("mpi_" #name "_f08_", ESPALIER_WORDS words); }); \
+// `is_done`: whether that at `place` has been completed.
+#define ESPALIER_COMPLETION(name, UPPER, parameters, words, count, callers, wants, is_done) \
+  ESPALIER_COMPLETION_F08(name, parameters, words, count, callers, wants, is_done)          \
+  ESPALIER_COMPLETION_F(name, UPPER, parameters, words, count, callers, wants, is_done)
+#define ESPALIER_COMPLETION_F08(name, parameters, words, count, callers, wants, is_done)                          \
+  ESPALIER_EXPORT void mpi_##name##_f08_ parameters {                                                             \
+    using namespace espalier::mpi;                                                                                \
+    complete(                                                                                                     \
+        count, callers, wants, [&](MPI_Fint* callers) { call_next("mpi_" #name "_f08_", ESPALIER_WORDS words); }, \
+        [&]([[maybe_unused]] int place) { return is_done; });                                                     \
   }
 #if defined(OPEN_MPI)
-#define ESPALIER_COMPLETION_F(name, UPPER, parameters, words, count, callers, wants)                          \
-  ESPALIER_SPELLINGS(name, UPPER, parameters, words, complete(count, callers, wants, [&](MPI_Fint* callers) { \
-                       call_next("ompi_" #name "_f", ESPALIER_WORDS words);                                   \
-                     });)
+#define ESPALIER_COMPLETION_F(name, UPPER, parameters, words, count, callers, wants, is_done)                     \
+  ESPALIER_SPELLINGS(                                                                                             \
+      name, UPPER, parameters, words,                                                                             \
+      complete(                                                                                                   \
+          count, callers, wants, [&](MPI_Fint* callers) { call_next("ompi_" #name "_f", ESPALIER_WORDS words); }, \
+          [&]([[maybe_unused]] int place) { return is_done; });)
 #else
-#define ESPALIER_COMPLETION_F(name, UPPER, parameters, words, count, callers, wants)
+#define ESPALIER_COMPLETION_F(name, UPPER, parameters, words, count, callers, wants, is_done)
 #endif
 
 // clang-format off
 ESPALIER_COMPLETION(wait, WAIT, (MPI_Fint* request, void* status, MPI_Fint* error),
-  (request, status, error), 1, request, Wants::all)
+  (request, status, error), 1, request, Wants::all, true)
 ESPALIER_COMPLETION(waitall, WAITALL, (MPI_Fint* count, MPI_Fint* requests, void* statuses, MPI_Fint* error),
-  (count, requests, statuses, error), *count, requests, Wants::all)
+  (count, requests, statuses, error), *count, requests, Wants::all, true)
 ESPALIER_COMPLETION(waitany, WAITANY,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, void* status, MPI_Fint* error),
-  (count, requests, index, status, error), *count, requests, Wants::any)
+  (count, requests, index, status, error), *count, requests, Wants::any, place == *index - 1)
 ESPALIER_COMPLETION(waitsome, WAITSOME,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices, void* statuses, MPI_Fint* error),
-  (count, requests, done, indices, statuses, error), *count, requests, Wants::any)
+  (count, requests, done, indices, statuses, error), *count, requests, Wants::any, is_among(place, *done, indices))
 ESPALIER_COMPLETION(test, TEST, (MPI_Fint* request, MPI_Fint* flag, void* status, MPI_Fint* error),
-  (request, flag, status, error), 1, request, Wants::look)
+  (request, flag, status, error), 1, request, Wants::look, *flag != 0)
 ESPALIER_COMPLETION(testall, TESTALL,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, void* statuses, MPI_Fint* error),
-  (count, requests, flag, statuses, error), *count, requests, Wants::look)
+  (count, requests, flag, statuses, error), *count, requests, Wants::look, *flag != 0)
 ESPALIER_COMPLETION(testany, TESTANY,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag, void* status, MPI_Fint* error),
-  (count, requests, index, flag, status, error), *count, requests, Wants::look)
+  (count, requests, index, flag, status, error), *count, requests, Wants::look, *flag != 0 && place == *index - 1)
 ESPALIER_COMPLETION(testsome, TESTSOME,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices, void* statuses, MPI_Fint* error),
-  (count, requests, done, indices, statuses, error), *count, requests, Wants::look)
+  (count, requests, done, indices, statuses, error), *count, requests, Wants::look, is_among(place, *done, indices))
 ESPALIER_COMPLETION(request_get_status, REQUEST_GET_STATUS,
   (MPI_Fint* request, MPI_Fint* flag, void* status, MPI_Fint* error),
-  (request, flag, status, error), 1, request, Wants::look)
+  (request, flag, status, error), 1, request, Wants::look, false)
 ESPALIER_BEHIND(probe, PROBE, (MPI_Fint* from, MPI_Fint* tag, MPI_Fint* comm, void* status, MPI_Fint* error),
   (from, tag, comm, status, error), settle_message(*from, *tag, comm))
 // clang-format on
@@ -262,7 +285,8 @@ MPI_Fint send_while_pending(const char* start, MESSAGE) {
   MPI_Fint request = 0, error = MPI_SUCCESS;
   call_next(start, buffer, count, type, to, tag, comm, &request, &error);
   if (error != MPI_SUCCESS) return error;
-  complete(1, &request, Wants::all, [](MPI_Fint*) {});
+  complete(
+      1, &request, Wants::all, [](MPI_Fint*) {}, [](int) { return false; });
   MPI_Request started = native().Request_f2c(request);
   return native().Wait(&started, MPI_STATUS_IGNORE);
 }

@@ -149,6 +149,21 @@ void find_next(Function& next, const char* name, Function otherwise) {
   next = found != nullptr && !is_ours(found) ? reinterpret_cast<Function>(found) : otherwise;
 }
 
+/// `function`: one of an MPI's that this build is not for.
+void tell_of_foreign(const void* function) {
+  Dl_info info, own;
+  if (!speaks_for_all() || dladdr(function, &info) == 0) return;
+  if (has_sibling() && dladdr(reinterpret_cast<const void*>(&tell_of_foreign), &own) != 0)
+    std::fprintf(stderr,
+                 "espalier: of several builds of Espalier that are preloaded %s does not fit %s, and is passed by\n",
+                 own.dli_fname, info.dli_fname);
+  else
+    std::fprintf(stderr,
+                 "espalier: %s has another binary interface than this build, and is left alone; take the build that "
+                 "fits it (espalier lib --for PROGRAM)\n",
+                 info.dli_fname);
+}
+
 /// `function`: one of that MPI's.
 void leave_alone(const void* function) {
   static Native table, next;
@@ -165,17 +180,7 @@ void leave_alone(const void* function) {
   detail::foreign_next.store(&next, std::memory_order_release);
   detail::foreign_table.store(&table, std::memory_order_release);
   Tools::forget();
-  Dl_info info, own;
-  if (!speaks_for_all() || dladdr(function, &info) == 0) return;
-  if (has_sibling() && dladdr(reinterpret_cast<const void*>(&leave_alone), &own) != 0)
-    std::fprintf(stderr,
-                 "espalier: of several builds of Espalier that are preloaded %s does not fit %s, and is passed by\n",
-                 own.dli_fname, info.dli_fname);
-  else
-    std::fprintf(stderr,
-                 "espalier: %s has another binary interface than this build, and is left alone; take the build that "
-                 "fits it (espalier lib --for PROGRAM)\n",
-                 info.dli_fname);
+  tell_of_foreign(function);
 }
 
 /// Where the first object that is called so begins.
@@ -206,7 +211,11 @@ bool is_disabled() {
   if (dladdr1(reinterpret_cast<const void*>(begin), &info, &object, RTLD_DL_LINKMAP) == 0 || object == nullptr) return;
   const auto has_begun = reinterpret_cast<int (*)(int*)>(dlsym(object, "PMPI_Initialized"));
   int is_initialized = 0;
-  if (has_begun != nullptr && has_begun(&is_initialized) == MPI_SUCCESS && is_initialized && speaks_for_all())
+  if (has_begun == nullptr || has_begun(&is_initialized) != MPI_SUCCESS || !is_initialized) return;
+  const auto* const function = reinterpret_cast<const void*>(has_begun);
+  if (has_sibling() && !is_served(function))
+    tell_of_foreign(function);
+  else if (speaks_for_all())
     std::fprintf(stderr,
                  "espalier: MPI has run, and no call of it came by here: the program calls what dlsym finds in the "
                  "file of libmpi, where nothing can be preloaded; nothing was changed\n");

@@ -13,8 +13,7 @@
 
 namespace espalier::mpi {
 
-/// By the program's requests. A completion that is not seen (in Fortran's bindings of Open MPI) leaves a call with its
-/// start alone.
+/// By the program's requests.
 class StartedCalls {
  public:
   /// All that programs pay where none is observed.

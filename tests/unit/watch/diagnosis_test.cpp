@@ -125,6 +125,34 @@ TEST(Diagnosis, NamesWhoHasNotComeToACallThatIsLeftToTheMpi) {
   EXPECT_TRUE(find_standstills(seen, {}, 5).empty()) << "nobody has looked for so long";
 }
 
+TEST(Diagnosis, NamesWhoHasNotComeToTheEndOfMpi) {
+  std::vector<Sighting> seen{left(0, Doing::finalization, 5), left(1, Doing::nothing, 4),
+                             left(2, Doing::finalization, 5), left(3, Doing::finalization, 5)};
+  const auto found = find_standstills(seen, {{{"", 101}, Life::running}}, 1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(to_text(found[0]),
+            "MPI_COMM_WORLD (4 ranks) has stood still for 3.0 s or longer in MPI_Finalize\n"
+            "  ranks 0, 2, 3: in MPI_Finalize\n"
+            "  rank 1: not come; running: in code of the program's own, or in another call of MPI\n"
+            "  Rank 1 (process 101) has not come; it is running: in code of the program's own, or in another call of "
+            "MPI.\n");
+  seen[1] = left(1, Doing::finalization, 5);
+  EXPECT_TRUE(find_standstills(seen, {}, 0).empty()) << "all have ended MPI, and may go on for as long as they like";
+}
+
+TEST(Diagnosis, ARankThatHasBegunACallThatDoesNotBlockMayBeAnywhere) {
+  const Sighting begun = left(2, Doing::run_preparation, 5);
+  EXPECT_EQ(
+      culprit_of({at(0, 7, 8), at(1, 7, 8), begun, at(3, 7, 8)}, {{{"", 102}, Life::asleep}}),
+      "Rank 2 (process 102) has not come; it is asleep in the system: in code of the program's own, or in another "
+      "call of MPI.");
+  EXPECT_EQ(culprit_of({left(0, Doing::run_preparation, 5), left(1, Doing::run_preparation, 5), begun,
+                        left(3, Doing::run_preparation, 5)},
+                       {{{"", 102}, Life::asleep}}),
+            "All ranks have begun it, and it goes on while they are in MPI; rank 2 (process 102) is asleep in the "
+            "system: in code of the program's own, or in another call of MPI.");
+}
+
 TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherCall) {
   EXPECT_EQ(
       culprit_of({left(0, Doing::call, 5), left(1, Doing::call, 5, plan::Operation::scan), left(2, Doing::call, 5),
