@@ -46,7 +46,9 @@ def test_ranks_with_users_of_their_own_that_may_not_share_memory_stay_native_and
 
 
 def test_ranks_with_process_numbers_of_their_own_are_nodes_of_their_own(get_mpi: GetMpi) -> None:
-    assert "a communicator of 2 ranks on 2 nodes" in run(get_mpi("intel"), "--pid", "--fork")
+    said = run(get_mpi("intel"), "--pid", "--fork")
+    assert "a communicator of 2 ranks on 2 nodes" in said
+    assert said.count("share no memory: they count as 2 nodes") == 1, said
 
 
 def test_ranks_with_file_systems_of_their_own_share_memory_that_has_no_name(get_mpi: GetMpi) -> None:
@@ -75,6 +77,23 @@ def test_a_program_of_short_messages_runs_under_mpich_there_as_it_does_natively(
     outcome = mpi.run(command, RANKS, settings=settings, timeout=20)
     assert (outcome.code, "sum 1" in outcome.out) == (0, True), str(outcome)
     assert (tmp_path / "profile.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"ESPALIER_VERBOSE": "1"}, "ranks of a node must not read each other's memory: long messages are copied twice"),
+        ({"ESPALIER_SINGLE_COPY": "cma"}, "ESPALIER_SINGLE_COPY=cma is not followed: "),
+        ({}, ""),
+    ],
+)
+def test_a_slower_path_is_one_line(get_mpi: GetMpi, tmp_path: Path, settings: dict[str, str], line: str) -> None:
+    mpi = get_mpi("intel")
+    command = [str(make_forbidden(tmp_path)), mpi.program("conformance"), "sizes"]
+    outcome = mpi.run(command, RANKS, settings=settings, timeout=60)
+    assert (outcome.code, "0 failed" in outcome.out) == (0, True), str(outcome)
+    said = [it for it in outcome.err.splitlines() if "memory" in it]
+    assert [line in it for it in said] == ([True] if line else []), str(outcome)
 
 
 @pytest.mark.parametrize("who", ["all ranks", "one rank"])

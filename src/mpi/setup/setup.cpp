@@ -252,6 +252,7 @@ class SetUp {
   void report(const topology::Topology& topology) const {
     if (rank_ == 0 && library_.settings().verbose >= 1 && agreement_.has_different_tables)
       library_.say_once("the tuned table is not used: not all ranks have the same (see ESPALIER_TABLE)");
+    if (rank_ == 0) report_slower_paths(topology);
     if (rank_ != 0 || library_.settings().verbose < 2) return;
     library_.say("a communicator of " + std::to_string(size_) + " ranks on " + std::to_string(topology.nodes()) +
                  " nodes, at most " + std::to_string(topology.largest_node()) + " ranks on one; single copy " +
@@ -264,6 +265,30 @@ class SetUp {
     const leaders::NodeLeaders elected = leaders::derive_leaders(topology, NodeId(0), call);
     library_.say("NIC: " + library_.place().remark + "; rank " + std::to_string(elected.in_group(0).rank.value) +
                  " speaks for the first node: " + elected.reason);
+  }
+
+  // As far as the launcher has told how many there are.
+  bool has_split_hosts(const topology::Topology& topology) const {
+    for (int r = 0; r < size_; ++r)
+      if (facts_of(Rank(r)).processes_on_host > topology.size_of(topology.node_of(Rank(r)))) return true;
+    return false;
+  }
+
+  // What the system keeps ranks of one host from: containers, mostly. That a setting is not followed is said in any
+  // case.
+  void report_slower_paths(const topology::Topology& topology) const {
+    const CopyMeans wanted = library_.settings().single_copy;
+    const bool has_neighbours = topology.largest_node() > 1;
+    const bool lacks_wanted = wanted == CopyMeans::cma && !means_.cma;
+    const bool is_told = library_.settings().verbose >= 1;
+    if (has_neighbours && lacks_wanted)
+      library_.say_once(
+          "ESPALIER_SINGLE_COPY=cma is not followed: not all ranks of a node may read each other's memory");
+    else if (is_told && has_neighbours && wanted != CopyMeans::none && !means_.any())
+      library_.say_once("ranks of a node must not read each other's memory: long messages are copied twice");
+    if (is_told && comm_ == mpi_.comm_world && library_.settings().virtual_nodes.empty() && has_split_hosts(topology))
+      library_.say_once("ranks of a host are in containers, or namespaces, that share no memory: they count as " +
+                        std::to_string(topology.nodes()) + " nodes");
   }
 
   std::unique_ptr<execute::SingleCopy> make_single_copy() const {
