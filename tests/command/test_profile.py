@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -469,16 +471,36 @@ def app(tmp_path: Path, only_mpis, libraries, core) -> str:
     return str(compile_c(MAIN, tmp_path / "app", str(library), f"-Wl,-rpath,{library.parent}"))
 
 
-def test_the_exit_code_is_the_jobs(command: Command, app: str, tmp_path: Path) -> None:
-    write(tmp_path / "ready.json", [a_row()])
-    launcher = tmp_path / "mpich" / "bin" / "mpiexec"
-    launcher.write_text(
+def pretend_to_run(folder: Path, code: int = 0) -> None:
+    """The launcher of `app` then leaves a profile, and ends so."""
+    write(folder / "ready.json", [a_row(sample=moments(25, 0.014))], [a_row(sample=moments(25, 0.014))], sample=8)
+    (folder / "mpich" / "bin" / "mpiexec").write_text(
         f"#!/bin/sh\nfile=$(echo \"$*\" | sed 's/.*ESPALIER_PROFILE \\([^ ]*\\).*/\\1/')\n"
-        f'cp {tmp_path}/ready.json "$file"; exit 5\n'
+        f'cp {folder}/ready.json "$file"; exit {code}\n'
     )
+
+
+def test_the_exit_code_is_the_jobs(command: Command, app: str, tmp_path: Path) -> None:
+    pretend_to_run(tmp_path, code=5)
     outcome = command("profile", "-n", "2", "--sample", "1/8", "--", app)
     assert outcome.code == 5
     assert "of the run is spent in collectives" in outcome.out
+
+
+def test_what_is_kept_goes_into_pipes_and_behind_links(command: Command, app: str, tmp_path: Path) -> None:
+    pretend_to_run(tmp_path)
+    pipe, link, read = tmp_path / "pipe", tmp_path / "link.json", []
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    assert command("profile", "-n", "2", "--keep", str(pipe), "--", app).code == 0
+    reader.join(60)
+    assert read == [(tmp_path / "ready.json").read_text()]
+    assert pipe.is_fifo()
+    link.symlink_to("kept.json")
+    assert command("profile", "-n", "2", "--keep", str(link), "--", app).code == 0
+    assert link.is_symlink()
+    assert (tmp_path / "kept.json").read_text() == read[0]
 
 
 @pytest.mark.parametrize(

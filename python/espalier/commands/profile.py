@@ -19,7 +19,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.settings import parse_settings, split_nodes
 from espalier.base.units import counted, format_time
-from espalier.base.writing import check_output
+from espalier.base.writing import check_output, is_stream, replace_file
 from espalier.commands.launching import (
     HostFile,
     LauncherFlags,
@@ -79,7 +79,7 @@ def profile(
 
     The exit code is the job's.
     """
-    code = 0
+    code, recorded = 0, None
     # The run may take hours.
     check_output("--output", output, ".html")
     check_output("--trace", trace, ".json")
@@ -100,11 +100,14 @@ def profile(
         if placed.ranks == 1:
             raise UserError("one rank has nobody to wait for: its collectives are not recorded", "give more, as -n 2")
         job = Job(target, placed.ranks, command, False, variables, flags, placed)
-        code, result = _run(job, keep, to_stderr=json)
+        code, result, recorded = _run(job, keep, to_stderr=json)
     if json:
         console.print_json(result.as_json())
     else:
         _print(result)
+    sys.stdout.flush()  # whatever becomes of files; and before them, where one is stdout
+    if keep is not None and recorded is not None:
+        replace_file(keep, recorded)
     if output is not None:
         write_page(result, " ".join(command), output)
     raise typer.Exit(code)
@@ -119,10 +122,13 @@ def _parse_sample(text: str | None) -> dict[str, str]:
     return {"ESPALIER_PROFILE_SAMPLE": found[1]}
 
 
-def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile]:
-    """What the program prints goes where it would go without us; with --json, that is for the result."""
+def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile, bytes | None]:
+    """The exit code, the result, and what is still to be kept: streams are for this process to write into.
+
+    What the program prints goes where it would go without us; with --json, that is for the result."""
     with tempfile.TemporaryDirectory() as scratch:
-        file = keep.absolute() if keep else Path(scratch) / "profile.json"
+        is_left_to_us = keep is not None and is_stream(keep)
+        file = keep.resolve() if keep and not is_left_to_us else Path(scratch) / "profile.json"
         file.unlink(missing_ok=True)
         job = replace(job, settings={**job.settings, "ESPALIER_PROFILE": str(file)})
         argv, environment = build_command(job)
@@ -134,7 +140,8 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile]:
             raise UserError(
                 f"{job.command[0]} left no profile (exit code {done.returncode})", _why_none(job.command[0])
             )
-        return done.returncode, sum_up(name_sites(read_profile(file)))
+        result = sum_up(name_sites(read_profile(file)))
+        return done.returncode, result, file.read_bytes() if is_left_to_us else None
 
 
 def _why_none(program: str) -> str:
