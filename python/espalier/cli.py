@@ -140,7 +140,8 @@ def main() -> None:
             raise
         where, remedy = error.filename or "the output", "is the path right, may you use it, and is there room?"
         console.print_error(UserError(f"{where}: {error.strerror}", remedy))
-        _forget_output()
+        if error.filename is None:
+            _forget_output()
         sys.exit(2)
 
 

@@ -503,6 +503,16 @@ def test_what_is_kept_goes_into_pipes_and_behind_links(command: Command, app: st
     assert (tmp_path / "kept.json").read_text() == read[0]
 
 
+def test_a_page_that_has_no_room_costs_nothing_but_itself(command: Command, app: str, tmp_path: Path) -> None:
+    pretend_to_run(tmp_path)
+    (tmp_path / "page.html.part").symlink_to("/dev/full")
+    outcome = command("profile", "-n", "2", "-o", str(tmp_path / "page.html"), "--", app)
+    assert outcome.code == 2
+    assert "of the run is spent in collectives" in outcome.out
+    assert outcome.err.splitlines()[0] == f"espalier: {tmp_path}/page.html: No space left on device"
+    assert not list(tmp_path.glob("page*"))
+
+
 @pytest.mark.parametrize(
     ("options", "message", "remedy"),
     [
