@@ -101,7 +101,9 @@ def _describe(standstill: Any, found: Findings) -> dict[str, Any]:
 def _print(found: Findings) -> None:
     if not found.standstills:
         console.out.print(
-            f"nothing stands still: {counted(found.watched, 'rank')} of communicators went on, or did something else"
+            f"no rank stands still in a collective that Espalier sees ({counted(found.watched, 'rank')} of "
+            "communicators looked at)",
+            soft_wrap=True,
         )
     for standstill in found.standstills:
         *facts, culprit = standstill.text.rstrip("\n").split("\n")
