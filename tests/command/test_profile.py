@@ -83,6 +83,29 @@ def test_of_many_short_calls_some_are_timed_and_the_uncertainty_is_told(tmp_path
     assert not read(tmp_path, [a_row()], [a_row()]).is_estimated
 
 
+def test_one_long_call_that_stands_for_itself_does_not_stand_for_all_that_were_not_timed(tmp_path: Path) -> None:
+    # 16 calls are seen each, the first takes 1 s; then one in 100, all of 100 us.
+    timed = {"calls": 116, "weight": 10016, "weights_squared": 16 + 100 * 100**2}
+    timed |= {"seconds": 1.0 + 10015e-4, "squares": 1.0 + 10015e-8}
+    row = a_row(calls=10016, seconds=timed["seconds"], timed=timed, own=timed)
+    (found,) = read(tmp_path, [row], []).rows
+    assert 0 < found.uncertainty <= 2 * found.seconds, "no more than there was"
+    profile = read(tmp_path, [row], [row])
+    assert profile.uncertainty == pytest.approx(2 * found.uncertainty), "ranks time the same calls, and miss the same"
+    assert profile.verdict.startswith("About 20 % of the run is spent in collectives, ")
+    everything = {**timed, "weights_squared": 10016}  # each for itself
+    assert read(tmp_path, [{**row, "timed": everything}], []).uncertainty == 0
+
+
+def test_savings_are_no_more_certain_than_the_time_that_they_are_part_of(tmp_path: Path) -> None:
+    timed = {"calls": 100, "weight": 10000, "weights_squared": 1e6, "seconds": 2.0, "squares": 10000 * 5e-8}
+    measured = {"native": 3e-4, "own": 2e-4, "uncertainty": 0.0}
+    (row,) = read(tmp_path, [a_row(calls=10000, seconds=2.0, timed=timed, own=timed, measured=measured)], []).rows
+    assert row.saving is not None
+    assert row.saving.uncertainty / row.saving.seconds == pytest.approx(row.uncertainty / row.seconds)
+    assert row.saving.uncertainty > 0
+
+
 def test_what_a_program_computes_before_calls_that_were_not_all_timed_fits_into_its_run(tmp_path: Path) -> None:
     timed = {"calls": 100, "weight": 10000, "weights_squared": 1e6, "seconds": 2.0, "squares": 10000 * 5e-8}
     estimated = a_row(calls=10000, seconds=2.0, timed=timed, own=timed, gap=30.0)

@@ -121,9 +121,22 @@ class Moments:
         """Of the mean: the variance of the times, divided by their number, those that count more having more say."""
         if self.calls < 2 or self.weight <= 0:
             return 0.0
-        number = self.weight**2 / self.weights_squared
-        variance = max(0.0, self.squares / self.weight - self.mean**2) * self.calls / (self.calls - 1)
-        return variance / number
+        return self._variance * self.weights_squared / self.weight**2
+
+    @property
+    def sum_error_squared(self) -> float:
+        """Of `seconds` as the sum over the very calls that these stand for, w each, of which x was seen: the sum of
+        w (w - 1) (x - mean)², as a call that stands for itself alone is known. Which of them are far from the mean is
+        not, so that is (sum of w² - sum of w) times the variance; but never more than (sum of w x)² - sum of w x²,
+        which bounds it whatever the times are: one long call does not stand for more than there was in all."""
+        if self.calls < 2 or self.weight <= 0:
+            return 0.0
+        most = self.seconds**2 - self.squares
+        return max(0.0, min((self.weights_squared - self.weight) * self._variance, most))
+
+    @property
+    def _variance(self) -> float:
+        return max(0.0, self.squares / self.weight - self.mean**2) * self.calls / (self.calls - 1)
 
 
 @dataclass(frozen=True)

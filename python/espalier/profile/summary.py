@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,8 @@ _SIGMAS = 2.0
 _WORTH_TELLING = 1.0
 # And below which a share is as good as certain.
 _LEAST_DOUBT = 0.05
+# As a part of a share: what is less certain has no digits to tell.
+_MOST_DOUBT = 0.5
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,9 @@ class Row:
 
     @property
     def uncertainty(self) -> float:
-        """Of `seconds`; 0 where all calls were timed."""
-        errors = (part.timed.weight**2 * part.timed.error_squared for part in self.parts if part.timed.calls)
-        return _SIGMAS * math.sqrt(sum(errors))
+        """Of `seconds`; 0 where all calls were timed. Ranks time the same calls, so what one has missed others have,
+        too: their errors add up."""
+        return _SIGMAS * sum(math.sqrt(part.timed.sum_error_squared) for part in self.parts)
 
     @property
     def waiting(self) -> float | None:
@@ -134,7 +136,12 @@ class Row:
         if self.measured is None:
             return None
         calls = self.own.weight
-        return Saving(self.measured.saved * calls, self.measured.uncertainty * calls, is_derived=True)
+        return self._as_certain(Saving(self.measured.saved * calls, self.measured.uncertainty * calls, is_derived=True))
+
+    def _as_certain(self, saving: Saving) -> Saving:
+        """What is saved is no more certain than the time that is left of it."""
+        doubt = self.uncertainty / self.seconds if self.seconds > 0 else 0.0
+        return replace(saving, uncertainty=math.hypot(saving.uncertainty, doubt * saving.seconds))
 
     @property
     def saving(self) -> Saving | None:
@@ -144,7 +151,8 @@ class Row:
         if self.sample.calls < _LEAST_SAMPLE:
             return self._derived_saving
         error = math.sqrt(self.own.error_squared + self.sample.error_squared)
-        return Saving((self.sample.mean - self.own.mean) * self.own.weight, _SIGMAS * error * self.own.weight)
+        calls = self.own.weight
+        return self._as_certain(Saving((self.sample.mean - self.own.mean) * calls, _SIGMAS * error * calls))
 
 
 def add_up(shares: Iterable[Mapping[int, float]]) -> Mapping[int, float]:
@@ -256,15 +264,18 @@ class Profile:
         return f"{self._where_time_goes()} {self._what_is_gained()}"
 
     @property
-    def _doubt(self) -> str:
-        """Of the share of collectives, where not all were timed and it shows."""
-        share = self.share(self.uncertainty)
-        return f" ± {share:.1f}" if share >= _LEAST_DOUBT else ""
+    def _share_text(self) -> str:
+        """Of collectives, with its uncertainty where not all were timed and it shows; where that is large, both say no
+        more than about how much it is."""
+        share, doubt = self.share(self.seconds), self.share(self.uncertainty)
+        if doubt > _MOST_DOUBT * share:
+            return f"About {share:.0f}"
+        return f"{share:.1f} ± {doubt:.1f}" if doubt >= _LEAST_DOUBT else f"{share:.1f}"
 
     def _where_time_goes(self) -> str:
         if not self.rows:
             return "No collective of several ranks was called."
-        text = f"{self.share(self.seconds):.1f}{self._doubt} % of the run is spent in collectives"
+        text = f"{self._share_text} % of the run is spent in collectives"
         if self.started:
             starting = sum(row.seconds for row in self.started)
             text += f", {self.share(starting):.1f} % starting and completing what does not block"
