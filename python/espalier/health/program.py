@@ -47,7 +47,8 @@ def examine_program(command: str, ranks: int | None) -> Iterator[Finding]:
 def _examine_mpi_of(program: Program) -> Finding:
     text = f"{program.path} {program.explanation}"
     if program.kind is Kind.NONE:
-        return Finding("program", Level.ERROR, text, "Espalier serves programs that use MPI: is it the right one?")
+        text += "; whether it opens one as it runs cannot be told, and Espalier serves one that is opened later, too"
+        return Finding("program", Level.WARNING, text, "if it uses no MPI at all: is it the right one?")
     if program.kind is Kind.SCRIPT:
         return Finding("program", Level.WARNING, text, "ask about what it starts")
     if program.kind is Kind.LINKED and program.library is None:
