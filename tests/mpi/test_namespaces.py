@@ -82,7 +82,7 @@ def test_a_program_of_short_messages_runs_under_mpich_there_as_it_does_natively(
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"ESPALIER_VERBOSE": "1"}, "ranks of a node must not read each other's memory: long messages are copied twice"),
+        ({"ESPALIER_VERBOSE": "1"}, "ranks of a node must not read each other's memory: "),
         ({"ESPALIER_SINGLE_COPY": "cma"}, "ESPALIER_SINGLE_COPY=cma is not followed: "),
         ({}, ""),
     ],
