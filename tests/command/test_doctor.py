@@ -348,3 +348,44 @@ def test_values_that_a_job_would_refuse_are_told() -> None:
         "ESPALIER_VIRTUAL_NODES:",
         "ESPALIER_PROFILE",
     ]
+
+
+def settings_told(command: Command, *words: str) -> list[str]:
+    """What is said of settings, but for those that the stand-in for the core does not have."""
+    told = [
+        it["text"]
+        for it in json.loads(command("doctor", "--json", *words).out)["findings"]
+        if it["topic"] == "settings"
+    ]
+    return [text for text in told if "there is no such setting" not in text]
+
+
+def test_virtual_nodes_that_ranks_do_not_fill_are_told(command: Command, app: str, monkeypatch) -> None:
+    monkeypatch.setenv("ESPALIER_VIRTUAL_NODES", "3,3")
+    assert "3,3 are of 6 ranks together, and the job has 4" in settings_told(command, "-n", "4", app)[0]
+    assert not settings_told(command, "-n", "6", app)
+
+
+def test_a_launcher_that_is_not_there_is_told(command: Command, app: str, monkeypatch) -> None:
+    monkeypatch.setenv("ESPALIER_LAUNCHER", "nosuch {n}")
+    told = "ESPALIER_LAUNCHER=nosuch {n}: no such program: nosuch"
+    assert settings_told(command)[0] == told
+    outcome = command("run", "-n", "2", app)
+    assert (outcome.code, outcome.err.splitlines()[0]) == (2, f"espalier: {told}")
+    monkeypatch.setenv("ESPALIER_LAUNCHER", "srun {x}")
+    assert settings_told(command)[0].startswith("ESPALIER_LAUNCHER=srun {x}: '{x}' stands for nothing")
+    outcome = command("run", "-n", "2", "--launcher", "nosuch {n}", app)
+    assert outcome.err.startswith("espalier: --launcher nosuch {n}: no such program: nosuch")
+    monkeypatch.setenv("ESPALIER_LAUNCHER", "mpiexec")
+    assert not settings_told(command)
+
+
+def test_a_store_that_takes_no_files_is_told(command: Command, app: str, core, monkeypatch, tmp_path: Path) -> None:
+    core.probe_store = lambda setting: "" if setting == "off" else setting
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ESPALIER_STORE", str(tmp_path / "file" / "store"))
+    assert f"{tmp_path}/file takes no files" in settings_told(command)[0]
+    for fine in (str(tmp_path / "new" / "store"), "off"):
+        monkeypatch.setenv("ESPALIER_STORE", fine)
+        assert not settings_told(command)
+    assert not (tmp_path / "new").exists()

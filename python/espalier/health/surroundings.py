@@ -6,24 +6,31 @@ import contextlib
 import os
 import platform
 import socket
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from espalier.base import machine
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
-from espalier.base.settings import PREFIX, WRITTEN, check_files, find_refused, known_settings, split_nodes
+from espalier.base.settings import PREFIX, WRITTEN, check_files, check_split, find_refused, known_settings, split_nodes
 from espalier.base.units import approximate_bytes, counted, format_bytes
 from espalier.fabric.loading import load
+from espalier.jobs.allocation import find_allocation
 from espalier.jobs.diagnosis import Finding, Level
+from espalier.jobs.mpis import find_default_mpi
+from espalier.jobs.placement import LAUNCHER, find_launcher
 
 _PATIENCE_SECONDS = 2.0
+_STORE = f"{PREFIX}STORE"
 _MEMORY = f"{PREFIX}SHM_LIMIT"
 
 
 def examine_surroundings(ranks: int | None = None) -> Iterator[Finding]:
     """In the order of the report. `ranks`: of a job that is to run here; None: not said."""
-    yield from _examine_values()
+    yield from _examine_values(ranks)
+    yield from _examine_launcher()
+    yield from _examine_store()
     yield from _examine_memory(ranks)
     yield from _examine_group()
     if os.environ.get("ESPALIER_DISABLE") == "1":
@@ -33,12 +40,14 @@ def examine_surroundings(ranks: int | None = None) -> Iterator[Finding]:
         yield examine_fabric(fabric)
 
 
-def _examine_values() -> Iterator[Finding]:
+def _examine_values(ranks: int | None) -> Iterator[Finding]:
     known = known_settings()
     for complaint, remedy in find_refused({name: value for name, value in os.environ.items() if name in known}):
         yield Finding("settings", Level.WARNING, complaint, remedy)
     try:
-        split_nodes(os.environ.get("ESPALIER_VIRTUAL_NODES"))
+        split = split_nodes(os.environ.get("ESPALIER_VIRTUAL_NODES"))
+        if ranks is not None:
+            check_split(split, ranks)
     except UserError as error:
         yield Finding("settings", Level.WARNING, f"ESPALIER_VIRTUAL_NODES: {error.message}", error.remedy)
     for name in WRITTEN:
@@ -46,6 +55,35 @@ def _examine_values() -> Iterator[Finding]:
             check_files({name: os.environ.get(name, "")})
         except UserError as error:
             yield Finding("settings", Level.WARNING, error.message, error.remedy)
+
+
+def _examine_launcher() -> Iterator[Finding]:
+    """ESPALIER_LAUNCHER, as a job under the default MPI would take it."""
+    if not os.environ.get(LAUNCHER):
+        return
+    try:
+        mpi, allocation = find_default_mpi(), find_allocation()
+    except UserError:
+        return  # other findings say so
+    try:
+        find_launcher(mpi, allocation)
+    except UserError as error:
+        yield Finding("settings", Level.WARNING, error.message, error.remedy)
+
+
+def _examine_store() -> Iterator[Finding]:
+    """Whether jobs can keep what they learn in the folder that ESPALIER_STORE names, which they make if need be."""
+    folder = load_core().probe_store(os.environ[_STORE]) if os.environ.get(_STORE) else ""
+    if not folder or os.environ.get("ESPALIER_LEARN") == "off":
+        return
+    place = Path(folder).absolute()
+    existing = next(it for it in (place, *place.parents) if it.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        text = f"{_STORE}={folder}: {existing} takes no files ({error.strerror}), so what jobs learn is not kept"
+        yield Finding("settings", Level.WARNING, text, "name a folder that takes files from you, or off")
 
 
 def _examine_memory(ranks: int | None) -> Iterator[Finding]:

@@ -91,15 +91,17 @@ _PMI = {
 _PLACES = {"n", "nodes", "ppn"}
 
 
-def pick_launcher(asked: str | None, mpi: Mpi, allocation: Allocation | None, has_srun: bool) -> Launcher:
+def pick_launcher(
+    asked: str | None, mpi: Mpi, allocation: Allocation | None, has_srun: bool, option: str = "--launcher "
+) -> Launcher:
     """The launcher that `asked` describes: mpiexec, srun and flux by name, with flags if need be, or a template with
-    {n}; the fitting one where nothing was asked for. Raises UserError for what describes none.
+    {n}; the fitting one where nothing was asked for. Raises UserError for what describes none, which `option` has said.
 
     Under Slurm that is srun, except for Open MPI, whose mpiexec works whatever Slurm was built with; in an allocation
     of Flux, flux; else the MPI's own mpiexec.
     """
     if asked:
-        return _parse_launcher(asked, mpi)
+        return _parse_launcher(asked, mpi, option)
     system = allocation.system if allocation else None
     if system is System.SLURM and has_srun and (mpi.family is not Family.OPENMPI or mpi.launcher is None):
         return _srun((), mpi)
@@ -108,15 +110,15 @@ def pick_launcher(asked: str | None, mpi: Mpi, allocation: Allocation | None, ha
     return _mpiexec(mpi, ())
 
 
-def _parse_launcher(asked: str, mpi: Mpi) -> Launcher:
+def _parse_launcher(asked: str, mpi: Mpi, option: str) -> Launcher:
     try:
         words = tuple(shlex.split(asked))
     except ValueError as error:
-        raise UserError(f"--launcher {asked}: {str(error).lower()}", "close the quotation") from error
+        raise UserError(f"{option}{asked}: {str(error).lower()}", "close the quotation") from error
     if not words:
-        raise UserError("--launcher is empty", "write mpiexec, srun, flux, or 'CMD -n {n} --'")
+        raise UserError(f"{option.strip(' =')} is empty", "write mpiexec, srun, flux, or 'CMD -n {n} --'")
     if "{" in asked:
-        return _template(asked, words)
+        return _template(asked, words, option)
     name, flags = Path(words[0]).name, words[1:]
     if name in ("mpiexec", "mpirun"):
         own = mpi if name == words[0] else replace(mpi, launcher=Path(words[0]))
@@ -127,20 +129,20 @@ def _parse_launcher(asked: str, mpi: Mpi) -> Launcher:
         return replace(FLUX, start=(words[0], "run", *(flag for flag in flags if flag != "run")))
     question = ask(name, ("mpiexec", "mpirun", "srun", "flux"))
     raise UserError(
-        f"--launcher {asked}: how {words[0]} is told the number of ranks is not known",
-        f"{question}say so with {{n}}, {{nodes}}, {{ppn}}: --launcher '{asked} -n {{n}} --'",
+        f"{option}{asked}: how {words[0]} is told the number of ranks is not known",
+        f"{question}say so with {{n}}, {{nodes}}, {{ppn}}: {option}'{asked} -n {{n}} --'",
     )
 
 
-def _template(asked: str, words: Words) -> Launcher:
+def _template(asked: str, words: Words, option: str) -> Launcher:
     try:
         places = {place for word in words for _, place, _, _ in Formatter().parse(word) if place is not None}
     except ValueError as error:
-        raise UserError(f"--launcher {asked}: {error}", "write {n}, {nodes}, {ppn}") from error
+        raise UserError(f"{option}{asked}: {error}", "write {n}, {nodes}, {ppn}") from error
     if wrong := sorted(places - _PLACES):
-        raise UserError(f"--launcher {asked}: '{{{wrong[0]}}}' stands for nothing", "write {n}, {nodes}, {ppn}")
+        raise UserError(f"{option}{asked}: '{{{wrong[0]}}}' stands for nothing", "write {n}, {nodes}, {ppn}")
     if "n" not in places and not places >= {"nodes", "ppn"}:
-        raise UserError(f"--launcher {asked}: the number of ranks is missing", "write {n}, or {nodes} and {ppn}")
+        raise UserError(f"{option}{asked}: the number of ranks is missing", "write {n}, or {nodes} and {ppn}")
     return Launcher(words, is_template=True)
 
 

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from espalier.base.errors import UserError
 from espalier.jobs.allocation import Allocation, find_allocation
 from espalier.jobs.launchers import Launcher, pick_launcher
 from espalier.jobs.layout import Layout, Wish, settle_layout
@@ -50,6 +51,15 @@ def place_job(mpi: Mpi, wish: Wish, otherwise: int, means: Means = Means()) -> P
     """
     allocation = find_allocation(means.hostfile)
     layout = settle_layout(wish, allocation, otherwise, means.overcommit)
-    asked = means.launcher or os.environ.get(LAUNCHER)
-    launcher = pick_launcher(asked, mpi, allocation, shutil.which("srun") is not None)
-    return Placement(launcher, layout, allocation, means.overcommit)
+    return Placement(find_launcher(mpi, allocation, means.launcher), layout, allocation, means.overcommit)
+
+
+def find_launcher(mpi: Mpi, allocation: Allocation | None, wanted: str | None = None) -> Launcher:
+    """The one that --launcher wants, else ESPALIER_LAUNCHER, else what fits. Raises UserError for what describes none,
+    and for a program that is not here."""
+    asked, option = wanted or os.environ.get(LAUNCHER), "--launcher " if wanted else f"{LAUNCHER}="
+    launcher = pick_launcher(asked, mpi, allocation, shutil.which("srun") is not None, option)
+    if asked and shutil.which(launcher.start[0]) is None:
+        missing = f"no such program: {launcher.start[0]}"
+        raise UserError(f"{option}{asked}: {missing}", "check the spelling, or give its path")
+    return launcher
