@@ -345,6 +345,14 @@ def test_options_that_would_change_nothing_are_refused(
     assert remedy in outcome.err
 
 
+def test_communicators_of_one_shape_are_told_apart_by_their_ranks(tmp_path: Path) -> None:
+    low, high = (a_row(communicator="2 ranks on 1 node", members=members) for members in ("0-1", "2-3"))
+    world = a_row(communicator="4 ranks on 1 node")
+    script = script_of(tmp_path, [low, world], [low, world], [high, world], [high, world])
+    names = {script.name_communicator(piece) for piece in script.pieces}
+    assert names == {"2 ranks on 1 node (0-1)", "2 ranks on 1 node (2-3)", "4 ranks on 1 node"}
+
+
 def test_a_script_of_the_same_profile_is_the_same(tmp_path: Path) -> None:
     one = script_of(tmp_path, *both())
     assert replace(one) == script_of(tmp_path, *both())

@@ -144,7 +144,8 @@ def _print_played(result: Replay) -> None:
         least, greatest = row.rounds.range
         numbers = [format_time(row.native_us), format_time(row.own_us), f"{row.rounds.ratio:.2f}"]
         span = f"{least:.2f} – {greatest:.2f}"
-        table.add_row(*_facts(row.piece), *numbers, span, row.piece.key.communicator, escape(row.choice))
+        communicator = result.script.name_communicator(row.piece)
+        table.add_row(*_facts(row.piece), *numbers, span, communicator, escape(row.choice))
     console.print_table(table, beneath=2)
     _print_rest(len(result.rows))
     if result.oversubscribed:

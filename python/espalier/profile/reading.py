@@ -40,7 +40,7 @@ the call before, with the calls of a kind spread evenly from `first` to `last`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -244,6 +244,25 @@ def parse_members(text: str, ranks: int = MOST_RANKS) -> tuple[int, ...]:
     if len(set(members)) != len(members):
         raise ValueError("a rank comes twice")
     return tuple(members)
+
+
+def name_members(members: Sequence[int]) -> str:
+    """The other way round, as parse_members() reads it."""
+    runs: list[list[int]] = []
+    for member in members:
+        step = member - runs[-1][-1] if runs else 0
+        if step > 0 and (len(runs[-1]) == 1 or step == runs[-1][1] - runs[-1][0]):
+            runs[-1].append(member)
+        else:
+            runs.append([member])
+    return ",".join(_name_run(run) for run in runs)
+
+
+def _name_run(run: Sequence[int]) -> str:
+    step = run[1] - run[0] if len(run) > 1 else 1
+    if step == 1:
+        return f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0])
+    return f"{run[0]}-{run[-1]}:{step}" if len(run) > 2 else f"{run[0]},{run[-1]}"
 
 
 def read_profile(path: Path) -> Recorded:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from espalier.profile.reading import Key, Kind, Part, Recorded, parse_members
+from espalier.profile.reading import Key, Kind, Part, Recorded, name_members, parse_members
 
 # As programs call it: (the name that MPI has without counts, with counts, with types). Others are not played.
 _PLAYED = {
@@ -90,6 +90,13 @@ class Script:
     calls: tuple[Call, ...]
     left_out: Mapping[str, int]  # calls that cannot be played, by MPI's name
     mpi: str = ""  # that the program ran under, as it says itself; empty: not told
+
+    def name_communicator(self, piece: Piece) -> str:
+        """Its shape, and its ranks where there are several of that shape."""
+        shape = piece.key.communicator
+        if len({frozenset(it.members) for it in self.pieces if it.key.communicator == shape}) < 2:
+            return shape
+        return f"{shape} ({name_members(piece.members)})"
 
     def write(self) -> str:
         """As bench/replay/script.h reads it."""
