@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from espalier.base.errors import UserError
+from espalier.measure.compared import Metric
 from espalier.measure.likeness import Difference, Likeness, compare_outputs
+from espalier.measure.programs import Finished
 from espalier.measure.rounds import Rounds, in_turns
 from workshop import MPI_TEXT, Command, compile_c, make_mpi
 
@@ -274,3 +277,14 @@ def test_rounds_that_disagree_decide_nothing() -> None:
 
 def test_the_order_of_the_arms_alternates() -> None:
     assert [in_turns(number) for number in range(3)] == [(0, 1), (1, 0), (0, 1)]
+
+
+@pytest.mark.parametrize("value", ["-5", "nan", "0"])
+def test_a_metric_that_is_no_positive_number_is_not_told_to_be_put_into_brackets(value: str) -> None:
+    run = Finished(0, 1.0, f"Loop time of {value} on 2\n", "")
+    with pytest.raises(UserError, match="which is no positive number") as error:
+        Metric(r"Loop time of (\S+)").read(run)
+    assert "( )" not in error.value.remedy
+    with pytest.raises(UserError, match="which is no positive number") as error:
+        Metric(r"Loop time of \S+").read(run)
+    assert "( )" in error.value.remedy

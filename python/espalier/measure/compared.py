@@ -54,7 +54,10 @@ class Metric:
         except (TypeError, ValueError):
             value = 0.0
         if not value > 0:
-            raise UserError(f"--metric {self.pattern} finds {text!r}, which is no positive number", "put ( ) around it")
+            has_group = bool(found[-1].re.groups)
+            remedy = "see what the program prints there: ratios are taken of times and rates above 0"
+            remedy = remedy if has_group else "put ( ) around the number"
+            raise UserError(f"--metric {self.pattern} finds {text!r}, which is no positive number", remedy)
         return value
 
     def demand(self, run: Finished) -> float:
