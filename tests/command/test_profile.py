@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from espalier.base.errors import UserError
-from espalier.profile.reading import Key, Moments, parse_members, read_profile
+from espalier.profile.reading import Key, Moments, name_members, parse_members, read_profile
 from espalier.profile.summary import Profile, describe, sum_up
 from workshop import MPI_TEXT, Command, ask_browser, compile_c, make_mpi
 
@@ -120,6 +120,10 @@ def test_options_behind_a_profiles_file_are_not_lost(command: Command, tmp_path:
     outcome = command("profile", "--from", str(path), "-o", "page.html")
     assert outcome.code != 0
     assert f"write espalier profile --from -o page.html {path}" in outcome.err
+    outcome = command("profile", "--from", str(path), "extra")
+    assert outcome.code == 2
+    assert "'extra' behind the file is one too many" in outcome.err
+    assert "remedy: give one file" in outcome.err
 
 
 def test_what_is_not_known_of_native_is_told(tmp_path: Path) -> None:
@@ -218,6 +222,8 @@ def test_ranks_of_a_communicator_are_told_as_ranges() -> None:
     assert parse_members("0-3") == (0, 1, 2, 3)
     assert parse_members("1-13:4,0") == (1, 5, 9, 13, 0)
     assert parse_members("") == ()
+    for text in ("0-3", "1-13:4,0", "0,2", "3", "5,4,1-2", ""):
+        assert name_members(parse_members(text)) == text
     with pytest.raises(ValueError, match="no ranks: 3-"):
         parse_members("3-")
 
@@ -508,6 +514,15 @@ def test_the_exit_code_is_the_jobs(command: Command, app: str, tmp_path: Path) -
     outcome = command("profile", "-n", "2", "--sample", "1/8", "--", app)
     assert outcome.code == 5
     assert "of the run is spent in collectives" in outcome.out
+
+
+def test_the_exit_code_is_that_of_a_job_that_leaves_no_profile_too(command: Command, app: str, tmp_path: Path) -> None:
+    launcher = tmp_path / "mpich" / "bin" / "mpiexec"
+    for end, code in (("exit 5", 5), ("kill -9 $$", 137), ("exit 0", 2)):
+        launcher.write_text(f"#!/bin/sh\n{end}\n")
+        outcome = command("profile", "-n", "2", "--", app)
+        assert outcome.code == code
+        assert f"left no profile (exit code {code % 2 and code})" in outcome.err
 
 
 def test_what_is_kept_goes_into_pipes_and_behind_links(command: Command, app: str, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def profile(
 ) -> None:
     """Run PROGRAM and say where its time goes in collectives: waiting for the last rank, or moving data.
 
-    The exit code is the job's.
+    The exit code is the job's, also where it ends without a profile; 2 if it ends well without one.
     """
     code, recorded = 0, None
     # The run may take hours.
@@ -86,10 +86,7 @@ def profile(
     check_output("--keep", keep)
     if from_file:
         if len(command) > 1:
-            raise UserError(
-                f"--from {command[0]}: '{' '.join(command[1:])}' behind the file is no option any more",
-                f"write espalier profile --from {' '.join(command[1:])} {command[0]}",
-            )
+            raise _refuse_behind(command[0], command[1:])
         result = sum_up(name_sites(read_profile(Path(command[0]))))
     else:
         variables = parse_settings(settings or []) | split_nodes(virtual_nodes) | _parse_sample(sample)
@@ -111,6 +108,14 @@ def profile(
     if output is not None:
         write_page(result, " ".join(command), output)
     raise typer.Exit(code)
+
+
+def _refuse_behind(file: str, words: list[str]) -> UserError:
+    """Words behind a profile's file: options that have lost their place, or more than one file."""
+    told = f"--from {file}: '{' '.join(words)}' behind the file"
+    if any(word.startswith("-") for word in words):
+        return UserError(f"{told} is no option any more", f"write espalier profile --from {' '.join(words)} {file}")
+    return UserError(f"{told} is one too many", "give one file; each is told of by itself")
 
 
 def _parse_sample(text: str | None) -> dict[str, str]:
@@ -137,9 +142,12 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile, by
             argv, env={**os.environ, **environment}, check=False, stdout=sys.stderr.fileno() if to_stderr else None
         )
         if not file.exists():
-            raise UserError(
-                f"{job.command[0]} left no profile (exit code {done.returncode})", _why_none(job.command[0])
-            )
+            code = done.returncode if done.returncode >= 0 else 128 - done.returncode
+            error = UserError(f"{job.command[0]} left no profile (exit code {code})", _why_none(job.command[0]))
+            if code == 0:
+                raise error
+            console.print_error(error)
+            raise typer.Exit(code)
         result = sum_up(name_sites(read_profile(file)))
         return done.returncode, result, file.read_bytes() if is_left_to_us else None
 
