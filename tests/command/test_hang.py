@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from espalier.commands import hang
+from espalier.health import standstill
 from espalier.jobs.stacks import shorten
 from workshop import Command
 
@@ -53,6 +55,23 @@ def test_a_standstill_is_told_and_is_exit_code_1(command: Command, seen) -> None
     outcome = command("hang")
     assert outcome.code == 1
     assert outcome.out.splitlines()[-1] == "  Rank 1 has not come."
+
+
+def test_what_is_known_is_told_before_stacks_are_read(
+    command: Command, seen, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    seen.append(a_standstill())
+    before: list[str] = []
+
+    def read(pid: int) -> list[str]:
+        before.append(capfd.readouterr().out)
+        return ["work", "main"]
+
+    monkeypatch.setattr(standstill, "read_stack", read)
+    monkeypatch.setattr(hang, "find_debugger", lambda: "gdb")
+    outcome = command("hang", "--stacks")
+    assert [text.splitlines()[-1] for text in before] == ["  Rank 1 has not come."]
+    assert (outcome.code, outcome.out) == (1, "  rank 1 is in work < main\n")
 
 
 def test_a_standstill_as_json_has_every_rank(command: Command, seen) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -110,6 +111,9 @@ def _print(found: Findings) -> None:
         for line in facts:
             console.out.print(escape(line), soft_wrap=True)
         console.out.print(f"[bold]{escape(culprit)}[/]", soft_wrap=True)
+    sys.stdout.flush()  # before stacks are read, which takes long
+    for number, standstill in enumerate(found.standstills, 1):
+        whose = f" of standstill {number}" if len(found.standstills) > 1 else ""
         for rank in standstill.ranks:
             if stack := found.stacks.get((rank.host, rank.pid)):
-                console.out.print(f"  rank {rank.rank} is in {escape(stack)}", soft_wrap=True)
+                console.out.print(f"  rank {rank.rank}{whose} is in {escape(stack)}", soft_wrap=True)

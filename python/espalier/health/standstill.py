@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,31 @@ def look_here(pid: int, seconds: float, wants_stacks: bool) -> Findings:
     with user_errors("give a process of this host, or none"):
         watched = core.count_watched(pid)
         standstills = core.find_standstills(pid, seconds)
-    awaited = [it.pid for it in _awaited(standstills)] if wants_stacks else []
-    return Findings(standstills, watched, {("", it): shorten(read_stack(it)) for it in awaited}, {})
+    awaited = dict.fromkeys(it.pid for it in _awaited(standstills)) if wants_stacks else {}
+    return Findings(standstills, watched, _Read(awaited), {})
+
+
+class _Read(Where):
+    """Stacks of processes of this host, each read when it is asked for: a debugger takes its time, and stops the
+    process meanwhile."""
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        self._pids = tuple(pids)
+        self._known: dict[int, str] = {}
+
+    def __getitem__(self, place: tuple[str, int]) -> str:
+        host, pid = place
+        if host or pid not in self._pids:
+            raise KeyError(place)
+        if pid not in self._known:
+            self._known[pid] = shorten(read_stack(pid))
+        return self._known[pid]
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return iter(("", pid) for pid in self._pids)
+
+    def __len__(self) -> int:
+        return len(self._pids)
 
 
 def record(pid: int, seconds: float, wants_stacks: bool) -> dict[str, Any]:
