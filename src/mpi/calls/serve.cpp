@@ -1,6 +1,7 @@
 #include "mpi/calls/serve.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "base/error.hpp"
@@ -10,6 +11,7 @@
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/run/health.hpp"
+#include "mpi/run/network.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -115,12 +117,24 @@ std::optional<int> conclude(Communicator& communicator, MPI_Comm comm, const Pro
   return MPI_SUCCESS;
 }
 
+/// As the MPI says it, on one line.
+static std::string error_text(int code) {
+  std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
+  int length = 0;
+  if (native().Error_string(code, text.data(), &length) != MPI_SUCCESS) return "error " + std::to_string(code);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.data();
+}
+
 int fail(Communicator& communicator, MPI_Comm comm) {
   communicator.is_broken = true;
   if (const int failure = await_failure(comm); failure != MPI_SUCCESS) return report(comm, failure);
-  Library::get().say_once(
-      "a transport broke in the middle of a collective, or its ranks' sizes did not fit together; the communicator "
-      "cannot be used any more");
+  const int error = first_message_error();
+  const std::string reason =
+      error != MPI_SUCCESS
+          ? "a message of the MPI's failed in the middle of a collective (" + error_text(error) + ")"
+          : "a transport broke in the middle of a collective, or its ranks' sizes did not fit together";
+  Library::get().say_once(reason + "; the communicator cannot be used any more");
   return report(comm, MPI_ERR_OTHER);
 }
 

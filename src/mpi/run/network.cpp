@@ -1,6 +1,7 @@
 #include "mpi/run/network.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -10,6 +11,20 @@
 namespace espalier::mpi {
 
 using execute::Statement;
+
+namespace {
+
+std::atomic<int> first_error = MPI_SUCCESS;
+
+bool is_well(int code) noexcept {
+  int none = MPI_SUCCESS;
+  if (code != MPI_SUCCESS) first_error.compare_exchange_strong(none, code);
+  return code == MPI_SUCCESS;
+}
+
+}  // namespace
+
+int first_message_error() noexcept { return first_error.load(); }
 
 MessageNetwork::MessageNetwork(MPI_Comm comm, Tags& tags, std::vector<Address> addresses, int me)
     : comm_(comm), tags_(tags), addresses_(std::move(addresses)), me_(me) {}
@@ -34,15 +49,13 @@ void MessageNetwork::begin(std::optional<Statement> statement) {
 bool MessageNetwork::send(Part& part, int to, const std::byte* data, Bytes bytes, int tag) noexcept {
   const Native& mpi = native();
   part.state = Part::State::under_way;
-  return mpi.Isend(data, static_cast<int>(bytes), mpi.byte, address_of(to).rank, tag, comm_, &part.request) ==
-         MPI_SUCCESS;
+  return is_well(mpi.Isend(data, static_cast<int>(bytes), mpi.byte, address_of(to).rank, tag, comm_, &part.request));
 }
 
 bool MessageNetwork::receive(Part& part, int from, std::byte* memory, Bytes room, int tag) noexcept {
   const Native& mpi = native();
   part.state = Part::State::under_way;
-  return mpi.Irecv(memory, static_cast<int>(room), mpi.byte, address_of(from).rank, tag, comm_, &part.request) ==
-         MPI_SUCCESS;
+  return is_well(mpi.Irecv(memory, static_cast<int>(room), mpi.byte, address_of(from).rank, tag, comm_, &part.request));
 }
 
 bool MessageNetwork::start_send(std::uint32_t number, Rank to, const std::byte* data, Bytes bytes) noexcept {
@@ -106,7 +119,7 @@ execute::Network::Progress MessageNetwork::test(Part& part, Bytes* came) noexcep
   const int code = mpi.Test(&part.request, &is_complete, came == nullptr ? MPI_STATUS_IGNORE : &status);
   if (code == MPI_SUCCESS && !is_complete) return Progress::pending;
   part.state = Part::State::none;  // after an error, too, as when there was no room for all that came
-  if (code != MPI_SUCCESS) return Progress::broken;
+  if (!is_well(code)) return Progress::broken;
   if (came == nullptr) return Progress::complete;
   mpi.Get_count(&status, mpi.byte, &bytes);
   *came = static_cast<Bytes>(bytes);

@@ -19,6 +19,9 @@ struct Address {
   int tag;
 };
 
+/// What the MPI said of the first message between nodes that failed, in this process; MPI_SUCCESS: none has.
+int first_message_error() noexcept;
+
 /// Messages that MPI carries, wherever they go. In a run with a statement (execute/seams.hpp) the first message to each
 /// peer is framed: a word in front of the payload, or in front of a long one as a message of its own. Nothing is
 /// received into the caller's memory before its sender has said that it does the same, so what others send by mistake
