@@ -70,6 +70,7 @@ Told to_dict(const Sighting& seen, watch::Life life) {
   told["ranks"] = seen.ranks;
   told["finished"] = seen.finished;
   told["call"] = seen.call;
+  told["number"] = seen.number;
   told["operation"] = static_cast<int>(seen.operation);
   told["form"] = static_cast<int>(seen.form);
   told["blocks"] = static_cast<int>(seen.blocks);
@@ -92,6 +93,7 @@ Sighting from_dict(const Told& told) {
                 at<int>(told, "rank"), at<int>(told, "ranks")};
   seen.finished = at<std::uint64_t>(told, "finished");
   seen.call = at<std::uint64_t>(told, "call");
+  seen.number = at<std::uint32_t>(told, "number");
   seen.operation = static_cast<plan::Operation>(at<int>(told, "operation"));
   seen.form = static_cast<plan::CallForm>(at<int>(told, "form"));
   seen.blocks = static_cast<plan::BlockSizes>(at<int>(told, "blocks"));
@@ -149,8 +151,9 @@ void bind_watch(nb::module_& module) {
           "Which, for a person.")
       .def_ro("size", &Standstill::size, "Ranks of the communicator.")
       .def_prop_ro(
-          "call", [](const Standstill& it) { return it.front.call; },
-          "The number of the first call that is not over, among those that Espalier makes, or among the others.")
+          "call", [](const Standstill& it) { return it.number; },
+          "The number of the first call that is not over, among all that the program makes on the communicator; 0: not "
+          "known.")
       .def_prop_ro(
           "is_left_to_mpi", [](const Standstill& it) { return it.front.maker != watch::Maker::espalier; },
           "Whether it is the MPI that makes it.")

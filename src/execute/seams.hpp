@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/ids.hpp"
 #include "execute/statement.hpp"
@@ -44,6 +45,8 @@ class Network {
   /// After a run that was broken off: its messages are over, and none touches the caller's memory any more. Does
   /// nothing where the job does not outlive such a run.
   virtual void abandon() noexcept {}
+  /// After `broken`, or a start that was false: what its carrier said of it, for a person; empty: nothing.
+  virtual std::string why_broken() const { return {}; }
   /// Works on all messages under way. To be called now and then by a rank that waits for something else, like a
   /// neighbour's flag: its peers may need it. Does nothing where Waiter::pause() sees to that.
   virtual void progress() noexcept {}

@@ -20,6 +20,7 @@ struct LeftToMpi {
     finalization,     ///< MPI_Finalize, after which no call comes
     preparation,      ///< ranks get memory together, by the MPI, that the call needs first
     run_preparation,  ///< the same of calls that do not block: which one is not known
+    set_up,           ///< ranks of a communicator that has no line yet get to know each other: told in the world's
   };
 
   Doing doing = Doing::nothing;
@@ -40,7 +41,8 @@ struct LeftToMpi {
   /// That word, and now something else is done.
   static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, plan::Operation operation,
                                        plan::BlockSizes blocks) noexcept {
-    const std::uint64_t counted = doing == Doing::unserved_call ? word + (std::uint64_t{1} << 32) : word + 1;
+    const bool is_elsewhere = doing == Doing::unserved_call || doing == Doing::set_up;
+    const std::uint64_t counted = is_elsewhere ? word + (std::uint64_t{1} << 32) : word + 1;
     return head(doing, operation, blocks) | (counted & 0xffff'ffff'ffff);
   }
   static constexpr std::uint64_t end(std::uint64_t word) noexcept { return word & 0x00ff'ffff'ffff'ffff; }
@@ -72,8 +74,11 @@ struct alignas(64) WatchLine {
   std::atomic<std::uint8_t> operation;  ///< plan::Operation
   std::atomic<std::uint8_t> form;       ///< plan::CallForm
   std::atomic<std::uint8_t> blocks;     ///< plan::BlockSizes, as far as the engine knows: counts may be all equal
-  std::atomic<std::uint64_t> since;     ///< CLOCK_MONOTONIC, nanoseconds
-  std::atomic<std::uint64_t> left;      ///< LeftToMpi
+  std::atomic<std::uint32_t> since;     ///< CLOCK_MONOTONIC, milliseconds: the last 32 bits
+  /// Of what it waits in, or else of what it leaves to the MPI: the number of the program's call, as this rank counts
+  /// all that the program makes; `call` and LeftToMpi::calls count what ranks make together.
+  std::atomic<std::uint32_t> number;
+  std::atomic<std::uint64_t> left;  ///< LeftToMpi
 };
 static_assert(sizeof(WatchLine) == 64);
 

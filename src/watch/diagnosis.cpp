@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 namespace espalier::watch {
 namespace {
 
 using Doing = execute::LeftToMpi::Doing;
 using Ranks = std::vector<const RankStand*>;
+
+bool is_in_set_up(const Sighting& seen) { return seen.left.doing == Doing::set_up; }
 
 /// Ranks get memory for calls that do not block while they are anywhere.
 bool may_be_anywhere(const Sighting& seen) { return seen.left.doing == Doing::run_preparation; }
@@ -88,15 +91,19 @@ std::string elsewhere(const RankStand& rank) {
 
 bool has_ended_mpi(const RankStand& rank) { return rank.seen.left.doing == Doing::finalization; }
 
-std::string describe_left(const execute::LeftToMpi& left) {
+std::string numbered(std::uint32_t number) { return number == 0 ? "" : ", call " + std::to_string(number); }
+
+std::string describe_left(const Sighting& seen) {
+  const execute::LeftToMpi& left = seen.left;
   const std::string name = plan::call_name(left.operation, left.blocks);
   switch (left.doing) {
     case Doing::nothing: break;
-    case Doing::call: return name + ", which is left to the MPI";
+    case Doing::call: return name + numbered(seen.number) + ", which is left to the MPI";
     case Doing::unserved_call: return name + " of a communicator that Espalier does not serve, or not yet";
-    case Doing::comparison: return name + ", whose arguments ESPALIER_CHECK compares";
+    case Doing::comparison: return name + numbered(seen.number) + ", whose arguments ESPALIER_CHECK compares";
     case Doing::finalization: return "MPI_Finalize";
-    case Doing::preparation: return name + ", for which the ranks get memory first";
+    case Doing::set_up: return name + " of a communicator whose ranks get memory first";
+    case Doing::preparation: return name + numbered(seen.number) + ", for which the ranks get memory first";
     case Doing::run_preparation: return "a call that does not block, for which the ranks get memory first";
   }
   return "a call";
@@ -224,13 +231,18 @@ RankStand stand_of(const Sighting& rank, std::span<const Sighting> all, const Fr
   } else if ((stand.other = find_elsewhere(all, rank))) {
     stand.stand = Stand::elsewhere;
   }
+  // That will be this communicator's, if it has not been there: it does not know yet where that shows its ranks.
+  if (rank.is_new() && stand.other && is_in_set_up(*stand.other)) {
+    stand.stand = Stand::waits;
+    stand.seen = *std::exchange(stand.other, std::nullopt);
+  }
   return stand;
 }
 
 /// All ranks of one communicator, those of other hosts included.
 Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> all, const Lives& lives,
                    const Front& front) {
-  Standstill found{members.front().community, members.front().ranks, front, 0, {}, {}};
+  Standstill found{members.front().community, members.front().ranks, front, 0, 0, {}, {}};
   const auto usual = front.usual_gist(members);
   for (int r = 0; r < found.size; ++r) {
     const auto member = std::find_if(members.begin(), members.end(), [&](const Sighting& it) { return it.rank == r; });
@@ -241,13 +253,30 @@ Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> 
     RankStand stand = stand_of(*member, all, front);
     const auto life = lives.find(process_of(*member));
     if (life != lives.end()) stand.life = life->second;
-    if (stand.stand == Stand::waits) found.seconds = std::max(found.seconds, front.seconds_of(*member));
-    const bool is_one_call = front.maker != Maker::unserved;
-    if (stand.stand == Stand::waits && is_one_call && front.gist_of(*member) != usual) stand.stand = Stand::differs;
+    if (front.is_reached_by(*member)) {
+      if (found.number == 0) found.number = member->number;
+      found.seconds = std::max(found.seconds, front.seconds_of(*member));
+      const bool is_one_call = front.maker != Maker::unserved;
+      if (is_one_call && front.gist_of(*member) != usual) stand.stand = Stand::differs;
+    }
     found.ranks.push_back(std::move(stand));
   }
   found.culprit = Culprit(found).text();
   return found;
+}
+
+/// Whether all that is seen of it is ranks on their way to a communicator that stands still, which says more of them.
+bool is_told_by_others(const Standstill& standstill, std::span<const Standstill> all) {
+  const auto is_told = [&](const RankStand& rank) {
+    return std::ranges::any_of(all, [&](const Standstill& other) {
+      return other.front.maker != Maker::unserved && std::ranges::any_of(other.ranks, [&](const RankStand& it) {
+               return it.stand == Stand::waits && is_in_set_up(it.seen) && process_of(it.seen) == process_of(rank.seen);
+             });
+    });
+  };
+  return standstill.front.maker == Maker::unserved && std::ranges::all_of(standstill.ranks, [&](const RankStand& it) {
+           return it.stand != Stand::waits || is_told(it);
+         });
 }
 
 std::string headline_of(const Standstill& standstill) {
@@ -255,13 +284,15 @@ std::string headline_of(const Standstill& standstill) {
   const std::string seconds = seconds_text(standstill.seconds);
   switch (standstill.front.maker) {
     case Maker::espalier: break;
-    case Maker::mpi: return community + " has stood still for " + seconds + " or longer in a call left to the MPI";
+    case Maker::mpi:
+      return community + " has stood still for " + seconds + " or longer at call " + std::to_string(standstill.number) +
+             ", left to the MPI";
     case Maker::unserved:
       return community + ": ranks have been for " + seconds +
              " or longer in calls of other communicators, left to the MPI; who else is a member is not known";
     case Maker::end: return community + " has stood still for " + seconds + " or longer in MPI_Finalize";
   }
-  return community + " has stood still for " + seconds + " at call " + std::to_string(standstill.front.call);
+  return community + " has stood still for " + seconds + " at call " + std::to_string(standstill.number);
 }
 
 /// What a rank's line says of it; ranks of which it says the same share one.
@@ -292,14 +323,14 @@ std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const L
     Standstill standstill = look_at(members, seen, lives, *front);
     if (standstill.seconds >= least) found.push_back(std::move(standstill));
   }
+  std::erase_if(found, [&](const Standstill& it) { return is_told_by_others(it, found); });
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   return found;
 }
 
 std::string describe_call(const Sighting& seen) {
-  if (!seen.waits() && seen.is_in_mpi()) return describe_left(seen.left);
-  return plan::describe_call(seen.operation, seen.blocks, seen.form, seen.bytes, seen.root) + ", call " +
-         std::to_string(seen.call);
+  if (!seen.waits() && seen.is_in_mpi()) return describe_left(seen);
+  return plan::describe_call(seen.operation, seen.blocks, seen.form, seen.bytes, seen.root) + numbered(seen.number);
 }
 
 std::string describe_community(std::uint32_t community, int size) {

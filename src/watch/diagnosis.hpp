@@ -29,7 +29,7 @@ struct RankStand {
   int pid = 0;
   Stand stand = Stand::unseen;
   Life life = Life::running;
-  Sighting seen{};                  ///< of `waits` and `differs`, what it is in
+  Sighting seen{};                  ///< of `waits` and `differs`, what it is in: if that is set-up, as the world tells
   std::optional<Sighting> other{};  ///< where `elsewhere`
 };
 
@@ -37,8 +37,9 @@ struct RankStand {
 struct Standstill {
   std::uint32_t community = 0;
   int size = 0;
-  Front front;         ///< the first call that is not over
-  double seconds = 0;  ///< for how long the first of its ranks has waited, or longer where the MPI makes the call
+  Front front;               ///< the first call that is not over
+  std::uint32_t number = 0;  ///< of it, as the program counts its calls
+  double seconds = 0;        ///< for how long the first of its ranks has waited, or longer where the MPI makes the call
   std::vector<RankStand> ranks;
   std::string culprit;  ///< one sentence or two that name who is waited for, and what it does
 };

@@ -8,7 +8,9 @@ namespace {
 
 using Doing = execute::LeftToMpi::Doing;
 
-bool is_in_unserved_call(const Sighting& seen) { return seen.left.doing == Doing::unserved_call; }
+bool is_in_unserved_call(const Sighting& seen) {
+  return seen.left.doing == Doing::unserved_call || seen.left.doing == Doing::set_up;
+}
 bool has_ended_mpi(const Sighting& seen) { return seen.left.doing == Doing::finalization; }
 
 }  // namespace
@@ -21,6 +23,7 @@ bool is_in_left_call(const Sighting& seen) {
     case Doing::run_preparation: return true;
     case Doing::nothing:
     case Doing::unserved_call:
+    case Doing::set_up:
     case Doing::finalization: break;
   }
   return false;

@@ -26,9 +26,9 @@ Sighting look_at(const Board& board, LocalRank rank, std::uint64_t now) {
   seen.blocks = static_cast<plan::BlockSizes>(line.blocks.load(std::memory_order_relaxed));
   seen.bytes = line.bytes.load(std::memory_order_relaxed);
   seen.root = line.root.load(std::memory_order_relaxed);
-  const std::uint64_t since = line.since.load(std::memory_order_relaxed);
+  seen.number = line.number.load(std::memory_order_relaxed);
+  seen.seconds = static_cast<double>(to_milliseconds(now) - line.since.load(std::memory_order_relaxed)) * 1e-3;
   seen.left = execute::LeftToMpi::from_word(line.left.load(std::memory_order_relaxed));
-  seen.seconds = now > since ? static_cast<double>(now - since) * 1e-9 : 0;
   return seen;
 }
 

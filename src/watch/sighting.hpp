@@ -23,6 +23,7 @@ struct Sighting {
   std::uint64_t finished = 0;  ///< the last call that it is known to have come through
   // What it waits in, if it has waited for some milliseconds; call 0: in none.
   std::uint64_t call = 0;
+  std::uint32_t number = 0;  ///< of that, or else of what is left to the MPI: as the program counts its calls
   plan::Operation operation = plan::Operation::barrier;
   plan::CallForm form = plan::CallForm::blocking;
   plan::BlockSizes blocks = plan::BlockSizes::equal;  ///< also where counts are all equal
@@ -34,6 +35,8 @@ struct Sighting {
   std::string host = {};         ///< where it was seen; empty: on this one
 
   bool waits() const { return call > finished; }
+  /// Its communicator's other ranks know that it is to come, and it has done nothing there.
+  bool is_new() const { return finished == 0 && call == 0 && !is_in_mpi() && left.calls == 0; }
   bool is_in_mpi() const { return left.doing != execute::LeftToMpi::Doing::nothing; }
   bool is_of_all() const { return (community & 1) != 0; }
 };
@@ -42,7 +45,11 @@ struct Sighting {
 /// Those that write meanwhile are seen before or after.
 std::vector<Sighting> find_ranks(const transports::Arena& arena);
 
-/// CLOCK_MONOTONIC in nanoseconds, in ticks of some milliseconds: what WatchLine::since is told by.
+/// CLOCK_MONOTONIC in nanoseconds, in ticks of some milliseconds.
 std::uint64_t read_coarse_clock() noexcept;
+/// What WatchLine::since has of it.
+inline std::uint32_t to_milliseconds(std::uint64_t nanoseconds) noexcept {
+  return static_cast<std::uint32_t>(nanoseconds / 1'000'000);
+}
 
 }  // namespace espalier::watch

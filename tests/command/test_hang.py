@@ -110,6 +110,7 @@ def told(host: str, *ranks: int) -> str:
             "world_rank": it,
             "rank": it,
             "call": 0 if it == 1 else 8,
+            "number": 8,
             "seconds": 5.0,
             "life": "asleep",
             "is_here": True,
@@ -117,7 +118,7 @@ def told(host: str, *ranks: int) -> str:
         for it in ranks
     ]
     return json.dumps(
-        {"espalier_hang": 2, "host": host, "ranks": described, "stacks": {"100": f"work_on_{host} < main"}}
+        {"espalier_hang": 3, "host": host, "ranks": described, "stacks": {"100": f"work_on_{host} < main"}}
     )
 
 

@@ -35,6 +35,7 @@ SAID_OF_EACH = (
     "rank 2 sends 12 bytes to rank 1, which expects 8, in {Neighbor_allgather}",
     "rank 2 sends 12 bytes to rank 1, which expects 8, in {Neighbor_alltoall}",
     "rank 2 sends 12 bytes to rank 1, which expects 8, in {Neighbor_alltoallv}",
+    "rank 2 has an edge to rank 0, which has none from it, in {Neighbor_alltoall}",
 )
 
 
@@ -145,6 +146,14 @@ def test_what_neighbours_send_each_other_has_to_fit(get_mpi: GetMpi, name: str, 
     assert outcome.err.count(f"ESPALIER_CHECK: {said}") == 1, str(outcome)
 
 
+@pytest.mark.parametrize("name", MPIS)
+def test_edges_that_only_one_end_has_are_named(get_mpi: GetMpi, name: str) -> None:
+    outcome = run_misfit(get_mpi(name), "graph")
+    assert outcome.code != 0
+    said = "rank 2 has an edge to rank 0, which has none from it, in MPI_Neighbor_alltoall: their graphs do not fit ("
+    assert outcome.err.count(f"ESPALIER_CHECK: {said}") == 1, str(outcome)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_they_are_compared_where_native_makes_them(get_mpi: GetMpi, form: str) -> None:
     outcome = run_misfit(get_mpi("mpich-5"), "root", form, "kept", ESPALIER_DISABLE="1")
@@ -185,6 +194,14 @@ def test_calls_that_fit_are_left_alone(get_mpi: GetMpi, name: str, program: str,
     themes = ["sizes", "mixing", "pieces", "communicators", "neighbors"]
     outcome = mpi.run([mpi.program(program), *themes], RANKS, settings=settings(nodes), timeout=180)
     assert (outcome.code, "ESPALIER_CHECK" in outcome.err) == (0, False), str(outcome)
+
+
+def test_a_line_says_that_intercommunicators_are_left_out(get_mpi: GetMpi) -> None:
+    mpi = get_mpi("mpich-5")
+    outcome = mpi.run([mpi.program("conformance"), "intercommunicators"], 3, settings=settings())
+    assert outcome.code == 0, str(outcome)
+    lines = [line for line in outcome.err.splitlines() if "leaves out calls on intercommunicators" in line]
+    assert 1 <= len(lines) <= 2, "of each group's first rank, at most"
 
 
 def test_calls_of_communicators_that_are_left_to_native_are_compared_too(get_mpi: GetMpi) -> None:

@@ -142,7 +142,7 @@ def culprits(said: list[Any]) -> str:
     [
         ("sleep", r"Rank 2 \(process \d+\) has not come; it is asleep"),
         ("spin", r"Rank 2 \(process \d+\) has not come; it is running"),
-        ("elsewhere", r"Rank 2 has not come: it waits in MPI_Barrier, call \d+, of communicator \w+ \(4 ranks\)"),
+        ("elsewhere", r"Rank 2 has not come: it waits in MPI_Barrier, call 21, of communicator \w+ \(4 ranks\)"),
         ("stop", r"Rank 2 \(process \d+\) is stopped: .*kill -CONT"),
     ],
 )
@@ -153,7 +153,9 @@ def test_who_is_waited_for_is_named(get_mpi: GetMpi, name: str, nodes: str | Non
     world = next(it for it in said if it["communicator"] == "MPI_COMM_WORLD (4 ranks)")
     waiting = [rank for rank in world["ranks"] if rank["stand"] == "waits"]
     assert {rank["rank"] for rank in waiting} <= {0, 1, 3}
-    assert all(re.match(r"MPI_(Bcast of 64 bytes, root 0|Allreduce of 4 bytes), call", it["call"]) for it in waiting)
+    numbered = r"MPI_(Bcast of 64 bytes, root 0, call 21|Allreduce of 4 bytes, call 22)$"
+    assert all(re.match(numbered, it["call"]) for it in waiting), "after 20 calls of the program's"
+    assert world["call"] in (21, 22)
 
 
 @pytest.mark.parametrize("name", MPIS)
@@ -188,7 +190,7 @@ def test_calls_that_do_not_block_are_seen_where_they_are_waited_for(get_mpi: Get
     with standing(get_mpi(name), "nonblocking", "2") as job:
         said = ask(job, "Rank 2")
     world = next(it for it in said if it["communicator"] == "MPI_COMM_WORLD (4 ranks)")
-    assert re.match(r"MPI_Iallreduce of 4 bytes, call \d+", world["ranks"][0]["call"]), said
+    assert re.match(r"MPI_Iallreduce of 4 bytes, call 22$", world["ranks"][0]["call"]), said
     assert "Rank 2" in world["culprit"]
 
 
@@ -197,7 +199,7 @@ def test_ranks_that_wait_for_memory_of_their_first_call_with_counts_are_seen(get
     with standing(get_mpi(name), "counts", "2") as job:
         said = ask(job, "Rank 2")
     world = next(it for it in said if it["communicator"] == "MPI_COMM_WORLD (4 ranks)")
-    assert world["ranks"][0]["call"] == "MPI_Alltoallv, for which the ranks get memory first", said
+    assert world["ranks"][0]["call"] == "MPI_Alltoallv, call 21, for which the ranks get memory first", said
     assert "Rank 2" in world["culprit"]
 
 
@@ -212,7 +214,10 @@ OF_THE_WORD = (
 @pytest.mark.parametrize("name", OF_THE_WORD)
 @pytest.mark.parametrize(
     ("how", "call"),
-    [("types", r"MPI_Alltoallw, for which the ranks get memory first"), ("nonblocking-types", r"MPI_Ialltoallw, call")],
+    [
+        ("types", r"MPI_Alltoallw, call 21, for which the ranks get memory first$"),
+        ("nonblocking-types", r"MPI_Ialltoallw, call 22$"),
+    ],
 )
 def test_calls_with_a_type_for_each_block_are_called_so(get_mpi: GetMpi, how: str, call: str, name: str) -> None:
     with standing(get_mpi(name), how, "2") as job:
@@ -240,12 +245,12 @@ def test_calls_that_are_left_to_the_mpi_are_seen(get_mpi: GetMpi, name: str, how
     assert re.search(culprit, world["culprit"]), said
     assert world["left_to_mpi"]
     waiting = {rank["call"] for rank in world["ranks"] if rank["stand"] == "waits"}
-    assert waiting <= {f"{it}, which is left to the MPI" for it in ("MPI_Bcast", "MPI_Allreduce")}
+    assert waiting <= {f"{it}, which is left to the MPI" for it in ("MPI_Bcast, call 21", "MPI_Allreduce, call 22")}
 
 
 @pytest.mark.parametrize("name", OF_THE_WORD)
 def test_the_call_of_the_mpi_that_others_wait_for_is_named(get_mpi: GetMpi, name: str) -> None:
-    culprit = r"Rank 2 has not come: it waits in MPI_Barrier, which is left to the MPI, of communicator \w+ \(4 ranks\)"
+    culprit = r"Rank 2 has not come: it waits in MPI_Barrier, call 21, which is left to the MPI, of communicator \w+ \("
     with standing(get_mpi(name), "elsewhere", "2", ESPALIER_CHOICE_BARRIER="native") as job:
         said = ask(job, culprit)
     assert re.search(culprit, culprits(said)), said
@@ -275,7 +280,33 @@ def test_ranks_that_wait_for_arguments_to_compare_are_seen(get_mpi: GetMpi, name
     with standing(get_mpi(name), "sleep", "2", ESPALIER_CHECK="1") as job:
         said = ask(job, culprit)
     (world,) = (it for it in said if re.search(culprit, it["culprit"]))
-    assert world["ranks"][0]["call"] == "MPI_Bcast, whose arguments ESPALIER_CHECK compares"
+    assert world["ranks"][0]["call"] == "MPI_Bcast, call 21, whose arguments ESPALIER_CHECK compares"
+
+
+@pytest.mark.parametrize("culprit", [0, 2])
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("name", OF_THE_WORD)
+def test_a_rank_that_has_made_no_call_yet_is_named(get_mpi: GetMpi, name: str, nodes: str | None, culprit: int) -> None:
+    named = rf"Rank {culprit} \(process \d+\) has not come; it is asleep"
+    with standing(get_mpi(name), "first", str(culprit), nodes=nodes) as job:
+        said = ask(job, named)
+    (world,) = said
+    assert re.search(named, world["culprit"]), said
+    assert (world["communicator"], world["call"]) == ("MPI_COMM_WORLD (4 ranks)", 1)
+
+
+@pytest.mark.parametrize("name", OF_THE_WORD)
+@pytest.mark.parametrize("culprit", [0, 2])
+def test_a_rank_that_a_new_communicator_waits_for_is_named(get_mpi: GetMpi, name: str, culprit: int) -> None:
+    """Who makes its memory shows there who is to come; where that is who does not, the world shows the others."""
+    on_their_way = "MPI_Allreduce of a communicator whose ranks get memory first"
+    named = rf"Rank {culprit} \(process \d+\) has not come; it is asleep"
+    with standing(get_mpi(name), "early", str(culprit)) as job:
+        said = ask(job, named)
+    (found,) = said
+    assert re.fullmatch(named + r".*", found["culprit"]), "and nobody else is"
+    calls = {rank["call"] for rank in found["ranks"] if rank["rank"] != culprit}
+    assert calls <= ({on_their_way} if culprit == 0 else {on_their_way, "MPI_Allreduce of 4 bytes, call 1"})
 
 
 def test_hosts_that_are_asked_show_what_this_one_shows(get_mpi: GetMpi, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from espalier.commands.launching import (
     WantedMpi,
 )
 from espalier.draw.profile_page import write_page
-from espalier.jobs.launch import Job, build_command, choose_target, split_flags
+from espalier.jobs.launch import Job, build_command, choose_target, is_here, split_flags
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, place_job
 from espalier.jobs.programs import Kind, inspect_program
@@ -128,12 +128,14 @@ def _parse_sample(text: str | None) -> dict[str, str]:
 
 
 def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile, bytes | None]:
-    """The exit code, the result, and what is still to be kept: streams are for this process to write into.
+    """The exit code, the result, and what is still to be kept.
 
-    What the program prints goes where it would go without us; with --json, that is for the result."""
-    with tempfile.TemporaryDirectory() as scratch:
-        is_left_to_us = keep is not None and is_stream(keep)
-        file = keep.resolve() if keep and not is_left_to_us else Path(scratch) / "profile.json"
+    What the program prints goes where it would go without us; with --json, that is for the result. A rank of another
+    host writes where both may look: to what is to be kept, or here, as temporary files are each host's own."""
+    is_left_to_us = keep is None or is_here(job.hosts) or is_stream(keep)
+    shared = None if is_here(job.hosts) or not os.access(".", os.W_OK) else "."
+    with tempfile.TemporaryDirectory(dir=shared) as scratch:
+        file = keep.resolve() if keep and not is_left_to_us else Path(scratch).resolve() / "profile.json"
         file.unlink(missing_ok=True)
         job = replace(job, settings={**job.settings, "ESPALIER_PROFILE": str(file)})
         argv, environment = build_command(job)
@@ -149,7 +151,7 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile, by
             console.print_error(error)
             raise typer.Exit(code)
         result = sum_up(name_sites(read_profile(file)))
-        return done.returncode, result, file.read_bytes() if is_left_to_us else None
+        return done.returncode, result, file.read_bytes() if keep and is_left_to_us else None
 
 
 def _why_none(program: str) -> str:

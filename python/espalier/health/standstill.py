@@ -16,7 +16,7 @@ from espalier.jobs.stacks import read_stack, shorten
 
 # Whoever is waited for may be one of many.
 _MOST_STACKS = 4
-_FORMAT = 2
+_FORMAT = 3
 
 Where = Mapping[tuple[str, int], str]  # stacks, by host (empty: this one) and process
 

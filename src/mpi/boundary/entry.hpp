@@ -33,7 +33,7 @@ template <class Call>
 
 template <class Call>
 [[gnu::noinline]] Communicator* find_unlike_last(MPI_Comm comm, const Call& call) {
-  return Communicator::find(comm, [&] { return is_refused_early(comm, call); });
+  return Communicator::find(comm, form_of(call), [&] { return is_refused_early(comm, call); });
 }
 
 /// The code to return from an entry point. `make_call` puts the call together, `pass_on` makes it on the native
@@ -57,21 +57,26 @@ template <class MakeCall, class PassOn>
   }
   std::optional<int> code;
   Communicator* communicator = nullptr;
-  if (permit.is_sample) [[unlikely]]
+  if (permit.is_sample) [[unlikely]] {
     communicator = Communicator::find_existing(comm);
-  else
+    if (communicator != nullptr) communicator->count_call();
+  } else {
     try {
       const std::optional<Communicator*> last = Communicator::find_last(comm);
       communicator = last ? *last : find_unlike_last(comm, make_call());
-      if (communicator != nullptr && !communicator->passes_on(make_call())) {
-        const auto call = make_call();
-        code = try_call(*communicator, call, nullptr);
-        if (!code) communicator->remember(call);
+      if (communicator != nullptr) {
+        communicator->count_call();
+        if (!communicator->passes_on(make_call())) {
+          const auto call = make_call();
+          code = try_call(*communicator, call, nullptr);
+          if (!code) communicator->remember(call);
+        }
       }
     } catch (const std::exception&) {  // out of memory: other ranks may be under way, so native is no way out
       mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
       return MPI_ERR_NO_MEM;
     }
+  }
   const bool is_own = code.has_value();
   if (!is_own) {  // in this one place, and without a function between, so that arguments stay in registers
     if (may_be_shown && !is_observed && attention != Attention::none) [[unlikely]] {

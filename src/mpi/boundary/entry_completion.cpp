@@ -182,11 +182,6 @@ template <class Complete>
   });
 }
 
-/// Of those that are done; none where there was none to wait for (MPI_UNDEFINED).
-bool is_among(int place, int done, const int* indices) {
-  return done > 0 && std::find(indices, indices + done, place) != indices + done;
-}
-
 /// Ends the use of a handle that our calls may still use: later, if there are any.
 template <class Handle>
 int free(Handle* handle, Handle null, int (*natively)(Handle*)) noexcept {

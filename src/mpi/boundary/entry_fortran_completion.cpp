@@ -10,6 +10,7 @@
 
 #include "mpi/boundary/entry_forms.hpp"
 #include "mpi/boundary/fortran.hpp"
+#include "mpi/boundary/while_pending.hpp"
 #include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
 #include "mpi/observe/started.hpp"
@@ -97,11 +98,6 @@ std::vector<MPI_Request> observed(int count, const MPI_Fint* callers) {
   return requests;
 }
 
-/// Whether one of so many indices, which Fortran counts from 1, is that of a place.
-bool is_among(int place, int done, const MPI_Fint* indices) {
-  return done > 0 && std::find(indices, indices + done, place + 1) != indices + done;
-}
-
 /// `is_done(place)`: of each request, after next(). Whose handle is gone is done whatever indices say: MPICH 4's
 /// mpi_f08 counts them from 0.
 template <class Next, class IsDone>
@@ -184,7 +180,7 @@ ESPALIER_COMPLETION(waitany, WAITANY,
   (count, requests, index, status, error), *count, requests, Wants::any, place == *index - 1)
 ESPALIER_COMPLETION(waitsome, WAITSOME,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices, void* statuses, MPI_Fint* error),
-  (count, requests, done, indices, statuses, error), *count, requests, Wants::any, is_among(place, *done, indices))
+  (count, requests, done, indices, statuses, error), *count, requests, Wants::any, is_among(place + 1, *done, indices))
 ESPALIER_COMPLETION(test, TEST, (MPI_Fint* request, MPI_Fint* flag, void* status, MPI_Fint* error),
   (request, flag, status, error), 1, request, Wants::look, *flag != 0)
 ESPALIER_COMPLETION(testall, TESTALL,
@@ -195,7 +191,7 @@ ESPALIER_COMPLETION(testany, TESTANY,
   (count, requests, index, flag, status, error), *count, requests, Wants::look, *flag != 0 && place == *index - 1)
 ESPALIER_COMPLETION(testsome, TESTSOME,
   (MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices, void* statuses, MPI_Fint* error),
-  (count, requests, done, indices, statuses, error), *count, requests, Wants::look, is_among(place, *done, indices))
+  (count, requests, done, indices, statuses, error), *count, requests, Wants::look, is_among(place + 1, *done, indices))
 ESPALIER_COMPLETION(request_get_status, REQUEST_GET_STATUS,
   (MPI_Fint* request, MPI_Fint* flag, void* status, MPI_Fint* error),
   (request, flag, status, error), 1, request, Wants::look, false)

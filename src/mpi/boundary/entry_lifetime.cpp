@@ -23,6 +23,8 @@ int begin(const Init& init) noexcept {
   try {
     Library::get().begin();
     Observer::start(Library::get());
+    // Whoever does not come to its first call is seen, then, by those that do.
+    if (Library::get().world().has_met()) Communicator::find_set_up(mpi->comm_world);
     start_watchdog();
   } catch (const std::bad_alloc&) {  // other ranks go on as if all had met, so MPI has not begun for this one
     return MPI_ERR_NO_MEM;

@@ -31,8 +31,8 @@ void count_native(Communicator& communicator, const Form& form) {
 template <class Call>
 class CallOf final : public StartedCall {
  public:
-  CallOf(MPI_Comm comm, Communicator* ready, const Call& call, const NativeCall& natively)
-      : StartedCall(comm, ready), call_(call), natively_(natively) {}
+  CallOf(MPI_Comm comm, Communicator* ready, std::uint64_t number, const Call& call, const NativeCall& natively)
+      : StartedCall(comm, ready, number), call_(call), natively_(natively) {}
 
  private:
   std::optional<int> attempt(Communicator& communicator) override { return try_call(communicator, call_, this); }
@@ -99,11 +99,12 @@ int start(MPI_Comm comm, MPI_Request* request, std::unique_ptr<Preparation> chec
   try {
     const auto lock = ProgressQueue::get().lock();
     Communicator* const known = Communicator::find_existing(comm);
+    const std::uint64_t number = known != nullptr ? known->count_call() : 1;
     const bool is_natives = known != nullptr && !known->awaits_set_up() && !known->may_start();
     Communicator* const ready = known != nullptr && known->is_ready() ? known : nullptr;
     const bool is_unset = ready == nullptr && !is_natives && check == nullptr;
     if (is_unset && is_refused_early(comm, call)) return natively(*mpi, request);
-    const auto make = [&] { return std::make_unique<CallOf<Call>>(comm, ready, call, natively); };
+    const auto make = [&] { return std::make_unique<CallOf<Call>>(comm, ready, number, call, natively); };
     if constexpr (may_be_quick<Call>)
       if (ready != nullptr && !is_natives && check == nullptr && !ProgressQueue::is_busy())
         if (const auto code = start_quickly(*ready, comm, request, call, make, natively)) return *code;

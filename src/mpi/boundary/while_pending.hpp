@@ -2,10 +2,19 @@
 // What waits or looks inside native's functions, while calls of ours are pending: advances them meanwhile. Without any
 // it is native's own, for one look at a flag.
 
+#include <algorithm>
+
 #include "mpi/boundary/native.hpp"
 #include "mpi/nonblocking/patience.hpp"
 
 namespace espalier::mpi {
+
+/// Whether `index` is one of those that are done; none is where there was none to wait for (MPI_UNDEFINED). Fortran
+/// counts from 1.
+template <class Index>
+bool is_among(int index, int done, const Index* indices) {
+  return done > 0 && std::find(indices, indices + done, index) != indices + done;
+}
 
 /// `native(mpi)` waits; `test(mpi, flag)` looks. Codes are MPI's.
 template <class Natively, class Test>

@@ -86,14 +86,14 @@ std::optional<int> try_uneven(Communicator& communicator, const Call& call, Star
   std::optional<UnevenAttempt> attempt;
   if (start == nullptr) attempt = try_ready(communicator, call);
   if (attempt && attempt->is_over) return attempt->code;
-  const Engine::Naming shown(*communicator.engine(), name_of(call));
+  const Naming shown(name_of(call));
   if (!are_allowed(call, ranks) || is_forbidden_alias(call)) return refuse_arguments(Operation::alltoall);
   const SidesOfRows sides(call, ranks);
   if (refuses_missing && sides.are_missing()) return refuse_arguments(Operation::alltoall);
   if (start != nullptr)
     return share_sizes_first(communicator, Operation::alltoall, 0, sizes_of(sides.send(), ranks), *start,
                              [=, &communicator](std::vector<Bytes> matrix) {
-                               const Engine::Naming shown(*communicator.engine(), name_of(call));
+                               const Naming shown(name_of(call));
                                return serve(communicator, call.comm, SidesOfRows(call, ranks), std::move(matrix),
                                             start);
                              });

@@ -105,14 +105,14 @@ std::optional<int> try_rooted(Operation operation, Communicator& communicator, M
   if (start == nullptr) attempt = try_ready(operation, communicator, comm, root, all, own);
   if (attempt && attempt->is_over) return attempt->code;
   const CallName name{operation, plan::BlockSizes::counts};
-  const Engine::Naming shown(*communicator.engine(), name);
+  const Naming shown(name);
   if (!are_allowed(communicator, root, all, own)) return refuse_arguments(operation);
   const RootedSides sides(communicator, root, all, own);
   if (sides.are_forbidden()) return refuse_arguments(operation);
   if (start != nullptr)
     return share_sizes_first(communicator, operation, root, sizes_of(sides.all(), communicator.ranks()), *start,
                              [=, &communicator](std::vector<Bytes> sizes) {
-                               const Engine::Naming shown(*communicator.engine(), name);
+                               const Naming shown(name);
                                return serve_known(operation, communicator, comm, root,
                                                   RootedSides(communicator, root, all, own), std::move(sizes), start);
                              });

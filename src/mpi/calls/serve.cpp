@@ -1,7 +1,5 @@
 #include "mpi/calls/serve.hpp"
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 
 #include "base/error.hpp"
@@ -117,23 +115,13 @@ std::optional<int> conclude(Communicator& communicator, MPI_Comm comm, const Pro
   return MPI_SUCCESS;
 }
 
-/// As the MPI says it, on one line.
-static std::string error_text(int code) {
-  std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
-  int length = 0;
-  if (native().Error_string(code, text.data(), &length) != MPI_SUCCESS) return "error " + std::to_string(code);
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text.data();
-}
-
 int fail(Communicator& communicator, MPI_Comm comm) {
   communicator.is_broken = true;
   if (const int failure = await_failure(comm); failure != MPI_SUCCESS) return report(comm, failure);
-  const int error = first_message_error();
+  const std::string error = communicator.engine()->why_broken();
   const std::string reason =
-      error != MPI_SUCCESS
-          ? "a message of the MPI's failed in the middle of a collective (" + error_text(error) + ")"
-          : "a transport broke in the middle of a collective, or its ranks' sizes did not fit together";
+      !error.empty() ? "a message of the MPI's failed in the middle of a collective (" + error + ")"
+                     : "a transport broke in the middle of a collective, or its ranks' sizes did not fit together";
   Library::get().say_once(reason + "; the communicator cannot be used any more");
   return report(comm, MPI_ERR_OTHER);
 }

@@ -96,7 +96,7 @@ std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, M
                             const Sides& sides) {
   switch (outcome) {
     case UnevenOutcome::truncated: {
-      const CallName name = communicator.engine()->name().value_or(CallName{operation, plan::BlockSizes::counts});
+      const CallName name = Naming::name().value_or(CallName{operation, plan::BlockSizes::counts});
       return fail_for_size(comm, plan::call_name(name.operation, name.blocks));
     }
     case UnevenOutcome::broken: return fail(communicator, comm);

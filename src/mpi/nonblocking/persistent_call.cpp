@@ -33,7 +33,7 @@ std::optional<int> PersistentCall::exchange(Communicator& communicator, const pl
                                             std::function<std::optional<int>(Sizes)> next) {
   Entry& entry = communicator.engine()->prepare_run(problem);
   if (entry.kind == Entry::Kind::native || !communicator.engine()->may_run(entry)) return std::nullopt;
-  SizesExchange exchange(communicator, comm_, entry, memory_, std::move(own));
+  SizesExchange exchange(communicator, comm_, entry, memory_, std::move(own), 1);
   const int code = wait_for([&] { return exchange.advance(true); });
   return code == MPI_SUCCESS ? next(exchange.take()) : code;
 }
@@ -49,7 +49,7 @@ int PersistentCall::start(OwnRequest& request) {
   if (run_)
     run_->start_again(*entry_);
   else
-    run_.emplace(*communicator_, comm_, *entry_, std::move(staging_));
+    run_.emplace(*communicator_, comm_, *entry_, std::move(staging_), 1);
   request_ = &request;
   request.activate();
   ProgressQueue::get().add({comm_, this}, *this);

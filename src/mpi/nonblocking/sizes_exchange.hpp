@@ -11,15 +11,18 @@ namespace espalier::mpi {
 
 class SizesExchange final : public Preparation {
  public:
-  /// A broadcast or an allgather of `own`, as the entry has it; all arguments outlive it.
-  SizesExchange(Communicator& communicator, MPI_Comm comm, Entry& entry, Scratch& memory, Start::Sizes own)
+  /// A broadcast or an allgather of `own`, as the entry has it, for the program's call of this number; all arguments
+  /// outlive it.
+  SizesExchange(Communicator& communicator, MPI_Comm comm, Entry& entry, Scratch& memory, Start::Sizes own,
+                std::uint64_t number)
       : own_(std::move(own)) {
     const bool is_broadcast = entry.problem.operation == plan::Operation::broadcast;
     all_.resize(is_broadcast ? 0 : own_.size() * static_cast<std::size_t>(communicator.ranks()));
     const auto bytes_of = [](Start::Sizes& sizes) { return reinterpret_cast<std::byte*>(sizes.data()); };
     run_.emplace(communicator, comm, entry,
                  std::make_unique<Unstaged>(Stage{communicator, entry.problem, memory}, bytes_of(own_),
-                                            bytes_of(is_broadcast ? own_ : all_)));
+                                            bytes_of(is_broadcast ? own_ : all_)),
+                 number);
   }
   SizesExchange(const SizesExchange&) = delete;
   SizesExchange& operator=(const SizesExchange&) = delete;

@@ -8,7 +8,7 @@
 namespace espalier::mpi {
 
 void StartedCall::take(Communicator& communicator, Entry& entry, std::unique_ptr<Staging> staging) {
-  run_.emplace(communicator, comm_, entry, std::move(staging));
+  run_.emplace(communicator, comm_, entry, std::move(staging), number_);
 }
 
 // Long calls wait for who is to help with them (ProgressQueue::add).
@@ -22,7 +22,7 @@ std::optional<int> StartedCall::exchange(Communicator& communicator, const plan:
                                          std::function<std::optional<int>(Sizes)> next) {
   Entry& entry = communicator.engine()->prepare_run(problem);
   if (entry.kind == Entry::Kind::native || !communicator.engine()->may_run(entry)) return std::nullopt;
-  auto sizes = std::make_unique<SizesExchange>(communicator, comm_, entry, memory_, std::move(own));
+  auto sizes = std::make_unique<SizesExchange>(communicator, comm_, entry, memory_, std::move(own), number_);
   SizesExchange& told = *sizes;
   return prepare(std::move(sizes), [&told, next = std::move(next)] { return next(told.take()); });
 }

@@ -18,8 +18,10 @@ namespace espalier::mpi {
 
 class StartedCall : public Pending, public Start {
  public:
-  /// `ready`: whose call it is, if that is known to be ready for it; null: that is to be found out.
-  StartedCall(MPI_Comm comm, Communicator* ready) : comm_(comm), communicator_(ready) {
+  /// `ready`: whose call it is, if that is known to be ready for it; null: that is to be found out. `number`: of the
+  /// program's calls.
+  StartedCall(MPI_Comm comm, Communicator* ready, std::uint64_t number)
+      : comm_(comm), communicator_(ready), number_(number) {
     if (ready == nullptr) readiness_.emplace(comm);
   }
 
@@ -77,6 +79,7 @@ class StartedCall : public Pending, public Start {
 
   MPI_Comm comm_;
   Communicator* communicator_;  ///< as long as it is to be decided what the call is; null: none of ours
+  const std::uint64_t number_;
   bool is_tried_ = false;
   OwnRequest* request_ = nullptr;
   std::unique_ptr<Preparation> check_;                ///< until it is over

@@ -10,7 +10,8 @@ namespace espalier::mpi {
 
 using execute::Ending;
 
-StartedRun::StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging)
+StartedRun::StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging,
+                       std::uint64_t number)
     : communicator_(communicator),
       comm_(comm),
       problem_(entry.problem),
@@ -19,11 +20,12 @@ StartedRun::StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, 
       staging_(std::move(staging)),
       is_in_memory_(communicator.engine()->is_in_memory() &&
                     (staging_->reducer() == nullptr || staging_->reducer()->is_own())),
-      name_(communicator.engine()->name()) {
-  start_again(entry);
+      name_(Naming::name()),
+      number_(number) {
+  fetch(entry);
 }
 
-void StartedRun::start_again(Entry& entry) {
+void StartedRun::fetch(Entry& entry) {
   ++entry.calls;
   code_.reset();
   if (const int code = staging_->fetch(comm_); code != MPI_SUCCESS) code_ = code;
@@ -53,7 +55,7 @@ std::optional<int> StartedRun::go_on(bool is_next) {
 
 void StartedRun::begin() {
   Engine& engine = *communicator_.engine();
-  const Engine::Naming shown(engine, name_);
+  const Naming shown(name_);
   if (kind_ == Entry::Kind::tiny)
     run_.emplace(engine, problem_, staging_->buffers(), staging_->reducer());
   else
@@ -88,7 +90,7 @@ int StartedRun::end(Ending ending) {
 bool StartedRun::is_hopeless() noexcept {
   constexpr std::uint32_t looks_between = 64;
   if (++looks_ % looks_between != 0) return false;
-  run_->show();
+  run_->show(number_);
   return outlives_failures() && find_failure(comm_) != MPI_SUCCESS;
 }
 

@@ -12,10 +12,15 @@ namespace espalier::mpi {
 class StartedRun {
  public:
   /// Of what the entry says, on what `staging` makes of the caller's data, which it fetches. Both outlive it.
-  StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging);
+  /// `number`: of the program's call.
+  StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging,
+             std::uint64_t number);
 
-  /// The same run again, once it is over.
-  void start_again(Entry& entry);
+  /// The same run again, once it is over, for the program's next call.
+  void start_again(Entry& entry) {
+    ++number_;
+    fetch(entry);
+  }
 
   /// As far as it gets without waiting: nothing, or MPI's code once it is over; errors have been reported then. Begins
   /// when `is_next`: all calls of the communicator before this one are over.
@@ -29,6 +34,7 @@ class StartedRun {
  private:
   static constexpr Bytes least_helped = Bytes{8} << 10;
 
+  void fetch(Entry& entry);
   void begin();
   int end(execute::Ending ending);
   std::optional<int> go_on(bool is_next);
@@ -45,6 +51,7 @@ class StartedRun {
   std::optional<execute::Ending> ended_;  ///< aside
   const bool is_in_memory_;               ///< it needs nothing of MPI until its end
   const std::optional<CallName> name_;    ///< what the program calls it
+  std::uint64_t number_;
   std::uint32_t looks_ = 0;
 };
 

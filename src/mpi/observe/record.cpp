@@ -70,8 +70,12 @@ ShareMisfit find_misfit(const Shares& mine, std::span<const std::int64_t> sent) 
 
 std::string describe(const ShareMisfit& misfit, int receiver, const CallRecord& record) {
   const auto size = [](std::int64_t bytes) { return format_bytes(static_cast<Bytes>(bytes)); };
-  return "rank " + std::to_string(misfit.sender) + " sends " + size(misfit.sent) + " bytes to rank " +
-         std::to_string(receiver) + ", which expects " + size(misfit.expected) + ", in " + name_of(record);
+  const std::string from = "rank " + std::to_string(misfit.sender), to = "rank " + std::to_string(receiver);
+  const std::string graph = ", in " + name_of(record) + ": their graphs do not fit";
+  if (misfit.expected == Shares::no_edge) return from + " has an edge to " + to + ", which has none from it" + graph;
+  if (misfit.sent == Shares::no_edge) return to + " has an edge from " + from + ", which has none to it" + graph;
+  return from + " sends " + size(misfit.sent) + " bytes to " + to + ", which expects " + size(misfit.expected) +
+         ", in " + name_of(record);
 }
 
 std::string describe(const Misfit& misfit, std::span<const CallRecord> records) {

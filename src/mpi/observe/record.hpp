@@ -43,8 +43,10 @@ struct Misfit {
 std::optional<Misfit> find_misfit(std::span<const CallRecord> records);
 
 /// What a rank sends each other in a call whose blocks may differ, and expects of each: in bytes, by rank; unknown: it
-/// does not say.
+/// does not say. Of neighbourhoods also where nothing goes, not even an empty block.
 struct Shares {
+  static constexpr std::int64_t no_edge = -2;
+
   std::vector<std::int64_t> sends, expects;
 };
 /// What a rank has found out of the others' sends, which all ranks are told.
@@ -57,7 +59,8 @@ struct ShareMisfit {
 };
 /// The first rank whose `sent` bytes to this one are not what this one expects.
 ShareMisfit find_misfit(const Shares& mine, std::span<const std::int64_t> sent);
-/// "rank 2 sends 64 bytes to rank 0, which expects 32, in MPI_Gatherv".
+/// "rank 2 sends 64 bytes to rank 0, which expects 32, in MPI_Gatherv"; or "rank 2 has an edge to rank 0, which has
+/// none from it, …".
 std::string describe(const ShareMisfit& misfit, int receiver, const CallRecord& record);
 
 /// "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Barrier".

@@ -89,15 +89,16 @@ inline std::vector<std::int64_t> blocks_of(const Run& data, int neighbors) {
   return all(bytes_of_block(data.count, data.type), neighbors);
 }
 
-/// What goes along all edges to or from each rank together; unknown, too, where there is none.
+/// What goes along all edges to or from each rank together.
 template <class Data>
 std::vector<std::int64_t> sum_edges(const Data& data, const std::vector<int>& neighbors, int ranks) {
-  std::vector<std::int64_t> sums = all(CallRecord::unknown, ranks);
+  std::vector<std::int64_t> sums = all(Shares::no_edge, ranks);
   const std::vector<std::int64_t> blocks = blocks_of(data, static_cast<int>(neighbors.size()));
   for (std::size_t i = 0; i < neighbors.size(); ++i) {
-    if (neighbors[i] < 0 || blocks[i] < 0) continue;  // nobody; not told
+    if (neighbors[i] < 0) continue;  // nobody
     std::int64_t& sum = sums[static_cast<std::size_t>(neighbors[i])];
-    sum = std::max<std::int64_t>(sum, 0) + blocks[i];
+    const bool is_told = blocks[i] >= 0 && sum != CallRecord::unknown;
+    sum = is_told ? std::max<std::int64_t>(sum, 0) + blocks[i] : CallRecord::unknown;
   }
   return sums;
 }

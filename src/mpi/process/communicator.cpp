@@ -23,8 +23,8 @@ int calls_before_set_up(MPI_Comm comm) {
 thread_local constinit Communicator::LastUsed Communicator::last_used_{};
 thread_local constinit Communicator::LastUsed Communicator::last_seen_{};
 std::atomic<std::uint64_t> Communicator::generation_ = 1, Communicator::members_ = 1;
-Communicator::LeftWord Communicator::no_line_ = 0;
-std::atomic<Communicator::LeftWord*> Communicator::unserved_left_ = &Communicator::no_line_;
+execute::WatchLine Communicator::no_line_{};
+std::atomic<execute::WatchLine*> Communicator::world_line_ = &Communicator::no_line_;
 thread_local constinit const Communicator::Leaving* Communicator::Leaving::innermost_ = nullptr;
 
 int Communicator::on_free(MPI_Comm, int, void* state, void*) {
@@ -91,7 +91,7 @@ Communicator* Communicator::find_slowly(MPI_Comm comm, const Question& question)
   if (communicator == nullptr) {
     const int calls = question.ask == nullptr ? 0 : calls_before_set_up(comm);
     if (calls == 0 && question.is_refused()) return nullptr;
-    communicator = calls == 0 ? set_up_and_keep(comm, question.ask != nullptr) : keep(comm, make_new(calls));
+    communicator = calls == 0 ? set_up_and_keep(comm, question) : keep(comm, make_new(calls));
   }
   if (communicator != nullptr && communicator->native_calls_ > 0) {
     if (question.ask != nullptr && communicator->native_calls_ > 1) {
@@ -99,7 +99,7 @@ Communicator* Communicator::find_slowly(MPI_Comm comm, const Question& question)
       return communicator;
     }
     if (question.is_refused()) return nullptr;
-    communicator = set_up_and_keep(comm, question.ask != nullptr);
+    communicator = set_up_and_keep(comm, question);
   }
   if (communicator != nullptr) last_used_ = {comm, communicator, generation};
   return communicator;
@@ -113,7 +113,10 @@ void Communicator::Readiness::begin() {
   const Known known = look_up(comm_);
   if (!known.is_valid || known.is_leaving) return;
   Communicator* communicator = known.communicator;
-  if (communicator == nullptr) communicator = keep(comm_, make_new(calls_before_set_up(comm_)));
+  if (communicator == nullptr) {
+    communicator = keep(comm_, make_new(calls_before_set_up(comm_)));
+    if (communicator != nullptr) communicator->count_call();
+  }
   if (communicator == nullptr || communicator->native_calls_ == 0) return;
   if (communicator->native_calls_ > 1)
     --communicator->native_calls_;
@@ -138,13 +141,20 @@ std::optional<Communicator*> Communicator::Readiness::find() {
 
 bool Communicator::is_refusal(int code) { return mpi::is_refusal(code); }
 
-Communicator* Communicator::set_up_and_keep(MPI_Comm comm, bool is_call) {
-  if (is_call) Observer::note_coming();
-  return keep(comm, set_up(comm));
+// Its ranks wait for each other, which others are to see.
+Communicator* Communicator::set_up_and_keep(MPI_Comm comm, const Question& question) {
+  if (question.ask == nullptr) return keep(comm, set_up(comm));
+  Observer::note_coming();
+  const Mark shown = begin_unserved(Doing::set_up, question.form);
+  std::unique_ptr<Communicator> state = set_up(comm);
+  shown.end();
+  return keep(comm, std::move(state));
 }
 
 // As the communicator's attribute, in the place of what was kept before. Null: native refuses attributes.
 Communicator* Communicator::keep(MPI_Comm comm, std::unique_ptr<Communicator> state) {
+  const Known before = look_up(comm);
+  if (before.communicator != nullptr) state->calls_ = before.communicator->calls_;
   Communicator* const kept = state.release();
   forget();
   if (native().Comm_set_attr(comm, keyval(), kept) != MPI_SUCCESS) return nullptr;
@@ -167,8 +177,11 @@ Communicator::Communicator(std::string refusal) : refusal_(std::move(refusal)) {
 
 Communicator::Communicator(BoardMemory memory, Means means) : memory_(std::move(memory)) {
   Library& library = Library::get();
-  if (means.watch != nullptr) left_ = &means.watch->left();
-  if (means.watch != nullptr && means.watch->is_of_all()) unserved_left_.store(left_, std::memory_order_release);
+  if (means.watch != nullptr) {
+    line_ = &means.watch->line();
+    means.watch->count_by(calls_);
+    if (means.watch->is_of_all()) world_line_.store(line_, std::memory_order_release);
+  }
   engine_ = std::make_unique<Engine>(std::move(means), library.policy(), library.budget(), library.statistics());
   me_ = engine_->me().value;
   learn_natives();
@@ -176,19 +189,19 @@ Communicator::Communicator(BoardMemory memory, Means means) : memory_(std::move(
 }
 
 Communicator::~Communicator() {
-  LeftWord* mine = left_;
-  if (mine != nullptr) unserved_left_.compare_exchange_strong(mine, &no_line_);
+  execute::WatchLine* mine = line_;
+  if (mine != nullptr) world_line_.compare_exchange_strong(mine, &no_line_);
   Library::get().dismiss(this);
   report();
 }
 
 void Communicator::show_finalization() noexcept {
   const Communicator* const world = find_existing(native().comm_world);
-  if (world == nullptr || world->engine_ == nullptr || world->left_ == nullptr) return;
-  const std::uint64_t word = world->left_->load(std::memory_order_relaxed);
+  if (world == nullptr || world->engine_ == nullptr || world->line_ == nullptr) return;
+  const std::uint64_t word = world->line_->left.load(std::memory_order_relaxed);
   const std::uint64_t at =
       execute::LeftToMpi::begin(word, Doing::finalization, plan::Operation::barrier, plan::BlockSizes::equal);
-  world->left_->store(at, std::memory_order_relaxed);
+  world->line_->left.store(at, std::memory_order_relaxed);
   world->engine_->stay_in_view();
 }
 

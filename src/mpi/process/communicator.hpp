@@ -29,11 +29,11 @@ class Communicator {
   /// The state of a communicator, set up now if this is its first collective: then a collective operation over it. Null
   /// when the call must go to the native library without being looked at (MPI not running, null communicator, or an
   /// error that native will report), as where `is_refused()` says that native will refuse it on this rank alone: then
-  /// nobody is asked to take part in set-up. Asked only before that.
+  /// nobody is asked to take part in set-up. Asked only before that. `form`: of the call.
   template <class IsRefused>
-  static Communicator* find(MPI_Comm comm, const IsRefused& is_refused) {
+  static Communicator* find(MPI_Comm comm, const Form& form, const IsRefused& is_refused) {
     const auto ask = [](const void* question) { return (*static_cast<const IsRefused*>(question))(); };
-    return find_slowly(comm, {&is_refused, ask});
+    return find_slowly(comm, {&is_refused, ask, form});
   }
 
   /// The same, set up in any case: some begin with calls that are left to native, since set-up takes as long as many
@@ -116,6 +116,10 @@ class Communicator {
     return code;
   }
 
+  /// The program makes a call on it: the number of that, for whoever reads of it (hang). Those that start what is
+  /// persistent count by request.
+  std::uint64_t count_call() noexcept { return ++calls_; }
+
   /// What others see while this rank is in something that is left to the MPI.
   class Mark {
    public:
@@ -126,17 +130,19 @@ class Communicator {
 
    private:
     friend class Communicator;
+    void end() const noexcept { word_->store(execute::LeftToMpi::end(at_), std::memory_order_relaxed); }
+
     std::atomic<std::uint64_t>* word_ = nullptr;
     std::uint64_t at_ = 0, members_ = 0;
   };
   /// From now on they see that it is in such a call, which comes next.
-  Mark begin_left(const Form& form) { return begin(Doing::call, form); }
+  Mark begin_left(const Form& form) { return begin(Doing::call, form, calls_); }
   /// The same of what comes before one, on all ranks (ESPALIER_CHECK).
-  Mark begin_comparison(const Form& form) { return begin(Doing::comparison, form); }
+  Mark begin_comparison(const Form& form) { return begin(Doing::comparison, form, calls_ + 1); }
   /// It is over, if mark.is_good_after(code), with MPI's code. A call that native has refused on this rank alone is
   /// none of those that come before set-up.
   void end_left(const Mark& mark, int code) {
-    mark.word_->store(execute::LeftToMpi::end(mark.at_), std::memory_order_relaxed);
+    mark.end();
     if (code != MPI_SUCCESS) [[unlikely]]
       take_back(code);
   }
@@ -189,20 +195,28 @@ class Communicator {
 
  private:
   using Doing = execute::LeftToMpi::Doing;
-  using LeftWord = std::atomic<std::uint64_t>;
 
   void take_back(int code) {
     if (native_calls_ > 0 && is_refusal(code)) ++native_calls_;
   }
+  Mark begin(Doing doing, const Form& form, std::uint64_t number) {
+    if (line_ == nullptr) return begin_unserved(Doing::unserved_call, form);
+    // A call that does not block may be waiting, and is shown.
+    if (line_->call.load(std::memory_order_relaxed) == 0)
+      line_->number.store(static_cast<std::uint32_t>(number), std::memory_order_relaxed);
+    return begin_at(*line_, doing, form);
+  }
   /// Of a communicator without a line the world's tells.
-  Mark begin(Doing doing, const Form& form) {
+  static Mark begin_unserved(Doing doing, const Form& form) {
+    return begin_at(*world_line_.load(std::memory_order_acquire), doing, form);
+  }
+  static Mark begin_at(execute::WatchLine& line, Doing doing, const Form& form) {
     Mark mark;
-    mark.word_ = left_ != nullptr ? left_ : unserved_left_.load(std::memory_order_acquire);
+    mark.word_ = &line.left;
     mark.members_ = members_.load(std::memory_order_acquire);
-    const std::uint64_t word = mark.word_->load(std::memory_order_relaxed);
-    const Doing shown = left_ != nullptr ? doing : Doing::unserved_call;
-    mark.at_ = execute::LeftToMpi::begin(word, shown, form.operation, form.block_sizes());
-    mark.word_->store(mark.at_, std::memory_order_relaxed);
+    const std::uint64_t word = line.left.load(std::memory_order_relaxed);
+    mark.at_ = execute::LeftToMpi::begin(word, doing, form.operation, form.block_sizes());
+    line.left.store(mark.at_, std::memory_order_relaxed);
     return mark;
   }
 
@@ -222,6 +236,7 @@ class Communicator {
   struct Question {
     const void* call = nullptr;
     bool (*ask)(const void* call) = nullptr;
+    Form form = {};
 
     bool is_refused() const { return ask != nullptr && ask(call); }
   };
@@ -229,7 +244,7 @@ class Communicator {
   static bool is_refusal(int code);
   static int on_free(MPI_Comm, int, void* communicator, void*);
   static int keyval();
-  static Communicator* set_up_and_keep(MPI_Comm comm, bool is_call);
+  static Communicator* set_up_and_keep(MPI_Comm comm, const Question& question);
   static Communicator* keep(MPI_Comm comm, std::unique_ptr<Communicator> state);
 
   static Communicator* find_existing_slowly(MPI_Comm comm);
@@ -241,10 +256,11 @@ class Communicator {
 
   void learn_natives();
 
-  static LeftWord no_line_;                      ///< nobody reads
-  static std::atomic<LeftWord*> unserved_left_;  ///< the world's, once that is set up
+  static execute::WatchLine no_line_;                   ///< nobody reads
+  static std::atomic<execute::WatchLine*> world_line_;  ///< once that is set up
 
-  LeftWord* left_ = nullptr;  ///< null: it has no line, and the world's tells of its calls
+  execute::WatchLine* line_ = nullptr;  ///< null: it has none, and the world's tells of its calls
+  std::uint64_t calls_ = 0;             ///< that the program has made
   std::string refusal_;
   int native_calls_ = 0;  ///< to come before it is set up, the one that sets it up counted
   std::atomic<bool> is_leaving_ = false;

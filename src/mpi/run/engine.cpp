@@ -54,8 +54,7 @@ Engine::~Engine() {
 
 bool Engine::supply_slowly(Entry& entry) {
   const plan::Problem& problem = entry.problem;
-  const Preparation shown(means_.watch.get(),
-                          named({.operation = problem.operation, .blocks = blocks_of(problem)}, name_));
+  const Preparation shown(means_.watch.get(), named({.operation = problem.operation, .blocks = blocks_of(problem)}));
   if (entry.fits_short_rings) {
     if ((denied_ & long_rings) != 0) entry.needs = no_needs;
     if (seat_.call() + 1 >= means_.calls_in_use) get(long_rings, false);
@@ -87,8 +86,7 @@ bool Engine::differs_from_senders(const plan::Problem& problem) {
 }
 
 bool Engine::supply_uneven_slowly(plan::Operation operation) {
-  const Preparation shown(means_.watch.get(),
-                          named({.operation = operation, .blocks = plan::BlockSizes::counts}, name_));
+  const Preparation shown(means_.watch.get(), named({.operation = operation, .blocks = plan::BlockSizes::counts}));
   if (get(all_needs, true)) return true;
   decider_.give_up_uneven();
   return false;
@@ -110,15 +108,14 @@ bool Engine::get(Needs needs, bool is_needed) {
 
 Situation Engine::situation() const noexcept {
   const Entry* const entry = cache_.latest();
-  if (uneven_) return named({.call = seat_.call(), .operation = *uneven_, .blocks = plan::BlockSizes::counts}, name_);
+  if (uneven_) return named({.call = seat_.call(), .operation = *uneven_, .blocks = plan::BlockSizes::counts});
   if (entry == nullptr) return {.call = seat_.call()};
   const plan::Problem& problem = entry->problem;
   return named({.call = seat_.call(),
                 .operation = problem.operation,
                 .bytes = problem.bytes,
                 .root = problem.root,
-                .blocks = blocks_of(problem)},
-               name_);
+                .blocks = blocks_of(problem)});
 }
 
 std::string Engine::describe(const plan::Problem& problem, bool may_wait) {

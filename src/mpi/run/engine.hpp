@@ -193,24 +193,10 @@ class Engine {
   }
   /// The blocking call that is being made.
   Situation situation() const noexcept;
-  /// What the program calls that which is being done; none: what the problem says.
-  const std::optional<CallName>& name() const { return name_; }
-  /// While this is, calls have that name for whoever looks at them.
-  class Naming {
-   public:
-    Naming(Engine& engine, std::optional<CallName> name)
-        : engine_(engine), before_(std::exchange(engine.name_, name)) {}
-    ~Naming() { engine_.name_ = before_; }
-    Naming(const Naming&) = delete;
-    Naming& operator=(const Naming&) = delete;
-
-   private:
-    Engine& engine_;
-    const std::optional<CallName> before_;
-  };
-
   /// A call was broken off: there can be no other.
   bool is_broken() const { return is_broken_; }
+  /// What the network said of it, if that was it.
+  std::string why_broken() const { return means_.network == nullptr ? "" : means_.network->why_broken(); }
 
   /// Hands the counts so far to the statistics.
   void report();
@@ -304,7 +290,6 @@ class Engine {
   std::unique_ptr<ProgramCache> runs_;  ///< of calls that must not wait; null before the first
   CallForm runs_form_ = CallForm::nonblocking;
   bool asks_for_windows_ = false;  ///< and has no answer yet
-  std::optional<CallName> name_;   ///< Naming
   Scratch scratch_;
 };
 

@@ -1,7 +1,7 @@
 #include "mpi/run/network.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -11,20 +11,6 @@
 namespace espalier::mpi {
 
 using execute::Statement;
-
-namespace {
-
-std::atomic<int> first_error = MPI_SUCCESS;
-
-bool is_well(int code) noexcept {
-  int none = MPI_SUCCESS;
-  if (code != MPI_SUCCESS) first_error.compare_exchange_strong(none, code);
-  return code == MPI_SUCCESS;
-}
-
-}  // namespace
-
-int first_message_error() noexcept { return first_error.load(); }
 
 MessageNetwork::MessageNetwork(MPI_Comm comm, Tags& tags, std::vector<Address> addresses, int me)
     : comm_(comm), tags_(tags), addresses_(std::move(addresses)), me_(me) {}
@@ -42,6 +28,21 @@ void MessageNetwork::begin(std::optional<Statement> statement) {
     slots_[framed_slots_].frame.resize(word_bytes + longest_framed);
   unheard_.reserve(framed_slots_);
   held_.reserve(framed_slots_);
+}
+
+bool MessageNetwork::is_well(int code) noexcept {
+  if (error_ == MPI_SUCCESS) error_ = code;
+  return code == MPI_SUCCESS;
+}
+
+// As the MPI says it, on one line.
+std::string MessageNetwork::why_broken() const {
+  if (error_ == MPI_SUCCESS) return {};
+  std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
+  int length = 0;
+  if (native().Error_string(error_, text.data(), &length) != MPI_SUCCESS) return "error " + std::to_string(error_);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.data();
 }
 
 // ---- starting ----

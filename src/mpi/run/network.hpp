@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "execute/seams.hpp"
@@ -18,9 +19,6 @@ struct Address {
   int rank;
   int tag;
 };
-
-/// What the MPI said of the first message between nodes that failed, in this process; MPI_SUCCESS: none has.
-int first_message_error() noexcept;
 
 /// Messages that MPI carries, wherever they go. In a run with a statement (execute/seams.hpp) the first message to each
 /// peer is framed: a word in front of the payload, or in front of a long one as a message of its own. Nothing is
@@ -41,6 +39,7 @@ class MessageNetwork : public execute::Network {
   bool withdraw() noexcept override;
   /// Tells all other ranks that this one takes part no more.
   void abandon() noexcept override;
+  std::string why_broken() const override;
 
  protected:
   /// `addresses` by rank of the communicator served.
@@ -83,6 +82,7 @@ class MessageNetwork : public execute::Network {
   struct Peer {
     std::uint32_t sent_in = 0, received_in = 0, heard_in = 0;
   };
+  bool is_well(int code) noexcept;
   bool send(Part& part, int to, const std::byte* data, Bytes bytes, int tag) noexcept;
   bool receive(Part& part, int from, std::byte* memory, Bytes room, int tag) noexcept;
   bool expect_frame(std::uint32_t number) noexcept;
@@ -111,6 +111,7 @@ class MessageNetwork : public execute::Network {
   std::map<int, std::deque<std::vector<std::byte>>> early_;  ///< frames that were not expected yet, by peer
   std::optional<Bytes> said_;                                ///< by whoever does something else
   bool is_abandoned_ = false;
+  int error_ = MPI_SUCCESS;  ///< of the first message that failed
 };
 
 /// On a private communicator, whose ranks are those of the communicator it serves.

@@ -1,7 +1,5 @@
 #include "mpi/run/watch.hpp"
 
-#include <unistd.h>
-
 #include "mpi/run/engine.hpp"
 #include "watch/sighting.hpp"
 
@@ -13,13 +11,20 @@ constexpr std::uint64_t shown_after = 4'000'000;
 
 }  // namespace
 
+thread_local constinit std::optional<CallName> Naming::name_{};
+
 Watch::Watch(const execute::Board& board, LocalRank me, const Identity& identity) : line_(board.watch(me)) {
-  line_.community = identity.community;
-  line_.pid = static_cast<std::int32_t>(getpid());
-  line_.world_rank = identity.world_rank;
-  line_.rank = identity.rank;
-  line_.ranks = identity.ranks;
-  line_.mark.store(execute::WatchLine::written, std::memory_order_release);
+  introduce(board, me, identity);
+}
+
+void Watch::introduce(const execute::Board& board, LocalRank rank, const Identity& identity) {
+  execute::WatchLine& line = board.watch(rank);
+  line.community = identity.community;
+  line.pid = identity.pid;
+  line.world_rank = identity.world_rank;
+  line.rank = identity.rank;
+  line.ranks = identity.ranks;
+  line.mark.store(execute::WatchLine::written, std::memory_order_release);
 }
 
 Watch::~Watch() {
@@ -27,7 +32,10 @@ Watch::~Watch() {
 }
 
 void Watch::look() noexcept {
-  if (engine_ != nullptr) look(engine_->situation());
+  if (engine_ == nullptr) return;
+  Situation at = engine_->situation();
+  if (calls_ != nullptr) at.number = *calls_;
+  look(at);
 }
 
 void Watch::begin_long_wait() noexcept {
@@ -50,6 +58,7 @@ void Watch::look(const Situation& at) noexcept {
 }
 
 void Watch::begin_left(execute::LeftToMpi::Doing doing, plan::Operation operation, plan::BlockSizes blocks) noexcept {
+  if (calls_ != nullptr) line_.number.store(static_cast<std::uint32_t>(*calls_), std::memory_order_relaxed);
   const std::uint64_t word = line_.left.load(std::memory_order_relaxed);
   line_.left.store(execute::LeftToMpi::begin(word, doing, operation, blocks), std::memory_order_relaxed);
 }
@@ -65,7 +74,8 @@ void Watch::show(const Situation& at) noexcept {
   line_.blocks.store(static_cast<std::uint8_t>(at.blocks), std::memory_order_relaxed);
   line_.bytes.store(at.bytes, std::memory_order_relaxed);
   line_.root.store(at.root.value, std::memory_order_relaxed);
-  line_.since.store(since_, std::memory_order_relaxed);
+  line_.since.store(watch::to_milliseconds(since_), std::memory_order_relaxed);
+  line_.number.store(static_cast<std::uint32_t>(at.number), std::memory_order_relaxed);
   line_.call.store(call_, std::memory_order_release);
 }
 

@@ -78,6 +78,7 @@ class SetUp {
     mine_.communicators = static_cast<std::int32_t>(library_.communicators());
     constexpr int bytes = sizeof(Offer);
     offers_.assign(is_one_node() ? 1 : static_cast<std::size_t>(size_), mine_);
+    if (is_one_node() && rank_ == 0 && mine_.desks > 0) introduce_all();
     check(is_one_node() ? mpi_.Ibcast(offers_.data(), bytes, mpi_.byte, 0, comm_, &exchange_)
                         : start_gather(&mine_, offers_.data(), bytes, comm_, &exchange_));
   }
@@ -176,7 +177,7 @@ class SetUp {
     means.single_copy = make_single_copy();
     const bool oversubscribed = agreement_.oversubscribed;
     const Waiting waiting = derive_waiting(library_.settings().waiting, oversubscribed);
-    means.watch = make_watch(means.board);
+    means.watch = std::make_unique<Watch>(means.board, topology_->local_rank(Rank(rank_)), identity_of(Rank(rank_)));
     means.waiter = make_waiter(library_, comm_, waiting, oversubscribed, *means.watch, means.network.get());
     means.meter = make_meter(means.topology, means.me);
     means.rings = means.meter != nullptr || execute::may_sleep(waiting);
@@ -191,14 +192,19 @@ class SetUp {
   }
 
   // What tells communicators of the job apart while they live: where the desks of rank 0's node lie, in which arena.
-  std::unique_ptr<Watch> make_watch(const execute::Board& board) const {
+  Identity identity_of(Rank rank) const {
     const bool is_world = comm_ == mpi_.comm_world;
     const std::uint64_t arena = facts_of(Rank(0)).arena.id;
     const std::uint64_t place = hash_bytes(&arena, sizeof arena, static_cast<std::uint64_t>(offer_of(Rank(0)).desks));
     const auto community = static_cast<std::uint32_t>(place) << 1 | (is_world ? 1U : 0U);
-    const int world_rank = members_ ? (*members_)[static_cast<std::size_t>(rank_)] : -1;
-    return std::make_unique<Watch>(board, topology_->local_rank(Rank(rank_)),
-                                   Identity{community, world_rank, rank_, size_});
+    const int world_rank = members_ ? (*members_)[static_cast<std::size_t>(rank.value)] : -1;
+    return {community, facts_of(rank).pid, world_rank, rank.value, size_};
+  }
+
+  // The desks are rank 0's to make, and nobody else has heard of them yet.
+  void introduce_all() const {
+    const execute::Board board(arena_->at(static_cast<Bytes>(mine_.desks)), shape_, arena_->base());
+    for (const Rank rank : neighbours_) Watch::introduce(board, topology_->local_rank(rank), identity_of(rank));
   }
 
   topology::Topology make_topology() {

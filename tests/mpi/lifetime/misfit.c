@@ -4,12 +4,12 @@
  *
  * All make one call, with blocks of rank + 1 integers where it has counts, and RANK makes it with one integer too many
  * (gatherv, scatterv, allgatherv, alltoallv, alltoallw, reduce_scatter, size, and along the edges of a ring
- * ring_allgather, ring_alltoall, ring_alltoallv), with MPI_MAX in place of MPI_SUM (op), another root (root), as
- * another operation (barrier), or with another type (slice: every other float, where the others have as many integers;
- * counted: floats in a gatherv). "form": RANK makes a blocking call where the others make one of FORM, which is
- * blocking, nonblocking or persistent and else all ranks'. "each": all of these, one after the other. "fine": nobody
- * does anything wrong, in all of these calls, and data are told by types of various kinds that are all of integers.
- * Rank 0 prints "through" in the end.
+ * ring_allgather, ring_alltoall, ring_alltoallv), along an edge that the other end does not have (graph), with MPI_MAX
+ * in place of MPI_SUM (op), another root (root), as another operation (barrier), or with another type (slice: every
+ * other float, where the others have as many integers; counted: floats in a gatherv). "form": RANK makes a blocking
+ * call where the others make one of FORM, which is blocking, nonblocking or persistent and else all ranks'. "each": all
+ * of these, one after the other. "fine": nobody does anything wrong, in all of these calls, and data are told by types
+ * of various kinds that are all of integers. Rank 0 prints "through" in the end.
  *
  * "kept": errors are returned, and rank 0 prints for each call how many ranks got one; the communicators go on.
  */
@@ -98,6 +98,22 @@ static int send_around(const char* how) {
   return CALL(Neighbor_alltoallv, neighbor_alltoallv, in, sends, beside, MPI_INT, out, two, beside, MPI_INT, ring);
 }
 
+/* Around, and from RANK also to the one behind the next, which does not know of it. */
+static int send_where_nobody_listens(void) {
+  const int sources[1] = {(rank + size - 1) % size}, destinations[2] = {(rank + 1) % size, (rank + 2) % size};
+  const int weights[2] = {1, 1};
+  MPI_Comm graph;
+  MPI_Errhandler handler;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, weights, 1 + is_wrong, destinations, weights,
+                                 MPI_INFO_NULL, 0, &graph);
+  MPI_Comm_get_errhandler(ring, &handler);
+  MPI_Comm_set_errhandler(graph, handler);
+  MPI_Errhandler_free(&handler);
+  const int code = CALL(Neighbor_alltoall, neighbor_alltoall, in, 2, MPI_INT, out, 2, MPI_INT, graph);
+  MPI_Comm_free(&graph);
+  return code;
+}
+
 static int make_call(const char* how) {
   const MPI_Comm world = MPI_COMM_WORLD;
   lay_out();
@@ -109,6 +125,7 @@ static int make_call(const char* how) {
   if (!strcmp(how, "barrier")) return CALL(Bcast, bcast, in, 4, MPI_INT, 0, world);
   if (!strcmp(how, "op")) return CALL(Allreduce, allreduce, in, out, 2, MPI_INT, is_wrong ? MPI_MAX : MPI_SUM, world);
   if (!strcmp(how, "slice")) return is_wrong ? broadcast_slice(MPI_FLOAT) : broadcast_integers();
+  if (!strcmp(how, "graph")) return send_where_nobody_listens();
   return !strncmp(how, "ring", 4) ? send_around(how) : blocks(how);
 }
 
@@ -125,10 +142,10 @@ static void make_ring(void) {
 }
 
 int main(int argc, char** argv) {
-  static const char* const all[] = {"form",          "root",      "size",           "barrier",        "op",
-                                    "slice",         "gatherv",   "counted",        "scatterv",       "allgatherv",
-                                    "alltoallv",     "alltoallw", "reduce_scatter", "ring_allgather", "ring_alltoall",
-                                    "ring_alltoallv"};
+  static const char* const all[] = {"form",           "root",      "size",           "barrier",        "op",
+                                    "slice",          "gatherv",   "counted",        "scatterv",       "allgatherv",
+                                    "alltoallv",      "alltoallw", "reduce_scatter", "ring_allgather", "ring_alltoall",
+                                    "ring_alltoallv", "graph"};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

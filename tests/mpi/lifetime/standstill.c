@@ -7,7 +7,8 @@
  * another communicator, stops itself, ends MPI ("finalize") or, asked for "root" or "size", gives another; asked for
  * "type", it gives another to the MPI_Allreduce of an MPI_INT that follows; "nonblocking" has the others wait in an
  * MPI_Iallreduce before, "counts" in the first MPI_Alltoallv, "types" in the first MPI_Alltoallw, "nonblocking-types"
- * in an MPI_Ialltoallw that is not the first, "early" in the first call of a communicator of all ranks. With SECONDS it
+ * in an MPI_Ialltoallw that is not the first, "early" in the first call of a communicator of all ranks; "first" has
+ * them wait in the first call of all, and RANK may be any, as in "early". With SECONDS it
  * comes after so many, and all goes well. With "kept", errors are returned, and rank 0 prints how many ranks got one.
  * Rank 0 prints "standing" before. All die of themselves after two minutes.
  */
@@ -93,6 +94,16 @@ static int keep_errors(const char* how, int is_culprit) {
   return 0;
 }
 
+static int stand_at_first(int rank, int culprit, int seconds) {
+  int sum = 0;
+  if (rank == 0) printf("standing\n");
+  fflush(stdout);
+  if (rank == culprit) sleep_long(seconds);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+
 int main(int argc, char** argv) {
   char buffer[64] = {0};
   int rank = 0, size = 0, culprit = 0, seconds = 120, sum = 0;
@@ -105,6 +116,7 @@ int main(int argc, char** argv) {
   culprit = atoi(argv[2]);
   if (argc > 3 && !strcmp(argv[3], "kept")) return keep_errors(argv[1], rank == culprit);
   if (argc > 3) seconds = atoi(argv[3]);
+  if (!strcmp(argv[1], "first")) return stand_at_first(rank, culprit, seconds);
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   MPI_Comm_dup(MPI_COMM_WORLD, &early);
   for (int i = 0; i < 20; ++i) {

@@ -74,6 +74,21 @@ TEST(Shares, TheFirstRankThatSendsSomethingElseIsNamed) {
   EXPECT_EQ(describe(misfit, 0, record), "rank 3 sends 12 bytes to rank 0, which expects 16, in MPI_Gatherv");
 }
 
+TEST(Shares, AnEdgeThatOnlyOneEndHasIsNamed) {
+  CallRecord record = a_broadcast();
+  record.operation = static_cast<std::uint8_t>(plan::Operation::neighbor_alltoall);
+  const auto said = [&](std::int64_t expected, std::int64_t sent) {
+    const ShareMisfit misfit = find_misfit(Shares{{}, {0, expected}}, std::vector<std::int64_t>{0, sent});
+    return misfit.sender == ShareMisfit::none ? "" : describe(misfit, 0, record);
+  };
+  EXPECT_EQ(said(Shares::no_edge, Shares::no_edge), "");
+  EXPECT_EQ(said(Shares::no_edge, CallRecord::unknown), "");
+  EXPECT_EQ(said(Shares::no_edge, 0),
+            "rank 1 has an edge to rank 0, which has none from it, in MPI_Neighbor_alltoall: their graphs do not fit");
+  EXPECT_EQ(said(8, Shares::no_edge),
+            "rank 0 has an edge from rank 1, which has none to it, in MPI_Neighbor_alltoall: their graphs do not fit");
+}
+
 TEST(CallRecord, ACallThatDoesNotBlockFitsToNoneThatDoes) {
   CallRecord started = a_broadcast();
   started.form = static_cast<std::uint8_t>(plan::CallForm::nonblocking);

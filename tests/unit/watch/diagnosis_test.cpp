@@ -17,6 +17,7 @@ Sighting at(int rank, std::uint64_t finished, std::uint64_t call = 0, std::uint3
   seen.ranks = 4;
   seen.finished = finished;
   seen.call = call;
+  seen.number = static_cast<std::uint32_t>(call);
   seen.operation = plan::Operation::broadcast;
   seen.bytes = 64;
   seen.seconds = call == 0 ? 0 : 3;
@@ -27,6 +28,7 @@ Sighting at(int rank, std::uint64_t finished, std::uint64_t call = 0, std::uint3
 Sighting left(int rank, Doing doing, std::uint32_t calls, plan::Operation operation = plan::Operation::allreduce) {
   Sighting seen = at(rank, 7);
   seen.left = {doing, operation, plan::BlockSizes::equal, calls, 0};
+  seen.number = calls + 7;
   seen.left_seconds = doing == Doing::nothing ? 0 : 3;
   return seen;
 }
@@ -116,8 +118,8 @@ TEST(Diagnosis, NamesWhoHasNotComeToACallThatIsLeftToTheMpi) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].front.maker, Maker::mpi);
   EXPECT_EQ(to_text(found[0]),
-            "MPI_COMM_WORLD (4 ranks) has stood still for 3.0 s or longer in a call left to the MPI\n"
-            "  ranks 0, 2: in MPI_Allreduce, which is left to the MPI\n"
+            "MPI_COMM_WORLD (4 ranks) has stood still for 3.0 s or longer at call 12, left to the MPI\n"
+            "  ranks 0, 2: in MPI_Allreduce, call 12, which is left to the MPI\n"
             "  rank 1: not come; asleep in the system: in code of the program's own, or in another call of MPI\n"
             "  rank 3: through with it\n"
             "  Rank 1 (process 101) has not come; it is asleep in the system: in code of the program's own, or in "
@@ -157,8 +159,8 @@ TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherCall) {
   EXPECT_EQ(
       culprit_of({left(0, Doing::call, 5), left(1, Doing::call, 5, plan::Operation::scan), left(2, Doing::call, 5),
                   left(3, Doing::call, 5)}),
-      "Rank 1 came with MPI_Scan, which is left to the MPI, where ranks 0, 2, 3 came with MPI_Allreduce, which is "
-      "left to the MPI.");
+      "Rank 1 came with MPI_Scan, call 12, which is left to the MPI, where ranks 0, 2, 3 came with MPI_Allreduce, call "
+      "12, which is left to the MPI.");
 }
 
 TEST(Diagnosis, TellsAFormWithCountsFromTheOther) {
@@ -167,8 +169,8 @@ TEST(Diagnosis, TellsAFormWithCountsFromTheOther) {
   EXPECT_EQ(
       culprit_of({left(0, Doing::call, 5, plan::Operation::gather), with_counts,
                   left(2, Doing::call, 5, plan::Operation::gather), left(3, Doing::call, 5, plan::Operation::gather)}),
-      "Rank 1 came with MPI_Gatherv, which is left to the MPI, where ranks 0, 2, 3 came with MPI_Gather, which is "
-      "left to the MPI.");
+      "Rank 1 came with MPI_Gatherv, call 12, which is left to the MPI, where ranks 0, 2, 3 came with MPI_Gather, call "
+      "12, which is left to the MPI.");
 }
 
 TEST(Diagnosis, SaysThatAllHaveComeToACallOfTheMpi) {
@@ -182,16 +184,17 @@ TEST(Diagnosis, NamesTheCallOfTheMpiThatARankIsInWhileOthersWait) {
     return culprit_of({at(0, 7, 8), at(1, 7, 8), left(2, doing, 5), at(3, 7, 8)});
   };
   EXPECT_EQ(culprit(Doing::call),
-            "Rank 2 has not come: it waits in MPI_Allreduce, which is left to the MPI, of MPI_COMM_WORLD (4 ranks).");
+            "Rank 2 has not come: it waits in MPI_Allreduce, call 12, which is left to the MPI, of MPI_COMM_WORLD (4 "
+            "ranks).");
   EXPECT_EQ(
       culprit(Doing::unserved_call),
       "Rank 2 has not come: it waits in MPI_Allreduce of a communicator that Espalier does not serve, or not yet.");
   EXPECT_EQ(culprit(Doing::comparison),
-            "Rank 2 has not come: it waits in MPI_Allreduce, whose arguments ESPALIER_CHECK compares, of "
+            "Rank 2 has not come: it waits in MPI_Allreduce, call 12, whose arguments ESPALIER_CHECK compares, of "
             "MPI_COMM_WORLD (4 ranks).");
   EXPECT_EQ(culprit(Doing::preparation),
-            "Rank 2 has not come: it waits in MPI_Allreduce, for which the ranks get memory first, of MPI_COMM_WORLD "
-            "(4 ranks).");
+            "Rank 2 has not come: it waits in MPI_Allreduce, call 12, for which the ranks get memory first, of "
+            "MPI_COMM_WORLD (4 ranks).");
   EXPECT_EQ(culprit(Doing::finalization), "Rank 2 has not come: it has called MPI_Finalize.");
 }
 
@@ -209,6 +212,33 @@ TEST(Diagnosis, SaysWhatItDoesNotKnowOfCommunicatorsThatAreNotServed) {
       "who else is a member is not known\n"
       "  ranks 0, 1: in MPI_Allreduce of a communicator that Espalier does not serve, or not yet\n"
       "  ranks 2, 3: not come; running"))
+      << to_text(found[0]);
+}
+
+// Whoever makes a communicator's memory shows who is to come; whoever is on the way hears last where that is.
+TEST(Diagnosis, ARankThatIsOnItsWayToANewCommunicatorHasCome) {
+  const std::vector<Sighting> seen{
+      at(0, 20),          at(1, 20),          at(2, 20),          left(3, Doing::set_up, 0),
+      at(0, 0, 1, other), at(1, 0, 1, other), at(2, 0, 0, other), at(3, 0, 0, other)};
+  const auto found = find_standstills(seen, {{{"", 102}, Life::asleep}}, 1);
+  ASSERT_EQ(found.size(), 1u) << "and of the world nothing is said";
+  EXPECT_EQ(to_text(found[0]),
+            "communicator a (4 ranks) has stood still for 3.0 s at call 1\n"
+            "  ranks 0, 1: in MPI_Bcast of 64 bytes, root 0, call 1\n"
+            "  rank 2: not come; asleep in the system: in code of the program's own, or in another call of MPI\n"
+            "  rank 3: in MPI_Allreduce of a communicator whose ranks get memory first\n"
+            "  Rank 2 (process 102) has not come; it is asleep in the system: in code of the program's own, or in "
+            "another call of MPI.\n");
+}
+
+// Exchanges of ours count among what ranks do together, and the program knows nothing of them.
+TEST(Diagnosis, NumbersCallsAsTheProgramDoes) {
+  std::vector<Sighting> seen{at(0, 7), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
+  for (int rank = 1; rank < 4; ++rank) seen[static_cast<std::size_t>(rank)].number = 5;
+  const auto found = find_standstills(seen, {}, 1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].number, 5u);
+  EXPECT_TRUE(to_text(found[0]).starts_with("MPI_COMM_WORLD (4 ranks) has stood still for 3.0 s at call 5\n"))
       << to_text(found[0]);
 }
 

@@ -28,7 +28,8 @@ void sit_down(WatchLine& line, std::uint32_t community, int rank, int ranks) {
 
 void wait_in(WatchLine& line, std::uint64_t call, plan::Operation operation) {
   line.operation.store(static_cast<std::uint8_t>(operation));
-  line.since.store(read_coarse_clock() - 2'000'000'000);
+  line.since.store(to_milliseconds(read_coarse_clock()) - 2000);
+  line.number.store(9);
   line.call.store(call);
 }
 
@@ -63,6 +64,7 @@ TEST(Sighting, FindsTheRanksOfAllBoardsOfAnArena) {
   EXPECT_TRUE(seen[1].waits());
   EXPECT_EQ(seen[1].operation, plan::Operation::allreduce);
   EXPECT_NEAR(seen[1].seconds, 2, 0.1);
+  EXPECT_EQ(seen[1].number, 9u);
   EXPECT_EQ(seen[2].rank, 2);
 }
 
