@@ -45,9 +45,9 @@ struct Descriptor {
 };
 
 /// Beside it, under a name that whoever lists the folder passes over.
-std::string draft_of(const std::string& path) {
+std::string draft_of(const std::string& path, const std::string& whose = std::to_string(getpid())) {
   const std::size_t name = path.rfind('/') + 1;
-  return path.substr(0, name) + "." + path.substr(name) + "." + std::to_string(getpid());
+  return path.substr(0, name) + "." + path.substr(name) + "." + whose;
 }
 
 /// What it leads to; itself where it is no link, or leads nowhere.
@@ -85,6 +85,16 @@ bool write_all(std::FILE* file, const std::string& text) {
 
 std::string why_not_replaced(const std::string& path, int error) {
   return "cannot write '" + path + "': " + std::strerror(error);
+}
+
+/// `path` leads to `place`.
+std::string replace_by(const std::string& draft, const std::string& place, const std::string& path,
+                       const std::string& text) {
+  const bool is_written = write_all(std::fopen(draft.c_str(), "we"), text);
+  if (is_written && std::rename(draft.c_str(), place.c_str()) == 0) return {};
+  const int error = errno;
+  unlink(draft.c_str());
+  return why_not_replaced(path, error);
 }
 
 }  // namespace
@@ -151,12 +161,13 @@ std::string probe_replacing(const std::string& path) {
 
 std::string replace_file(const std::string& path, const std::string& text) {
   if (is_stream(path)) return write_all(open_stream(path), text) ? "" : why_not_replaced(path, errno);
-  const std::string place = end_of_links(path), draft = draft_of(place);
-  const bool is_written = write_all(std::fopen(draft.c_str(), "we"), text);
-  if (is_written && std::rename(draft.c_str(), place.c_str()) == 0) return {};
-  const int error = errno;
-  unlink(draft.c_str());
-  return why_not_replaced(path, error);
+  const std::string place = end_of_links(path);
+  return replace_by(draft_of(place), place, path, text);
+}
+
+std::string replace_locked_file(const std::string& path, const std::string& text) {
+  const std::string place = end_of_links(path);
+  return replace_by(draft_of(place, "draft"), place, path, text);
 }
 
 }  // namespace espalier

@@ -26,5 +26,8 @@ std::string probe_replacing(const std::string& path);
 /// Replaces the file in one step, so that a reader never sees half of it; links to it stay. Into what is no file, as
 /// /dev/stdout, the text is written. Returns what went wrong, or nothing.
 std::string replace_file(const std::string& path, const std::string& text);
+/// The same of a regular file that nobody else replaces meanwhile, as who holds a lock knows: what somebody who was
+/// killed has left of it is written over.
+std::string replace_locked_file(const std::string& path, const std::string& text);
 
 }  // namespace espalier

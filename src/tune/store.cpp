@@ -205,7 +205,7 @@ std::string keep_learned(const std::string& folder, const Signature& signature, 
       return std::string(error.what()) + "; remove it: espalier table forget";
     }
   const std::vector<Row> dated = date_rows(known, rows, day);
-  return replace_file(path, format_learned(signature, merge_rows(std::move(known), dated)));
+  return replace_locked_file(path, format_learned(signature, merge_rows(std::move(known), dated)));
 }
 
 }  // namespace espalier::tune

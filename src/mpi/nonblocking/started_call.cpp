@@ -48,6 +48,7 @@ bool StartedCall::decide(bool is_next) noexcept {
 }
 
 bool StartedCall::find_out(bool is_next) {
+  const Naming own(std::nullopt);  // this thread may wait in another call, which has a name
   if (check_ && !pass_check(is_next)) return code_.has_value();
   if (readiness_ && !find_communicator()) return false;
   if (!std::exchange(is_tried_, true)) settle(communicator_ != nullptr ? attempt(*communicator_) : std::nullopt);

@@ -133,6 +133,15 @@ TEST(Store, leaves_a_corrupt_file_as_it_is) {
   EXPECT_EQ(read(path), "not JSON");
 }
 
+TEST(Store, what_a_job_that_was_killed_has_left_goes_with_the_next) {
+  const Folder folder;
+  const std::string draft = folder.path() + "/." + learned_name(here) + ".draft";
+  std::ofstream(draft) << "half of a ta";
+  EXPECT_EQ(keep_learned(folder.path(), here, std::vector<Row>{row_of(4)}, today), "");
+  EXPECT_NE(access(draft.c_str(), F_OK), 0);
+  EXPECT_EQ(Table::load(folder.path() + "/" + learned_name(here)).rows().size(), 1U);
+}
+
 TEST(Store, says_where_it_cannot_write) {
   EXPECT_NE(keep_learned("/proc/nowhere", here, std::vector<Row>{row_of(4)}, today).find("/proc/nowhere"),
             std::string::npos);
