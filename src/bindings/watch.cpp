@@ -152,8 +152,9 @@ void bind_watch(nb::module_& module) {
       .def_ro("size", &Standstill::size, "Ranks of the communicator.")
       .def_prop_ro(
           "call", [](const Standstill& it) { return it.number; },
-          "The number of the first call that is not over, among all that the program makes on the communicator; 0: not "
-          "known.")
+          "The number of the first call that is not over, among all that the program makes on the communicator; 0: it "
+          "is "
+          "not known.")
       .def_prop_ro(
           "is_left_to_mpi", [](const Standstill& it) { return it.front.maker != watch::Maker::espalier; },
           "Whether it is the MPI that makes it.")

@@ -48,12 +48,29 @@ std::string capital(std::string text) {
 /// Of a process; nothing where all is about this host.
 std::string place_of(const RankStand& rank) { return rank.seen.host.empty() ? "" : " on " + rank.seen.host; }
 
+constexpr std::size_t most_told = 4;
+
 std::string processes_of(const Ranks& ranks) {
-  constexpr std::size_t most = 4;
   std::string text = ranks.size() == 1 ? "process " : "processes ";
-  for (std::size_t i = 0; i < std::min(ranks.size(), most); ++i)
+  for (std::size_t i = 0; i < std::min(ranks.size(), most_told); ++i)
     text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]->pid) + place_of(*ranks[i]);
-  return text + (ranks.size() > most ? ", …" : "");
+  return text + (ranks.size() > most_told ? ", …" : "");
+}
+
+/// What a program's author knows them by, where that is another number.
+std::string world_ranks_of(const Ranks& ranks) {
+  if (std::ranges::all_of(ranks, [](const RankStand* it) { return it->world_rank < 0 || it->world_rank == it->rank; }))
+    return "";
+  std::string text = "in MPI_COMM_WORLD ";
+  for (std::size_t i = 0; i < std::min(ranks.size(), most_told); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]->world_rank);
+  return text + (ranks.size() > most_told ? ", …" : "");
+}
+
+/// " (process 812; in MPI_COMM_WORLD 3)".
+std::string identities_of(const Ranks& ranks) {
+  const std::string world = world_ranks_of(ranks);
+  return " (" + processes_of(ranks) + (world.empty() ? "" : "; " + world) + ")";
 }
 
 std::string seconds_text(double seconds) {
@@ -134,6 +151,7 @@ class Culprit {
     add_differing();
     add_elsewhere();
     for (const Life life : {Life::running, Life::asleep, Life::in_kernel}) add_missing(life);
+    add_begun();
     add_unseen();
     add_left_behind();
     add_sizes();
@@ -147,7 +165,10 @@ class Culprit {
     switch (standstill_.front.maker) {
       case Maker::espalier: return "All ranks have come, and wait for each other's data: please report this.";
       case Maker::mpi: return "All ranks have come: the MPI is at it.";
-      case Maker::unserved:
+      case Maker::unserved: {
+        const auto calls = group(in(Stand::waits), [](const RankStand& it) { return describe_call(it.seen); });
+        return calls.size() == 1 ? "All ranks are in such calls." : "All ranks are in such calls, and not in the same.";
+      }
       case Maker::end: break;
     }
     return "All ranks are in such calls.";
@@ -163,7 +184,7 @@ class Culprit {
     const Ranks ranks = select(standstill_, [&](const RankStand& it) {
       return is_awaited(it) && it.life == life && (life != Life::dead || !has_ended_mpi(it));
     });
-    if (!ranks.empty()) say(listed(ranks) + " (" + processes_of(ranks) + ")" + is_or_are(ranks) + what + ".");
+    if (!ranks.empty()) say(listed(ranks) + identities_of(ranks) + is_or_are(ranks) + what + ".");
   }
   void add_differing() {
     const Ranks waits = in(Stand::waits), differs = in(Stand::differs);
@@ -176,20 +197,22 @@ class Culprit {
       const bool is_one = ranks.size() == 1;
       const std::string does = has_ended_mpi(*ranks.front()) ? (is_one ? "it has called " : "they have called ")
                                                              : (is_one ? "it waits in " : "they wait in ");
-      say(listed(ranks) + has_or_have(ranks) + "not come: " + does + where + ".");
+      const std::string world = world_ranks_of(ranks);
+      say(listed(ranks) + (world.empty() ? "" : " (" + world + ")") + has_or_have(ranks) + "not come: " + does + where +
+          ".");
     }
   }
   /// Whoever waits for ranks that have gone on did not make the call that they made.
   void add_left_behind() {
     const Ranks waits = in(Stand::waits), gone = in(Stand::has_finished);
-    if (!text_.empty() || gone.empty()) return;
+    if (!text_.empty() || gone.empty() || may_be_anywhere(waits.front()->seen)) return;
     say(listed(waits) + (waits.size() == 1 ? " waits" : " wait") + " in " + describe_call(waits.front()->seen) +
         ", which all others have left, so theirs was another one; ESPALIER_CHECK=1 says which.");
   }
   /// Where all have come. Each may know a size of its own where there are counts, so this is no more than a suspicion.
   void add_sizes() {
     const auto sizes = group(in(Stand::waits), [](const RankStand& it) { return describe_call(it.seen); });
-    if (!text_.empty() || sizes.size() < 2) return;
+    if (!text_.empty() || sizes.size() < 2 || standstill_.front.maker == Maker::unserved) return;
     std::string sentence = "all have come, with sizes that may not fit: ";
     for (const auto& [call, ranks] : sizes)
       sentence += (&ranks == &sizes.front().second ? "" : ", ") + listed(ranks) + " with " + call;
@@ -201,15 +224,33 @@ class Culprit {
       return it.stand == Stand::waits && may_be_anywhere(it.seen) && it.life == Life::asleep;
     });
     if (!text_.empty() || asleep.empty()) return;
-    say("all ranks have begun it, and it goes on while they are in MPI; " + listed(asleep) + " (" +
-        processes_of(asleep) + ")" + is_or_are(asleep) + doing(Life::asleep) + ".");
+    say("all ranks have begun it, and it goes on while they are in MPI; " + listed(asleep) + identities_of(asleep) +
+        is_or_are(asleep) + doing(Life::asleep) + ".");
+  }
+  /// Where some have begun what does not block, and are elsewhere: whoever sleeps there is not in MPI.
+  void add_begun() {
+    const auto begun = [&](bool is_asleep) {
+      return select(standstill_, [&](const RankStand& it) {
+        return it.stand == Stand::not_come && it.has_begun && (it.life == Life::asleep) == is_asleep;
+      });
+    };
+    const Ranks ranks = !begun(true).empty() ? begun(true) : begun(false);
+    if (ranks.empty() || !text_.empty()) return;
+    say(listed(ranks) + identities_of(ranks) + has_or_have(ranks) + "begun it, and it goes on while " +
+        (ranks.size() == 1 ? "it is" : "they are") + " in MPI; " + (ranks.size() == 1 ? "it is " : "they are ") +
+        doing(ranks.front()->life) + ".");
   }
   void add_missing(Life life) {
-    const Ranks ranks =
-        select(standstill_, [&](const RankStand& it) { return it.stand == Stand::not_come && it.life == life; });
+    const Ranks ranks = select(standstill_, [&](const RankStand& it) {
+      return it.stand == Stand::not_come && !it.has_begun && it.life == life;
+    });
     if (ranks.empty()) return;
-    say(listed(ranks) + " (" + processes_of(ranks) + ")" + has_or_have(ranks) + "not come; " +
-        (ranks.size() == 1 ? "it is " : "they are ") + doing(life) + ".");
+    const bool is_one = ranks.size() == 1;
+    const char* const unless = standstill_.front.maker != Maker::unserved ? ""
+                               : is_one                                   ? ", if it is a member"
+                                                                          : ", if they are members";
+    say(listed(ranks) + identities_of(ranks) + has_or_have(ranks) + "not come" + unless + "; " +
+        (is_one ? "it is " : "they are ") + doing(life) + ".");
   }
   void add_unseen() {
     const Ranks ranks = in(Stand::unseen);
@@ -223,7 +264,7 @@ class Culprit {
 };
 
 RankStand stand_of(const Sighting& rank, std::span<const Sighting> all, const Front& front) {
-  RankStand stand{rank.rank, rank.world_rank, rank.pid, Stand::not_come, Life::running, rank, std::nullopt};
+  RankStand stand{rank.rank, rank.world_rank, rank.pid, Stand::not_come, Life::running, false, rank, std::nullopt};
   if (front.is_reached_by(rank)) {
     stand.stand = Stand::waits;
   } else if (front.is_passed_by(rank)) {
@@ -237,6 +278,14 @@ RankStand stand_of(const Sighting& rank, std::span<const Sighting> all, const Fr
     stand.seen = *std::exchange(stand.other, std::nullopt);
   }
   return stand;
+}
+
+/// Whether those who have come are in what does not block.
+bool is_of_calls_that_do_not_block(const Standstill& standstill) {
+  return standstill.front.maker == Maker::espalier && standstill.number > 0 &&
+         std::ranges::any_of(standstill.ranks, [](const RankStand& it) {
+           return it.stand == Stand::waits && it.seen.form != plan::CallForm::blocking;
+         });
 }
 
 /// All ranks of one communicator, those of other hosts included.
@@ -261,6 +310,9 @@ Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> 
     }
     found.ranks.push_back(std::move(stand));
   }
+  const bool may_be_begun = is_of_calls_that_do_not_block(found);
+  for (RankStand& it : found.ranks)
+    it.has_begun = may_be_begun && it.stand == Stand::not_come && it.seen.number >= found.number;
   found.culprit = Culprit(found).text();
   return found;
 }
@@ -285,8 +337,9 @@ std::string headline_of(const Standstill& standstill) {
   switch (standstill.front.maker) {
     case Maker::espalier: break;
     case Maker::mpi:
-      return community + " has stood still for " + seconds + " or longer at call " + std::to_string(standstill.number) +
-             ", left to the MPI";
+      return community + " has stood still for " + seconds + " or longer" +
+             (standstill.number == 0 ? " in a call" : " at call " + std::to_string(standstill.number) + ",") +
+             " left to the MPI";
     case Maker::unserved:
       return community + ": ranks have been for " + seconds +
              " or longer in calls of other communicators, left to the MPI; who else is a member is not known";
@@ -305,7 +358,7 @@ std::string line_of(const RankStand& rank) {
     case Stand::has_finished:
       return "through with it" + (rank.seen.waits() || rank.seen.is_in_mpi() ? "; in " + describe_call(rank.seen) : "");
     case Stand::elsewhere: return "not come; in " + elsewhere(rank);
-    case Stand::not_come: return std::string("not come; ") + doing(rank.life);
+    case Stand::not_come: return std::string(rank.has_begun ? "has begun it; " : "not come; ") + doing(rank.life);
     case Stand::unseen: return "not seen here";
   }
   return "";

@@ -29,6 +29,7 @@ struct RankStand {
   int pid = 0;
   Stand stand = Stand::unseen;
   Life life = Life::running;
+  bool has_begun = false;           ///< of `not_come`: it has begun the call, which does not block, and is elsewhere
   Sighting seen{};                  ///< of `waits` and `differs`, what it is in: if that is set-up, as the world tells
   std::optional<Sighting> other{};  ///< where `elsewhere`
 };

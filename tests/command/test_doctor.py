@@ -58,6 +58,15 @@ def test_a_program_that_is_linked_with_no_mpi_may_open_one(command: Command, app
     assert "whether it opens one as it runs cannot be told" in found["program"]["text"]
 
 
+def test_nothing_is_preloaded_into_a_program_that_is_linked_statically(command: Command, tmp_path: Path) -> None:
+    source, program = tmp_path / "main.c", tmp_path / "static"
+    source.write_text("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "-static", source, "-o", program], check=True)
+    code, found = findings(command, str(program))
+    assert (code, found["program"]["level"]) == (1, "error")
+    assert "is linked statically: nothing can be preloaded" in found["program"]["text"]
+
+
 def test_a_program_whose_mpi_is_gone_is_not_usable(command: Command, app: str, tmp_path: Path) -> None:
     (tmp_path / "mpich" / "lib" / "libmpi.so.12").unlink()
     code, found = findings(command, app)

@@ -191,6 +191,12 @@ def test_what_native_takes_is_told_with_its_uncertainty(tmp_path: Path) -> None:
     assert "Espalier saves 3.8 ± 0.8 % of the run's native time" in profile.verdict
 
 
+def test_no_saving_is_claimed_that_does_not_show(tmp_path: Path) -> None:
+    row = a_row(own=moments(100, 0.010, 0.02), sample=moments(25, 0.011, 0.02))
+    verdict = read(tmp_path, [row]).verdict
+    assert re.search(r"Whether Espalier saves anything does not show: 1\.\d ± \d+\.\d % of the run's native", verdict)
+
+
 def test_where_native_is_clearly_faster_tuning_is_recommended(tmp_path: Path) -> None:
     row = a_row(own=moments(100, 0.02, 0.001), sample=moments(25, 0.01, 0.001), size_class=17)
     verdict = read(tmp_path, [row]).verdict
@@ -543,12 +549,20 @@ def test_what_is_kept_goes_into_pipes_and_behind_links(command: Command, app: st
 
 def test_a_page_that_has_no_room_costs_nothing_but_itself(command: Command, app: str, tmp_path: Path) -> None:
     pretend_to_run(tmp_path)
-    (tmp_path / "page.html.part").symlink_to("/dev/full")
-    outcome = command("profile", "-n", "2", "-o", str(tmp_path / "page.html"), "--", app)
+    for option in ("-o", "--keep"):
+        (tmp_path / "page.html.part").symlink_to("/dev/full")
+        outcome = command("profile", "-n", "2", option, str(tmp_path / "page.html"), "--", app)
+        assert outcome.code == 2
+        assert "of the run is spent in collectives" in outcome.out
+        assert outcome.err.splitlines()[0] == f"espalier: {tmp_path}/page.html: No space left on device"
+        assert not list(tmp_path.glob("page*"))
+
+
+def test_a_trace_that_the_job_could_not_write_is_missed(command: Command, app: str, tmp_path: Path) -> None:
+    pretend_to_run(tmp_path)
+    outcome = command("profile", "-n", "2", "--trace", str(tmp_path / "trace.json"), "--", app)
     assert outcome.code == 2
-    assert "of the run is spent in collectives" in outcome.out
-    assert outcome.err.splitlines()[0] == f"espalier: {tmp_path}/page.html: No space left on device"
-    assert not list(tmp_path.glob("page*"))
+    assert f"--trace {tmp_path}/trace.json was not written" in outcome.err
 
 
 @pytest.mark.parametrize(

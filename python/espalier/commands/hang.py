@@ -91,7 +91,7 @@ def _describe(standstill: Any, found: Findings) -> dict[str, Any]:
     ]
     return {
         "communicator": standstill.community,
-        "call": standstill.call,
+        "call": standstill.call or None,
         "left_to_mpi": standstill.is_left_to_mpi,
         "seconds": round(standstill.seconds, 3),
         "culprit": standstill.culprit,

@@ -80,6 +80,7 @@ def profile(
     The exit code is the job's, also where it ends without a profile; 2 if it ends well without one.
     """
     code, recorded = 0, None
+    before = _stamp_of(trace)
     # The run may take hours.
     check_output("--output", output, ".html")
     check_output("--trace", trace, ".json")
@@ -107,7 +108,18 @@ def profile(
         replace_file(keep, recorded)
     if output is not None:
         write_page(result, " ".join(command), output)
+    if trace is not None and not from_file and not is_stream(trace) and _stamp_of(trace) == before:
+        console.note(f"--trace {trace} was not written: the job has said why")
+        code = code or 2
     raise typer.Exit(code)
+
+
+def _stamp_of(file: Path | None) -> tuple[int, int] | None:
+    """What changes where somebody replaces it."""
+    if file is None or not file.exists():
+        return None
+    facts = file.stat()
+    return facts.st_ino, facts.st_mtime_ns
 
 
 def _refuse_behind(file: str, words: list[str]) -> UserError:

@@ -46,6 +46,8 @@ def examine_program(command: str, ranks: int | None) -> Iterator[Finding]:
 
 def _examine_mpi_of(program: Program) -> Finding:
     text = f"{program.path} {program.explanation}"
+    if program.is_static:
+        return Finding("program", Level.ERROR, text, "link it with a shared libmpi: Espalier stands in front of that")
     if program.kind is Kind.NONE:
         text += "; whether it opens one as it runs cannot be told, and Espalier serves one that is opened later, too"
         return Finding("program", Level.WARNING, text, "if it uses no MPI at all: is it the right one?")

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from espalier.base.errors import UserError
-from espalier.jobs.elf import NotElf
+from espalier.jobs.elf import NotElf, read_elf
 from espalier.jobs.libraries import Abi
 from espalier.jobs.loader import find_dependencies
 from espalier.jobs.mpis import abi_of_name
@@ -35,6 +35,7 @@ class Program:
     abi: Abi | None  # None where only a run would tell
     library: Path | None  # its libmpi; None if it was not found or is not known
     explanation: str  # one clause, for messages
+    is_static: bool = False  # no loader reads LD_PRELOAD for it
 
 
 # Importing mpi4py.MPI loads the library it was built for, or that it finds; initialising it is not needed to see which.
@@ -99,6 +100,9 @@ def _inspect_executable(path: Path) -> Program:
             return Program(path, Kind.LINKED, abi, dependency.path, f"needs {dependency.name}, {place}")
     if _is_python(path.name):
         return _ask_python(path, path)
+    elf = read_elf(path)
+    if elf.interpreter is None and not elf.needed:
+        return Program(path, Kind.NONE, None, None, "is linked statically: nothing can be preloaded", is_static=True)
     return Program(path, Kind.NONE, None, None, "is linked with no MPI library")
 
 

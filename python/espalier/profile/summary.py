@@ -297,8 +297,11 @@ class Profile:
             return "What native would take is not known: --sample 1/32 leaves every 32nd call to it."
         share, uncertainty = self.share_saved
         verb = "saves" if share >= 0 else "costs"
-        text = f"Espalier {verb} {abs(share):.1f} ± {uncertainty:.1f} % of the run's native time"
-        text += ", as measured when the choices were made" if saving.is_derived else ""
+        of_what = "of the run's native time" + (", as measured when the choices were made" * saving.is_derived)
+        if uncertainty > abs(share) and uncertainty >= _LEAST_DOUBT:
+            text = f"Whether Espalier saves anything does not show: {share:.1f} ± {uncertainty:.1f} % {of_what}"
+        else:
+            text = f"Espalier {verb} {abs(share):.1f} ± {uncertainty:.1f} % {of_what}"
         if self.share(self.unknown) >= _WORTH_TELLING:
             text += f"; of calls that take {self.share(self.unknown):.0f} % of the run it is not known (--sample 1/32)"
         if self.losses:

@@ -99,7 +99,7 @@ int start(MPI_Comm comm, MPI_Request* request, std::unique_ptr<Preparation> chec
   try {
     const auto lock = ProgressQueue::get().lock();
     Communicator* const known = Communicator::find_existing(comm);
-    const std::uint64_t number = known != nullptr ? known->count_call() : 1;
+    const std::uint64_t number = known != nullptr ? known->count_start() : 1;
     const bool is_natives = known != nullptr && !known->awaits_set_up() && !known->may_start();
     Communicator* const ready = known != nullptr && known->is_ready() ? known : nullptr;
     const bool is_unset = ready == nullptr && !is_natives && check == nullptr;

@@ -119,6 +119,12 @@ class Communicator {
   /// The program makes a call on it: the number of that, for whoever reads of it (hang). Those that start what is
   /// persistent count by request.
   std::uint64_t count_call() noexcept { return ++calls_; }
+  /// The same of one that does not block, which others see to have been begun.
+  std::uint64_t count_start() noexcept {
+    count_call();
+    show_number(calls_);
+    return calls_;
+  }
 
   /// What others see while this rank is in something that is left to the MPI.
   class Mark {
@@ -144,7 +150,7 @@ class Communicator {
   void end_left(const Mark& mark, int code) {
     mark.end();
     if (code != MPI_SUCCESS) [[unlikely]]
-      take_back(code);
+      take_back(mark, code);
   }
   /// MPI_Finalize is called. For good.
   static void show_finalization() noexcept;
@@ -199,12 +205,21 @@ class Communicator {
   void take_back(int code) {
     if (native_calls_ > 0 && is_refusal(code)) ++native_calls_;
   }
+  /// What this rank alone was refused is none of the calls that all make.
+  void take_back(const Mark& mark, int code) {
+    take_back(code);
+    if (line_ != nullptr && is_refusal(code))
+      mark.word_->store(execute::LeftToMpi::end(mark.at_ - 1), std::memory_order_relaxed);
+  }
   Mark begin(Doing doing, const Form& form, std::uint64_t number) {
     if (line_ == nullptr) return begin_unserved(Doing::unserved_call, form);
-    // A call that does not block may be waiting, and is shown.
-    if (line_->call.load(std::memory_order_relaxed) == 0)
-      line_->number.store(static_cast<std::uint32_t>(number), std::memory_order_relaxed);
+    show_number(number);
     return begin_at(*line_, doing, form);
+  }
+  /// Unless a call that does not block is waiting, and shows its own.
+  void show_number(std::uint64_t number) noexcept {
+    if (line_ != nullptr && line_->call.load(std::memory_order_relaxed) == 0)
+      line_->number.store(static_cast<std::uint32_t>(number), std::memory_order_relaxed);
   }
   /// Of a communicator without a line the world's tells.
   static Mark begin_unserved(Doing doing, const Form& form) {

@@ -36,7 +36,7 @@ void World::meet(Library& library) {
 }
 
 // A rank that was started without Espalier never comes, and nothing that others could ask it would be safe to send. All
-// of its job would wait without a word.
+// of its job would wait without a word. It may be the host's first, which would say so: then the second does, later.
 void World::await_all(Library& library) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
@@ -45,11 +45,11 @@ void World::await_all(Library& library) {
   for (int is_complete = 0; !is_complete;) {
     check(native().Test(&request, &is_complete, MPI_STATUS_IGNORE));
     if (is_complete) return;
-    if (Clock::now() - begin > std::chrono::seconds(10) && probe_index_on_host(me_) == 0)
-      library.say_once(
-          "rank " + std::to_string(me_) +
-          " has waited in MPI_Init for 10 s until all ranks of the job are there: was one of its programs started "
-          "without Espalier? Preload it in front of all of them, or of none");
+    const int speaks_as = probe_index_on_host(me_) + 1;
+    if (speaks_as <= 2 && Clock::now() - begin > std::chrono::seconds(10) * speaks_as)
+      library.say_once("rank " + std::to_string(me_) + " has waited in MPI_Init for " + std::to_string(10 * speaks_as) +
+                       " s until all ranks of the job are there: was one of its programs started "
+                       "without Espalier? Preload it in front of all of them, or of none");
     let_others_run();
   }
 }

@@ -155,6 +155,38 @@ TEST(Diagnosis, ARankThatHasBegunACallThatDoesNotBlockMayBeAnywhere) {
             "system: in code of the program's own, or in another call of MPI.");
 }
 
+TEST(Diagnosis, WhoHasMemoryForACallThatDoesNotBlockHasNotLeftOthersBehind) {
+  EXPECT_EQ(culprit_of({left(0, Doing::run_preparation, 5), left(1, Doing::run_preparation, 5),
+                        left(2, Doing::nothing, 5), left(3, Doing::nothing, 5)},
+                       {{{"", 101}, Life::asleep}}),
+            "All ranks have begun it, and it goes on while they are in MPI; rank 1 (process 101) is asleep in the "
+            "system: in code of the program's own, or in another call of MPI.");
+}
+
+TEST(Diagnosis, WhoHasBegunACallThatDoesNotBlockIsNotSaidToBeMissing) {
+  std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7), at(3, 7)};
+  for (Sighting& it : seen) {
+    it.form = plan::CallForm::nonblocking;
+    it.number = 5;
+  }
+  const Lives lives{{{"", 102}, Life::running}, {{"", 103}, Life::asleep}};
+  EXPECT_EQ(
+      culprit_of(seen, lives),
+      "Rank 3 (process 103) has begun it, and it goes on while it is in MPI; it is asleep in the system: in code of "
+      "the program's own, or in another call of MPI.");
+  seen[2].number = 4;
+  EXPECT_EQ(
+      culprit_of(seen, lives),
+      "Rank 2 (process 102) has not come; it is running: in code of the program's own, or in another call of MPI.");
+}
+
+TEST(Diagnosis, TellsTheNumberInTheWorldWhereThatIsAnother) {
+  std::vector<Sighting> seen{at(0, 7, 8, other), at(1, 7, 8, other), at(2, 7, 0, other), at(3, 7, 8, other)};
+  for (Sighting& it : seen) it.world_rank = 3 - it.rank;
+  EXPECT_TRUE(culprit_of(seen).starts_with("Rank 2 (process 102; in MPI_COMM_WORLD 1) has not come"))
+      << culprit_of(seen);
+}
+
 TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherCall) {
   EXPECT_EQ(
       culprit_of({left(0, Doing::call, 5), left(1, Doing::call, 5, plan::Operation::scan), left(2, Doing::call, 5),
@@ -213,6 +245,11 @@ TEST(Diagnosis, SaysWhatItDoesNotKnowOfCommunicatorsThatAreNotServed) {
       "  ranks 0, 1: in MPI_Allreduce of a communicator that Espalier does not serve, or not yet\n"
       "  ranks 2, 3: not come; running"))
       << to_text(found[0]);
+  EXPECT_TRUE(found[0].culprit.starts_with("Ranks 2, 3 (processes 102, 103) have not come, if they are members; "))
+      << found[0].culprit;
+  EXPECT_EQ(culprit_of({left(0, Doing::unserved_call, 0), left(1, Doing::unserved_call, 0, plan::Operation::barrier),
+                        left(2, Doing::unserved_call, 0), left(3, Doing::unserved_call, 0)}),
+            "All ranks are in such calls, and not in the same.");
 }
 
 // Whoever makes a communicator's memory shows who is to come; whoever is on the way hears last where that is.
