@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -376,9 +377,10 @@ std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const L
     Standstill standstill = look_at(members, seen, lives, *front);
     if (standstill.seconds >= least) found.push_back(std::move(standstill));
   }
-  std::erase_if(found, [&](const Standstill& it) { return is_told_by_others(it, found); });
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
-  return found;
+  std::vector<Standstill> told;
+  std::ranges::copy_if(found, std::back_inserter(told), [&](const auto& it) { return !is_told_by_others(it, found); });
+  std::stable_sort(told.begin(), told.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  return told;
 }
 
 std::string describe_call(const Sighting& seen) {

@@ -16,6 +16,11 @@ std::uint64_t last_finished(const Board& board, LocalRank rank) {
   return board.flag(rank, plan::Flag::done).load(std::memory_order_acquire) >> plan::tick_bits;
 }
 
+/// Of milliseconds modulo 2^32; 0 where the rank has come after the clock was read.
+double seconds_between(std::uint32_t since, std::uint32_t now) {
+  return std::max(static_cast<std::int32_t>(now - since), 0) * 1e-3;
+}
+
 Sighting look_at(const Board& board, LocalRank rank, std::uint64_t now) {
   const WatchLine& line = board.watch(rank);
   Sighting seen{line.community, line.pid, line.world_rank, line.rank, line.ranks};
@@ -27,7 +32,7 @@ Sighting look_at(const Board& board, LocalRank rank, std::uint64_t now) {
   seen.bytes = line.bytes.load(std::memory_order_relaxed);
   seen.root = line.root.load(std::memory_order_relaxed);
   seen.number = line.number.load(std::memory_order_relaxed);
-  seen.seconds = static_cast<double>(to_milliseconds(now) - line.since.load(std::memory_order_relaxed)) * 1e-3;
+  seen.seconds = seconds_between(line.since.load(std::memory_order_relaxed), to_milliseconds(now));
   seen.left = execute::LeftToMpi::from_word(line.left.load(std::memory_order_relaxed));
   return seen;
 }

@@ -68,6 +68,16 @@ TEST(Sighting, FindsTheRanksOfAllBoardsOfAnArena) {
   EXPECT_EQ(seen[2].rank, 2);
 }
 
+// The clock was read before a rank has shown since when it waits, or has gone around since.
+TEST(Sighting, NobodyHasWaitedSinceTheFuture) {
+  Nodes nodes;
+  const Board board = nodes.make(1);
+  sit_down(board.watch(LocalRank(0)), 7, 0, 1);
+  wait_in(board.watch(LocalRank(0)), 12, plan::Operation::allreduce);
+  board.watch(LocalRank(0)).since.store(to_milliseconds(read_coarse_clock()) + 5000);
+  EXPECT_EQ(find_ranks(*nodes.arena).at(0).seconds, 0);
+}
+
 TEST(Sighting, DoesNotFindWhatHasBeenGivenBack) {
   Nodes nodes;
   const Board board = nodes.make(1);
