@@ -58,6 +58,18 @@ std::vector<Sighting> find_all_ranks(int pid, double apart = 0) {
   return watch::find_ranks(watch::find_arenas(pid), apart);
 }
 
+/// Ranks of MPI_COMM_WORLD, as triples.
+nb::list to_list(std::span<const execute::RankSpan> members) {
+  nb::list spans;
+  for (const execute::RankSpan& it : members) spans.append(nb::make_tuple(it.first, it.stride, it.count));
+  return spans;
+}
+std::vector<execute::RankSpan> from_list(const std::vector<std::vector<int>>& spans) {
+  std::vector<execute::RankSpan> members;
+  for (const std::vector<int>& it : spans) members.push_back({it.at(0), it.at(1), it.at(2)});
+  return members;
+}
+
 /// A rank as one host tells others of it.
 using Told = nb::typed<nb::dict, nb::str, nb::any>;
 
@@ -79,6 +91,9 @@ Told to_dict(const Sighting& seen, watch::Life life) {
   told["seconds"] = seen.seconds;
   told["left"] = seen.left.to_word();
   told["left_seconds"] = seen.left_seconds;
+  told["job"] = seen.job;
+  told["place"] = seen.place;
+  told["members"] = to_list(seen.members);
   told["life"] = name_of(life);
   return told;
 }
@@ -102,6 +117,9 @@ Sighting from_dict(const Told& told) {
   seen.seconds = at<double>(told, "seconds");
   seen.left = execute::LeftToMpi::from_word(at<std::uint64_t>(told, "left"));
   seen.left_seconds = at<double>(told, "left_seconds");
+  seen.job = at<std::uint32_t>(told, "job");
+  seen.place = at<int>(told, "place");
+  seen.members = from_list(at<std::vector<std::vector<int>>>(told, "members"));
   seen.host = at<std::string>(told, "host");
   return seen;
 }
@@ -147,8 +165,7 @@ void bind_watch(nb::module_& module) {
       .def_prop_ro("call", call_of, "What it waits in, for a person.");
   nb::class_<Standstill>(module, "Standstill", "A communicator in which a rank waits.")
       .def_prop_ro(
-          "community", [](const Standstill& it) { return watch::describe_community(it.community, it.size); },
-          "Which, for a person.")
+          "community", [](const Standstill& it) { return watch::describe_community(it); }, "Which, for a person.")
       .def_ro("size", &Standstill::size, "Ranks of the communicator.")
       .def_prop_ro(
           "call", [](const Standstill& it) { return it.number; },

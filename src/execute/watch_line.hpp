@@ -15,35 +15,28 @@ struct LeftToMpi {
   enum class Doing : std::uint8_t {
     nothing,
     call,             ///< a collective of this communicator
-    unserved_call,    ///< one of a communicator that has no line, as in its first calls: told in the world's
     comparison,       ///< of arguments, by ESPALIER_CHECK: the call comes next
     finalization,     ///< MPI_Finalize, after which no call comes
     preparation,      ///< ranks get memory together, by the MPI, that the call needs first
     run_preparation,  ///< the same of calls that do not block: which one is not known
-    set_up,           ///< ranks of a communicator that has no line yet get to know each other: told in the world's
+    set_up,           ///< ranks of a communicator that has no line yet get to know each other
   };
 
   Doing doing = Doing::nothing;
   plan::Operation operation = plan::Operation::barrier;  ///< that it does, or did last
   plan::BlockSizes blocks = plan::BlockSizes::equal;
-  std::uint32_t calls = 0;           ///< and comparisons, with the one at hand: as all ranks count
-  std::uint16_t unserved_calls = 0;  ///< as this process counts
+  std::uint32_t calls = 0;  ///< and comparisons, with the one at hand: as all ranks count
 
   static LeftToMpi from_word(std::uint64_t word) noexcept {
     return {static_cast<Doing>(word >> 56), static_cast<plan::Operation>(word >> 48 & 0x3f),
-            static_cast<plan::BlockSizes>(word >> 54 & 3), static_cast<std::uint32_t>(word),
-            static_cast<std::uint16_t>(word >> 32)};
+            static_cast<plan::BlockSizes>(word >> 54 & 3), static_cast<std::uint32_t>(word)};
   }
   friend bool operator==(const LeftToMpi&, const LeftToMpi&) = default;
-  std::uint64_t to_word() const noexcept {
-    return head(doing, operation, blocks) | static_cast<std::uint64_t>(unserved_calls) << 32 | calls;
-  }
+  std::uint64_t to_word() const noexcept { return head(doing, operation, blocks) | calls; }
   /// That word, and now something else is done.
   static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, plan::Operation operation,
                                        plan::BlockSizes blocks) noexcept {
-    const bool is_elsewhere = doing == Doing::unserved_call || doing == Doing::set_up;
-    const std::uint64_t counted = is_elsewhere ? word + (std::uint64_t{1} << 32) : word + 1;
-    return head(doing, operation, blocks) | (counted & 0xffff'ffff'ffff);
+    return head(doing, operation, blocks) | ((word + 1) & 0xffff'ffff);
   }
   static constexpr std::uint64_t end(std::uint64_t word) noexcept { return word & 0x00ff'ffff'ffff'ffff; }
 

@@ -17,28 +17,36 @@ bool is_in_set_up(const Sighting& seen) { return seen.left.doing == Doing::set_u
 /// Ranks get memory for calls that do not block while they are anywhere.
 bool may_be_anywhere(const Sighting& seen) { return seen.left.doing == Doing::run_preparation; }
 
-/// Where the process is, if that is in what is left to the MPI, or in another communicator, the longest.
-std::optional<Sighting> find_elsewhere(std::span<const Sighting> seen, const Sighting& rank) {
-  if (rank.is_in_mpi() && !may_be_anywhere(rank)) return rank;
+/// Where a process is, if that is in what is left to the MPI, or in another communicator, the longest.
+std::optional<Sighting> find_elsewhere(std::span<const Sighting> seen, const Process& process,
+                                       std::uint32_t community) {
   std::optional<Sighting> found;
   for (const Sighting& it : seen) {
-    if (process_of(it) != process_of(rank) || it.community == rank.community) continue;
+    if (process_of(it) != process) continue;
     if (it.is_in_mpi() && !may_be_anywhere(it)) return it;
-    if (it.waits() && (!found || it.seconds > found->seconds)) found = it;
+    const bool is_another = it.community != community;
+    if (is_another && it.waits() && (!found || it.seconds > found->seconds)) found = it;
   }
   return found;
 }
 
-std::string listed(const Ranks& ranks) {
+/// "ranks 0 to 2, 5".
+std::string listed(std::span<const int> ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1]->rank == ranks[last]->rank + 1) ++last;
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]->rank);
-    if (last > i) text += (last == i + 1 ? ", " : " to ") + std::to_string(ranks[last]->rank);
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+    if (last > i) text += (last == i + 1 ? ", " : " to ") + std::to_string(ranks[last]);
     i = last + 1;
   }
   return text;
+}
+std::string listed(const Ranks& ranks) {
+  std::vector<int> numbers;
+  for (const RankStand* it : ranks)
+    if (numbers.empty() || numbers.back() != it->rank) numbers.push_back(it->rank);
+  return listed(numbers);
 }
 
 std::string capital(std::string text) {
@@ -101,10 +109,36 @@ std::vector<std::pair<std::string, Ranks>> group(const Ranks& ranks, TextOf text
   return groups;
 }
 
+/// "0 to 5", "1, 3" or "0, 4, …, 28".
+std::string describe(const execute::RankSpan& span) {
+  const std::string first = std::to_string(span.first), last = std::to_string(span.at(span.count - 1));
+  if (span.count == 1) return first;
+  if (span.count == 2) return first + ", " + last;
+  if (span.stride == 1) return first + " to " + last;
+  return first + ", " + std::to_string(span.at(1)) + (span.count > 3 ? ", …, " : ", ") + last;
+}
+
+std::string describe(std::span<const execute::RankSpan> members) {
+  std::string text;
+  for (const execute::RankSpan& span : members.first(std::min(members.size(), most_told)))
+    text += (text.empty() ? "" : ", ") + describe(span);
+  return text + (members.size() > most_told ? ", …" : "");
+}
+
+std::string describe_community(std::uint32_t community, int size, std::span<const execute::RankSpan> members) {
+  const std::string ranks = " (" + std::to_string(size) + " ranks)";
+  if ((community & 1) != 0) return "MPI_COMM_WORLD" + ranks;
+  if (!members.empty()) return "a communicator of ranks " + describe(members) + " of MPI_COMM_WORLD";
+  char text[16];
+  std::snprintf(text, sizeof text, "%x", community >> 1);
+  return std::string("communicator ") + text + ranks;
+}
+
 std::string elsewhere(const RankStand& rank) {
   const Sighting& other = *rank.other;
   const bool is_of_that = other.waits() || is_in_left_call(other);
-  return describe_call(other) + (is_of_that ? ", of " + describe_community(other.community, other.ranks) : "");
+  return describe_call(other) +
+         (is_of_that ? ", of " + describe_community(other.community, other.ranks, other.members) : "");
 }
 
 bool has_ended_mpi(const RankStand& rank) { return rank.seen.left.doing == Doing::finalization; }
@@ -117,10 +151,9 @@ std::string describe_left(const Sighting& seen) {
   switch (left.doing) {
     case Doing::nothing: break;
     case Doing::call: return name + numbered(seen.number) + ", which is left to the MPI";
-    case Doing::unserved_call: return name + " of a communicator that Espalier does not serve, or not yet";
     case Doing::comparison: return name + numbered(seen.number) + ", whose arguments ESPALIER_CHECK compares";
     case Doing::finalization: return "MPI_Finalize";
-    case Doing::set_up: return name + " of a communicator whose ranks get memory first";
+    case Doing::set_up:
     case Doing::preparation: return name + numbered(seen.number) + ", for which the ranks get memory first";
     case Doing::run_preparation: return "a call that does not block, for which the ranks get memory first";
   }
@@ -149,6 +182,11 @@ class Culprit {
   explicit Culprit(const Standstill& standstill) : standstill_(standstill) {
     add_lifeless(Life::dead, "dead");
     add_lifeless(Life::stopped, "stopped: a debugger or a signal (SIGSTOP) holds it; kill -CONT lets it go on");
+    if (has_threads()) {
+      say("threads are in calls of several communicators of these ranks, and who waits for whom is not known: "
+          "ESPALIER_SETUP_CALLS=0 tells those communicators apart.");
+      return;
+    }
     add_differing();
     add_elsewhere();
     for (const Life life : {Life::running, Life::asleep, Life::in_kernel}) add_missing(life);
@@ -166,10 +204,6 @@ class Culprit {
     switch (standstill_.front.maker) {
       case Maker::espalier: return "All ranks have come, and wait for each other's data: please report this.";
       case Maker::mpi: return "All ranks have come: the MPI is at it.";
-      case Maker::unserved: {
-        const auto calls = group(in(Stand::waits), [](const RankStand& it) { return describe_call(it.seen); });
-        return calls.size() == 1 ? "All ranks are in such calls." : "All ranks are in such calls, and not in the same.";
-      }
       case Maker::end: break;
     }
     return "All ranks are in such calls.";
@@ -213,7 +247,7 @@ class Culprit {
   /// Where all have come. Each may know a size of its own where there are counts, so this is no more than a suspicion.
   void add_sizes() {
     const auto sizes = group(in(Stand::waits), [](const RankStand& it) { return describe_call(it.seen); });
-    if (!text_.empty() || sizes.size() < 2 || standstill_.front.maker == Maker::unserved) return;
+    if (!text_.empty() || sizes.size() < 2 || standstill_.is_unserved) return;
     std::string sentence = "all have come, with sizes that may not fit: ";
     for (const auto& [call, ranks] : sizes)
       sentence += (&ranks == &sizes.front().second ? "" : ", ") + listed(ranks) + " with " + call;
@@ -246,18 +280,24 @@ class Culprit {
       return it.stand == Stand::not_come && !it.has_begun && it.life == life;
     });
     if (ranks.empty()) return;
-    const bool is_one = ranks.size() == 1;
-    const char* const unless = standstill_.front.maker != Maker::unserved ? ""
-                               : is_one                                   ? ", if it is a member"
-                                                                          : ", if they are members";
-    say(listed(ranks) + identities_of(ranks) + has_or_have(ranks) + "not come" + unless + "; " +
-        (is_one ? "it is " : "they are ") + doing(life) + ".");
+    say(listed(ranks) + identities_of(ranks) + has_or_have(ranks) + "not come; " +
+        (ranks.size() == 1 ? "it is " : "they are ") + doing(life) + ".");
   }
   void add_unseen() {
     const Ranks ranks = in(Stand::unseen);
     if (ranks.empty()) return;
+    const bool are_known = !standstill_.is_unserved || !standstill_.members.empty();
     say(listed(ranks) + is_or_are(ranks) +
-        "not seen here: on other hosts, where to ask, too, or through with the communicator.");
+        (are_known
+             ? "not seen here: on other hosts, where to ask, too, or through with the communicator."
+             : "not seen in it, and who they are is not known: this communicator's members are no regular part of "
+               "MPI_COMM_WORLD."));
+  }
+  /// Ranks of which there is more than one: then no two calls are known to be of one communicator.
+  bool has_threads() const {
+    const auto& ranks = standstill_.ranks;
+    const auto is_one = [](const RankStand& a, const RankStand& b) { return a.rank == b.rank; };
+    return std::adjacent_find(ranks.begin(), ranks.end(), is_one) != ranks.end();
   }
 
   const Standstill& standstill_;
@@ -270,15 +310,62 @@ RankStand stand_of(const Sighting& rank, std::span<const Sighting> all, const Fr
     stand.stand = Stand::waits;
   } else if (front.is_passed_by(rank)) {
     stand.stand = Stand::has_finished;
-  } else if ((stand.other = find_elsewhere(all, rank))) {
+  } else if ((stand.other = find_elsewhere(all, process_of(rank), rank.community))) {
     stand.stand = Stand::elsewhere;
   }
-  // That will be this communicator's, if it has not been there: it does not know yet where that shows its ranks.
-  if (rank.is_new() && stand.other && is_in_set_up(*stand.other)) {
-    stand.stand = Stand::waits;
-    stand.seen = *std::exchange(stand.other, std::nullopt);
-  }
   return stand;
+}
+
+/// A communicator has desks, and this rank hears last where: until then it is seen in set-up, in a group of the same
+/// ranks. None: it is not.
+std::optional<RankStand> find_on_its_way(int rank, std::span<const Sighting> members, std::span<const Sighting> all) {
+  const auto is_in_the_group = [&](const Sighting& it) {
+    if (it.members.empty())
+      return std::ranges::any_of(
+          members, [&](const Sighting& member) { return member.rank == rank && process_of(member) == process_of(it); });
+    return std::ranges::all_of(members, [&](const Sighting& member) {
+      return execute::world_rank_of(it.members, member.rank) == member.world_rank;
+    });
+  };
+  for (const Sighting& it : all)
+    if (is_in_set_up(it) && it.rank == rank && it.ranks == members.front().ranks && is_in_the_group(it))
+      return RankStand{rank, it.world_rank, it.pid, Stand::waits, Life::running, false, it, std::nullopt};
+  return std::nullopt;
+}
+
+/// Of a rank that is not seen among a group's members, but is seen among all of the job.
+std::optional<RankStand> find_outside(int rank, const Sighting& member, std::span<const Sighting> all) {
+  const int world_rank = execute::world_rank_of(member.members, rank);
+  for (const Sighting& it : all) {
+    if (it.community != member.job || it.world_rank != world_rank) continue;
+    auto other = find_elsewhere(all, process_of(it), member.community);
+    const Stand stand = other ? Stand::elsewhere : Stand::not_come;
+    return RankStand{rank, world_rank, it.pid, stand, Life::running, false, it, std::move(other)};
+  }
+  return std::nullopt;
+}
+
+/// One rank's, or one for each of its threads in calls of one group.
+std::vector<RankStand> stands_of(int rank, std::span<const Sighting> members, std::span<const Sighting> all,
+                                 const Front& front) {
+  std::vector<RankStand> found;
+  const Sighting* idle = nullptr;  // of those places of a group where no call is, the last used
+  for (const Sighting& it : members) {
+    if (it.rank != rank) continue;
+    if (it.is_unserved() && !it.is_in_mpi()) {
+      if (idle == nullptr || it.left.calls > idle->left.calls) idle = &it;
+    } else {
+      found.push_back(stand_of(it, all, front));
+    }
+  }
+  if (found.empty() && idle != nullptr) found.push_back(stand_of(*idle, all, front));
+  const bool is_unserved = members.front().is_unserved();
+  std::optional<RankStand> other;
+  if (found.empty() && is_unserved) other = find_outside(rank, members.front(), all);
+  if (!is_unserved && (found.empty() || found.front().seen.is_new())) other = find_on_its_way(rank, members, all);
+  if (other) found = {std::move(*other)};
+  if (found.empty()) found.emplace_back().rank = rank;
+  return found;
 }
 
 /// Whether those who have come are in what does not block.
@@ -292,25 +379,20 @@ bool is_of_calls_that_do_not_block(const Standstill& standstill) {
 /// All ranks of one communicator, those of other hosts included.
 Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> all, const Lives& lives,
                    const Front& front) {
-  Standstill found{members.front().community, members.front().ranks, front, 0, 0, {}, {}};
+  const Sighting& one = members.front();
+  Standstill found{one.community, one.ranks, one.is_unserved(), one.members, front, 0, 0, {}, {}};
   const auto usual = front.usual_gist(members);
-  for (int r = 0; r < found.size; ++r) {
-    const auto member = std::find_if(members.begin(), members.end(), [&](const Sighting& it) { return it.rank == r; });
-    if (member == members.end()) {
-      found.ranks.emplace_back().rank = r;
-      continue;
+  for (int r = 0; r < found.size; ++r)
+    for (RankStand& stand : stands_of(r, members, all, front)) {
+      const auto life = lives.find(process_of(stand.seen));
+      if (life != lives.end()) stand.life = life->second;
+      if (stand.seen.community == one.community && front.is_reached_by(stand.seen)) {
+        if (found.number == 0) found.number = stand.seen.number;
+        found.seconds = std::max(found.seconds, front.seconds_of(stand.seen));
+        if (front.gist_of(stand.seen) != usual) stand.stand = Stand::differs;
+      }
+      found.ranks.push_back(std::move(stand));
     }
-    RankStand stand = stand_of(*member, all, front);
-    const auto life = lives.find(process_of(*member));
-    if (life != lives.end()) stand.life = life->second;
-    if (front.is_reached_by(*member)) {
-      if (found.number == 0) found.number = member->number;
-      found.seconds = std::max(found.seconds, front.seconds_of(*member));
-      const bool is_one_call = front.maker != Maker::unserved;
-      if (is_one_call && front.gist_of(*member) != usual) stand.stand = Stand::differs;
-    }
-    found.ranks.push_back(std::move(stand));
-  }
   const bool may_be_begun = is_of_calls_that_do_not_block(found);
   for (RankStand& it : found.ranks)
     it.has_begun = may_be_begun && it.stand == Stand::not_come && it.seen.number >= found.number;
@@ -322,18 +404,18 @@ Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> 
 bool is_told_by_others(const Standstill& standstill, std::span<const Standstill> all) {
   const auto is_told = [&](const RankStand& rank) {
     return std::ranges::any_of(all, [&](const Standstill& other) {
-      return other.front.maker != Maker::unserved && std::ranges::any_of(other.ranks, [&](const RankStand& it) {
-               return it.stand == Stand::waits && is_in_set_up(it.seen) && process_of(it.seen) == process_of(rank.seen);
-             });
+      return !other.is_unserved && std::ranges::any_of(other.ranks, [&](const RankStand& it) {
+        return it.stand == Stand::waits && is_in_set_up(it.seen) && process_of(it.seen) == process_of(rank.seen);
+      });
     });
   };
-  return standstill.front.maker == Maker::unserved && std::ranges::all_of(standstill.ranks, [&](const RankStand& it) {
+  return standstill.is_unserved && std::ranges::all_of(standstill.ranks, [&](const RankStand& it) {
            return it.stand != Stand::waits || is_told(it);
          });
 }
 
 std::string headline_of(const Standstill& standstill) {
-  const std::string community = describe_community(standstill.community, standstill.size);
+  const std::string community = describe_community(standstill);
   const std::string seconds = seconds_text(standstill.seconds);
   switch (standstill.front.maker) {
     case Maker::espalier: break;
@@ -341,9 +423,6 @@ std::string headline_of(const Standstill& standstill) {
       return community + " has stood still for " + seconds + " or longer" +
              (standstill.number == 0 ? " in a call" : " at call " + std::to_string(standstill.number) + ",") +
              " left to the MPI";
-    case Maker::unserved:
-      return community + ": ranks have been for " + seconds +
-             " or longer in calls of other communicators, left to the MPI; who else is a member is not known";
     case Maker::end: return community + " has stood still for " + seconds + " or longer in MPI_Finalize";
   }
   return community + " has stood still for " + seconds + " at call " + std::to_string(standstill.number);
@@ -388,12 +467,8 @@ std::string describe_call(const Sighting& seen) {
   return plan::describe_call(seen.operation, seen.blocks, seen.form, seen.bytes, seen.root) + numbered(seen.number);
 }
 
-std::string describe_community(std::uint32_t community, int size) {
-  const std::string ranks = " (" + std::to_string(size) + " ranks)";
-  if ((community & 1) != 0) return "MPI_COMM_WORLD" + ranks;
-  char text[16];
-  std::snprintf(text, sizeof text, "%x", community >> 1);
-  return std::string("communicator ") + text + ranks;
+std::string describe_community(const Standstill& standstill) {
+  return describe_community(standstill.community, standstill.size, standstill.members);
 }
 
 std::string to_text(const Standstill& standstill) {

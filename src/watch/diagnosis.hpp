@@ -30,19 +30,21 @@ struct RankStand {
   Stand stand = Stand::unseen;
   Life life = Life::running;
   bool has_begun = false;           ///< of `not_come`: it has begun the call, which does not block, and is elsewhere
-  Sighting seen{};                  ///< of `waits` and `differs`, what it is in: if that is set-up, as the world tells
+  Sighting seen{};                  ///< of `waits` and `differs`, what it is in: that may be set-up
   std::optional<Sighting> other{};  ///< where `elsewhere`
 };
 
-/// One communicator in which some rank waits.
+/// One communicator in which some rank waits; or several of the same ranks, if they have no desks.
 struct Standstill {
   std::uint32_t community = 0;
   int size = 0;
-  Front front;               ///< the first call that is not over
-  std::uint32_t number = 0;  ///< of it, as the program counts its calls
-  double seconds = 0;        ///< for how long the first of its ranks has waited, or longer where the MPI makes the call
-  std::vector<RankStand> ranks;
-  std::string culprit;  ///< one sentence or two that name who is waited for, and what it does
+  bool is_unserved = false;                     ///< they have no desks
+  std::vector<execute::RankSpan> members = {};  ///< then; none: not known
+  Front front;                                  ///< the first call that is not over
+  std::uint32_t number = 0;                     ///< of it, as the program counts its calls
+  double seconds = 0;  ///< for how long the first of its ranks has waited, or longer where the MPI makes the call
+  std::vector<RankStand> ranks;  ///< one for each thread, where several of a rank are in calls that may be this one
+  std::string culprit;           ///< one sentence or two that name who is waited for, and what it does
 };
 
 /// Those in which a rank has waited for `least` seconds or longer; the longest first.
@@ -50,8 +52,8 @@ std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const L
 
 /// "MPI_Bcast of 64 bytes, root 0, call 12", or with "nonblocking" and so on; or "MPI_Bcast, which is left to the MPI".
 std::string describe_call(const Sighting& seen);
-/// "MPI_COMM_WORLD (8 ranks)" or "communicator 1f3a (4 ranks)".
-std::string describe_community(std::uint32_t community, int size);
+/// "MPI_COMM_WORLD (8 ranks)", "communicator 1f3a (4 ranks)" or "a communicator of ranks 0 to 2, 5 of MPI_COMM_WORLD".
+std::string describe_community(const Standstill& standstill);
 /// One line for each rank or run of ranks that do the same, and the culprit, all for a person.
 std::string to_text(const Standstill& standstill);
 

@@ -8,9 +8,6 @@ namespace {
 
 using Doing = execute::LeftToMpi::Doing;
 
-bool is_in_unserved_call(const Sighting& seen) {
-  return seen.left.doing == Doing::unserved_call || seen.left.doing == Doing::set_up;
-}
 bool has_ended_mpi(const Sighting& seen) { return seen.left.doing == Doing::finalization; }
 
 }  // namespace
@@ -20,10 +17,9 @@ bool is_in_left_call(const Sighting& seen) {
     case Doing::call:
     case Doing::comparison:
     case Doing::preparation:
-    case Doing::run_preparation: return true;
+    case Doing::run_preparation:
+    case Doing::set_up: return true;
     case Doing::nothing:
-    case Doing::unserved_call:
-    case Doing::set_up:
     case Doing::finalization: break;
   }
   return false;
@@ -33,7 +29,6 @@ bool Front::is_reached_by(const Sighting& seen) const {
   switch (maker) {
     case Maker::espalier: return seen.waits() && seen.call == call;
     case Maker::mpi: return is_in_left_call(seen) && seen.left.calls == call;
-    case Maker::unserved: return is_in_unserved_call(seen);
     case Maker::end: return has_ended_mpi(seen);
   }
   return false;
@@ -43,7 +38,6 @@ bool Front::is_passed_by(const Sighting& seen) const {
   switch (maker) {
     case Maker::espalier: return seen.finished >= call || (seen.waits() && seen.call > call);
     case Maker::mpi: return seen.left.calls >= call && !is_reached_by(seen);
-    case Maker::unserved:
     case Maker::end: return false;
   }
   return false;
@@ -70,16 +64,15 @@ Front::Gist Front::usual_gist(std::span<const Sighting> members) const {
 }
 
 std::optional<Front> find_front(std::span<const Sighting> members) {
-  std::optional<Front> own, left, unserved, end;
+  std::optional<Front> own, left, end;
   for (const Sighting& it : members) {
     if (it.waits() && (!own || it.call < own->call)) own = Front{Maker::espalier, it.call};
     if (is_in_left_call(it) && (!left || it.left.calls < left->call)) left = Front{Maker::mpi, it.left.calls};
-    if (is_in_unserved_call(it)) unserved = Front{Maker::unserved, 0};
     if (has_ended_mpi(it)) end = Front{Maker::end, 0};
   }
   // Whoever has ended MPI stays in view: where all have, nobody waits.
   if (std::all_of(members.begin(), members.end(), has_ended_mpi)) end.reset();
-  return own ? own : left ? left : unserved ? unserved : end;
+  return own ? own : left ? left : end;
 }
 
 }  // namespace espalier::watch

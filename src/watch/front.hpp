@@ -13,9 +13,8 @@ namespace espalier::watch {
 /// Who makes a call.
 enum class Maker {
   espalier,
-  mpi,       ///< it is left to it
-  unserved,  ///< the MPI, on communicators of which nothing is known: told with MPI_COMM_WORLD
-  end,       ///< MPI_Finalize
+  mpi,  ///< it is left to it
+  end,  ///< MPI_Finalize
 };
 
 /// In a call of its communicator that the MPI makes, or in what comes before one.
@@ -24,7 +23,7 @@ bool is_in_left_call(const Sighting& seen);
 /// The first call of a communicator that is not over.
 struct Front {
   Maker maker = Maker::espalier;
-  std::uint64_t call = 0;  ///< of its maker's; 0: unserved
+  std::uint64_t call = 0;  ///< of its maker's
 
   bool is_reached_by(const Sighting& seen) const;
   bool is_passed_by(const Sighting& seen) const;

@@ -19,12 +19,11 @@ std::vector<Sighting> find_all(std::span<const std::shared_ptr<const transports:
 std::vector<Sighting> Lookout::look(std::vector<Sighting> seen, std::uint64_t now) {
   decltype(known_) known;
   for (Sighting& it : seen) {
-    const std::pair key(it.community, it.rank);
-    const auto before = known_.find(key);
-    const bool is_same = before != known_.end() && before->second.pid == it.pid && before->second.left == it.left;
-    const std::uint64_t since = is_same ? before->second.since : now;
+    const Sight sight(it.community, it.rank, it.place, it.pid, it.left.to_word());
+    const auto before = known_.find(sight);
+    const std::uint64_t since = before != known_.end() ? before->second : now;
     if (it.is_in_mpi()) it.left_seconds = static_cast<double>(now - since) * 1e-9;
-    known.emplace(key, Sight{it.pid, it.left, since});
+    known.emplace(sight, since);
   }
   known_ = std::move(known);
   return seen;

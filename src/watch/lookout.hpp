@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "watch/sighting.hpp"
@@ -17,12 +17,9 @@ class Lookout {
   std::vector<Sighting> look(std::vector<Sighting> seen, std::uint64_t now);
 
  private:
-  struct Sight {
-    int pid;
-    execute::LeftToMpi left;
-    std::uint64_t since;
-  };
-  std::map<std::pair<std::uint32_t, int>, Sight> known_;  ///< by communicator and rank
+  /// Communicator, rank, where its process tells of it, process, and the word of what is left.
+  using Sight = std::tuple<std::uint32_t, int, int, int, std::uint64_t>;
+  std::map<Sight, std::uint64_t> known_;  ///< since when
 };
 
 /// Of all ranks in these arenas; some seconds apart where any is in something that is left to the MPI, else once.

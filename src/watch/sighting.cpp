@@ -9,6 +9,8 @@ namespace espalier::watch {
 namespace {
 
 using execute::Board;
+using execute::UnservedCall;
+using execute::UnservedPage;
 using execute::WatchLine;
 
 // Of all that a rank may do after a call, the last is to raise its flag for it; flags count up.
@@ -37,21 +39,57 @@ Sighting look_at(const Board& board, LocalRank rank, std::uint64_t now) {
   return seen;
 }
 
+void look_at(const Board& board, std::uint64_t now, std::vector<Sighting>& found) {
+  std::uint32_t community = 0;
+  for (LocalRank r(0); r.value < board.shape().ranks; ++r.value) {
+    const WatchLine& line = board.watch(r);
+    if (line.mark.load(std::memory_order_acquire) != WatchLine::written) continue;
+    if (community == 0) community = line.community;
+    if (line.community == community) found.push_back(look_at(board, r, now));
+  }
+}
+
+/// Nothing where the spans are none that its owner has written, all of them.
+std::vector<execute::RankSpan> read_members(const UnservedCall& call, int ranks) {
+  std::vector<execute::RankSpan> spans;
+  std::int64_t count = 0;
+  const int most = std::min(call.spans.load(std::memory_order_acquire), UnservedCall::most_spans);
+  for (int i = 0; i < most; ++i) {
+    const UnservedCall::Span& span = call.members[i];
+    spans.push_back({span.first.load(std::memory_order_acquire), span.stride.load(std::memory_order_acquire),
+                     span.count.load(std::memory_order_acquire)});
+    count += spans.back().count;
+  }
+  if (count != ranks) spans.clear();
+  return spans;
+}
+
+void look_at(const UnservedPage& page, std::vector<Sighting>& found) {
+  for (int place = 0; place < UnservedPage::most_calls; ++place) {
+    const UnservedCall& call = page.calls[place];
+    const std::uint64_t word = call.left.load(std::memory_order_acquire);
+    Sighting seen{call.community.load(std::memory_order_acquire), page.pid, page.world_rank,
+                  call.rank.load(std::memory_order_acquire), call.ranks.load(std::memory_order_acquire)};
+    seen.number = call.number.load(std::memory_order_acquire);
+    seen.left = execute::LeftToMpi::from_word(word);
+    seen.job = page.job;
+    seen.place = place;
+    seen.members = read_members(call, seen.ranks);
+    if (word != 0 && call.left.load(std::memory_order_relaxed) == word) found.push_back(std::move(seen));
+  }
+}
+
 }  // namespace
 
 std::vector<Sighting> find_ranks(const transports::Arena& arena) {
   std::vector<Sighting> found;
   const std::uint64_t now = read_coarse_clock();
   for (const auto& [offset, bytes] : arena.blocks()) {
-    const int most = static_cast<int>(bytes / Board::desk_bytes(1));
-    const Board board(arena.at(offset), {most, 0});
-    std::uint32_t community = 0;
-    for (LocalRank r(0); r.value < most; ++r.value) {
-      const WatchLine& line = board.watch(r);
-      if (line.mark.load(std::memory_order_acquire) != WatchLine::written) continue;
-      if (community == 0) community = line.community;
-      if (line.community == community) found.push_back(look_at(board, r, now));
-    }
+    const auto* const page = reinterpret_cast<const UnservedPage*>(arena.at(offset));
+    if (bytes >= sizeof(UnservedPage) && page->mark.load(std::memory_order_acquire) == UnservedPage::written)
+      look_at(*page, found);
+    else
+      look_at(Board(arena.at(offset), {static_cast<int>(bytes / Board::desk_bytes(1)), 0}), now, found);
   }
   return found;
 }

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "execute/unserved_page.hpp"
 #include "execute/watch_line.hpp"
 #include "plan/calls.hpp"
 #include "transports/arena.hpp"
 
 namespace espalier::watch {
 
-/// One rank in one communicator, as its desk shows it.
+/// One rank in one communicator, as its desk shows it, or in calls on communicators of one group that have no desks.
 struct Sighting {
   std::uint32_t community = 0;  ///< of ranks of one communicator, which may sit at several (virtual) nodes' boards
   int pid = 0;
@@ -33,10 +34,15 @@ struct Sighting {
   execute::LeftToMpi left = {};  ///< what it does, or did last, that is left to the MPI
   double left_seconds = 0;       ///< for how long, as far as somebody has looked (watch/lookout.hpp)
   std::string host = {};         ///< where it was seen; empty: on this one
+  // Without desks, who the members are is told with the call.
+  std::uint32_t job = 0;                        ///< the community of MPI_COMM_WORLD; 0: it has a desk
+  int place = 0;                                ///< where its process tells of it
+  std::vector<execute::RankSpan> members = {};  ///< none: not known
 
   bool waits() const { return call > finished; }
   /// Its communicator's other ranks know that it is to come, and it has done nothing there.
   bool is_new() const { return finished == 0 && call == 0 && !is_in_mpi() && left.calls == 0; }
+  bool is_unserved() const { return job != 0; }
   bool is_in_mpi() const { return left.doing != execute::LeftToMpi::Doing::nothing; }
   bool is_of_all() const { return (community & 1) != 0; }
 };

@@ -102,7 +102,7 @@ def test_a_process_that_is_not_there_is_an_error(command: Command, core) -> None
 def told(host: str, *ranks: int) -> str:
     """What a host records: ranks of one communicator, of which rank 1 has not come."""
     usual = {"community": 3, "ranks": 4, "finished": 7, "operation": 0, "form": 0, "blocks": 0, "bytes": 64, "root": 0}
-    usual |= {"left": 0, "left_seconds": 0.0}
+    usual |= {"left": 0, "left_seconds": 0.0, "job": 0, "place": 0, "members": []}
     described = [
         {
             **usual,
@@ -118,7 +118,7 @@ def told(host: str, *ranks: int) -> str:
         for it in ranks
     ]
     return json.dumps(
-        {"espalier_hang": 3, "host": host, "ranks": described, "stacks": {"100": f"work_on_{host} < main"}}
+        {"espalier_hang": 4, "host": host, "ranks": described, "stacks": {"100": f"work_on_{host} < main"}}
     )
 
 

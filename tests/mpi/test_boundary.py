@@ -207,9 +207,13 @@ def test_settings_per_rank_do_not_change_the_errors(get_mpi: GetMpi) -> None:
 
 
 @pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
-def test_a_job_with_a_rank_without_espalier_says_what_it_waits_for(name: str, get_mpi: GetMpi) -> None:
+@pytest.mark.parametrize(("absent", "speaker", "seconds"), [(1, 0, 10), pytest.param(0, 1, 20, marks=pytest.mark.long)])
+def test_a_job_with_a_rank_without_espalier_says_what_it_waits_for(
+    name: str, absent: int, speaker: int, seconds: int, get_mpi: GetMpi
+) -> None:
     mpi = get_mpi(name)
     without = f"LD_PRELOAD={mpi.mpi.library}"
-    script = f'if [ "${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}" = 1 ]; then {without}; fi; exec "$0" "$@"'
-    with pytest.raises(JobTimedOut, match=r"rank 0 has waited in MPI_Init for 10 s.*without Espalier"):
-        mpi.run(["sh", "-c", script, mpi.program("conformance"), "sizes"], 2, timeout=14 / PATIENCE)
+    script = f'if [ "${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}" = {absent} ]; then {without}; fi; exec "$0" "$@"'
+    said = rf"rank {speaker} has waited in MPI_Init for {seconds} s.*without Espalier"
+    with pytest.raises(JobTimedOut, match=said):
+        mpi.run(["sh", "-c", script, mpi.program("conformance"), "sizes"], 2, timeout=(seconds + 4) / PATIENCE)

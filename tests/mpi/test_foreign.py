@@ -85,6 +85,21 @@ def test_of_two_mpis_in_a_process_the_one_that_the_build_is_for_is_served(get_mp
     assert read_stats(stats)["MPI_Barrier"].handled == 20
 
 
+def test_of_two_builds_the_one_that_serves_speaks_for_the_other(get_mpi: GetMpi, tmp_path: Path) -> None:
+    """Both are preloaded, and the program opens its MPI: of the other build no call came by."""
+    mpi, other, stats = get_mpi("mpich-5"), get_mpi("openmpi-5"), tmp_path / "stats.json"
+    code = (
+        f"import ctypes; ctypes.CDLL({str(mpi.mpi.library)!r}, mode=ctypes.RTLD_GLOBAL); own = ctypes.CDLL(None); "
+        "own.MPI_Init(None, None); codes = [own.MPI_Barrier(0x44000000) for _ in range(20)]; "
+        "print('barriers %d' % sum(codes)); own.MPI_Finalize()"
+    )
+    settings = {"LD_PRELOAD": f"{mpi.espalier}:{other.espalier}", "ESPALIER_STATS": str(stats)}
+    outcome = mpi.run(["python3", "-c", code], 2, settings=settings, native=True, bare=True, timeout=60)
+    assert (outcome.code, outcome.out.count("barriers 0")) == (0, 2), str(outcome)
+    assert "no call of it came by here" not in outcome.err
+    assert read_stats(stats)["MPI_Barrier"].handled == 20
+
+
 @pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
 @pytest.mark.parametrize("disabled", ["", "1"])
 def test_an_mpi_whose_functions_are_looked_up_in_its_file_is_said_to_be_out_of_reach(

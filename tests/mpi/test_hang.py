@@ -266,12 +266,47 @@ def test_who_has_ended_mpi_is_named(get_mpi: GetMpi, name: str) -> None:
 
 @pytest.mark.parametrize("name", MPIS)
 def test_the_first_calls_of_a_communicator_are_seen(get_mpi: GetMpi, name: str) -> None:
-    culprit = r"Rank 2 \(process \d+\) has not come, if it is a member; it is asleep"
+    culprit = r"Rank 2 \(process \d+\) has not come; it is asleep"
     with standing(get_mpi(name), "early", "2", ESPALIER_SETUP_CALLS="10") as job:
         said = ask(job, culprit)
-    (world,) = (it for it in said if re.search(culprit, it["culprit"]))
-    foreign = "MPI_Allreduce of a communicator that Espalier does not serve, or not yet"
-    assert [rank["call"] for rank in world["ranks"]] == [foreign, foreign, None, foreign]
+    (found,) = (it for it in said if re.search(culprit, it["culprit"]))
+    assert found["communicator"] == "a communicator of ranks 0 to 3 of MPI_COMM_WORLD"
+    early = "MPI_Allreduce, call 1, which is left to the MPI"
+    assert [rank["call"] for rank in found["ranks"]] == [early, early, None, early]
+
+
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("name", OF_THE_WORD)
+def test_only_members_of_a_communicator_are_waited_for(get_mpi: GetMpi, name: str, nodes: str | None) -> None:
+    culprit = r"Rank 1 \(process \d+; in MPI_COMM_WORLD 0\) has not come; it is asleep"
+    with standing(get_mpi(name), "part", "0", nodes=nodes, ESPALIER_SETUP_CALLS="10") as job:
+        said = ask(job, culprit)
+    (found,) = said
+    assert re.match(culprit, found["culprit"]), said
+    assert found["communicator"] == "a communicator of ranks 2, 0 of MPI_COMM_WORLD"
+    assert [rank["call"] for rank in found["ranks"]] == ["MPI_Allreduce, call 2, which is left to the MPI", None]
+
+
+@pytest.mark.parametrize("name", OF_THE_WORD)
+def test_threads_in_several_communicators_are_all_seen(get_mpi: GetMpi, name: str) -> None:
+    with standing(get_mpi(name), "threads", "1", ESPALIER_SETUP_CALLS="10") as job:
+        said = ask(job, r"Rank 0 .*(\n.*)*Rank 1 \(process \d+; in MPI_COMM_WORLD 3\)")
+    found = {it["communicator"]: it["culprit"] for it in said}
+    assert sorted(found) == [f"a communicator of ranks {it} of MPI_COMM_WORLD" for it in ("0, 1", "1, 3")]
+    assert re.match(r"Rank 0 \(process \d+\) has not come; it is asleep", found[min(found)]), said
+    assert re.match(r"Rank 1 \(process \d+; in MPI_COMM_WORLD 3\) has not come; it is asleep", found[max(found)]), said
+
+
+@pytest.mark.parametrize("name", OF_THE_WORD)
+def test_what_one_rank_was_refused_is_no_call_that_others_make(get_mpi: GetMpi, name: str) -> None:
+    culprit = r"Rank 2 \(process \d+\) has not come; it is asleep[^.]*\."
+    with standing(get_mpi(name), "refused", "2", **LEFT) as job:
+        said = ask(job, culprit)
+    assert [it["culprit"] for it in said if re.fullmatch(culprit, it["culprit"])], said
+    culprit = r"Rank 1 \(process \d+; in MPI_COMM_WORLD 0\) has not come; it is asleep[^.]*\."
+    with standing(get_mpi(name), "part-refused", "0", ESPALIER_SETUP_CALLS="10") as job:
+        said = ask(job, culprit)
+    assert [it["culprit"] for it in said if re.fullmatch(culprit, it["culprit"])], said
 
 
 @pytest.mark.parametrize("name", OF_THE_WORD)
@@ -298,10 +333,9 @@ def test_a_rank_that_has_made_no_call_yet_is_named(get_mpi: GetMpi, name: str, n
 @pytest.mark.parametrize("name", OF_THE_WORD)
 @pytest.mark.parametrize("culprit", [0, 2])
 def test_a_rank_that_a_new_communicator_waits_for_is_named(get_mpi: GetMpi, name: str, culprit: int) -> None:
-    """Who makes its memory shows there who is to come; where that is who does not, the world shows the others."""
-    on_their_way = "MPI_Allreduce of a communicator whose ranks get memory first"
-    unless = ", if it is a member" if culprit == 0 else ""
-    named = rf"Rank {culprit} \(process \d+\) has not come{unless}; it is asleep"
+    """Who makes its memory shows there who is to come; where that is who does not, their processes show the others."""
+    on_their_way = "MPI_Allreduce, call 1, for which the ranks get memory first"
+    named = rf"Rank {culprit} \(process \d+\) has not come; it is asleep"
     with standing(get_mpi(name), "early", str(culprit)) as job:
         said = ask(job, named)
     (found,) = said

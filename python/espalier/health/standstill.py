@@ -16,7 +16,7 @@ from espalier.jobs.stacks import read_stack, shorten
 
 # Whoever is waited for may be one of many.
 _MOST_STACKS = 4
-_FORMAT = 3
+_FORMAT = 4
 
 Where = Mapping[tuple[str, int], str]  # stacks, by host (empty: this one) and process
 
@@ -88,11 +88,11 @@ def ask_all(via: str, hosts: Sequence[str], seconds: float, wants_stacks: bool, 
     if not told:
         why = "; ".join(f"{host}: {complaint}" for host, complaint in asked.silent.items())
         raise UserError(f"no host has answered: {why or 'what they said was no record'}", "try the command by hand")
-    ranks: dict[tuple[int, int], Any] = {}
+    ranks: dict[tuple[int, int, int], Any] = {}
     stacks: dict[tuple[str, int], str] = {}
     for answer in told:
         for rank in answer["ranks"]:  # hosts that share a kernel tell the same, and whose it is
-            key = (rank["community"], rank["rank"])
+            key = (rank["community"], rank["rank"], rank["place"])
             if rank["is_here"] or key not in ranks:
                 ranks[key] = {**rank, "host": answer["host"]}
         stacks |= {(answer["host"], int(pid)): text for pid, text in answer["stacks"].items()}

@@ -86,7 +86,7 @@ template <class MakeCall, class PassOn>
     Communicator::Mark mark;
     if (communicator != nullptr) mark = communicator->begin_left(form_of(make_call()));
     code = pass_on(*mpi);
-    if (communicator != nullptr && mark.is_good_after(*code)) communicator->end_left(mark, *code);
+    mark.end(*code);
   }
   // An error's handler may have freed it.
   if (*code == MPI_SUCCESS && communicator != nullptr && communicator->is_timing()) [[unlikely]]

@@ -15,7 +15,7 @@
 #define ESPALIER_NATIVE_FUNCTIONS(X) \
   ESPALIER_NATIVE_COLLECTIVES(X) \
   X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_disconnect) X(Comm_free) X(Comm_get_attr) \
-  X(Comm_get_errhandler) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) \
+  X(Comm_get_errhandler) X(Comm_group) X(Comm_rank) X(Comm_remote_group) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) \
   X(Comm_test_inter) X(Errhandler_free) X(Error_class) X(Error_string) X(Finalize) X(Finalized) X(Get_count) X(Get_library_version) X(Group_free) X(Group_size) X(Group_translate_ranks) X(Iallgather) \
   X(Iallreduce) X(Ibarrier) X(Ibcast) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Op_commutative) X(Pack) X(Reduce_local) \
   X(Request_get_status) X(Test) X(Test_cancelled) X(Type_commit) X(Type_create_hindexed) X(Type_free) X(Type_get_contents) \

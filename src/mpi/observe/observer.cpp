@@ -148,7 +148,7 @@ int Observer::await(MPI_Comm comm, const Form& form, Preparation& check) noexcep
   Communicator::Mark mark;
   if (communicator != nullptr) mark = communicator->begin_comparison(form);
   const int code = wait_for([&] { return check.advance(true); });
-  if (communicator != nullptr && mark.is_good_after(code)) communicator->end_left(mark, MPI_SUCCESS);
+  mark.end(code);
   return code;
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "mpi/boundary/attributes.hpp"
+#include "mpi/boundary/quiet.hpp"
 #include "mpi/calls/forbidden.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/observe/observer.hpp"
@@ -18,13 +19,36 @@ int calls_before_set_up(MPI_Comm comm) {
   return comm == native().comm_world ? 0 : Library::get().settings().setup_calls;
 }
 
+/// Whom others are told of that look at calls of a communicator that has no line; null: they are not, as where there is
+/// nobody to wait for, or members are from elsewhere. Of an intercommunicator, both sides.
+std::unique_ptr<const Group> find_group(MPI_Comm comm) {
+  const Native& mpi = native();
+  const World& world = Library::get().world();
+  int rank = 0, size = 0, is_inter = 0;
+  try {
+    check(mpi.Comm_test_inter(comm, &is_inter));
+    check(mpi.Comm_rank(comm, &rank));
+    check(mpi.Comm_size(comm, &size));
+    if (!world.has_met() || (size == 1 && !is_inter)) return nullptr;
+    auto members = world.find_members(comm, size);
+    auto others = is_inter ? world.find_remote_members(comm) : std::vector<int>();
+    if (!members || !others) return nullptr;
+    if (is_inter && others->front() < members->front()) {
+      rank += static_cast<int>(others->size());
+      std::swap(members, others);
+    }
+    members->insert(members->end(), others->begin(), others->end());
+    return std::make_unique<Group>(Library::get().unserved_calls().make_group(*members, rank));
+  } catch (const NativeFailure&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 thread_local constinit Communicator::LastUsed Communicator::last_used_{};
 thread_local constinit Communicator::LastUsed Communicator::last_seen_{};
 std::atomic<std::uint64_t> Communicator::generation_ = 1, Communicator::members_ = 1;
-execute::WatchLine Communicator::no_line_{};
-std::atomic<execute::WatchLine*> Communicator::world_line_ = &Communicator::no_line_;
 thread_local constinit const Communicator::Leaving* Communicator::Leaving::innermost_ = nullptr;
 
 int Communicator::on_free(MPI_Comm, int, void* state, void*) {
@@ -145,9 +169,12 @@ bool Communicator::is_refusal(int code) { return mpi::is_refusal(code); }
 Communicator* Communicator::set_up_and_keep(MPI_Comm comm, const Question& question) {
   if (question.ask == nullptr) return keep(comm, set_up(comm));
   Observer::note_coming();
-  const Mark shown = begin_unserved(Doing::set_up, question.form);
+  Communicator* const before = look_up(comm).communicator;
+  Communicator* const shown = before != nullptr ? before : keep(comm, make_new(0));
+  Mark mark;
+  if (shown != nullptr) mark = shown->begin(Doing::set_up, question.form, shown->calls_ + 1);
   std::unique_ptr<Communicator> state = set_up(comm);
-  shown.end();
+  mark.end(MPI_SUCCESS);
   return keep(comm, std::move(state));
 }
 
@@ -155,6 +182,8 @@ Communicator* Communicator::set_up_and_keep(MPI_Comm comm, const Question& quest
 Communicator* Communicator::keep(MPI_Comm comm, std::unique_ptr<Communicator> state) {
   const Known before = look_up(comm);
   if (before.communicator != nullptr) state->calls_ = before.communicator->calls_;
+  if (state->line_ == nullptr)
+    state->group_ = before.communicator != nullptr ? std::move(before.communicator->group_) : find_group(comm);
   Communicator* const kept = state.release();
   forget();
   if (native().Comm_set_attr(comm, keyval(), kept) != MPI_SUCCESS) return nullptr;
@@ -180,7 +209,8 @@ Communicator::Communicator(BoardMemory memory, Means means) : memory_(std::move(
   if (means.watch != nullptr) {
     line_ = &means.watch->line();
     means.watch->count_by(calls_);
-    if (means.watch->is_of_all()) world_line_.store(line_, std::memory_order_release);
+    if (means.watch->is_of_all())
+      library.unserved_calls().open({library.home_arena(), line_->community, line_->pid, line_->world_rank});
   }
   engine_ = std::make_unique<Engine>(std::move(means), library.policy(), library.budget(), library.statistics());
   me_ = engine_->me().value;
@@ -189,8 +219,6 @@ Communicator::Communicator(BoardMemory memory, Means means) : memory_(std::move(
 }
 
 Communicator::~Communicator() {
-  execute::WatchLine* mine = line_;
-  if (mine != nullptr) world_line_.compare_exchange_strong(mine, &no_line_);
   Library::get().dismiss(this);
   report();
 }
@@ -203,6 +231,25 @@ void Communicator::show_finalization() noexcept {
       execute::LeftToMpi::begin(word, Doing::finalization, plan::Operation::barrier, plan::BlockSizes::equal);
   world->line_->left.store(at, std::memory_order_relaxed);
   world->engine_->stay_in_view();
+}
+
+// An error's handler may have freed the communicator.
+void Communicator::Mark::end_with_error(int code) const noexcept {
+  const bool is_there = communicator_ != nullptr && members_ == Communicator::members_.load(std::memory_order_acquire);
+  const bool is_no_call = is_refusal(code) && execute::LeftToMpi::from_word(at_).doing == Doing::call;
+  UnservedCalls& unserved = Library::get().unserved_calls();
+  if (unserved_ != nullptr)
+    is_no_call ? unserved.take_back(*unserved_) : unserved.end(*unserved_);
+  else if (is_there && word_ != nullptr)
+    word_->store(execute::LeftToMpi::end(is_no_call ? at_ - 1 : at_), std::memory_order_relaxed);
+  if (is_there && is_no_call) communicator_->take_back(code);
+}
+
+void Communicator::begin_unserved(Mark& mark, Doing doing, const Form& form, std::uint64_t number) const noexcept {
+  mark.unserved_ = Library::get().unserved_calls().begin(*group_, doing, {form.operation, form.block_sizes()}, number);
+  if (mark.unserved_ == nullptr) return;
+  mark.word_ = &mark.unserved_->left;
+  mark.at_ = mark.word_->load(std::memory_order_relaxed);
 }
 
 void Communicator::select(plan::Operation operation, std::optional<Selection> selection) {

@@ -12,6 +12,7 @@
 #include "mpi/decide/passed.hpp"
 #include "mpi/run/board_memory.hpp"
 #include "mpi/run/engine.hpp"
+#include "mpi/run/unserved_calls.hpp"
 
 namespace espalier::mpi {
 
@@ -129,29 +130,27 @@ class Communicator {
   /// What others see while this rank is in something that is left to the MPI.
   class Mark {
    public:
-    /// Whether its communicator is sure to be there yet: an error's handler may have freed it.
-    bool is_good_after(int code) const {
-      return code == MPI_SUCCESS || members_ == Communicator::members_.load(std::memory_order_acquire);
+    /// It is over, with MPI's code. A call that native has refused on this rank alone is none of those that come before
+    /// set-up, nor of those that all ranks make.
+    void end(int code) const noexcept {
+      if (code != MPI_SUCCESS) [[unlikely]]
+        return end_with_error(code);
+      if (word_ != nullptr) word_->store(execute::LeftToMpi::end(at_), std::memory_order_release);
     }
 
    private:
     friend class Communicator;
-    void end() const noexcept { word_->store(execute::LeftToMpi::end(at_), std::memory_order_relaxed); }
+    void end_with_error(int code) const noexcept;
 
-    std::atomic<std::uint64_t>* word_ = nullptr;
+    Communicator* communicator_ = nullptr;
+    std::atomic<std::uint64_t>* word_ = nullptr;  ///< null: there is none that others see
+    execute::UnservedCall* unserved_ = nullptr;   ///< that has the word, where the communicator has no line
     std::uint64_t at_ = 0, members_ = 0;
   };
   /// From now on they see that it is in such a call, which comes next.
   Mark begin_left(const Form& form) { return begin(Doing::call, form, calls_); }
   /// The same of what comes before one, on all ranks (ESPALIER_CHECK).
   Mark begin_comparison(const Form& form) { return begin(Doing::comparison, form, calls_ + 1); }
-  /// It is over, if mark.is_good_after(code), with MPI's code. A call that native has refused on this rank alone is
-  /// none of those that come before set-up.
-  void end_left(const Mark& mark, int code) {
-    mark.end();
-    if (code != MPI_SUCCESS) [[unlikely]]
-      take_back(mark, code);
-  }
   /// MPI_Finalize is called. For good.
   static void show_finalization() noexcept;
 
@@ -205,34 +204,26 @@ class Communicator {
   void take_back(int code) {
     if (native_calls_ > 0 && is_refusal(code)) ++native_calls_;
   }
-  /// What this rank alone was refused is none of the calls that all make.
-  void take_back(const Mark& mark, int code) {
-    take_back(code);
-    if (line_ != nullptr && is_refusal(code))
-      mark.word_->store(execute::LeftToMpi::end(mark.at_ - 1), std::memory_order_relaxed);
-  }
   Mark begin(Doing doing, const Form& form, std::uint64_t number) {
-    if (line_ == nullptr) return begin_unserved(Doing::unserved_call, form);
-    show_number(number);
-    return begin_at(*line_, doing, form);
+    Mark mark;
+    mark.communicator_ = this;
+    mark.members_ = members_.load(std::memory_order_acquire);
+    if (line_ != nullptr) {
+      show_number(number);
+      mark.word_ = &line_->left;
+      mark.at_ = execute::LeftToMpi::begin(line_->left.load(std::memory_order_relaxed), doing, form.operation,
+                                           form.block_sizes());
+      line_->left.store(mark.at_, std::memory_order_relaxed);
+    } else if (group_ != nullptr) {
+      begin_unserved(mark, doing, form, number);
+    }
+    return mark;
   }
+  void begin_unserved(Mark& mark, Doing doing, const Form& form, std::uint64_t number) const noexcept;
   /// Unless a call that does not block is waiting, and shows its own.
   void show_number(std::uint64_t number) noexcept {
     if (line_ != nullptr && line_->call.load(std::memory_order_relaxed) == 0)
       line_->number.store(static_cast<std::uint32_t>(number), std::memory_order_relaxed);
-  }
-  /// Of a communicator without a line the world's tells.
-  static Mark begin_unserved(Doing doing, const Form& form) {
-    return begin_at(*world_line_.load(std::memory_order_acquire), doing, form);
-  }
-  static Mark begin_at(execute::WatchLine& line, Doing doing, const Form& form) {
-    Mark mark;
-    mark.word_ = &line.left;
-    mark.members_ = members_.load(std::memory_order_acquire);
-    const std::uint64_t word = line.left.load(std::memory_order_relaxed);
-    mark.at_ = execute::LeftToMpi::begin(word, doing, form.operation, form.block_sizes());
-    line.left.store(mark.at_, std::memory_order_relaxed);
-    return mark;
   }
 
   struct LastUsed {
@@ -271,10 +262,8 @@ class Communicator {
 
   void learn_natives();
 
-  static execute::WatchLine no_line_;                   ///< nobody reads
-  static std::atomic<execute::WatchLine*> world_line_;  ///< once that is set up
-
-  execute::WatchLine* line_ = nullptr;  ///< null: it has none, and the world's tells of its calls
+  execute::WatchLine* line_ = nullptr;  ///< null: it has none
+  std::unique_ptr<const Group> group_;  ///< then; null: nobody else to see it, or they cannot be told
   std::uint64_t calls_ = 0;             ///< that the program has made
   std::string refusal_;
   int native_calls_ = 0;  ///< to come before it is set up, the one that sets it up counted

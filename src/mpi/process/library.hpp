@@ -17,6 +17,7 @@
 #include "mpi/run/lent_windows.hpp"
 #include "mpi/run/progress.hpp"
 #include "mpi/run/tags.hpp"
+#include "mpi/run/unserved_calls.hpp"
 #include "mpi/setup/facts.hpp"
 #include "mpi/setup/network_map.hpp"
 #include "mpi/setup/shared_tables.hpp"
@@ -78,6 +79,8 @@ class Library {
   Facts make_facts();
   const World& world() const { return world_; }
   Tags& tags() { return tags_; }
+  /// What others see of communicators that are not served, or not yet.
+  UnservedCalls& unserved_calls() { return unserved_calls_; }
 
   /// The arena for what this process allocates for communicators: made when first asked for, until move_to(). Throws
   /// Error.
@@ -136,6 +139,7 @@ class Library {
   Progress progress_;
   World world_;
   Tags tags_;
+  UnservedCalls unserved_calls_;
   int world_rank_ = 0;
   int world_size_ = 1;
 

@@ -78,13 +78,30 @@ int World::find_host_leader() const {
 }
 
 std::optional<std::vector<int>> World::find_members(MPI_Comm comm, int size) const {
+  if (comm == native().comm_world) {
+    std::vector<int> members(static_cast<std::size_t>(size));
+    std::iota(members.begin(), members.end(), 0);
+    return members;
+  }
+  MPI_Group group;
+  check(native().Comm_group(comm, &group));
+  return translate(group);
+}
+
+std::optional<std::vector<int>> World::find_remote_members(MPI_Comm comm) const {
+  MPI_Group group;
+  check(native().Comm_remote_group(comm, &group));
+  return translate(group);
+}
+
+// Frees the group.
+std::optional<std::vector<int>> World::translate(MPI_Group group) const {
   const Native& mpi = native();
+  int size = 0;
+  int code = mpi.Group_size(group, &size);
   std::vector<int> members(static_cast<std::size_t>(size)), numbers(members.size());
   std::iota(numbers.begin(), numbers.end(), 0);
-  if (comm == mpi.comm_world) return numbers;
-  MPI_Group group;
-  check(mpi.Comm_group(comm, &group));
-  const int code = mpi.Group_translate_ranks(group, size, numbers.data(), group_, members.data());
+  if (code == MPI_SUCCESS) code = mpi.Group_translate_ranks(group, size, numbers.data(), group_, members.data());
   mpi.Group_free(&group);
   check(code);
   if (std::find(members.begin(), members.end(), MPI_UNDEFINED) != members.end()) return std::nullopt;

@@ -26,6 +26,8 @@ class World {
 
   /// Each member's number in MPI_COMM_WORLD; empty where one of them is from elsewhere. Local.
   std::optional<std::vector<int>> find_members(MPI_Comm comm, int size) const;
+  /// The same of an intercommunicator's other side.
+  std::optional<std::vector<int>> find_remote_members(MPI_Comm comm) const;
 
   const Facts& facts_of(int rank) const { return facts_[static_cast<std::size_t>(rank)]; }
   /// As is_oversubscribed() of all.
@@ -44,6 +46,7 @@ class World {
   void make_communicator();
   void gather_facts(Library& library);
   int find_host_leader() const;
+  std::optional<std::vector<int>> translate(MPI_Group group) const;
 
   bool has_met_ = false;
   bool has_too_few_cores_ = false;

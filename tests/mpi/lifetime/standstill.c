@@ -8,11 +8,15 @@
  * "type", it gives another to the MPI_Allreduce of an MPI_INT that follows; "nonblocking" has the others wait in an
  * MPI_Iallreduce before, "counts" in the first MPI_Alltoallv, "types" in the first MPI_Alltoallw, "nonblocking-types"
  * in an MPI_Ialltoallw that is not the first, "early" in the first call of a communicator of all ranks; "first" has
- * them wait in the first call of all, and RANK may be any, as in "early". With SECONDS it
+ * them wait in the first call of all, and RANK may be any, as in "early". "part" has the members of a communicator
+ * wait for RANK in its second call, those that are as even or as odd as RANK, while all others sleep; "threads" two
+ * threads of RANK each for the rank that is that far away; "refused" has rank 1 alone make calls that its MPI refuses,
+ * and RANK sleep, "part-refused" rank 2 in "part". With SECONDS it
  * comes after so many, and all goes well. With "kept", errors are returned, and rank 0 prints how many ranks got one.
  * Rank 0 prints "standing" before. All die of themselves after two minutes.
  */
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,11 +60,18 @@ static void exchange_types(int size, int blocks) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* On one rank alone: no count is less than nothing. */
+static void be_refused(MPI_Comm comm) {
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (int i = 0; i < 3; ++i) MPI_Bcast(NULL, -1, MPI_BYTE, 0, comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+}
+
 static void do_otherwise(const char* how, int seconds, MPI_Comm other) {
   int nothing = 0;
   char buffer[64] = {0};
   if (!strcmp(how, "sleep") || !strcmp(how, "nonblocking") || !strcmp(how, "counts") || !strcmp(how, "early") ||
-      strstr(how, "types"))
+      !strcmp(how, "refused") || strstr(how, "types"))
     sleep_long(seconds);
   if (!strcmp(how, "spin")) spin_long(seconds);
   if (!strcmp(how, "receive")) MPI_Recv(&nothing, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -104,12 +115,57 @@ static int stand_at_first(int rank, int culprit, int seconds) {
   return 0;
 }
 
+static int stand_in_part(int is_refused, int rank, int culprit, int seconds) {
+  int sum = 0;
+  MPI_Comm part;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &part);
+  MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, 0, part);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (is_refused && rank == 2) be_refused(part);
+  if (rank == 0) printf("standing\n");
+  fflush(stdout);
+  if (rank == culprit || rank % 2 != culprit % 2) sleep_long(seconds);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, part);
+  MPI_Comm_free(&part);
+  MPI_Finalize();
+  return 0;
+}
+
+static void* enter(void* comm) {
+  MPI_Barrier(*(MPI_Comm*)comm);
+  return NULL;
+}
+
+/* Of four ranks: pairs, and those across, so that every rank is in two communicators. */
+static int stand_in_threads(int rank, int culprit, int seconds) {
+  MPI_Comm pair, across;
+  pthread_t thread;
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &across);
+  if (rank == 0) printf("standing\n");
+  fflush(stdout);
+  if (rank == culprit) {
+    pthread_create(&thread, NULL, enter, &pair);
+    enter(&across);
+    pthread_join(thread, NULL);
+  } else {
+    sleep_long(seconds);
+    if (rank / 2 == culprit / 2) enter(&pair);
+    if (rank % 2 == culprit % 2) enter(&across);
+  }
+  MPI_Finalize();
+  return 0;
+}
+
 int main(int argc, char** argv) {
   char buffer[64] = {0};
-  int rank = 0, size = 0, culprit = 0, seconds = 120, sum = 0;
+  int rank = 0, size = 0, culprit = 0, seconds = 120, sum = 0, threads = 0;
   MPI_Comm other, early;
   alarm(120);
-  MPI_Init(&argc, &argv);
+  if (argc > 1 && !strcmp(argv[1], "threads"))
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads);
+  else
+    MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc < 3) return 2;
@@ -117,6 +173,8 @@ int main(int argc, char** argv) {
   if (argc > 3 && !strcmp(argv[3], "kept")) return keep_errors(argv[1], rank == culprit);
   if (argc > 3) seconds = atoi(argv[3]);
   if (!strcmp(argv[1], "first")) return stand_at_first(rank, culprit, seconds);
+  if (strstr(argv[1], "part")) return stand_in_part(!strcmp(argv[1], "part-refused"), rank, culprit, seconds);
+  if (!strcmp(argv[1], "threads")) return stand_in_threads(rank, culprit, seconds);
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   MPI_Comm_dup(MPI_COMM_WORLD, &early);
   for (int i = 0; i < 20; ++i) {
@@ -126,6 +184,7 @@ int main(int argc, char** argv) {
   /* The first one asks all ranks for memory. */
   if (!strcmp(argv[1], "nonblocking")) add_up_later(rank);
   if (!strcmp(argv[1], "nonblocking-types")) exchange_types(size, 0);
+  if (!strcmp(argv[1], "refused") && rank == 1) be_refused(MPI_COMM_WORLD);
   if (rank == 0) printf("standing\n");
   fflush(stdout);
   if (rank == culprit) do_otherwise(argv[1], seconds, other);

@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "execute/board.hpp"
@@ -66,6 +68,59 @@ TEST(Sighting, FindsTheRanksOfAllBoardsOfAnArena) {
   EXPECT_NEAR(seen[1].seconds, 2, 0.1);
   EXPECT_EQ(seen[1].number, 9u);
   EXPECT_EQ(seen[2].rank, 2);
+}
+
+void write_page(execute::UnservedPage& page) {
+  page.job = 11;
+  page.pid = getpid();
+  page.world_rank = 4;
+  execute::UnservedCall& call = page.calls[3];
+  call.community.store(30);
+  call.rank.store(2);
+  call.ranks.store(4);
+  call.number.store(9);
+  call.spans.store(2);
+  for (const int span : {0, 1}) {
+    call.members[span].first.store(span * 8);
+    call.members[span].stride.store(2);
+    call.members[span].count.store(span == 0 ? 3 : 1);
+  }
+  call.left.store(
+      execute::LeftToMpi::begin(16, execute::LeftToMpi::Doing::call, plan::Operation::scan, plan::BlockSizes::equal));
+  page.mark.store(execute::UnservedPage::written);
+}
+
+TEST(Sighting, FindsCallsOfCommunicatorsWithoutDesks) {
+  Nodes nodes;
+  const Board board = nodes.make(1);
+  sit_down(board.watch(LocalRank(0)), 11, 0, 1);
+  const auto place = nodes.arena->allocate(sizeof(execute::UnservedPage), 1);
+  auto& page = *reinterpret_cast<execute::UnservedPage*>(nodes.arena->at(*place));
+  write_page(page);
+  const auto seen = find_ranks(*nodes.arena);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_FALSE(seen[0].is_unserved());
+  const Sighting& call = seen[1];
+  EXPECT_TRUE(call.is_unserved() && call.is_in_mpi());
+  EXPECT_EQ(call.left.calls, 17u);
+  EXPECT_EQ(call.number, 9u);
+  EXPECT_EQ((std::pair{call.world_rank, call.rank}), (std::pair{4, 2}));
+  EXPECT_EQ(execute::world_rank_of(call.members, 2), 4);
+  EXPECT_EQ(execute::world_rank_of(call.members, 3), 8);
+  page.calls[3].ranks.store(5);
+  EXPECT_TRUE(find_ranks(*nodes.arena).at(1).members.empty()) << "they are not those of its ranks";
+}
+
+TEST(RankSpans, AreFewOfWhatIsCutOutEvenly) {
+  const auto spans = [](std::vector<int> ranks) { return execute::to_spans(ranks); };
+  EXPECT_EQ(spans({3, 4, 5, 6}), (std::vector<execute::RankSpan>{{3, 1, 4}}));
+  EXPECT_EQ(spans({1, 5, 9, 13}), (std::vector<execute::RankSpan>{{1, 4, 4}}));
+  EXPECT_EQ(spans({3, 2, 1, 0}), (std::vector<execute::RankSpan>{{3, -1, 4}}));
+  EXPECT_EQ(spans({0, 1, 4, 5}), (std::vector<execute::RankSpan>{{0, 1, 2}, {4, 1, 2}}));
+  EXPECT_EQ(spans({7}), (std::vector<execute::RankSpan>{{7, 1, 1}}));
+  const std::vector<execute::RankSpan> irregular = spans({5, 0, 9, 2});
+  for (const auto& [rank, world_rank] : {std::pair{0, 5}, {1, 0}, {2, 9}, {3, 2}, {4, -1}})
+    EXPECT_EQ(execute::world_rank_of(irregular, rank), world_rank);
 }
 
 // The clock was read before a rank has shown since when it waits, or has gone around since.
