@@ -84,6 +84,10 @@ void Contest::begin_anew() {
 }
 
 void Contest::agree(std::span<const double> times, Purse& purse) {
+  if (const double expected = std::exchange(expected_us_, 0); expected > 0) {
+    if (median({times.begin(), times.end()}) * jump >= expected) return settle();
+    return plan_usual();
+  }
   if (std::exchange(is_check_, false)) {
     if (!has_jumped(times)) return settle();
     begin_anew();

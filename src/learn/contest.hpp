@@ -42,7 +42,10 @@ class Contest {
   Contest() : contenders_(1) { plan_usual(); }
 
   /// Whether it is time to say who takes part: most kinds of calls are made too seldom for anybody to ask.
-  bool wants_contenders() const { return is_due() && stage_ == Stage::usual && contenders() == 1; }
+  bool wants_contenders() const { return is_due() && stage_ == Stage::usual && contenders() == 1 && expected_us_ == 0; }
+  /// At the beginning: an earlier job has found that the usual one takes so long. As long as that is not far too much,
+  /// there is nothing to find out; else the machine was busy with other things when that was found.
+  void expect(double us) { expected_us_ = us; }
   /// So many do, the usual one counted. With one there is nothing to find out.
   void admit(int contenders);
 
@@ -102,7 +105,8 @@ class Contest {
   std::vector<Contender> contenders_;
   int usual_ = 0;
   int best_ = 0;
-  bool is_check_ = false;  ///< of a best one that was found before
+  bool is_check_ = false;   ///< of a best one that was found before
+  double expected_us_ = 0;  ///< of the usual one, until it is known whether that holds
   Stage stage_ = Stage::usual;
   int looks_ = 0;  ///< at each, in the stage of looks
   int rounds_done_ = 0;

@@ -239,7 +239,8 @@ void Decider::choose_by(const Selection& selection, Entry& entry) const {
 
 bool Decider::may_learn(const Entry& entry) const {
   const plan::Problem& problem = entry.problem;
-  const bool is_told = !entry.is_doubted && (!entry.origin.empty() || entry.kind == Entry::Kind::native);
+  const bool is_found = entry.is_doubted || find_finding(problem) != nullptr;
+  const bool is_told = !is_found && (!entry.origin.empty() || entry.kind == Entry::Kind::native);
   const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
   const bool hides_sizes = !problem.counts.empty() && tune::hides_sizes(problem.operation);
   return !is_told && may_change && !is_nothing(problem) && !hides_sizes && !has_edges(problem.operation);
@@ -249,7 +250,7 @@ std::vector<Selection> Decider::derive_contenders(const Entry& entry) const {
   const plan::Problem& problem = entry.problem;
   std::vector<Selection> all = mpi::derive_contenders(
       facts_.topology, problem, facts_.table == nullptr ? cost::Parameters{} : facts_.table->parameters());
-  if (!entry.is_doubted) return all;
+  if (!entry.is_doubted && find_finding(problem) == nullptr) return all;
   const Selection usual = selection_of(*find_row(problem), problem);
   std::erase(all, usual);
   all.insert(all.begin(), usual);
@@ -283,6 +284,12 @@ const tune::Row* Decider::find_followed(const plan::Problem& problem) const {
   // From one run to the next, too, sums stay what they are.
   const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
   return may_change ? row : nullptr;
+}
+
+const tune::Row* Decider::find_finding(const plan::Problem& problem) const {
+  const tune::Row* const row = find_followed(problem);
+  const bool is_earlier_jobs = row != nullptr && row->is_learned && row->number != 0;
+  return is_earlier_jobs && row->is_sure() && row->measured.chosen_us > 0 ? row : nullptr;
 }
 
 Selection Decider::selection_of(const tune::Row& row, const plan::Problem& problem) const {

@@ -81,6 +81,8 @@ class Decider {
   std::vector<Selection> derive_contenders(const Entry& entry) const;
   /// The row of a table, or of what others of the job have learned, that such a problem follows; null: none.
   const tune::Row* find_followed(const plan::Problem& problem) const;
+  /// That row, if it is what enough jobs' own calls have taught; else null.
+  const tune::Row* find_finding(const plan::Problem& problem) const;
   /// What others of the job have learned, for what no table knows for sure.
   void inherit(std::vector<tune::Row> rows) { inherited_ = std::move(rows); }
 

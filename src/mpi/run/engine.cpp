@@ -40,11 +40,12 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
       supplied_(means_.supplies == nullptr ? all_needs : no_needs),
       seat_(means_.board, LocalRank(means_.topology.local_rank(means_.me)), means_.rings, means_.windows),
       cache_(budget, statistics),
-      until_look_(policy.learning.check_after) {
+      until_look_(policy.learning.check_after),
+      looks_after_(until_look_) {
   if (means_.watch != nullptr) means_.watch->follow(*this);
   if (policy.learning.means == Learning::on && means_.meter == nullptr && means_.topology.ranks() > 1)
     learner_ = std::make_unique<Learner>(policy.learning.budget, means_.topology.nodes() == 1);
-  if (learner_ != nullptr) until_look_ = std::min(until_look_, learner_->looks_after());
+  if (learner_ != nullptr) looks_after_ = until_look_ = std::min(until_look_, learner_->until_look());
 }
 
 Engine::~Engine() {

@@ -281,6 +281,7 @@ class Engine {
   std::shared_ptr<Onlooker> onlooker_;  ///< null: nobody looks. Outlives entries
   ProgramCache cache_;
   std::uint64_t until_look_;          ///< calls that is_alike() is about
+  std::uint64_t looks_after_;         ///< as many there were after the last look
   std::uint64_t since_check_ = 0;     ///< such calls before the last look
   std::unique_ptr<Learner> learner_;  ///< null: nothing is learned
   bool is_timing_ = false, is_shown_ = false;

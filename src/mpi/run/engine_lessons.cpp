@@ -94,8 +94,9 @@ void Engine::witness(const plan::Problem& problem) {
 void Engine::begin_lesson(Entry& entry) {
   if (!learner_->may_learn(entry.problem.operation) || !decider_.may_learn(entry)) return;
   Study* const study = learner_->find(entry.problem);
-  entry.is_followed = entry.is_doubted && study == nullptr;
-  if (entry.is_followed) return;
+  const bool is_finding = decider_.find_finding(entry.problem) != nullptr;
+  entry.is_followed = study == nullptr && (entry.is_doubted || (is_finding && learner_->may_check()));
+  if (entry.is_followed || (study == nullptr && is_finding)) return;
   entry.lesson.reset(new Lesson{study != nullptr ? *study : learner_->begin(entry.problem)});
 }
 
@@ -103,8 +104,8 @@ void Engine::begin_lesson(Entry& entry) {
 void Engine::look_at_lessons() {
   const std::uint64_t check_after = decider_.policy().learning.check_after;
   if (learner_ == nullptr) return;
-  until_look_ = std::min(check_after, learner_->looks_after());
-  since_check_ += until_look_;
+  since_check_ += looks_after_;
+  looks_after_ = until_look_ = std::min(check_after, learner_->until_look());
   wake_followed();
   if (since_check_ < check_after) return;
   since_check_ = 0;
@@ -112,11 +113,11 @@ void Engine::look_at_lessons() {
 }
 
 // What too few jobs have found is contested as soon as that costs no more than the budget, where all ranks have made as
-// many calls.
+// many calls. What enough have found is timed: they may all have run on a busy machine.
 void Engine::wake_followed() {
   std::vector<Followed> followed;
   cache_.for_each([&](const Entry& it) {
-    if (it.is_followed) followed.push_back({&it.problem, it.calls});
+    if (it.is_followed) followed.push_back({&it.problem, it.calls, it.is_doubted});
   });
   const std::vector<plan::Problem> woken = learner_->find_earners(followed);
   std::string said;
@@ -128,7 +129,11 @@ void Engine::wake_followed() {
   const bool is_told =
       gather_own(reinterpret_cast<std::byte*>(&mine), sizeof mine, reinterpret_cast<std::byte*>(all.data()));
   if (!is_told || std::count(all.begin(), all.end(), mine) != std::ssize(all)) return;
-  for (const plan::Problem& it : woken) learner_->begin(it);
+  for (const plan::Problem& it : woken) {
+    const tune::Row* const finding = decider_.find_finding(it);
+    learn::Contest& contest = learner_->begin(it).contest;
+    if (finding != nullptr && contest.calls() == 0) contest.expect(finding->measured.chosen_us);
+  }
   cache_.forget_if([&](const Entry& it) { return it.is_followed && learner_->find(it.problem) != nullptr; });
 }
 

@@ -2,6 +2,7 @@
 
 #include "mpi/decide/contenders.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -12,6 +13,14 @@ namespace {
 // What a contest loses in all, in calls of the best: a dozen looks at each of five that are twice as slow, and rounds
 // of who is nearly as good.
 constexpr double contest_calls = 80;
+// What it costs to see whether a finding holds: an exchange, and calls that are looked up each time.
+constexpr double check_calls = 10;
+
+/// Calls of which `calls` are no more than the budget.
+std::uint64_t calls_for(double calls, double budget) {
+  constexpr std::uint64_t never = std::uint64_t{1} << 62;
+  return budget <= 0 ? never : static_cast<std::uint64_t>(std::ceil(calls / budget));
+}
 
 learn::Finding find_native(const Study& study) {
   for (std::size_t c = 0; c < study.contenders.size(); ++c)
@@ -35,7 +44,8 @@ SizeClass sizes_like(Bytes bytes) {
   return {last / 2 + 1, last};
 }
 
-Learner::Learner(double budget, bool share_clock) : budget_(budget), purse_(budget), share_clock_(share_clock) {
+Learner::Learner(double budget, bool share_clock)
+    : budget_(budget), purse_(budget), share_clock_(share_clock), until_look_(calls_for(2 * check_calls, budget)) {
   for (const auto operation : {plan::Operation::broadcast, plan::Operation::scatter, plan::Operation::gather})
     doubtful_ |= 1U << static_cast<int>(operation);
 }
@@ -70,18 +80,19 @@ Study& Learner::begin(const plan::Problem& problem) {
   return *place;
 }
 
-std::uint64_t Learner::looks_after() const {
-  constexpr std::uint64_t never = std::uint64_t{1} << 62;
-  return budget_ <= 0 ? never : static_cast<std::uint64_t>(std::ceil(2 * contest_calls / budget_));
+std::uint64_t Learner::until_look() {
+  const std::uint64_t most = calls_for(2 * contest_calls, budget_);
+  return std::exchange(until_look_, std::min(2 * until_look_, most));
 }
 
 std::vector<plan::Problem> Learner::find_earners(std::span<const Followed> followed) const {
   std::map<Key, Followed> kinds;
-  for (const auto& [problem, calls] : followed)
-    kinds.try_emplace(key_of(*problem), problem, 0).first->second.calls += calls;
+  for (const auto& [problem, calls, is_doubted] : followed)
+    kinds.try_emplace(key_of(*problem), problem, 0, is_doubted).first->second.calls += calls;
   std::vector<plan::Problem> found;
   for (const auto& [key, it] : kinds)
-    if (static_cast<double>(it.calls) * budget_ >= contest_calls) found.push_back(*it.problem);
+    if (static_cast<double>(it.calls) * budget_ >= (it.is_doubted ? contest_calls : check_calls))
+      found.push_back(*it.problem);
   return found;
 }
 

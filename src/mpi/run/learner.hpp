@@ -37,10 +37,11 @@ struct Study {
   bool is_told = false;  ///< to others of the process
 };
 
-/// Calls that are as an earlier job has found.
+/// Calls that are as earlier jobs have found.
 struct Followed {
   const plan::Problem* problem;
   std::uint64_t calls;
+  bool is_doubted;  ///< too few jobs; else it is just to be seen whether it holds
 };
 
 /// Ranks that make the same calls hold the same.
@@ -69,9 +70,12 @@ class Learner {
   /// Its contenders, of which the first is the usual one.
   static void admit(Study& study, std::vector<Selection> contenders);
 
-  /// Calls after which to look whether what earlier jobs have found has earned a contest.
-  std::uint64_t looks_after() const;
-  /// A problem of each kind that was followed so often that a contest costs no more than the budget; by kind.
+  /// Whether anything may be spent on that.
+  bool may_check() const { return budget_ > 0; }
+  /// So many calls come before somebody looks again whether what earlier jobs have found has earned a contest, or a
+  /// check: few at first, as those cost little.
+  std::uint64_t until_look();
+  /// A problem of each kind that was followed so often that this costs no more than the budget; by kind.
   std::vector<plan::Problem> find_earners(std::span<const Followed> followed) const;
 
   /// What was found may hold no more.
@@ -112,6 +116,7 @@ class Learner {
   double budget_;
   learn::Purse purse_;
   bool share_clock_;
+  std::uint64_t until_look_;
   bool has_met_ = false;
   LearnedAbout told_;
   std::map<Key, std::unique_ptr<Study>> studies_;

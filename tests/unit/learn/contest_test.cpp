@@ -55,6 +55,28 @@ Contest of(int contenders) {
 
 }  // namespace
 
+TEST(Contest, of_what_holds_finds_nothing_out) {
+  Contest contest;
+  Purse purse(0.01, advance_us);
+  contest.expect(14);
+  Contest early = contest;
+  const Time time = [](int) { return 10; };
+  play(early, purse, time, 4);
+  EXPECT_FALSE(early.wants_contenders()) << "it is not known yet whether there is anything to find out";
+  EXPECT_EQ(play(contest, purse, time, 100).exchanges, 1);
+  EXPECT_TRUE(contest.is_settled());
+  EXPECT_EQ(contest.contenders(), 1);
+}
+
+TEST(Contest, of_what_was_found_on_a_busy_machine_begins_as_if_nothing_were_known) {
+  Contest contest;
+  Purse purse(0.01, advance_us);
+  contest.expect(16);
+  const Time time = [](int) { return 10; };
+  play(contest, purse, time, 8);
+  EXPECT_TRUE(contest.wants_contenders());
+}
+
 TEST(Contest, begins_with_the_usual_one) {
   Contest contest = of(3);
   Purse purse(0.01, advance_us);

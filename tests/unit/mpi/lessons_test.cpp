@@ -231,9 +231,37 @@ TEST_F(LessonsTest, AreNotGivenAgainWhereThatCostsMoreThanTheBudget) {
 
 TEST_F(LessonsTest, AreNotGivenAgainWhereEnoughJobsHaveFoundTheSame) {
   keep(learned_native(1), tune::Row::sure_jobs);
+  policy.learning.budget = 1;
   make_engines();
-  EXPECT_EQ(broadcast(600), 600);
-  EXPECT_TRUE(engines[0]->derive_learned().empty());
+  EXPECT_EQ(broadcast(200), 200);
+  barrier(400);
+  EXPECT_EQ(broadcast(400), 400) << "it takes no less than the two microseconds that they say";
+  EXPECT_EQ(engines[0]->describe({Operation::broadcast, 1}).find("is being learned"), std::string::npos);
+  std::vector<tune::Row> rows = engines[0]->derive_learned();
+  EXPECT_FALSE(std::ranges::any_of(rows, [](const tune::Row& row) { return row.operation == Operation::broadcast; }));
+}
+
+// What they have found on a machine that others kept busy.
+TEST_F(LessonsTest, AreGivenAgainWhereCallsTakeMuchLessThanEnoughJobsHaveFound) {
+  tune::Row row = learned_native(1);
+  row.measured = {1, 1e6, 1e6, 1, 1, 10};
+  keep(row, tune::Row::sure_jobs);
+  policy.learning.budget = 1;
+  make_engines();
+  EXPECT_EQ(broadcast(200), 200);
+  barrier(400);
+  broadcast(600);
+  EXPECT_EQ(broadcast(100), 0) << "and was wrong";
+}
+
+TEST_F(LessonsTest, AreNotGivenAgainBeforeAFindingHasEarnedItsCheck) {
+  tune::Row row = learned_native(1);
+  row.measured = {1, 1e6, 1e6, 1, 1, 10};
+  keep(row, tune::Row::sure_jobs);
+  make_engines();
+  EXPECT_EQ(broadcast(400), 400);
+  barrier(4096);
+  EXPECT_EQ(broadcast(200), 200) << "a check costs more than one per cent of 400 calls";
 }
 
 TEST(Learner, KeepsTheStudyOfAKindThatLessonsReferTo) {
