@@ -178,3 +178,14 @@ def test_a_tool_that_the_program_is_linked_with_sees_the_same_under_another_mpi(
     outcome = run_command(line, {**clean_environment(), **environment}, 60)
     assert_seen_once_and_ours(outcome, file)
     assert job.target.mpi.library == other.mpi.library
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_what_the_mpi_says_of_a_message_that_failed_is_told(make_workshop, name: str) -> None:
+    """Not a tool, but in the place of one: the MPI's own sends begin to fail."""
+    shop = make_workshop(name)
+    failing = shop.compile("libfailing.so", "-shared", "-fPIC", str(SOURCES / "failing.c"), "-ldl")
+    outcome, _ = shop.run(shop.program(), shop.mpi.espalier, failing, ESPALIER_VIRTUAL_NODES="1,1", **CALM)
+    assert outcome.code != 0, str(outcome)
+    said = r"espalier: a message of the MPI's failed in the middle of a collective \(.*memory.*\); the communicator"
+    assert re.search(said, outcome.err, re.IGNORECASE), str(outcome)

@@ -111,7 +111,7 @@ def test_a_simulation_that_takes_too_long_ends_with_all_it_started(monkeypatch: 
     monkeypatch.setenv(*mark.split("="))
     with pytest.raises(UserError, match="did not end within"):
         execute(_LONG, "mpich", [Case("alltoall", 64 << 10)], timeout=2)
-    assert _wait_for_end_of(mark)
+    assert _wait_for_end_of(mark), _command_lines(mark)
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
@@ -127,7 +127,7 @@ def test_a_simulation_ends_with_the_process_that_asked_for_it(how: signal.Signal
     time.sleep(0.5)  # it has read what it is to run
     asking.send_signal(how)
     asking.wait()
-    assert _wait_for_end_of(mark)
+    assert _wait_for_end_of(mark), _command_lines(mark)
 
 
 _LONG = Job("star:hosts=64", _nodes(64, 8))

@@ -77,10 +77,13 @@ std::unique_ptr<ObservedCommunicator> ObservedCommunicator::make(MPI_Comm comm) 
   check(native().Comm_test_inter(comm, &is_inter));
   check(native().Comm_size(comm, &ranks));
   check(native().Comm_rank(comm, &me));
-  if (is_inter && me == 0 && library.settings().check)
-    library.say_once("ESPALIER_CHECK leaves out calls on intercommunicators");
-  if (is_inter) return nullptr;
   auto members = library.world().find_members(comm, ranks);
+  if (is_inter && me == 0 && library.settings().check) {
+    const auto others = library.world().find_remote_members(comm);
+    if (!members || !others || members->front() < others->front())  // one of the two sides says so
+      library.say_once("ESPALIER_CHECK leaves out calls on intercommunicators");
+  }
+  if (is_inter) return nullptr;
   if (!members || ranks == 1) return nullptr;
   return std::unique_ptr<ObservedCommunicator>(new ObservedCommunicator(std::move(*members), me));
 }
