@@ -1,6 +1,8 @@
 #include "watch/diagnosis.hpp"
 #include "watch/lookout.hpp"
 
+#include <algorithm>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -180,7 +182,12 @@ void bind_watch(nb::module_& module) {
       .def_ro("culprit", &Standstill::culprit, "Who is waited for, and what it does: a few sentences.")
       .def_prop_ro("text", &watch::to_text, "All of it, for a person, in lines.");
   module.def(
-      "count_watched", [](int pid) { return find_all_ranks(pid).size(); }, nb::arg("pid") = 0,
+      "count_watched",
+      [](int pid) {
+        const std::vector<Sighting> seen = find_all_ranks(pid);
+        return std::count_if(seen.begin(), seen.end(), [](const Sighting& it) { return !it.is_unserved(); });
+      },
+      nb::arg("pid") = 0,
       "How many ranks, each once for every communicator, are to be seen in jobs that this process takes part in; 0: in "
       "all jobs of this host.");
   module.def("list_ranks", &list_ranks, nb::arg("pid") = 0, nb::arg("apart") = 1.0,

@@ -97,7 +97,8 @@ def ask_all(via: str, hosts: Sequence[str], seconds: float, wants_stacks: bool, 
                 ranks[key] = {**rank, "host": answer["host"]}
         stacks |= {(answer["host"], int(pid)): text for pid, text in answer["stacks"].items()}
     standstills = load_core().diagnose(list(ranks.values()), seconds)
-    return Findings(standstills, len(ranks), stacks, asked.silent)
+    watched = sum(rank["job"] == 0 for rank in ranks.values())
+    return Findings(standstills, watched, stacks, asked.silent)
 
 
 def _is_here(pid: int) -> bool:

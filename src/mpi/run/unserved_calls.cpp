@@ -40,7 +40,7 @@ void write(UnservedCall& call, const Group& group) {
 
 void UnservedCalls::open(Owner owner) {
   const std::lock_guard lock(mutex_);
-  owner_ = std::move(owner);
+  if (owner_.arena == nullptr) owner_ = std::move(owner);
 }
 
 Group UnservedCalls::make_group(std::span<const int> members, std::int32_t rank) const {

@@ -25,7 +25,8 @@ struct Group {
 /// Thread safe.
 class UnservedCalls {
  public:
-  /// Of the process, once its desk among those of MPI_COMM_WORLD is there. Before, nothing is shown.
+  /// Of the process, once its desk among those of MPI_COMM_WORLD is there: before, nothing is shown. Persistent calls
+  /// have desks of their own there, which come later and count for nothing here.
   struct Owner {
     std::shared_ptr<transports::Arena> arena;
     std::uint32_t job = 0;  ///< WatchLine::community of MPI_COMM_WORLD

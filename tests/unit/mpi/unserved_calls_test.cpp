@@ -59,6 +59,14 @@ TEST_F(UnservedCallsTest, SayWhoIsInWhat) {
   EXPECT_EQ(seen().front().left.calls, 1u) << "what has been is told on";
 }
 
+TEST_F(UnservedCallsTest, AreOfTheFirstDesksOfTheWorld) {
+  const Group group = group_of({0, 2});
+  calls.open({arena, job + 2, getpid(), 2});
+  EXPECT_EQ(group_of({0, 2}).community, group.community);
+  begin(group);
+  EXPECT_EQ(seen().front().job, job);
+}
+
 TEST_F(UnservedCallsTest, AreCountedByGroup) {
   const Group first = group_of({0, 2}), second = group_of({0, 2, 3});
   EXPECT_NE(first.community, second.community);
