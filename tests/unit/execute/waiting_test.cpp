@@ -237,31 +237,6 @@ TEST(PatientWaiter, SleepsOnceYieldingHasNotHelped) {
   EXPECT_GT(seconds_since(begin), 1e-3) << "sleeps of 100 us and more";
 }
 
-TEST(PatientWaiter, SleepsTheLongerTheLongerItHasWaited) {
-  Bell bell;
-  CountingWaiter waiter(Waiting::futex, 0);
-  const auto begin = steady_clock::now();
-  std::uint32_t attempts = 0;
-  while (seconds_since(begin) < 0.4) waiter.pause(attempts++, &bell);
-  EXPECT_LT(attempts, 200u) << "two for each sleep: 800 would be of a millisecond each";
-}
-
-TEST(PatientWaiter, SleepsNoLongerThanItsKindAllows) {
-  struct Watchful final : PatientWaiter {
-    Watchful() : PatientWaiter(Waiting::futex, 0) {}
-    microseconds longest_sleep() const noexcept override { return microseconds(200); }
-  } waiter;
-  Bell bell;
-  microseconds shortest{1'000'000};
-  for (std::uint32_t attempt = 0; attempt < 400; ++attempt) {
-    const auto begin = steady_clock::now();
-    waiter.pause(attempt, &bell);
-    const auto took = std::chrono::duration_cast<microseconds>(steady_clock::now() - begin);
-    if (attempt > 200 && attempt % 2 == 1) shortest = std::min(shortest, took);
-  }
-  EXPECT_LT(shortest, microseconds(2000));
-}
-
 TEST(PatientWaiter, AnnouncesAgainForEachNewWaitAndEachNewBell) {
   Bell first, second, untouched;
   const Bell::Ticket fresh = untouched.announce();
