@@ -31,22 +31,19 @@ std::optional<Sighting> find_elsewhere(std::span<const Sighting> seen, const Pro
 }
 
 /// "ranks 0 to 2, 5".
-std::string listed(std::span<const int> ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size();) {
+std::string listed(const Ranks& ranks) {
+  std::vector<int> numbers;  // each once: threads of a rank follow each other
+  for (const RankStand* it : ranks)
+    if (numbers.empty() || numbers.back() != it->rank) numbers.push_back(it->rank);
+  std::string text = numbers.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < numbers.size();) {
     std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-    if (last > i) text += (last == i + 1 ? ", " : " to ") + std::to_string(ranks[last]);
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
+    if (last > i) text += (last == i + 1 ? ", " : " to ") + std::to_string(numbers[last]);
     i = last + 1;
   }
   return text;
-}
-std::string listed(const Ranks& ranks) {
-  std::vector<int> numbers;
-  for (const RankStand* it : ranks)
-    if (numbers.empty() || numbers.back() != it->rank) numbers.push_back(it->rank);
-  return listed(numbers);
 }
 
 std::string capital(std::string text) {

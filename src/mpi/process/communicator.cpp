@@ -233,10 +233,11 @@ void Communicator::show_finalization() noexcept {
   world->engine_->stay_in_view();
 }
 
-// An error's handler may have freed the communicator.
+// An error's handler may have freed the communicator. What was refused is taken back whether it was shown or not: all
+// ranks are to be set up in the same call.
 void Communicator::Mark::end_with_error(int code) const noexcept {
   const bool is_there = communicator_ != nullptr && members_ == Communicator::members_.load(std::memory_order_acquire);
-  const bool is_no_call = is_refusal(code) && execute::LeftToMpi::from_word(at_).doing == Doing::call;
+  const bool is_no_call = doing_ == Doing::call && is_refusal(code);
   UnservedCalls& unserved = Library::get().unserved_calls();
   if (unserved_ != nullptr)
     is_no_call ? unserved.take_back(*unserved_) : unserved.end(*unserved_);

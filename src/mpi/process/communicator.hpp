@@ -143,6 +143,7 @@ class Communicator {
     void end_with_error(int code) const noexcept;
 
     Communicator* communicator_ = nullptr;
+    execute::LeftToMpi::Doing doing_ = execute::LeftToMpi::Doing::nothing;
     std::atomic<std::uint64_t>* word_ = nullptr;  ///< null: there is none that others see
     execute::UnservedCall* unserved_ = nullptr;   ///< that has the word, where the communicator has no line
     std::uint64_t at_ = 0, members_ = 0;
@@ -207,6 +208,7 @@ class Communicator {
   Mark begin(Doing doing, const Form& form, std::uint64_t number) {
     Mark mark;
     mark.communicator_ = this;
+    mark.doing_ = doing;
     mark.members_ = members_.load(std::memory_order_acquire);
     if (line_ != nullptr) {
       show_number(number);

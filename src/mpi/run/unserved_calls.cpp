@@ -63,12 +63,12 @@ UnservedCall* UnservedCalls::begin(const Group& group, LeftToMpi::Doing doing, c
 UnservedCall* UnservedCalls::show(const Group& group, LeftToMpi::Doing doing, const CallName& call,
                                   std::uint64_t number) {
   const std::lock_guard lock(mutex_);
+  const std::uint32_t before = calls_[group.community]++;  // as on the other ranks, whether there is a place or not
   UnservedPage* const page = find_page();
   UnservedCall* const place = page != nullptr ? find_place(*page, group) : nullptr;
   if (place == nullptr) return nullptr;
   if (!is_of(*place, group.community)) write(*place, group);
   place->number.store(static_cast<std::uint32_t>(number), std::memory_order_release);
-  const std::uint32_t before = calls_[group.community]++;
   place->left.store(LeftToMpi::begin(before, doing, call.operation, call.blocks), std::memory_order_release);
   return place;
 }

@@ -110,6 +110,7 @@ TEST_F(UnservedCallsTest, ThreadsAreEachInTheirOwn) {
   for (int i = 0; i < execute::UnservedPage::most_calls; ++i) open.push_back(&begin(group));
   EXPECT_EQ(calls.begin(group, Doing::call, scan, 1), nullptr) << "more than that are not shown";
   for (execute::UnservedCall* call : open) calls.end(*call);
+  EXPECT_EQ(execute::LeftToMpi::from_word(begin(group).left.load()).calls, 17u) << "and count all the same";
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread)
     threads.emplace_back([&, thread] {
