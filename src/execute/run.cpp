@@ -1,12 +1,6 @@
 #include "execute/run.hpp"
 
 namespace espalier::execute {
-namespace {
-
-/// Looks between two questions to the arbiter.
-constexpr std::uint32_t looks_between = 256;
-
-}  // namespace
 
 /// Whether it has what it needs before the first step: neighbours that are no further behind than statements reach, and
 /// a window.
@@ -41,7 +35,7 @@ std::optional<Ending> Run::step() noexcept {
 }
 
 std::optional<Ending> Run::ask(Status status) noexcept {
-  const bool is_due = status == Status::differs || looks_ % looks_between == looks_between - 1;
+  const bool is_due = status == Status::differs || Waiter::is_question_due(looks_);
   ++looks_;
   return is_due && arbiter_ != nullptr ? arbiter_->judge(interpreter_->other()) : std::nullopt;
 }
@@ -57,7 +51,9 @@ Ending Run::finish(Waiter& waiter) noexcept {
     const std::optional<Ending> ending = advance();
     if (ending || looks_ <= waited) waiter.end(waited);
     if (ending) return *ending;
-    if (!waiter.wait(looks_ - 1, bell())) return {Ending::broken};
+    std::uint32_t attempt = looks_ - 1;
+    if (!waiter.wait(attempt, bell())) return {Ending::broken};
+    looks_ = attempt;
   }
 }
 

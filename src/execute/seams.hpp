@@ -95,13 +95,24 @@ class Waiter {
   virtual ~Waiter() = default;
   /// Called after each look that found the step not ready; the caller then looks again. `attempt` counts from 0 for
   /// each wait. `bell` is that of the neighbour whose flag the look missed: it rings after it is raised. Null where
-  /// nobody rings: a message of the network is awaited, or no rank of the communicator ever sleeps.
-  virtual void pause(std::uint32_t attempt, Bell* bell) noexcept = 0;
+  /// nobody rings: a message of the network is awaited, or no rank of the communicator ever sleeps. True: this rank has
+  /// slept, beside which any question is cheap.
+  virtual bool pause(std::uint32_t attempt, Bell* bell) noexcept = 0;
 
   /// As pause(), and asks now and then whether what is awaited may still come. False: the run is to be broken off.
-  bool wait(std::uint32_t attempt, Bell* bell) noexcept {
-    pause(attempt, bell);
-    return attempt % looks_per_question != first_question || has_hope(attempt == first_question);
+  /// `attempt` goes on by one; by a sleep to where the caller's own questions are due, too.
+  bool wait(std::uint32_t& attempt, Bell* bell) noexcept {
+    const bool has_slept = pause(attempt, bell);
+    const bool is_first = attempt <= first_question;
+    const bool asks = has_slept || attempt % looks_per_question == first_question;
+    ++attempt;
+    if (has_slept) attempt |= looks_per_dear_question - 1;
+    return !asks || has_hope(is_first);
+  }
+  /// Whether it is time, after so many looks in vain, to see if others do something else: now and then, for that takes
+  /// their cache lines away or asks the MPI; and after each sleep.
+  static constexpr bool is_question_due(std::uint32_t attempt) noexcept {
+    return attempt % looks_per_dear_question == looks_per_dear_question - 1;
   }
   /// The step is ready, after so many calls of wait() for it.
   void end(std::uint32_t attempts) noexcept {
@@ -109,7 +120,7 @@ class Waiter {
   }
 
  protected:
-  static constexpr std::uint32_t looks_per_question = 64;
+  static constexpr std::uint32_t looks_per_question = 64, looks_per_dear_question = 256;
   static constexpr std::uint32_t first_question = looks_per_question - 1;
   /// `is_first`: of this wait.
   virtual bool has_hope([[maybe_unused]] bool is_first) noexcept { return true; }

@@ -55,10 +55,12 @@ struct alignas(64) UnservedCall {
   };
 
   std::atomic<std::uint64_t> left;        ///< LeftToMpi, with calls as all of a group's ranks count; 0: nothing is told
+  std::atomic<std::uint64_t> bytes;       ///< LeftCall, as its root
   std::atomic<std::uint32_t> community;   ///< equal on all ranks of a group, and on no other's
   std::atomic<std::uint32_t> number;      ///< as the program counts calls of the communicator
   std::atomic<std::int32_t> rank, ranks;  ///< in the communicator
-  std::atomic<std::int32_t> spans;        ///< 0: who the members are is not told
+  std::atomic<std::int32_t> root;
+  std::atomic<std::int32_t> spans;  ///< 0: who the members are is not told
   Span members[most_spans];
 };
 static_assert(sizeof(UnservedCall) == 256);

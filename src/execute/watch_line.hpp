@@ -9,6 +9,14 @@
 
 namespace espalier::execute {
 
+/// A call that is left to the MPI, as its rank makes it.
+struct LeftCall {
+  plan::Operation operation = plan::Operation::barrier;
+  plan::BlockSizes blocks = plan::BlockSizes::equal;
+  std::uint64_t bytes = 0;  ///< 0: none, or not told
+  std::int32_t root = 0;
+};
+
 /// What a rank does that is left to the MPI: one word, so that others see it whole, and know by looking twice whether
 /// it still is the same.
 struct LeftToMpi {
@@ -34,9 +42,8 @@ struct LeftToMpi {
   friend bool operator==(const LeftToMpi&, const LeftToMpi&) = default;
   std::uint64_t to_word() const noexcept { return head(doing, operation, blocks) | calls; }
   /// That word, and now something else is done.
-  static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, plan::Operation operation,
-                                       plan::BlockSizes blocks) noexcept {
-    return head(doing, operation, blocks) | ((word + 1) & 0xffff'ffff);
+  static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, const LeftCall& call) noexcept {
+    return head(doing, call.operation, call.blocks) | ((word + 1) & 0xffff'ffff);
   }
   static constexpr std::uint64_t end(std::uint64_t word) noexcept { return word & 0x00ff'ffff'ffff'ffff; }
 
@@ -68,10 +75,24 @@ struct alignas(64) WatchLine {
   std::atomic<std::uint8_t> form;       ///< plan::CallForm
   std::atomic<std::uint8_t> blocks;     ///< plan::BlockSizes, as far as the engine knows: counts may be all equal
   std::atomic<std::uint32_t> since;     ///< CLOCK_MONOTONIC, milliseconds: the last 32 bits
-  /// Of what it waits in, or else of what it leaves to the MPI: the number of the program's call, as this rank counts
-  /// all that the program makes; `call` and LeftToMpi::calls count what ranks make together.
+  /// Of what it waits in, or else of what it leaves to the MPI, as bytes and root: the number of the program's call, as
+  /// this rank counts all that the program makes; `call` and LeftToMpi::calls count what ranks make together.
   std::atomic<std::uint32_t> number;
   std::atomic<std::uint64_t> left;  ///< LeftToMpi
+
+  /// By its owner: from now on it does that, together with the others. The word that `left` has now.
+  std::uint64_t begin_left(LeftToMpi::Doing doing, const LeftCall& what, std::uint64_t its_number) noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    // A call that does not block shows its own as long as it waits; what one that blocks has shown may be old.
+    if (call.load(relaxed) == 0 || form.load(relaxed) == static_cast<std::uint8_t>(plan::CallForm::blocking)) {
+      bytes.store(what.bytes, relaxed);
+      root.store(what.root, relaxed);
+      number.store(static_cast<std::uint32_t>(its_number), relaxed);
+    }
+    const std::uint64_t word = LeftToMpi::begin(left.load(relaxed), doing, what);
+    left.store(word, relaxed);
+    return word;
+  }
 };
 static_assert(sizeof(WatchLine) == 64);
 

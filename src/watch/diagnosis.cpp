@@ -144,7 +144,8 @@ std::string numbered(std::uint32_t number) { return number == 0 ? "" : ", call "
 
 std::string describe_left(const Sighting& seen) {
   const execute::LeftToMpi& left = seen.left;
-  const std::string name = plan::call_name(left.operation, left.blocks);
+  const std::string name =
+      plan::describe_call(left.operation, left.blocks, plan::CallForm::blocking, seen.bytes, seen.root);
   switch (left.doing) {
     case Doing::nothing: break;
     case Doing::call: return name + numbered(seen.number) + ", which is left to the MPI";

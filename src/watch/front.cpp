@@ -48,8 +48,10 @@ double Front::seconds_of(const Sighting& seen) const {
 }
 
 Front::Gist Front::gist_of(const Sighting& seen) const {
-  if (maker != Maker::espalier) return {seen.left.operation, 0, plan::CallForm::blocking, seen.left.blocks};
-  return {seen.operation, plan::has_root(seen.operation) ? seen.root : 0, seen.form, plan::BlockSizes::equal};
+  const plan::Operation operation = maker == Maker::espalier ? seen.operation : seen.left.operation;
+  const int root = plan::has_root(operation) ? seen.root : 0;
+  if (maker != Maker::espalier) return {operation, root, plan::CallForm::blocking, seen.left.blocks};
+  return {operation, root, seen.form, plan::BlockSizes::equal};
 }
 
 Front::Gist Front::usual_gist(std::span<const Sighting> members) const {

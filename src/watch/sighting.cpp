@@ -71,6 +71,8 @@ void look_at(const UnservedPage& page, std::vector<Sighting>& found) {
     Sighting seen{call.community.load(std::memory_order_acquire), page.pid, page.world_rank,
                   call.rank.load(std::memory_order_acquire), call.ranks.load(std::memory_order_acquire)};
     seen.number = call.number.load(std::memory_order_acquire);
+    seen.bytes = call.bytes.load(std::memory_order_acquire);
+    seen.root = call.root.load(std::memory_order_acquire);
     seen.left = execute::LeftToMpi::from_word(word);
     seen.job = page.job;
     seen.place = place;

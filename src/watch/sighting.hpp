@@ -24,16 +24,17 @@ struct Sighting {
   std::uint64_t finished = 0;  ///< the last call that it is known to have come through
   // What it waits in, if it has waited for some milliseconds; call 0: in none.
   std::uint64_t call = 0;
-  std::uint32_t number = 0;  ///< of that, or else of what is left to the MPI: as the program counts its calls
+  // Of that, or else of what is left to the MPI.
+  std::uint32_t number = 0;  ///< as the program counts its calls
+  std::uint64_t bytes = 0;   ///< 0: none, or not told
+  int root = 0;
   plan::Operation operation = plan::Operation::barrier;
   plan::CallForm form = plan::CallForm::blocking;
   plan::BlockSizes blocks = plan::BlockSizes::equal;  ///< also where counts are all equal
-  std::uint64_t bytes = 0;
-  int root = 0;
-  double seconds = 0;            ///< for how long
-  execute::LeftToMpi left = {};  ///< what it does, or did last, that is left to the MPI
-  double left_seconds = 0;       ///< for how long, as far as somebody has looked (watch/lookout.hpp)
-  std::string host = {};         ///< where it was seen; empty: on this one
+  double seconds = 0;                                 ///< for how long
+  execute::LeftToMpi left = {};                       ///< what it does, or did last, that is left to the MPI
+  double left_seconds = 0;  ///< for how long, as far as somebody has looked (watch/lookout.hpp)
+  std::string host = {};    ///< where it was seen; empty: on this one
   // Without desks, who the members are is told with the call.
   std::uint32_t job = 0;                        ///< the community of MPI_COMM_WORLD; 0: it has a desk
   int place = 0;                                ///< where its process tells of it

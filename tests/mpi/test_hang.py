@@ -245,7 +245,8 @@ def test_calls_that_are_left_to_the_mpi_are_seen(get_mpi: GetMpi, name: str, how
     assert re.search(culprit, world["culprit"]), said
     assert world["left_to_mpi"]
     waiting = {rank["call"] for rank in world["ranks"] if rank["stand"] == "waits"}
-    assert waiting <= {f"{it}, which is left to the MPI" for it in ("MPI_Bcast, call 21", "MPI_Allreduce, call 22")}
+    calls = ("MPI_Bcast of 64 bytes, root 0, call 21", "MPI_Allreduce of 4 bytes, call 22")
+    assert waiting <= {f"{it}, which is left to the MPI" for it in calls}
 
 
 @pytest.mark.parametrize("name", OF_THE_WORD)
@@ -271,7 +272,7 @@ def test_the_first_calls_of_a_communicator_are_seen(get_mpi: GetMpi, name: str) 
         said = ask(job, culprit)
     (found,) = (it for it in said if re.search(culprit, it["culprit"]))
     assert found["communicator"] == "a communicator of ranks 0 to 3 of MPI_COMM_WORLD"
-    early = "MPI_Allreduce, call 1, which is left to the MPI"
+    early = "MPI_Allreduce of 4 bytes, call 1, which is left to the MPI"
     assert [rank["call"] for rank in found["ranks"]] == [early, early, None, early]
 
 
@@ -284,7 +285,8 @@ def test_only_members_of_a_communicator_are_waited_for(get_mpi: GetMpi, name: st
     (found,) = said
     assert re.match(culprit, found["culprit"]), said
     assert found["communicator"] == "a communicator of ranks 2, 0 of MPI_COMM_WORLD"
-    assert [rank["call"] for rank in found["ranks"]] == ["MPI_Allreduce, call 2, which is left to the MPI", None]
+    there = "MPI_Allreduce of 4 bytes, call 2, which is left to the MPI"
+    assert [rank["call"] for rank in found["ranks"]] == [there, None]
 
 
 @pytest.mark.parametrize("name", OF_THE_WORD)
@@ -315,7 +317,8 @@ def test_ranks_that_wait_for_arguments_to_compare_are_seen(get_mpi: GetMpi, name
     with standing(get_mpi(name), "sleep", "2", ESPALIER_CHECK="1") as job:
         said = ask(job, culprit)
     (world,) = (it for it in said if re.search(culprit, it["culprit"]))
-    assert world["ranks"][0]["call"] == "MPI_Bcast, call 21, whose arguments ESPALIER_CHECK compares"
+    call = "MPI_Bcast of 64 bytes, root 0, call 21, whose arguments ESPALIER_CHECK compares"
+    assert world["ranks"][0]["call"] == call
 
 
 @pytest.mark.parametrize("culprit", [0, 2])
@@ -334,7 +337,7 @@ def test_a_rank_that_has_made_no_call_yet_is_named(get_mpi: GetMpi, name: str, n
 @pytest.mark.parametrize("culprit", [0, 2])
 def test_a_rank_that_a_new_communicator_waits_for_is_named(get_mpi: GetMpi, name: str, culprit: int) -> None:
     """Who makes its memory shows there who is to come; where that is who does not, their processes show the others."""
-    on_their_way = "MPI_Allreduce, call 1, for which the ranks get memory first"
+    on_their_way = "MPI_Allreduce of 4 bytes, call 1, for which the ranks get memory first"
     named = rf"Rank {culprit} \(process \d+\) has not come; it is asleep"
     with standing(get_mpi(name), "early", str(culprit)) as job:
         said = ask(job, named)

@@ -194,17 +194,13 @@ class LineCall {
   /// False: `found_` is what the owner wrote in this call. Looked for now and then only: to look takes the writer's
   /// lines away.
   [[gnu::noinline]] bool wait_longer_for(const Message& message, const Line& line, bool has_next) {
-    constexpr std::uint32_t looks_between = 256;
-    std::uint32_t looks = 0;
-    bool is_found = false;
-    wait_until(
-        [&] {
-          if (line.call.load(std::memory_order_acquire) == word_of(message).value()) return true;
-          if (has_next) __builtin_prefetch(&line + 1);
-          return is_found = ++looks % looks_between == 0 && find_other(message);
-        },
-        [&] { return seat_.bell_of(message.owner); });
-    return !is_found;
+    const auto is_there = [&] {
+      if (line.call.load(std::memory_order_acquire) == word_of(message).value()) return true;
+      if (has_next) __builtin_prefetch(&line + 1);
+      return false;
+    };
+    return wait_long(
+        is_there, [&] { return seat_.bell_of(message.owner); }, [&] { return find_other(message); });
   }
 
   /// Calls `part(line, offset, bytes)` for each line of a message.
@@ -220,16 +216,21 @@ class LineCall {
   /// else by the end of the call: the shortest way through a call rings once. Throws GivenUp, as all that waits here.
   template <class Ready, class WhoseBell>
   void wait_until(Ready is_ready, WhoseBell bell) {
-    if (!is_ready()) wait_long(is_ready, bell);
+    if (!is_ready()) wait_long(is_ready, bell, [] { return false; });
   }
 
-  template <class Ready, class WhoseBell>
-  [[gnu::noinline]] void wait_long(Ready is_ready, WhoseBell bell) {
+  /// False: `is_over()` before it was ready.
+  template <class Ready, class WhoseBell, class Over>
+  [[gnu::noinline]] bool wait_long(Ready is_ready, WhoseBell bell, Over is_over) {
     seat_.ring();
     std::uint32_t attempts = 0;
-    while (!is_ready())
-      if (!waiter_.wait(attempts++, bell())) give_up();
+    bool is_found = false;
+    while (!is_found && !is_ready()) {
+      is_found = Waiter::is_question_due(attempts) && is_over();
+      if (!is_found && !waiter_.wait(attempts, bell())) give_up();
+    }
     waiter_.end(attempts);
+    return !is_found;
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void give_up() {

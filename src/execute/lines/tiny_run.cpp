@@ -105,7 +105,10 @@ bool TinyRun::may_read() noexcept {
 }
 
 // Whoever has begun to write a message goes on with it, unless it dies.
-void TinyRun::Moments::pause(std::uint32_t, Bell*) noexcept { sched_yield(); }
+bool TinyRun::Moments::pause(std::uint32_t, Bell*) noexcept {
+  sched_yield();
+  return false;
+}
 
 bool TinyRun::Moments::has_hope(bool) noexcept {
   constexpr std::uint32_t most = 1 << 16;

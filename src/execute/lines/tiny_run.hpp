@@ -28,7 +28,7 @@ class TinyRun {
  private:
   /// What is there is read in one go. Its writer may do something else instead, and be at that still.
   class Moments final : public Waiter {
-    void pause(std::uint32_t attempt, Bell* bell) noexcept override;
+    bool pause(std::uint32_t attempt, Bell* bell) noexcept override;
     bool has_hope(bool is_first) noexcept override;
     std::uint32_t questions_ = 0;
   };

@@ -14,9 +14,12 @@ constexpr std::uint32_t looks_per_poke = 256;
 // A yield costs about a microsecond, more when it does hand the core over.
 constexpr std::uint32_t yields_per_poke = 8;
 // Sleeps end by themselves, because nobody wakes us when it is MPI that needs a poke. Short at first, for neighbours
-// that wait for our part of a message; a thousand wake-ups a second cost an idle rank about 1 % of a core.
+// that wait for our part of a message, and from a millisecond on a tenth of the time that was slept before: so such a
+// neighbour waits hardly longer than it has anyhow, and ranks that are idle for long leave others alone. A thousand
+// wake-ups a second of each of six took a fifth of the speed of two that exchanged messages (docs/adr/0045).
 constexpr std::chrono::microseconds first_sleep{100};
-constexpr std::chrono::microseconds longest_sleep{1000};
+constexpr std::chrono::microseconds doubles_to{1000};
+constexpr std::chrono::microseconds longest_sleep{20'000};
 
 // The eight ranks of two cores hand a core round in a few yields. If it has not come after so many, somebody else has
 // it (20 and 500 did as well, idle and beside another process).
@@ -41,16 +44,21 @@ inline void relax() noexcept {
 PatientWaiter::PatientWaiter(Waiting scheme, std::uint32_t spin) noexcept
     : scheme_(scheme), spin_(spin), sleeps_from_(first_sleep_after(scheme, spin)) {}
 
-void PatientWaiter::pause(std::uint32_t attempt, Bell* bell) noexcept {
+bool PatientWaiter::pause(std::uint32_t attempt, Bell* bell) noexcept {
+  if (attempt <= sleeps_from_) {  // before the first sleep of this wait
+    announced_at_ = nullptr;
+    patience_ = first_sleep;
+  }
   if (scheme_ == Waiting::spin || attempt < spin_) {
     relax();
     if (attempt % looks_per_poke == looks_per_poke - 1) poke();
-    return;
+    return false;
   }
-  if (attempt >= sleeps_from_ && bell != nullptr) return doze(attempt == sleeps_from_, *bell);
-  if (is_standing_ && keeps_core(attempt)) return;
+  if (attempt >= sleeps_from_ && bell != nullptr) return doze(*bell);
+  if (is_standing_ && keeps_core(attempt)) return false;
   spin_ > 0 ? give_away() : yield();
   if (attempt % yields_per_poke == yields_per_poke - 1) poke();
+  return false;
 }
 
 /// Yields, and looks what that says about who else is here.
@@ -85,20 +93,17 @@ Company::Time PatientWaiter::now() const noexcept { return std::chrono::steady_c
 
 /// In turn announces and sleeps. The caller looks in between, as Bell wants it: with the announcement made, and for the
 /// same neighbour, or there is another bell and another announcement.
-void PatientWaiter::doze(bool is_new, Bell& bell) noexcept {
-  if (is_new) {
-    announced_at_ = nullptr;
-    patience_ = first_sleep;
-  }
+bool PatientWaiter::doze(Bell& bell) noexcept {
   if (announced_at_ != &bell) {
     poke();
     announced_at_ = &bell;
     ticket_ = bell.announce();
-    return;
+    return false;
   }
   bell.sleep(ticket_, patience_);
-  patience_ = std::min(2 * patience_, longest_sleep);
+  patience_ = std::min(patience_ < doubles_to ? 2 * patience_ : patience_ * 11 / 10, longest_sleep);
   announced_at_ = nullptr;
+  return true;
 }
 
 }  // namespace espalier::execute

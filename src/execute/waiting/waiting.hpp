@@ -22,7 +22,7 @@ class PatientWaiter : public Waiter {
   /// `spin` looks come before the first yield or sleep: 0 where ranks outnumber cores.
   PatientWaiter(Waiting scheme, std::uint32_t spin) noexcept;
 
-  void pause(std::uint32_t attempt, Bell* bell) noexcept final;
+  bool pause(std::uint32_t attempt, Bell* bell) noexcept final;
 
  protected:
   /// Called now and then while waiting: before each sleep, every few yields, every few hundred looks.
@@ -34,7 +34,7 @@ class PatientWaiter : public Waiter {
   virtual Company::Time now() const noexcept;
 
  private:
-  void doze(bool is_new, Bell& bell) noexcept;
+  bool doze(Bell& bell) noexcept;
   void give_away() noexcept;
   bool keeps_core(std::uint32_t attempt) noexcept;
 

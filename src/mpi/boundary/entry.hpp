@@ -7,6 +7,7 @@
 #include "mpi/boundary/tools.hpp"
 #include "mpi/calls/calls.hpp"
 #include "mpi/calls/forbidden.hpp"
+#include "mpi/decide/told.hpp"
 #include "mpi/observe/observer.hpp"
 #include "mpi/process/communicator.hpp"
 
@@ -31,9 +32,19 @@ template <class Call>
       comm, [&] { return call; }, nullptr);
 }
 
+/// A call that may set its communicator up.
+template <class Call>
+struct FirstCall {
+  MPI_Comm comm;
+  const Call& call;
+
+  bool is_refused() const { return is_refused_early(comm, call); }
+  execute::LeftCall told() const { return told_of(call, -1); }
+};
+
 template <class Call>
 [[gnu::noinline]] Communicator* find_unlike_last(MPI_Comm comm, const Call& call) {
-  return Communicator::find(comm, form_of(call), [&] { return is_refused_early(comm, call); });
+  return Communicator::find(comm, FirstCall<Call>{comm, call});
 }
 
 /// The code to return from an entry point. `make_call` puts the call together, `pass_on` makes it on the native
@@ -84,7 +95,7 @@ template <class MakeCall, class PassOn>
       is_observed = true;
     }
     Communicator::Mark mark;
-    if (communicator != nullptr) mark = communicator->begin_left(form_of(make_call()));
+    if (communicator != nullptr) mark = communicator->begin_left(told_of(make_call(), communicator->place()));
     code = pass_on(*mpi);
     mark.end(*code);
   }

@@ -65,6 +65,14 @@ inline Layout describe(MPI_Datatype type) {
   return known.type == type && known.layout.is_named ? known.layout : detail::ask(type);
 }
 
+/// Bytes of data in one element of any such type; asks MPI for no more than that.
+inline MPI_Count size_of(MPI_Datatype type) {
+  const detail::Remembered& known = detail::slot_of(type);
+  if (known.type == type && known.layout.is_named) return known.layout.size;
+  MPI_Count size = 0;
+  return native().Type_size_x(type, &size) == MPI_SUCCESS ? size : 0;
+}
+
 /// How far behind the buffer the data of one element begin, if they lie there as bytes without gaps, in the order of
 /// the type map: of a part of an array that is cut along its slowest axis, say. Nothing: they do not, or it cannot be
 /// told. Asks MPI for all that the type was made of.

@@ -142,11 +142,11 @@ std::unique_ptr<Preparation> Observer::make_check(MPI_Comm comm, const ObservedC
 }
 
 // Calls that do not block and came before may not have got to native yet; what follows asks native at once.
-int Observer::await(MPI_Comm comm, const Form& form, Preparation& check) noexcept {
+int Observer::await(MPI_Comm comm, const execute::LeftCall& call, Preparation& check) noexcept {
   if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
   Communicator* const communicator = Communicator::find_existing(comm);
   Communicator::Mark mark;
-  if (communicator != nullptr) mark = communicator->begin_comparison(form);
+  if (communicator != nullptr) mark = communicator->begin_comparison(call);
   const int code = wait_for([&] { return check.advance(true); });
   mark.end(code);
   return code;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "mpi/calls/start.hpp"
+#include "mpi/decide/told.hpp"
 #include "mpi/observe/call.hpp"
 #include "mpi/observe/recording.hpp"
 #include "mpi/observe/shares.hpp"
@@ -112,7 +113,7 @@ class Observer {
     if (!checks(form)) return MPI_SUCCESS;
     try {
       const std::unique_ptr<Preparation> check = make_check(comm, call, form);
-      return check == nullptr ? MPI_SUCCESS : await(comm, form_of(call), *check);
+      return check == nullptr ? MPI_SUCCESS : await(comm, told_of(call, -1), *check);
     } catch (const std::bad_alloc&) {
       return fail_for_memory(comm);
     }
@@ -169,7 +170,7 @@ class Observer {
   static bool count(const ObservedCall& call);
   static void begin(ObservedCall& call) noexcept;
   static Permit time(ObservedCall call) noexcept;
-  static int await(MPI_Comm comm, const Form& form, Preparation& check) noexcept;
+  static int await(MPI_Comm comm, const execute::LeftCall& call, Preparation& check) noexcept;
   static int fail_for_memory(MPI_Comm comm) noexcept;
   static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
                                   const void* back) noexcept;

@@ -172,7 +172,7 @@ Communicator* Communicator::set_up_and_keep(MPI_Comm comm, const Question& quest
   Communicator* const before = look_up(comm).communicator;
   Communicator* const shown = before != nullptr ? before : keep(comm, make_new(0));
   Mark mark;
-  if (shown != nullptr) mark = shown->begin(Doing::set_up, question.form, shown->calls_ + 1);
+  if (shown != nullptr) mark = shown->begin(Doing::set_up, question.tell(question.call), shown->calls_ + 1);
   std::unique_ptr<Communicator> state = set_up(comm);
   mark.end(MPI_SUCCESS);
   return keep(comm, std::move(state));
@@ -227,8 +227,7 @@ void Communicator::show_finalization() noexcept {
   const Communicator* const world = find_existing(native().comm_world);
   if (world == nullptr || world->engine_ == nullptr || world->line_ == nullptr) return;
   const std::uint64_t word = world->line_->left.load(std::memory_order_relaxed);
-  const std::uint64_t at =
-      execute::LeftToMpi::begin(word, Doing::finalization, plan::Operation::barrier, plan::BlockSizes::equal);
+  const std::uint64_t at = execute::LeftToMpi::begin(word, Doing::finalization, {});
   world->line_->left.store(at, std::memory_order_relaxed);
   world->engine_->stay_in_view();
 }
@@ -246,8 +245,9 @@ void Communicator::Mark::end_with_error(int code) const noexcept {
   if (is_there && is_no_call) communicator_->take_back(code);
 }
 
-void Communicator::begin_unserved(Mark& mark, Doing doing, const Form& form, std::uint64_t number) const noexcept {
-  mark.unserved_ = Library::get().unserved_calls().begin(*group_, doing, {form.operation, form.block_sizes()}, number);
+void Communicator::begin_unserved(Mark& mark, Doing doing, const execute::LeftCall& call,
+                                  std::uint64_t number) const noexcept {
+  mark.unserved_ = Library::get().unserved_calls().begin(*group_, doing, call, number);
   if (mark.unserved_ == nullptr) return;
   mark.word_ = &mark.unserved_->left;
   mark.at_ = mark.word_->load(std::memory_order_relaxed);

@@ -29,12 +29,13 @@ class Communicator {
   }
   /// The state of a communicator, set up now if this is its first collective: then a collective operation over it. Null
   /// when the call must go to the native library without being looked at (MPI not running, null communicator, or an
-  /// error that native will report), as where `is_refused()` says that native will refuse it on this rank alone: then
-  /// nobody is asked to take part in set-up. Asked only before that. `form`: of the call.
-  template <class IsRefused>
-  static Communicator* find(MPI_Comm comm, const Form& form, const IsRefused& is_refused) {
-    const auto ask = [](const void* question) { return (*static_cast<const IsRefused*>(question))(); };
-    return find_slowly(comm, {&is_refused, ask, form});
+  /// error that native will report), as where the call `is_refused()` by native on this rank alone: then nobody is
+  /// asked to take part in set-up. Asked only before that, as is what others are `told()` of it.
+  template <class Call>
+  static Communicator* find(MPI_Comm comm, const Call& call) {
+    const auto ask = [](const void* it) { return static_cast<const Call*>(it)->is_refused(); };
+    const auto tell = [](const void* it) { return static_cast<const Call*>(it)->told(); };
+    return find_slowly(comm, {&call, ask, tell});
   }
 
   /// The same, set up in any case: some begin with calls that are left to native, since set-up takes as long as many
@@ -149,9 +150,9 @@ class Communicator {
     std::uint64_t at_ = 0, members_ = 0;
   };
   /// From now on they see that it is in such a call, which comes next.
-  Mark begin_left(const Form& form) { return begin(Doing::call, form, calls_); }
+  Mark begin_left(const execute::LeftCall& call) { return begin(Doing::call, call, calls_); }
   /// The same of what comes before one, on all ranks (ESPALIER_CHECK).
-  Mark begin_comparison(const Form& form) { return begin(Doing::comparison, form, calls_ + 1); }
+  Mark begin_comparison(const execute::LeftCall& call) { return begin(Doing::comparison, call, calls_ + 1); }
   /// MPI_Finalize is called. For good.
   static void show_finalization() noexcept;
 
@@ -168,6 +169,8 @@ class Communicator {
   const std::string& refusal() const { return refusal_; }
   int ranks() const { return engine_->topology().ranks(); }
   int rank() const { return engine_->me().value; }
+  /// The same as far as it is known where there is no engine; else -1, and nobody is shown anything.
+  int place() const { return engine_ != nullptr ? me_ : group_ != nullptr ? group_->rank : -1; }
 
   /// Whether native does this call, as is known before anything of it is looked at; then it has been counted.
   template <class Call>
@@ -205,23 +208,20 @@ class Communicator {
   void take_back(int code) {
     if (native_calls_ > 0 && is_refusal(code)) ++native_calls_;
   }
-  Mark begin(Doing doing, const Form& form, std::uint64_t number) {
+  Mark begin(Doing doing, const execute::LeftCall& call, std::uint64_t number) {
     Mark mark;
     mark.communicator_ = this;
     mark.doing_ = doing;
     mark.members_ = members_.load(std::memory_order_acquire);
     if (line_ != nullptr) {
-      show_number(number);
       mark.word_ = &line_->left;
-      mark.at_ = execute::LeftToMpi::begin(line_->left.load(std::memory_order_relaxed), doing, form.operation,
-                                           form.block_sizes());
-      line_->left.store(mark.at_, std::memory_order_relaxed);
+      mark.at_ = line_->begin_left(doing, call, number);
     } else if (group_ != nullptr) {
-      begin_unserved(mark, doing, form, number);
+      begin_unserved(mark, doing, call, number);
     }
     return mark;
   }
-  void begin_unserved(Mark& mark, Doing doing, const Form& form, std::uint64_t number) const noexcept;
+  void begin_unserved(Mark& mark, Doing doing, const execute::LeftCall& call, std::uint64_t number) const noexcept;
   /// Unless a call that does not block is waiting, and shows its own.
   void show_number(std::uint64_t number) noexcept {
     if (line_ != nullptr && line_->call.load(std::memory_order_relaxed) == 0)
@@ -244,7 +244,7 @@ class Communicator {
   struct Question {
     const void* call = nullptr;
     bool (*ask)(const void* call) = nullptr;
-    Form form = {};
+    execute::LeftCall (*tell)(const void* call) = nullptr;
 
     bool is_refused() const { return ask != nullptr && ask(call); }
   };

@@ -18,7 +18,9 @@ constexpr const char* memory_is_short =
 class Preparation {
  public:
   Preparation(Watch* watch, const Situation& of) : watch_(watch) {
-    if (watch_ != nullptr) watch_->begin_left(execute::LeftToMpi::Doing::preparation, of.operation, of.blocks);
+    if (watch_ == nullptr) return;
+    watch_->begin_left(execute::LeftToMpi::Doing::preparation,
+                       {of.operation, of.blocks, static_cast<std::uint64_t>(of.bytes), of.root.value});
   }
   ~Preparation() {
     if (watch_ != nullptr) watch_->end_left();
@@ -49,13 +51,16 @@ Engine::Engine(Means means, const Policy& policy, CacheBudget& budget, Statistic
 }
 
 Engine::~Engine() {
-  for (std::uint32_t attempt = 0; !seat_.leave_windows(is_broken_); ++attempt)
+  for (std::uint32_t attempt = 0; !seat_.leave_windows(is_broken_);)
     is_broken_ = !means_.waiter->wait(attempt, nullptr);
 }
 
 bool Engine::supply_slowly(Entry& entry) {
   const plan::Problem& problem = entry.problem;
-  const Preparation shown(means_.watch.get(), named({.operation = problem.operation, .blocks = blocks_of(problem)}));
+  const Preparation shown(means_.watch.get(), named({.operation = problem.operation,
+                                                     .bytes = problem.bytes,
+                                                     .root = problem.root,
+                                                     .blocks = blocks_of(problem)}));
   if (entry.fits_short_rings) {
     if ((denied_ & long_rings) != 0) entry.needs = no_needs;
     if (seat_.call() + 1 >= means_.calls_in_use) get(long_rings, false);
@@ -140,8 +145,7 @@ std::optional<bool> Engine::supply_runs() {
   if ((denied_ & windows) != 0) return false;
   if (!asks_for_windows_) {
     using Doing = execute::LeftToMpi::Doing;
-    if (means_.watch != nullptr)
-      means_.watch->begin_left(Doing::run_preparation, plan::Operation::barrier, plan::BlockSizes::equal);
+    if (means_.watch != nullptr) means_.watch->begin_left(Doing::run_preparation, {});
     means_.supplies->ask_for_windows();
   }
   const std::optional<bool> answer = means_.supplies->find_windows();

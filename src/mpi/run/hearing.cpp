@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t next_call = 1;
 
 Bytes await_bytes(const execute::Seat& seat, execute::Waiter& waiter, LocalRank neighbour) {
-  for (std::uint32_t attempt = 0;; ++attempt) {
+  for (std::uint32_t attempt = 0;;) {
     if (const std::optional<Bytes> theirs = find_bytes(seat, neighbour, next_call)) return *theirs;
     if (seat.has_left(neighbour) || !waiter.wait(attempt, nullptr)) return Statement::has_left;
   }
@@ -24,7 +24,7 @@ std::optional<Bytes> hear_senders(execute::Seat& seat, execute::Waiter& waiter, 
                                   bool is_root, bool do_all_hear) {
   const bool is_sided = is_one_sided(problem), deals = is_dealt(problem.operation);
   const auto sends = [&](bool root) { return !is_sided || root == deals; };
-  for (std::uint32_t attempt = 0; !seat.may_state(next_call); ++attempt)
+  for (std::uint32_t attempt = 0; !seat.may_state(next_call);)
     if (seat.has_leaver() || !waiter.wait(attempt, seat.missed_bell())) return Statement::has_left;
   const Bytes mine = execute::stated_bytes(problem);
   if (sends(is_root)) seat.state(mine, next_call);

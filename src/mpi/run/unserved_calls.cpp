@@ -51,7 +51,7 @@ Group UnservedCalls::make_group(std::span<const int> members, std::int32_t rank)
   return {community, rank, static_cast<std::int32_t>(members.size()), execute::to_spans(members)};
 }
 
-UnservedCall* UnservedCalls::begin(const Group& group, LeftToMpi::Doing doing, const CallName& call,
+UnservedCall* UnservedCalls::begin(const Group& group, LeftToMpi::Doing doing, const execute::LeftCall& call,
                                    std::uint64_t number) noexcept {
   try {
     return show(group, doing, call, number);
@@ -60,7 +60,7 @@ UnservedCall* UnservedCalls::begin(const Group& group, LeftToMpi::Doing doing, c
   }
 }
 
-UnservedCall* UnservedCalls::show(const Group& group, LeftToMpi::Doing doing, const CallName& call,
+UnservedCall* UnservedCalls::show(const Group& group, LeftToMpi::Doing doing, const execute::LeftCall& call,
                                   std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   const std::uint32_t before = calls_[group.community]++;  // as on the other ranks, whether there is a place or not
@@ -69,7 +69,9 @@ UnservedCall* UnservedCalls::show(const Group& group, LeftToMpi::Doing doing, co
   if (place == nullptr) return nullptr;
   if (!is_of(*place, group.community)) write(*place, group);
   place->number.store(static_cast<std::uint32_t>(number), std::memory_order_release);
-  place->left.store(LeftToMpi::begin(before, doing, call.operation, call.blocks), std::memory_order_release);
+  place->bytes.store(call.bytes, std::memory_order_release);
+  place->root.store(call.root, std::memory_order_release);
+  place->left.store(LeftToMpi::begin(before, doing, call), std::memory_order_release);
   return place;
 }
 

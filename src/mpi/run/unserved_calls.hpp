@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "execute/unserved_page.hpp"
-#include "mpi/run/watch.hpp"
 #include "transports/arena.hpp"
 
 namespace espalier::mpi {
@@ -39,14 +38,14 @@ class UnservedCalls {
 
   /// This rank is in that call, the `number`-th of the program's on its communicator, until it ends. Null: nobody can
   /// be shown.
-  execute::UnservedCall* begin(const Group& group, execute::LeftToMpi::Doing doing, const CallName& call,
+  execute::UnservedCall* begin(const Group& group, execute::LeftToMpi::Doing doing, const execute::LeftCall& call,
                                std::uint64_t number) noexcept;
   void end(execute::UnservedCall& call) noexcept;
   /// The same of one that was refused on this rank alone: then it was none.
   void take_back(execute::UnservedCall& call) noexcept;
 
  private:
-  execute::UnservedCall* show(const Group& group, execute::LeftToMpi::Doing doing, const CallName& call,
+  execute::UnservedCall* show(const Group& group, execute::LeftToMpi::Doing doing, const execute::LeftCall& call,
                               std::uint64_t number);
   execute::UnservedPage* find_page();
   execute::UnservedCall* find_place(execute::UnservedPage& page, const Group& group);

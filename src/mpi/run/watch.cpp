@@ -57,10 +57,8 @@ void Watch::look(const Situation& at) noexcept {
   if (line_.call.load(std::memory_order_relaxed) != call_) show(at);
 }
 
-void Watch::begin_left(execute::LeftToMpi::Doing doing, plan::Operation operation, plan::BlockSizes blocks) noexcept {
-  if (calls_ != nullptr) line_.number.store(static_cast<std::uint32_t>(*calls_), std::memory_order_relaxed);
-  const std::uint64_t word = line_.left.load(std::memory_order_relaxed);
-  line_.left.store(execute::LeftToMpi::begin(word, doing, operation, blocks), std::memory_order_relaxed);
+void Watch::begin_left(execute::LeftToMpi::Doing doing, const execute::LeftCall& call) noexcept {
+  line_.begin_left(doing, call, calls_ != nullptr ? *calls_ : 0);
 }
 
 void Watch::end_left() noexcept {

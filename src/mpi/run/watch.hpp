@@ -87,7 +87,7 @@ class Watch {
   /// What others read of it.
   execute::WatchLine& line() const noexcept { return line_; }
   /// From now on, and no more: the communicator's ranks do that together, by the MPI.
-  void begin_left(execute::LeftToMpi::Doing doing, plan::Operation operation, plan::BlockSizes blocks) noexcept;
+  void begin_left(execute::LeftToMpi::Doing doing, const execute::LeftCall& call) noexcept;
   void end_left() noexcept;
   /// Whether it is MPI_COMM_WORLD's.
   bool is_of_all() const noexcept { return (line_.community & 1) != 0; }

@@ -25,9 +25,9 @@ using plan::Op;
 class SimulatedWaiter final : public execute::Waiter {
  public:
   // Between the caller's look and this nothing can have happened.
-  void pause(std::uint32_t, execute::Bell* bell) noexcept override {
-    if (bell == nullptr) return let_others_run();
-    bell->sleep(bell->announce(), {});
+  bool pause(std::uint32_t, execute::Bell* bell) noexcept override {
+    bell == nullptr ? let_others_run() : bell->sleep(bell->announce(), {});
+    return false;
   }
 };
 

@@ -21,7 +21,10 @@ using plan::Problem;
 
 class Desperate final : public Waiter {
  public:
-  void pause(std::uint32_t, Bell*) noexcept override { ++pauses; }
+  bool pause(std::uint32_t, Bell*) noexcept override {
+    ++pauses;
+    return false;
+  }
   int pauses = 0;
 
  private:

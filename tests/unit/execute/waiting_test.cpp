@@ -27,19 +27,21 @@ using std::chrono::steady_clock;
 /// Sleeps at every second pause, for so long that one lost wake-up shows.
 class DeepSleeper final : public Waiter {
  public:
-  void pause(std::uint32_t attempt, Bell* bell) noexcept override {
+  bool pause(std::uint32_t attempt, Bell* bell) noexcept override {
     if (attempt == 0) announced_at_ = nullptr;
-    if (bell == nullptr) return std::this_thread::yield();
+    if (bell == nullptr) std::this_thread::yield();
+    if (bell == nullptr) return false;
     if (bell != announced_at_) {
       announced_at_ = bell;
       ticket_ = bell->announce();
-      return;
+      return false;
     }
     const auto begin = steady_clock::now();
     bell->sleep(ticket_, seconds(20));
     overslept_ = overslept_ || steady_clock::now() - begin > seconds(15);
     announced_at_ = nullptr;
     ++sleeps_;
+    return true;
   }
   bool has_overslept() const { return overslept_; }
   int sleeps() const { return sleeps_; }
@@ -235,6 +237,49 @@ TEST(PatientWaiter, SleepsOnceYieldingHasNotHelped) {
   const auto begin = steady_clock::now();
   for (std::uint32_t attempt = 0; attempt < 150; ++attempt) waiter.pause(attempt, &bell);
   EXPECT_GT(seconds_since(begin), 1e-3) << "sleeps of 100 us and more";
+}
+
+TEST(PatientWaiter, SleepsTheLongerTheLongerItHasWaited) {
+  Bell bell;
+  CountingWaiter waiter(Waiting::futex, 0);
+  const auto begin = steady_clock::now();
+  int sleeps = 0;
+  for (std::uint32_t attempt = 0; seconds_since(begin) < 0.4;) sleeps += waiter.pause(attempt++, &bell) ? 1 : 0;
+  EXPECT_LT(sleeps, 100) << "400 would be of a millisecond each";
+}
+
+TEST(PatientWaiter, BeginsWithShortSleepsInEachWait) {
+  Bell bell;
+  CountingWaiter waiter(Waiting::auto_, 0);
+  for (std::uint32_t attempt = 0; attempt < 300; ++attempt) waiter.pause(attempt, &bell);
+  microseconds shortest{1'000'000};
+  // Nobody rings when it begins to sleep elsewhere: another step of the same wait is a message's.
+  for (std::uint32_t attempt = 0; attempt < 110; ++attempt) {
+    const auto begin = steady_clock::now();
+    const bool has_slept = waiter.pause(attempt, attempt < 104 ? nullptr : &bell);
+    const auto took = std::chrono::duration_cast<microseconds>(steady_clock::now() - begin);
+    if (has_slept) shortest = std::min(shortest, took);
+  }
+  EXPECT_LT(shortest, microseconds(5000));
+}
+
+TEST(Waiter, AsksAllQuestionsAfterASleep) {
+  struct Sleeper final : Waiter {
+    bool pause(std::uint32_t attempt, Bell*) noexcept override { return attempt >= 70; }
+    bool has_hope(bool is_first) noexcept override {
+      questions += is_first ? "first " : "next ";
+      return true;
+    }
+    std::string questions;
+  } waiter;
+  std::uint32_t attempt = 0;
+  while (attempt < 70) EXPECT_TRUE(waiter.wait(attempt, nullptr));
+  EXPECT_EQ(waiter.questions, "first ") << "after 64 looks";
+  for (int sleeps = 0; sleeps < 3; ++sleeps) {
+    EXPECT_TRUE(waiter.wait(attempt, nullptr));
+    EXPECT_TRUE(Waiter::is_question_due(attempt));
+  }
+  EXPECT_EQ(waiter.questions, "first next next next ");
 }
 
 TEST(PatientWaiter, AnnouncesAgainForEachNewWaitAndEachNewBell) {

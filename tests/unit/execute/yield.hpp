@@ -11,7 +11,10 @@ namespace espalier::execute {
 
 class Yield final : public Waiter {
  public:
-  void pause(std::uint32_t, Bell*) noexcept override { sched_yield(); }
+  bool pause(std::uint32_t, Bell*) noexcept override {
+    sched_yield();
+    return false;
+  }
 };
 
 }  // namespace espalier::execute

@@ -57,7 +57,10 @@ class Notebook final : public Onlooker {
 class Telling final : public execute::Waiter {
  public:
   void follow(Engine& engine) { engine_ = &engine; }
-  void pause(std::uint32_t, execute::Bell*) noexcept override { sched_yield(); }
+  bool pause(std::uint32_t, execute::Bell*) noexcept override {
+    sched_yield();
+    return false;
+  }
 
  private:
   bool has_hope(bool is_first) noexcept override {

@@ -15,7 +15,7 @@ namespace {
 using Doing = execute::LeftToMpi::Doing;
 
 constexpr std::uint32_t job = 11;
-constexpr CallName scan{plan::Operation::scan, plan::BlockSizes::equal};
+constexpr execute::LeftCall scan{plan::Operation::scan, plan::BlockSizes::equal, 64};
 
 struct UnservedCallsTest : ::testing::Test {
   UnservedCallsTest() { calls.open({arena, job, getpid(), 2}); }
@@ -53,6 +53,7 @@ TEST_F(UnservedCallsTest, SayWhoIsInWhat) {
   EXPECT_EQ(now.rank, 1);
   EXPECT_EQ(now.ranks, 3);
   EXPECT_EQ(now.number, 7u);
+  EXPECT_EQ(now.bytes, 64u);
   EXPECT_EQ(now.members, (std::vector<execute::RankSpan>{{0, 2, 3}}));
   calls.end(call);
   EXPECT_FALSE(seen().front().is_in_mpi());

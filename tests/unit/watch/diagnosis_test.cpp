@@ -31,6 +31,7 @@ Sighting left(int rank, Doing doing, std::uint32_t calls, plan::Operation operat
   Sighting seen = at(rank, 7);
   seen.left = {doing, operation, plan::BlockSizes::equal, calls};
   seen.number = calls + 7;
+  seen.bytes = 0;
   seen.left_seconds = doing == Doing::nothing ? 0 : 3;
   return seen;
 }
@@ -225,14 +226,26 @@ TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherCall) {
       "12, which is left to the MPI.");
 }
 
+TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherRoot) {
+  std::vector<Sighting> seen;
+  for (int rank = 0; rank < 4; ++rank) {
+    seen.push_back(left(rank, Doing::call, 5, plan::Operation::broadcast));
+    seen.back().bytes = 64;
+    seen.back().root = rank == 1 ? 3 : 0;
+  }
+  EXPECT_EQ(culprit_of(seen),
+            "Rank 1 came with MPI_Bcast of 64 bytes, root 3, call 12, which is left to the MPI, where ranks 0, 2, 3 "
+            "came with MPI_Bcast of 64 bytes, root 0, call 12, which is left to the MPI.");
+}
+
 TEST(Diagnosis, TellsAFormWithCountsFromTheOther) {
   Sighting with_counts = left(1, Doing::call, 5, plan::Operation::gather);
   with_counts.left.blocks = plan::BlockSizes::counts;
   EXPECT_EQ(
       culprit_of({left(0, Doing::call, 5, plan::Operation::gather), with_counts,
                   left(2, Doing::call, 5, plan::Operation::gather), left(3, Doing::call, 5, plan::Operation::gather)}),
-      "Rank 1 came with MPI_Gatherv, call 12, which is left to the MPI, where ranks 0, 2, 3 came with MPI_Gather, call "
-      "12, which is left to the MPI.");
+      "Rank 1 came with MPI_Gatherv, root 0, call 12, which is left to the MPI, where ranks 0, 2, 3 came with "
+      "MPI_Gather, root 0, call 12, which is left to the MPI.");
 }
 
 TEST(Diagnosis, SaysThatAllHaveComeToACallOfTheMpi) {

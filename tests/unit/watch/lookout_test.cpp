@@ -24,7 +24,7 @@ TEST(LeftToMpi, IsOneWord) {
 TEST(LeftToMpi, CountsCalls) {
   const auto begun_after = [](std::uint32_t calls) {
     const LeftToMpi before{LeftToMpi::Doing::nothing, plan::Operation::barrier, plan::BlockSizes::equal, calls};
-    return LeftToMpi::begin(before.to_word(), LeftToMpi::Doing::call, plan::Operation::scan, plan::BlockSizes::equal);
+    return LeftToMpi::begin(before.to_word(), LeftToMpi::Doing::call, {plan::Operation::scan});
   };
   EXPECT_EQ(LeftToMpi::from_word(begun_after(4)),
             (LeftToMpi{LeftToMpi::Doing::call, plan::Operation::scan, plan::BlockSizes::equal, 5}));

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,23 @@ TEST(Sighting, FindsTheRanksOfAllBoardsOfAnArena) {
   EXPECT_EQ(seen[2].rank, 2);
 }
 
+// What waits in a call that does not block has the same fields.
+TEST(WatchLine, TellsWhatIsLeftToTheMpiUnlessAnotherCallWaits) {
+  using Doing = execute::LeftToMpi::Doing;
+  WatchLine line{};
+  const auto told = [&] { return std::tuple(line.bytes.load(), line.root.load(), line.number.load()); };
+  line.begin_left(Doing::call, {plan::Operation::broadcast, plan::BlockSizes::equal, 64, 3}, 9);
+  EXPECT_EQ(told(), std::tuple(64, 3, 9));
+  line.call.store(5);
+  line.form.store(static_cast<std::uint8_t>(plan::CallForm::nonblocking));
+  line.begin_left(Doing::call, {plan::Operation::broadcast, plan::BlockSizes::equal, 32, 2}, 10);
+  EXPECT_EQ(told(), std::tuple(64, 3, 9));
+  line.form.store(static_cast<std::uint8_t>(plan::CallForm::blocking));
+  line.begin_left(Doing::call, {plan::Operation::broadcast, plan::BlockSizes::equal, 32, 2}, 10);
+  EXPECT_EQ(told(), std::tuple(32, 2, 10)) << "one that blocked is over, whatever it has left there";
+  EXPECT_EQ(execute::LeftToMpi::from_word(line.left.load()).calls, 3u);
+}
+
 void write_page(execute::UnservedPage& page) {
   page.job = 11;
   page.pid = getpid();
@@ -85,8 +103,9 @@ void write_page(execute::UnservedPage& page) {
     call.members[span].stride.store(2);
     call.members[span].count.store(span == 0 ? 3 : 1);
   }
-  call.left.store(
-      execute::LeftToMpi::begin(16, execute::LeftToMpi::Doing::call, plan::Operation::scan, plan::BlockSizes::equal));
+  call.bytes.store(64);
+  call.root.store(3);
+  call.left.store(execute::LeftToMpi::begin(16, execute::LeftToMpi::Doing::call, {plan::Operation::reduce}));
   page.mark.store(execute::UnservedPage::written);
 }
 
@@ -103,6 +122,7 @@ TEST(Sighting, FindsCallsOfCommunicatorsWithoutDesks) {
   const Sighting& call = seen[1];
   EXPECT_TRUE(call.is_unserved() && call.is_in_mpi());
   EXPECT_EQ(call.left.calls, 17u);
+  EXPECT_EQ((std::pair{call.bytes, call.root}), (std::pair<std::uint64_t, int>{64, 3}));
   EXPECT_EQ(call.number, 9u);
   EXPECT_EQ((std::pair{call.world_rank, call.rank}), (std::pair{4, 2}));
   EXPECT_EQ(execute::world_rank_of(call.members, 2), 4);
