@@ -80,14 +80,21 @@ struct alignas(64) WatchLine {
   std::atomic<std::uint32_t> number;
   std::atomic<std::uint64_t> left;  ///< LeftToMpi
 
+  /// By its owner: the number of a call that the program makes now. A call that does not block shows its own as long as
+  /// it waits; what one that blocks has shown may be old. Whether that is to be read.
+  bool show_number(std::uint64_t its_number) noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    const bool is_free =
+        call.load(relaxed) == 0 || form.load(relaxed) == static_cast<std::uint8_t>(plan::CallForm::blocking);
+    if (is_free) number.store(static_cast<std::uint32_t>(its_number), relaxed);
+    return is_free;
+  }
   /// By its owner: from now on it does that, together with the others. The word that `left` has now.
   std::uint64_t begin_left(LeftToMpi::Doing doing, const LeftCall& what, std::uint64_t its_number) noexcept {
     constexpr auto relaxed = std::memory_order_relaxed;
-    // A call that does not block shows its own as long as it waits; what one that blocks has shown may be old.
-    if (call.load(relaxed) == 0 || form.load(relaxed) == static_cast<std::uint8_t>(plan::CallForm::blocking)) {
+    if (show_number(its_number)) {
       bytes.store(what.bytes, relaxed);
       root.store(what.root, relaxed);
-      number.store(static_cast<std::uint32_t>(its_number), relaxed);
     }
     const std::uint64_t word = LeftToMpi::begin(left.load(relaxed), doing, what);
     left.store(word, relaxed);

@@ -160,6 +160,12 @@ Number find_number(MPI_Datatype type) {
 
 ESPALIER_FAST_THREAD_LOCAL thread_local constinit detail::Remembered detail::remembered[remembered_types] = {};
 
+MPI_Count detail::ask_size(MPI_Datatype type) {
+  if (envelope_of(type).combiner == MPI_COMBINER_NAMED) return ask(type).size;
+  MPI_Count size = 0;
+  return native().Type_size_x(type, &size) == MPI_SUCCESS ? size : 0;
+}
+
 Layout detail::ask(MPI_Datatype type) {
   Layout layout;
   MPI_Aint lower_bound = 0;

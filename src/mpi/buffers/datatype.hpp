@@ -55,6 +55,7 @@ inline Remembered& slot_of(MPI_Datatype type) {
 }
 
 Layout ask(MPI_Datatype type);
+MPI_Count ask_size(MPI_Datatype type);
 
 }  // namespace detail
 
@@ -65,12 +66,10 @@ inline Layout describe(MPI_Datatype type) {
   return known.type == type && known.layout.is_named ? known.layout : detail::ask(type);
 }
 
-/// Bytes of data in one element of any such type; asks MPI for no more than that.
+/// Its size alone, which of types that are not predefined takes far less: nobody looks at what they were made of.
 inline MPI_Count size_of(MPI_Datatype type) {
   const detail::Remembered& known = detail::slot_of(type);
-  if (known.type == type && known.layout.is_named) return known.layout.size;
-  MPI_Count size = 0;
-  return native().Type_size_x(type, &size) == MPI_SUCCESS ? size : 0;
+  return known.type == type && known.layout.is_named ? known.layout.size : detail::ask_size(type);
 }
 
 /// How far behind the buffer the data of one element begin, if they lie there as bytes without gaps, in the order of

@@ -124,7 +124,7 @@ class Communicator {
   /// The same of one that does not block, which others see to have been begun.
   std::uint64_t count_start() noexcept {
     count_call();
-    show_number(calls_);
+    if (line_ != nullptr) line_->show_number(calls_);
     return calls_;
   }
 
@@ -222,11 +222,6 @@ class Communicator {
     return mark;
   }
   void begin_unserved(Mark& mark, Doing doing, const execute::LeftCall& call, std::uint64_t number) const noexcept;
-  /// Unless a call that does not block is waiting, and shows its own.
-  void show_number(std::uint64_t number) noexcept {
-    if (line_ != nullptr && line_->call.load(std::memory_order_relaxed) == 0)
-      line_->number.store(static_cast<std::uint32_t>(number), std::memory_order_relaxed);
-  }
 
   struct LastUsed {
     MPI_Comm comm;

@@ -253,7 +253,7 @@ TEST(PatientWaiter, BeginsWithShortSleepsInEachWait) {
   CountingWaiter waiter(Waiting::auto_, 0);
   for (std::uint32_t attempt = 0; attempt < 300; ++attempt) waiter.pause(attempt, &bell);
   microseconds shortest{1'000'000};
-  // Nobody rings when it begins to sleep elsewhere: another step of the same wait is a message's.
+  // As where a step waits for a message at first, for which nobody rings, and then for a neighbour.
   for (std::uint32_t attempt = 0; attempt < 110; ++attempt) {
     const auto begin = steady_clock::now();
     const bool has_slept = waiter.pause(attempt, attempt < 104 ? nullptr : &bell);
