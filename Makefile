@@ -128,12 +128,13 @@ dist install: SYSTEM := build
 DIST_PYTHONS ?= $(foreach version,3.11 3.12,$(shell python$(version) -c 'import sys; print(sys.executable)' 2>/dev/null))
 dist: mpi .venv/.complete  ## wheels for every x86_64 Linux with glibc 2.28 or later, and their debug files, in dist/
 	scripts/dist.sh $(DIST_PYTHONS)
-	$(BIN)/python -m pytest -m 'not long' tests/dist
+	$(BIN)/python -m pytest -m 'not long' tests/dist tests/packaging
 
 roots: dist            ## wheels and Debian packages in clean Debian systems, as root: made by debootstrap in build/dist/roots
 	scripts/system-packages.sh dist
 	scripts/debian.sh
-	$(BIN)/python -m pytest -rs tests/dist
+	DESTDIR=$(CURDIR)/build/staged scripts/prefix.sh install
+	$(BIN)/python -m pytest -rs tests/dist tests/packaging
 
 deb: dist              ## Debian packages of the same binaries, in dist/
 	scripts/system-packages.sh dist

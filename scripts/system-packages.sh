@@ -12,11 +12,11 @@ set -euo pipefail
 demo=(g++ cmake make ninja-build libhwloc-dev nlohmann-json3-dev libasio-dev)
 build=("${demo[@]}" pkg-config libucx-dev)
 tests=(libgtest-dev fish zsh chromium groff-base quicktree mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran libsimgrid-dev
-    libjemalloc2 libtcmalloc-minimal4 faketime)
+    libjemalloc2 libtcmalloc-minimal4 faketime gdb lmod)
 lint=(clang-format-14)
 apps=(lammps hpcc examl gromacs quantum-espresso quantum-espresso-data python3-petsc4py
     libfftw3-dev)
-lab=(slurmctld slurmd slurm-client munge lmod)
+lab=(slurmctld slurmd slurm-client munge)
 fabric=(ibsim-utils opensm infiniband-diags)
 fuzz=(clang-14 libclang-rt-14-dev)
 dist=(debhelper lintian debootstrap lmod)

@@ -27,7 +27,8 @@ def _configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """For jobs that several tests share."""
     folder = tmp_path_factory.mktemp("configuration")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CONFIG_HOME", str(folder / "shared"))
+        for kind in ("CONFIG", "STATE"):
+            patch.setenv(f"XDG_{kind}_HOME", str(folder / "shared"))
         # Open MPI looks for a network by libfabric, and where it finds none sleeps for a second in each job's MPI_Init.
         if "OMPI_MCA_btl" not in os.environ:
             patch.setenv("OMPI_MCA_btl", "^ofi")
@@ -37,4 +38,6 @@ def _configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(autouse=True)
 def _own_configuration(_configuration: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test's own, empty at first; made when something is kept there."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(_configuration / str(next(_numbers))))
+    folder = str(_configuration / str(next(_numbers)))
+    for kind in ("CONFIG", "STATE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", folder)

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/bytes.hpp"
+#include "base/program_patterns.hpp"
 #include "base/settings.hpp"
 #include "bindings/bindings.hpp"
 
@@ -14,6 +15,10 @@ void bind_base(nb::module_& module) {
   module.def("parse_bytes", &parse_bytes, nb::arg("text"), "Reads a size as people write it: 4096, 64K, 1M, 2G.");
   module.def("format_bytes", &format_bytes, nb::arg("bytes"),
              "The shortest exact spelling that parse_bytes reads back.");
+
+  module.def("why_not_served", &why_not_served, nb::arg("only"), nb::arg("excluded"), nb::arg("program"),
+             "Why the library leaves everything in a program to native, by these values of ESPALIER_ONLY and "
+             "ESPALIER_NOT; empty: it does not.");
 
   nb::class_<SettingInfo>(module, "Setting", "One of the library's variables.")
       .def_prop_ro(

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "bindings/bindings.hpp"
 #include "leaders/direction.hpp"
+#include "machine/devices.hpp"
 #include "machine/handover.hpp"
 #include "machine/mapping.hpp"
 #include "machine/place.hpp"
@@ -114,6 +115,8 @@ void bind_machine(nb::module_& module) {
              "Those of a process bound to `cpus`, with these NICs in use.");
   module.def("binding_of", &binding_of, nb::arg("node"), nb::arg("mapping"), nb::arg("index"),
              "The processors that rank `index` of a node is bound to under one of mappings().");
+  module.def("uses_devices", &machine::uses_devices, nb::arg("path"),
+             "Whether a program or library is a runtime of accelerators, by its name, or carries code for one.");
   module.def(
       "parse_cpus", [](std::string_view text) { return CpuSet::parse(text).list(); }, nb::arg("text"),
       "The processors of a list such as 0-3,8.");

@@ -29,7 +29,8 @@ Life probe_life(int pid);
 /// Of ranks of this host.
 Lives probe_lives(std::span<const Sighting> seen);
 
-/// The arenas that a process has open; those of all processes for pid 0. Each once. What may not be looked at is left
+/// The arenas that a process, or one that it has started (as a launcher its ranks), has open; those of all processes
+/// for pid 0. Each once. What may not be looked at is left
 /// out. Throws Error where the process is not there.
 std::vector<std::shared_ptr<const transports::Arena>> find_arenas(int pid);
 

@@ -191,6 +191,12 @@ class FakeCore:
     def parse_bytes(self, text: str) -> int:
         return int(text)
 
+    def why_not_served(self, only: str, excluded: str, program: str) -> str:
+        return ""
+
+    def uses_devices(self, path: str) -> bool:
+        return False
+
     def least_shared_memory(self, ranks: int) -> int:
         return 2048 * ranks
 

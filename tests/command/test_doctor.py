@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,13 +19,17 @@ import pytest
 from espalier.base import machine
 from espalier.base.errors import UserError
 from espalier.fabric.loading import load
+from espalier.health import network
 from espalier.health import program as health
-from espalier.health.surroundings import examine_fabric
+from espalier.health.network import examine_fabric
 from espalier.jobs import diagnosis
 from espalier.jobs.diagnosis import Level
+from espalier.profile.last import keep_last
+from services import serving
 from test_profile import a_row, moments, write
 from workshop import MPI_TEXT, Command, compile_c, make_mpi
 
+DUMPS = Path(__file__).resolve().parents[1] / "data" / "fabric" / "slurm-tree"
 MAIN = "int MPI_Get_library_version(char *, int *); int main(void) { return MPI_Get_library_version(0, 0); }"
 
 
@@ -170,16 +176,59 @@ def test_a_control_group_with_less_memory_than_ranks_may_share_is_told(command: 
     assert findings(command, app)[1]["shared memory"]["text"].startswith("/dev/shm")
 
 
+def test_what_the_control_group_and_the_processors_allow_is_told(command: Command, app: str, monkeypatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    found = findings(command, "-n", "2", app)[1]
+    assert found["processors"]["text"].startswith("1 of 4 processors allowed")
+    assert (found["ranks"]["level"], found["ranks"]["text"]) == ("warning", "2 ranks on 1 processor: they take turns")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
+    monkeypatch.setattr(machine, "cpu_quota", lambda: 1.5)
+    found = findings(command, app)[1]
+    assert found["processors"]["level"] == "warning"
+    assert "the control group grants the time of 1.5" in found["processors"]["text"]
+    assert "run at most 1 rank" in found["processors"]["remedy"]
+
+
 def test_a_service_that_does_not_answer_is_told(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as door:
         where = f"127.0.0.1:{door.getsockname()[1]}"
-        assert examine_fabric(where).level is Level.OK
     assert examine_fabric(where).level is Level.WARNING
     assert examine_fabric("nonsense").level is Level.WARNING
     assert examine_fabric(str(tmp_path / "no.sock")).level is Level.WARNING
 
 
-DUMPS = Path(__file__).resolve().parents[1] / "data" / "fabric" / "slurm-tree"
+def test_who_listens_and_is_no_service_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+
+        def greet() -> None:
+            with door.accept()[0] as guest:
+                guest.recv(100)
+                guest.sendall(b"220 mail.example ESMTP\n")
+
+        other = Thread(target=greet)
+        other.start()
+        found = examine_fabric(f"127.0.0.1:{door.getsockname()[1]}")
+        other.join()
+    assert (found.level, "no `espalier serve`" in found.text) == (Level.WARNING, True)
+
+
+def test_a_service_is_asked_for_this_host_and_for_its_troubles(tmp_path: Path, monkeypatch) -> None:
+    (known, *_) = sorted(it.name for it in load(DUMPS).core.hosts)
+    with serving(DUMPS, tmp_path) as service:
+        monkeypatch.setattr(platform, "node", lambda: "another.example")
+        found = examine_fabric(f"127.0.0.1:{service.port}")
+        assert found.level is Level.WARNING
+        assert "; this one, another, is not among them, so its dumps are of another network, or older" in found.text
+        monkeypatch.setattr(platform, "node", lambda: f"{known}.cluster.example")
+        found = examine_fabric(f"127.0.0.1:{service.port}")
+        assert (found.level, "answers, of a network of" in found.text) == (Level.OK, True)
+    monkeypatch.setattr(network, "_ask", lambda where, host: ({"snapshot": "0", "hosts": "0"}, "error no-data"))
+    assert "has read no dumps yet" in examine_fabric("door:1").text
+    told = {"snapshot": "3", "hosts": "8", "trouble": "ibnetdiscover: cut short"}
+    monkeypatch.setattr(network, "_ask", lambda where, host: (told, "0"))
+    found = examine_fabric("door:1")
+    assert (found.level, found.text.endswith("newest dumps: ibnetdiscover: cut short")) == (Level.WARNING, True)
 
 
 def test_dumps_that_do_not_know_this_host_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -310,6 +359,19 @@ def test_a_profile_tells_which_calls_were_left_to_the_mpi_and_why(command: Comma
     assert command("doctor", "--profile", str(tmp_path / "nothing.json")).code == 2
 
 
+def test_without_a_file_it_is_the_programs_last_profile(command: Command, app: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "p.json", [a_row(calls=300, native=300, choice="native: the table says so")])
+    assert "profile" not in findings(command, app)[1]
+    keep_last(Path(app), file)
+    found = findings(command, app)[1]["profile"]
+    assert found["level"] == "warning"
+    text = r"the last of app, \d{4}-\d\d-\d\d \d\d:\d\d: 300 of 300 calls were left to the MPI \(100 %\)"
+    assert re.match(text, found["text"]), found
+    assert "profile" not in findings(command, "/bin/ls")[1], "of another program"
+    keep_last(Path(app), tmp_path / "nothing")
+    assert findings(command, app)[1]["profile"] == found, "what cannot be read replaces nothing"
+
+
 def test_the_batch_job_that_this_is_in_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_TASKS_PER_NODE", "2(x3)")
@@ -342,6 +404,38 @@ def test_memory_that_nothing_fits_into_is_not_usable(tmp_path: Path) -> None:
     assert judge("4K", "-n", "16", str(app))[1] == [("warning", f"ESPALIER_SHM_LIMIT=4K: {text}")]
     assert judge("64M", "-n", "16", str(app))[1] == []
     assert judge("nonsense")[0], "a job says so, and takes the default"
+
+
+def test_a_program_that_is_not_to_be_served_is_not_usable(tmp_path: Path) -> None:
+    app = str(compile_c("int main(void) { return 0; }", tmp_path / "app"))
+    told = f"ESPALIER_NOT excludes {app}: every call is left to the MPI"
+    report = ask_installed(app, ESPALIER_NOT="*/app")
+    assert not report["usable"]
+    assert ("error", told) in [(it["level"], it["text"]) for it in report["findings"]]
+    assert not ask_installed(app, ESPALIER_ONLY="lmp:vasp*")["usable"]
+    assert ask_installed(app, ESPALIER_ONLY="app", ESPALIER_NOT="/bin/*")["usable"]
+
+
+def test_a_program_for_accelerators_is_not_usable_unless_somebody_vouches_for_its_buffers(tmp_path: Path) -> None:
+    runtime = compile_c(
+        "int f(void) { return 0; }", tmp_path / "libcudart.so.12", "-shared", "-Wl,-soname,libcudart.so.12"
+    )
+    linked = ["-Wl,--no-as-needed", str(runtime), f"-Wl,-rpath,{tmp_path}"]
+    app = str(compile_c("int main(void) { return 0; }", tmp_path / "app", *linked))
+    report = ask_installed(app)
+    (found,) = (it for it in report["findings"] if it["topic"] == "accelerators")
+    assert (report["usable"], found["level"]) == (False, "error")
+    assert found["text"].startswith(f"{runtime} is for accelerators")
+    assert "ESPALIER_ASSUME_HOST_BUFFERS=1" in found["remedy"]
+    assert ask_installed(app, ESPALIER_ASSUME_HOST_BUFFERS="1")["usable"]
+
+
+def test_a_build_that_is_not_the_programs_may_be_broken(command: Command, app: str, monkeypatch) -> None:
+    monkeypatch.setattr(diagnosis, "_load_problem", lambda path: "no GLIBC_2.99" if "openmpi" in path else "")
+    code, found = findings(command, app)
+    assert (code, found["library, openmpi ABI"]["level"]) == (0, "warning")
+    code, found = findings(command)
+    assert (code, found["library, openmpi ABI"]["level"]) == (1, "error")
 
 
 def test_values_that_a_job_would_refuse_are_told() -> None:

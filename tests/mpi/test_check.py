@@ -39,6 +39,10 @@ SAID_OF_EACH = (
 )
 
 
+# How MPI calls each of these errors.
+CLASSES_OF_EACH = ("other", "root", "count", "other", "op", "type", "truncate", "type", *["truncate"] * 9)
+
+
 def name_calls(said: str, form: str) -> str:
     """As that form of the calls is named."""
     by_form = {"nonblocking": lambda call: f"MPI_I{call.lower()}", "persistent": lambda call: f"MPI_{call}_init"}
@@ -119,13 +123,24 @@ def test_calls_that_do_not_block_are_compared_before_they_move_anything(
 ) -> None:
     outcome = run_misfit(get_mpi(name), "each", form, "kept", nodes=nodes)
     assert outcome.code == 0, str(outcome)
-    assert outcome.out.split() == ["told", "4"] * len(SAID_OF_EACH) + ["through"]
+    assert outcome.out.splitlines() == [f"told 4 {it}" for it in CLASSES_OF_EACH] + ["through"], (
+        "and no data have moved"
+    )
     told = outcome.err.split("ESPALIER_CHECK: ")[1:]
     assert len(told) == len(SAID_OF_EACH), str(outcome)
     for said in SAID_OF_EACH:  # ranks' lines come in any order
         line = next((it for it in told if name_calls(said, form) in it), None)
         assert line is not None, f"{said} is not among {told}"
         told.remove(line)
+
+
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("name", MPIS)
+def test_no_data_have_moved_where_calls_that_block_do_not_fit(get_mpi: GetMpi, name: str, nodes: str | None) -> None:
+    outcome = run_misfit(get_mpi(name), "each", "blocking", "kept", nodes=nodes)
+    first, *others = outcome.out.splitlines()
+    assert first.startswith("told 0 none"), "all of them block"
+    assert others == [f"told 4 {it}" for it in CLASSES_OF_EACH[1:]] + ["through"], str(outcome)
 
 
 @pytest.mark.parametrize("form", FORMS)

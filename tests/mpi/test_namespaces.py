@@ -56,6 +56,15 @@ def test_ranks_with_file_systems_of_their_own_share_memory_that_has_no_name(get_
     assert "a communicator of 2 ranks on 1 nodes" in said
 
 
+@pytest.mark.parametrize(
+    "kinds", [("--ipc", "--mount"), ("--user", "--map-root-user", "--pid", "--fork", "--ipc", "--mount")]
+)
+def test_containers_have_several_of_these_at_once(get_mpi: GetMpi, kinds: tuple[str, ...]) -> None:
+    said = run(get_mpi("intel"), *kinds, "sh", "-c", 'mount -t tmpfs none /tmp && exec "$0" "$@"')
+    where = "2 ranks on 2 nodes" if "--pid" in kinds else "2 ranks on 1 nodes"
+    assert f"a communicator of {where}" in said, said
+
+
 def make_forbidden(folder: Path) -> Path:
     """What runs a program that may not read the memory of others."""
     forbidden = folder / "forbidden"

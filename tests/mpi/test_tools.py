@@ -83,6 +83,16 @@ def test_a_tool_that_is_preloaded_after_us(make_workshop, name: str) -> None:
     assert_seen_once_and_ours(*shop.run(shop.program(), shop.mpi.espalier, shop.tool))
 
 
+@pytest.mark.parametrize("is_before", [False, True], ids=("after", "before"))
+@pytest.mark.parametrize("name", MPIS)
+def test_a_tool_sees_none_of_our_own_messages_between_nodes(make_workshop, name: str, is_before: bool) -> None:
+    shop = make_workshop(name)
+    preload = (shop.tool, shop.mpi.espalier) if is_before else (shop.mpi.espalier, shop.tool)
+    outcome, file = shop.run(shop.program(), *preload, ESPALIER_VIRTUAL_NODES="1,1", **CALM)
+    assert_seen_once_and_ours(outcome, file)
+    assert "tool: messages" not in outcome.out, str(outcome)
+
+
 @pytest.mark.parametrize("name", MPIS)
 def test_a_tool_behind_us_that_goes_past_us_is_named(make_workshop, name: str) -> None:
     """By the next MPI_Allreduce, not by PMPI_Allreduce: which is the MPI's."""
@@ -143,6 +153,20 @@ def test_without_a_tool_pmpi_is_native(make_workshop, name: str) -> None:
     outcome, file = shop.run(shop.program(*words), shop.mpi.espalier)
     assert "program: right" in outcome.out, str(outcome)
     assert handled(file)["MPI_Barrier"] == 0
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_process_with_a_runtime_for_accelerators_is_left_alone(make_workshop, name: str) -> None:
+    """Unless somebody vouches for where its buffers lie."""
+    shop = make_workshop(name)
+    source = shop.folder / "nothing.c"
+    source.touch()
+    runtime = shop.compile("libcudart.so.12", "-shared", str(source))
+    for vouches, calls in ({}, 0), ({"ESPALIER_ASSUME_HOST_BUFFERS": "1"}, 505):
+        outcome, file = shop.run(shop.program(), shop.mpi.espalier, runtime, ESPALIER_VERBOSE="1", **CALM, **vouches)
+        assert "program: right" in outcome.out, str(outcome)
+        assert handled(file)["MPI_Allreduce"] == calls
+        assert ("a rank uses an accelerator" in outcome.err) == (not calls), str(outcome)
 
 
 @pytest.mark.parametrize("name", MPIS)

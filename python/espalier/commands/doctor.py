@@ -18,10 +18,11 @@ from espalier.base.settings import Setting, known_settings
 from espalier.base.units import counted
 from espalier.commands.settings import settings_table
 from espalier.health.program import examine_program
-from espalier.health.recorded import judge_recorded
+from espalier.health.recorded import judge_last, judge_recorded
 from espalier.health.surroundings import examine_surroundings
 from espalier.health.tools import examine_own
 from espalier.jobs.diagnosis import Finding, Level, examine
+from espalier.jobs.programs import inspect_program
 from espalier.profile.reading import read_profile
 
 
@@ -32,7 +33,10 @@ def doctor(
     ranks: Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="On how many ranks.")] = None,
     profile: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="From `espalier profile --keep`: which calls the MPI made, and why."),
+        typer.Option(
+            metavar="FILE",
+            help="From `espalier profile --keep`: which calls the MPI made, and why. Default: PROGRAM's last profile.",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
 ) -> None:
@@ -40,11 +44,14 @@ def doctor(
     if ranks is not None and program is None:
         raise UserError(f"-n {ranks}: of which program?", "name the program, too")
     recorded = read_profile(profile) if profile is not None else None
-    findings = list(examine())
+    findings = list(examine(inspect_program(program).abi if program is not None else None))
     if all(finding.topic != "core" or finding.level is Level.OK for finding in findings):
         findings += examine_surroundings(ranks)
         findings += examine_program(program, ranks) if program is not None else examine_own()
-        findings += [judge_recorded(recorded)] if recorded is not None else []
+        if recorded is not None:
+            findings.append(judge_recorded(recorded))
+        elif program is not None:
+            findings += judge_last(inspect_program(program).path)
     usable = all(finding.level is not Level.ERROR for finding in findings)
     settings = _settings_if_built()
     if json:

@@ -20,7 +20,10 @@ from espalier.jobs.stacks import find_debugger
 
 def hang(
     pid: Annotated[
-        int | None, typer.Argument(min=1, help="A process of the job. Default: all jobs of this host.", metavar="[PID]")
+        int | None,
+        typer.Argument(
+            min=1, help="A rank of the job, or its launcher. Default: all jobs of this host.", metavar="[PID]"
+        ),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0, help="What has waited for less is no standstill.")] = 1.0,
     stacks: Annotated[
@@ -70,7 +73,9 @@ def hang(
 def _refuse_nothing(found: Findings, pid: int | None) -> None:
     if found.watched:
         return
-    whose = f"process {pid} has no" if pid else "no process here that you may look at has"
+    whose = "no process here that you may look at has"
+    if pid:
+        whose = f"neither process {pid} nor one that it has started has"
     raise UserError(f"{whose} communicators that Espalier serves", "is it preloaded, and is this the right user?")
 
 

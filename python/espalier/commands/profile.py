@@ -38,6 +38,7 @@ from espalier.jobs.launch import Job, build_command, choose_target, is_here, spl
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, place_job
 from espalier.jobs.programs import Kind, inspect_program
+from espalier.profile.last import keep_last
 from espalier.profile.reading import read_profile
 from espalier.profile.sites import name_sites
 from espalier.profile.summary import Profile, Row, name_size, sum_up
@@ -163,6 +164,7 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile, by
             console.print_error(error)
             raise typer.Exit(code)
         result = sum_up(name_sites(read_profile(file)))
+        keep_last(inspect_program(job.command[0]).path, file)
         return done.returncode, result, file.read_bytes() if keep and is_left_to_us else None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.machine import count_cpus
+from espalier.base.settings import PREFIX
 from espalier.base.units import counted
 from espalier.health.tools import examine_own, examine_tools
 from espalier.jobs.diagnosis import Finding, Level
@@ -17,6 +18,7 @@ from espalier.jobs.launch import Target, choose_target
 from espalier.jobs.libraries import find_preload_library
 from espalier.jobs.mpis import read_library_version
 from espalier.jobs.programs import Kind, Program, inspect_program
+from espalier.jobs.tools import dependencies_of
 from espalier.tuning.table.file import read_table
 from espalier.tuning.table.store import files_in_force
 
@@ -26,6 +28,8 @@ def examine_program(command: str, ranks: int | None) -> Iterator[Finding]:
     is no such program."""
     program = inspect_program(command)
     yield _examine_mpi_of(program)
+    yield from _examine_patterns(program)
+    yield from _examine_devices(program)
     if program.kind is Kind.NONE:
         yield from examine_own()
         return
@@ -56,6 +60,26 @@ def _examine_mpi_of(program: Program) -> Finding:
     if program.kind is Kind.LINKED and program.library is None:
         return Finding("program", Level.ERROR, f"{text}, which is not found", f"see: ldd {program.path}")
     return Finding("program", Level.OK, text)
+
+
+def _examine_patterns(program: Program) -> Iterator[Finding]:
+    """Those of programs that a site has served, or not; a script's interpreter is another program."""
+    only, excluded = (os.environ.get(f"{PREFIX}{name}", "") for name in ("ONLY", "NOT"))
+    if program.kind is Kind.SCRIPT:
+        return
+    if reason := load_core().why_not_served(only, excluded, str(program.path.resolve())):
+        yield Finding("program", Level.ERROR, f"{reason}: every call is left to the MPI", "change it, or unset it")
+
+
+def _examine_devices(program: Program) -> Iterator[Finding]:
+    """Runtimes of accelerators, and code for them, in what the program is made of."""
+    if os.environ.get(f"{PREFIX}ASSUME_HOST_BUFFERS") == "1":
+        return
+    parts = [program.path, *(it.path or Path(it.name) for it in dependencies_of(program.path))]
+    if found := next((it for it in parts if load_core().uses_devices(str(it))), None):
+        text = f"{found} is for accelerators, so buffers may lie in their memory: every call is left to the MPI"
+        remedy = f"if all buffers of collectives lie in the host's memory: {PREFIX}ASSUME_HOST_BUFFERS=1"
+        yield Finding("accelerators", Level.ERROR, text, remedy)
 
 
 def _examine_target(target: Target) -> Finding:

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 
+from espalier.base.errors import UserError
 from espalier.base.units import counted
 from espalier.jobs.diagnosis import Finding, Level
-from espalier.profile.reading import Recorded
+from espalier.profile.last import find_last
+from espalier.profile.reading import Recorded, read_profile
 
 _NATIVE = "native: "
 _SOME = "some, before set-up or to learn what it takes"  # Espalier made the first
 _MOST_KINDS = 4
 _FEW = 0.1  # set-up's own, and communicators that are hardly used
+
+
+def judge_last(program: Path) -> Iterator[Finding]:
+    """Of the program's last profile, which is named by when it was made; nothing where there is none."""
+    if (file := find_last(program)) is None:
+        return
+    made = datetime.fromtimestamp(file.stat().st_mtime).astimezone()
+    try:
+        found = judge_recorded(read_profile(file))
+    except UserError:
+        return  # of another version, or damaged: the next profile takes its place
+    yield replace(found, text=f"the last of {program.name}, {made:%Y-%m-%d %H:%M}: {found.text}")
 
 
 def judge_recorded(recorded: Recorded) -> Finding:

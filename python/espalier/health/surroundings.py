@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
-import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +12,13 @@ from espalier.base import machine
 from espalier.base.core import load_core
 from espalier.base.errors import UserError
 from espalier.base.settings import PREFIX, WRITTEN, check_files, check_split, find_refused, known_settings, split_nodes
-from espalier.base.units import approximate_bytes, counted, format_bytes
-from espalier.fabric.loading import load
+from espalier.base.units import approximate_bytes, format_bytes
+from espalier.health.network import examine_fabric
 from espalier.jobs.allocation import find_allocation
 from espalier.jobs.diagnosis import Finding, Level
 from espalier.jobs.mpis import find_default_mpi
 from espalier.jobs.placement import LAUNCHER, find_launcher
 
-_PATIENCE_SECONDS = 2.0
 _STORE = f"{PREFIX}STORE"
 _MEMORY = f"{PREFIX}SHM_LIMIT"
 
@@ -118,40 +115,3 @@ def _most_shared() -> int:
         with contextlib.suppress(ValueError):
             return int(load_core().parse_bytes(text))
     return 0
-
-
-def examine_fabric(where: str) -> Finding:
-    """Whether what ESPALIER_FABRIC names is there: a folder of dumps that know this host, or a service that answers."""
-    if Path(where).is_dir():
-        return _examine_dumps(Path(where), platform.node())
-    try:
-        _connect(where)
-    except (OSError, ValueError) as error:
-        text = f"{where} does not answer: {error}; jobs tell nodes apart by the rates of their network cards"
-        return Finding("ESPALIER_FABRIC", Level.WARNING, text, "is `espalier serve` running there?")
-    return Finding("ESPALIER_FABRIC", Level.OK, f"{where} answers")
-
-
-def _examine_dumps(folder: Path, host: str) -> Finding:
-    try:
-        known = {host.name for host in load(folder).core.hosts}
-    except UserError as error:
-        return Finding("ESPALIER_FABRIC", Level.WARNING, f"not used: {error.message}", error.remedy)
-    text = f"{folder}, dumps of {counted(len(known), 'host')}"
-    if known.isdisjoint({host, host.partition(".")[0]}):
-        text += f"; this one, {host}, is not among them, so they are of another network, or older than it"
-        return Finding("ESPALIER_FABRIC", Level.WARNING, text, "dump it again, on hosts that jobs run on")
-    return Finding("ESPALIER_FABRIC", Level.OK, text)
-
-
-def _connect(where: str) -> None:
-    """Raises OSError, or ValueError for what is neither host:port nor a socket's path."""
-    if "/" in where:
-        with socket.socket(socket.AF_UNIX) as door:
-            door.settimeout(_PATIENCE_SECONDS)
-            door.connect(where)
-        return
-    host, _, port = where.rpartition(":")
-    if not host:
-        raise ValueError("neither host:port nor a socket nor a folder")
-    socket.create_connection((host, int(port)), timeout=_PATIENCE_SECONDS).close()

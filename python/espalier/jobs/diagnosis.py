@@ -42,11 +42,12 @@ class Finding:
     remedy: str = ""
 
 
-def examine() -> Iterator[Finding]:
-    """Looks at everything once, in the order of the report."""
+def examine(abi: Abi | None = None) -> Iterator[Finding]:
+    """Looks at everything once, in the order of the report. `abi`: of the MPI that a program is meant to run under; of
+    none, all builds have to be there."""
     yield from _examine_mpis()
     yield from _examine_batch()
-    yield from _examine_libraries()
+    yield from _examine_libraries(abi)
     yield _examine_processors()
     yield _examine_shared_memory()
     yield _examine_single_copy()
@@ -81,17 +82,18 @@ def _examine_batch() -> Iterator[Finding]:
         yield Finding("batch job", Level.OK, f"{allocation}; espalier run fills it")
 
 
-def _examine_libraries() -> Iterator[Finding]:
+def _examine_libraries(wanted: Abi | None) -> Iterator[Finding]:
     for abi in Abi:
         topic = f"library, {abi} ABI"
+        level = Level.ERROR if wanted in (None, abi) else Level.WARNING
         try:
             path = find_preload_library(abi)
         except UserError as error:
-            yield Finding(topic, Level.ERROR, error.message, error.remedy)
+            yield Finding(topic, level, error.message, error.remedy)
             continue
         problem = _load_problem(str(path))
         if problem:
-            yield Finding(topic, Level.ERROR, f"{path} does not load: {problem}", "build it again on this machine")
+            yield Finding(topic, level, f"{path} does not load: {problem}", "build it again on this machine")
         else:
             yield Finding(topic, Level.OK, str(path))
 

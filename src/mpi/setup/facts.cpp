@@ -12,8 +12,8 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "machine/devices.hpp"
 #include "machine/handover.hpp"
-#include "mpi/setup/device.hpp"
 #include "transports/xpmem.hpp"
 
 namespace espalier::mpi {
@@ -119,7 +119,7 @@ Facts probe_facts(const Settings& settings) {
   probe_cores(facts);
   facts.processes_on_host = probe_processes_on_host();
   facts.pid = static_cast<std::int32_t>(getpid());
-  facts.may_use_devices = may_use_devices();
+  facts.may_use_devices = machine::may_use_devices();
   facts.handover = static_cast<std::int32_t>(machine::probe_handover());
   facts.word_address = reinterpret_cast<std::uint64_t>(&word);
   facts.word = word;

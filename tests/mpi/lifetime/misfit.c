@@ -11,7 +11,8 @@
  * of these, one after the other. "fine": nobody does anything wrong, in all of these calls, and data are told by types
  * of various kinds that are all of integers. Rank 0 prints "through" in the end.
  *
- * "kept": errors are returned, and rank 0 prints for each call how many ranks got one; the communicators go on.
+ * "kept": errors are returned, and rank 0 prints for each call how many ranks got one, of which class its own is, and
+ * whether data have moved; the communicators go on.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -129,11 +130,34 @@ static int make_call(const char* how) {
   return !strncmp(how, "ring", 4) ? send_around(how) : blocks(how);
 }
 
-/* How many ranks got an error, and whether what comes then is right. */
+static const char* name_class(int code) {
+  int class = MPI_SUCCESS;
+  MPI_Error_class(code, &class);
+  return class == MPI_SUCCESS        ? "none"
+         : class == MPI_ERR_ROOT     ? "root"
+         : class == MPI_ERR_COUNT    ? "count"
+         : class == MPI_ERR_TYPE     ? "type"
+         : class == MPI_ERR_OP       ? "op"
+         : class == MPI_ERR_TRUNCATE ? "truncate"
+                                     : "other";
+}
+
+static void fill_buffers(void) {
+  for (int i = 0; i < MOST * MOST; ++i) in[i] = out[i] = rank + i;
+}
+
+static int has_moved(void) {
+  for (int i = 0; i < MOST * MOST; ++i)
+    if (in[i] != rank + i || out[i] != rank + i) return 1;
+  return 0;
+}
+
+/* How many ranks got an error, of which class rank 0's is, whether any rank's buffers have changed, and, where what
+ * comes then is wrong, that. */
 static void tell(int code) {
-  int told = code != MPI_SUCCESS, sum = 0;
-  MPI_Allreduce(&told, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0) printf("told %d\n", sum);
+  int told[2] = {code != MPI_SUCCESS, has_moved()}, sum[2] = {0, 0};
+  MPI_Allreduce(told, sum, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("told %d %s%s\n", sum[0], name_class(code), sum[1] ? ", and data have moved" : "");
 }
 
 static void make_ring(void) {
@@ -157,6 +181,7 @@ int main(int argc, char** argv) {
     MPI_Comm_set_errhandler(is_ring ? ring : MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   for (unsigned i = 0; i < sizeof all / sizeof *all; ++i)
     if (!strcmp(argv[1], "fine") || !strcmp(argv[1], "each") || !strcmp(argv[1], all[i])) {
+      fill_buffers();
       const int code = make_call(all[i]);
       if (argc > 4) tell(code);
     }

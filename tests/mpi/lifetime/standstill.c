@@ -11,9 +11,9 @@
  * them wait in the first call of all, and RANK may be any, as in "early". "part" has the members of a communicator
  * wait for RANK in its second call, those that are as even or as odd as RANK, while all others sleep; "threads" two
  * threads of RANK each for the rank that is that far away; "refused" has rank 1 alone make calls that its MPI refuses,
- * and RANK sleep, "part-refused" rank 2 in "part". With SECONDS it
- * comes after so many, and all goes well. With "kept", errors are returned, and rank 0 prints how many ranks got one.
- * Rank 0 prints "standing" before. All die of themselves after two minutes.
+ * and RANK sleep, "part-refused" rank 2 in "part"; "roots" has the others make an MPI_Reduce to rank 0, and RANK to
+ * rank 2. With SECONDS it comes after so many, and all goes well. With "kept", errors are returned, and rank 0 prints
+ * how many ranks got one. Rank 0 prints "standing" before. All die of themselves after two minutes.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -67,6 +67,11 @@ static void be_refused(MPI_Comm comm) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
 }
 
+static void add_up_at(int root) {
+  static int from[2048], into[2048];
+  MPI_Reduce(from, into, 2048, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+}
+
 static void do_otherwise(const char* how, int seconds, MPI_Comm other) {
   int nothing = 0;
   char buffer[64] = {0};
@@ -81,6 +86,7 @@ static void do_otherwise(const char* how, int seconds, MPI_Comm other) {
   if (!strcmp(how, "finalize")) MPI_Finalize();
   if (!strcmp(how, "root")) MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 1, MPI_COMM_WORLD);
   if (!strcmp(how, "size")) MPI_Bcast(buffer, sizeof buffer / 2, MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (!strcmp(how, "roots")) add_up_at(2);
   if (!strcmp(how, "type")) {
     MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);
     MPI_Allreduce(buffer, &nothing, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -193,6 +199,7 @@ int main(int argc, char** argv) {
   if (!strcmp(argv[1], "counts") && (rank != culprit || is_late)) exchange(rank, size);
   if (strstr(argv[1], "types") && (rank != culprit || is_late)) exchange_types(size, !strcmp(argv[1], "types"));
   if (!strcmp(argv[1], "early")) MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, early);
+  if (!strcmp(argv[1], "roots") && rank != culprit) add_up_at(0);
   /* A broadcast's root need not wait for anybody: what follows does. */
   if (rank != culprit || is_late) {
     MPI_Bcast(buffer, sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);

@@ -1,8 +1,10 @@
 #include "watch/sighting.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -178,6 +180,21 @@ TEST(Sighting, SeesFromOutsideWhatAProcessHas) {
   for (const auto& arena : find_arenas(getpid()))
     found = found || (arena->name().id == nodes.arena->name().id && find_ranks(*arena).size() == 1);
   EXPECT_TRUE(found);
+}
+
+TEST(Sighting, SeesOfALauncherWhatThoseHaveThatItHasStarted) {
+  Nodes nodes;
+  const auto has_it = [&](int pid) {
+    const auto found = find_arenas(pid);
+    return std::any_of(found.begin(), found.end(),
+                       [&](const auto& it) { return it->name().id == nodes.arena->name().id; });
+  };
+  EXPECT_TRUE(has_it(getppid()));
+  const pid_t child = fork();
+  if (child == 0) _exit(close_range(3, ~0U, 0) == 0 && has_it(getpid()) ? 1 : 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "a parent's are not its own";
 }
 
 TEST(Sighting, AProcessThatIsNotThereIsAnError) { EXPECT_THROW(find_arenas(1 << 30), Error); }

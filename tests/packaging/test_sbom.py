@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from installed import ROOT
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def compose(wheel: Path, output: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-#include "mpi/setup/device.hpp"
+#include "machine/devices.hpp"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace espalier::mpi {
+namespace espalier::machine {
 namespace {
 
 constexpr std::string_view runtimes[] = {"libcuda.so", "libcudart.so", "libamdhip64.so", "libze_loader.so",
@@ -85,6 +85,8 @@ bool carries_device_code(const std::string& path) {
   });
 }
 
+bool uses_devices(const std::string& path) { return is_runtime(path) || carries_device_code(path); }
+
 bool may_use_devices() {
   static std::mutex mutex;
   static unsigned long long looked_at = 0;
@@ -94,9 +96,8 @@ bool may_use_devices() {
   const std::lock_guard lock(mutex);
   if (loaded.additions == looked_at) return answer;
   looked_at = loaded.additions;
-  answer = std::any_of(loaded.paths.begin(), loaded.paths.end(),
-                       [](const std::string& path) { return is_runtime(path) || carries_device_code(path); });
+  answer = std::any_of(loaded.paths.begin(), loaded.paths.end(), uses_devices);
   return answer;
 }
 
-}  // namespace espalier::mpi
+}  // namespace espalier::machine

@@ -1,4 +1,4 @@
-#include "mpi/setup/device.hpp"
+#include "machine/devices.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace espalier::mpi {
+namespace espalier::machine {
 namespace {
 
 // As a compiler for devices would mark it; the section is in this test's own file.
@@ -15,6 +15,14 @@ namespace {
 TEST(Device, CodeInTheProgramIsFound) {
   EXPECT_TRUE(carries_device_code("/proc/self/exe"));
   EXPECT_TRUE(may_use_devices());
+}
+
+TEST(Device, RuntimesAreKnownByTheirNames) {
+  for (const char* path : {"/usr/lib/libcuda.so.1", "/opt/cuda/lib64/libcudart.so.12.4.99", "libamdhip64.so.6",
+                           "/usr/lib/x86_64-linux-gnu/libze_loader.so.1", "libsycl.so.7"})
+    EXPECT_TRUE(uses_devices(path)) << path;
+  EXPECT_FALSE(uses_devices("/opt/cuda/lib64/libcufft.so.11"));
+  EXPECT_FALSE(uses_devices("/home/libcuda.so/libm.so.6")) << "a folder of that name";
 }
 
 TEST(Device, OrdinaryProgramsCarryNone) { EXPECT_FALSE(carries_device_code("/bin/sh")); }
@@ -40,4 +48,4 @@ TEST(Device, ADamagedFileCarriesNone) {
 }
 
 }  // namespace
-}  // namespace espalier::mpi
+}  // namespace espalier::machine

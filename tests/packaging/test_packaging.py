@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from installed import ROOT
+ROOT = Path(__file__).resolve().parents[2]
 
 PACKAGING = ROOT / "packaging"
 
