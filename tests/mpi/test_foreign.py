@@ -100,18 +100,20 @@ def test_of_two_builds_the_one_that_serves_speaks_for_the_other(get_mpi: GetMpi,
     assert read_stats(stats)["MPI_Barrier"].handled == 20
 
 
-@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5"])
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "with the MPI"])
+@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
 @pytest.mark.parametrize("disabled", ["", "1"])
 def test_an_mpi_whose_functions_are_looked_up_in_its_file_is_said_to_be_out_of_reach(
-    get_mpi: GetMpi, name: str, disabled: str
+    get_mpi: GetMpi, name: str, disabled: str, beside: bool
 ) -> None:
-    """As MPI.jl does."""
+    """As MPI.jl does. The MPI is preloaded, too, by `espalier run --mpi`; nothing may begin anew when all ends."""
     mpi = get_mpi(name)
     code = (
         f"import ctypes; own = ctypes.CDLL({str(mpi.mpi.library)!r}, mode=ctypes.RTLD_LOCAL); "
         "print('codes %d %d' % (own.MPI_Init(None, None), own.MPI_Finalize()))"
     )
-    settings = {"LD_PRELOAD": str(mpi.espalier), "ESPALIER_DISABLE": disabled}
+    preload = f"{mpi.espalier}:{mpi.mpi.library}" if beside else str(mpi.espalier)
+    settings = {"LD_PRELOAD": preload, "ESPALIER_DISABLE": disabled}
     outcome = mpi.run(["python3", "-c", code], 2, settings=settings, native=True, bare=True, timeout=60)
     assert outcome.code == 0, str(outcome)
     assert outcome.out.count("codes 0 0") == 2, str(outcome)

@@ -29,7 +29,7 @@ pytestmark = [
 # Debian's MPICH 4.0 is left out: over UCX and TCP its MPI_Finalize now and then does not end, natively, either.
 MPIS = ("mpich-5", "intel", "openmpi-5", "openmpi-4")
 LMOD = Path("/usr/share/lmod/lmod/init/sh")
-VERBOSE = {"ESPALIER_VERBOSE": "1"}
+VERBOSE = {"ESPALIER_VERBOSE": "1", "ESPALIER_LEARN": "off"}
 ALL = {"node0": 2, "node1": 2, "node2": 2}
 
 

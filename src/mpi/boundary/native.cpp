@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/boundary/loaded_object.hpp"
 #include "mpi/boundary/tools.hpp"
 
 namespace espalier::mpi {
@@ -46,27 +48,22 @@ void* find_object(Is is) {
   return nullptr;
 }
 
-/// A function that all of our builds have, and nobody else, of another build than this one; null: the object has none.
-const void* find_mark(void* object) {
-  const void* const mark = dlsym(object, "Espalier_Transport");
-  return is_ours(mark) ? nullptr : mark;
+/// Whether it is another of our builds, which define MPI's functions as this one does: one that all of them have, and
+/// nobody else.
+bool is_sibling(const LoadedObject& object) {
+  const void* const mark = object.find("Espalier_Transport");
+  return mark != nullptr && !is_ours(mark);
 }
 
-/// Whether a function belongs to another of our builds, which define MPI's functions as this one does.
 bool is_of_sibling(const void* function) {
-  Dl_info theirs{}, marked{};
-  if (dladdr(function, &theirs) == 0 || theirs.dli_fname == nullptr) return false;
-  void* const object = dlopen(theirs.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (object == nullptr) return false;
-  const void* const mark = find_mark(object);
-  dlclose(object);
-  return mark != nullptr && dladdr(mark, &marked) != 0 && marked.dli_fbase == theirs.dli_fbase;
+  const std::vector<LoadedObject> objects = LoadedObject::all();
+  return std::any_of(objects.begin(), objects.end(),
+                     [&](const LoadedObject& it) { return it.holds(function) && is_sibling(it); });
 }
 
 bool has_sibling() {
-  void* const found = find_object(find_mark);
-  if (found != nullptr) dlclose(found);
-  return found != nullptr;
+  const std::vector<LoadedObject> objects = LoadedObject::all();
+  return std::any_of(objects.begin(), objects.end(), is_sibling);
 }
 
 // The handle is kept, so that MPI stays loaded as long as our table.
@@ -131,9 +128,10 @@ bool is_served(const void* function) {
 #if defined(MPI_ABI)
   return is_standard;
 #else
-  void* const object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  const bool is_open_mpi = dlsym(object == nullptr ? RTLD_DEFAULT : object, "ompi_mpi_comm_world") != nullptr;
-  if (object != nullptr) dlclose(object);
+  const std::vector<LoadedObject> objects = LoadedObject::all();
+  const bool is_open_mpi = std::any_of(objects.begin(), objects.end(), [&](const LoadedObject& it) {
+    return it.holds(function) && it.find("ompi_mpi_comm_world") != nullptr;
+  });
 #if defined(OPEN_MPI)
   return is_open_mpi && !is_standard;
 #else
@@ -183,36 +181,24 @@ void leave_alone(const void* function) {
   tell_of_foreign(function);
 }
 
-/// Where the first object that is called so begins.
-int find_mpi(dl_phdr_info* info, std::size_t, void* begin) {
-  if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, "libmpi") == nullptr) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
-    *static_cast<std::uintptr_t*>(begin) = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-    return 1;
-  }
-  return 0;
-}
-
 bool is_disabled() {
   const char* const value = std::getenv("ESPALIER_DISABLE");
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
 /// An MPI that has run, though no call of it came by here: the program has looked its functions up with dlsym, in the
-/// file that it has opened, and not in the process. Nothing is opened any more: a library that has ended would begin
-/// anew. glibc takes what it knows of an object for its handle.
+/// file that it has opened, and not in the process.
 [[gnu::destructor]] void tell_of_passed_by() {
-  std::uintptr_t begin = 0;
-  if (detail::native_table.load() != nullptr || find_foreign() != nullptr) return;
-  if (dl_iterate_phdr(find_mpi, &begin) == 0 || is_disabled()) return;
-  Dl_info info;
-  void* object = nullptr;
-  if (dladdr1(reinterpret_cast<const void*>(begin), &info, &object, RTLD_DL_LINKMAP) == 0 || object == nullptr) return;
-  const auto has_begun = reinterpret_cast<int (*)(int*)>(dlsym(object, "PMPI_Initialized"));
+  if (detail::native_table.load() != nullptr || find_foreign() != nullptr || is_disabled()) return;
+  const std::vector<LoadedObject> objects = LoadedObject::all();
+  const auto mpi = std::find_if(objects.begin(), objects.end(), [](const LoadedObject& it) {
+    return it.name().find("libmpi") != std::string::npos && it.find("PMPI_Initialized") != nullptr;
+  });
+  if (mpi == objects.end()) return;
+  const void* const function = mpi->find("PMPI_Initialized");
   int is_initialized = 0;
-  if (has_begun == nullptr || has_begun(&is_initialized) != MPI_SUCCESS || !is_initialized) return;
-  const auto* const function = reinterpret_cast<const void*>(has_begun);
+  const auto has_begun = reinterpret_cast<int (*)(int*)>(const_cast<void*>(function));
+  if (has_begun(&is_initialized) != MPI_SUCCESS || !is_initialized) return;
   if (has_sibling() && !is_served(function))
     tell_of_foreign(function);
   else if (speaks_for_all())

@@ -1,14 +1,15 @@
 #include "mpi/boundary/tools.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <mutex>
-#include <string>
+#include <utility>
 #include <vector>
+
+#include "mpi/boundary/loaded_object.hpp"
 
 // Of the linker: this library's own beginning and end.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start, _end;
@@ -16,59 +17,37 @@ extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start, _end;
 namespace espalier::mpi {
 namespace {
 
-/// What is loaded, from its first byte to behind its last.
 struct Object {
-  std::uintptr_t begin;
-  std::uintptr_t end;
-  std::string name;  ///< empty: the program
+  LoadedObject loaded;
   enum class Kind { unknown, other, tool } kind = Kind::unknown;
-
-  bool holds(std::uintptr_t address) const { return address >= begin && address < end; }
 };
 
 /// Those that are loaded when it is made. dladdr() would look through all symbols of an object for every question.
 class Objects {
  public:
-  Objects() { dl_iterate_phdr(add, &all_); }
+  Objects() {
+    for (LoadedObject& it : LoadedObject::all()) all_.push_back({std::move(it)});
+  }
 
   /// The tool that a function belongs to, or null. MPI has PMPI's names, too; tools go on to them.
   Object* find_tool(const void* function) {
     if (function == nullptr || is_ours(function)) return nullptr;
-    const auto at = reinterpret_cast<std::uintptr_t>(function);
-    const auto found = std::find_if(all_.begin(), all_.end(), [at](const Object& it) { return it.holds(at); });
+    const auto found =
+        std::find_if(all_.begin(), all_.end(), [&](const Object& it) { return it.loaded.holds(function); });
     if (found == all_.end()) return nullptr;
-    if (found->kind == Object::Kind::unknown) found->kind = has_mpi(*found) ? Object::Kind::other : Object::Kind::tool;
+    if (found->kind == Object::Kind::unknown)
+      found->kind = found->loaded.find("PMPI_Init") != nullptr ? Object::Kind::other : Object::Kind::tool;
     return found->kind == Object::Kind::tool ? &*found : nullptr;
   }
 
   const std::vector<Object>& all() const { return all_; }
 
  private:
-  static int add(dl_phdr_info* info, std::size_t, void* all) {
-    Object object{UINTPTR_MAX, 0, info->dlpi_name == nullptr ? "" : info->dlpi_name};
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-      const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-      if (segment.p_type != PT_LOAD) continue;
-      object.begin = std::min(object.begin, info->dlpi_addr + segment.p_vaddr);
-      object.end = std::max(object.end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
-    }
-    static_cast<std::vector<Object>*>(all)->push_back(std::move(object));
-    return 0;
-  }
-
-  static bool has_mpi(const Object& object) {
-    void* const handle = dlopen(object.name.empty() ? nullptr : object.name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) return true;  // what cannot be looked into had better be left alone
-    void* const pmpi = dlsym(handle, "PMPI_Init");
-    dlclose(handle);
-    return pmpi != nullptr && object.holds(reinterpret_cast<std::uintptr_t>(pmpi));
-  }
-
   std::vector<Object> all_;
 };
 
 Native next_table{};
-std::vector<Object> tools;
+std::vector<LoadedObject> tools;
 
 /// A tool in front of us is called by the program; one behind us, by us.
 template <class Function>
@@ -88,7 +67,7 @@ void look_for_all() {
   ESPALIER_NATIVE_LARGE_FUNCTIONS(ESPALIER_LOOK_FOR)
 #undef ESPALIER_LOOK_FOR
   for (const Object& object : objects.all())
-    if (object.kind == Object::Kind::tool) tools.push_back(object);
+    if (object.kind == Object::Kind::tool) tools.push_back(object.loaded);
 }
 
 }  // namespace
@@ -120,8 +99,7 @@ const Native* Tools::next_slowly() noexcept {
 
 bool Tools::has_slowly(const void* address) noexcept {
   if (state_.load(std::memory_order_acquire) == State::unknown && look() == State::none) return false;
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  return std::any_of(tools.begin(), tools.end(), [at](const Object& tool) { return tool.holds(at); });
+  return std::any_of(tools.begin(), tools.end(), [&](const LoadedObject& tool) { return tool.holds(address); });
 }
 
 void Tools::tell_of_way_past(const void* function) noexcept {
