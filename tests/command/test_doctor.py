@@ -85,6 +85,12 @@ def test_a_program_that_is_not_there_is_a_mistake(command: Command, app: str) ->
     assert (outcome.code, "no such program" in outcome.err) == (2, True)
 
 
+@pytest.mark.parametrize("words", [["doctor"], ["run", "-n", "2"], ["profile", "-n", "2"], ["compare"], ["lib", "--for"]])
+def test_an_empty_name_is_no_program(command: Command, app: str, words: list[str]) -> None:
+    outcome = command(*words, "")
+    assert (outcome.code, "'' is no program's name: it is empty" in outcome.err) == (2, True), outcome.err
+
+
 def test_a_job_without_a_table_is_told_that_it_can_have_one(command: Command, app: str) -> None:
     _, found = findings(command, app)
     assert (found["table"]["level"], "espalier tune" in found["table"]["remedy"]) == ("warning", True)
@@ -195,7 +201,9 @@ def test_a_service_that_does_not_answer_is_told(tmp_path: Path) -> None:
         where = f"127.0.0.1:{door.getsockname()[1]}"
     assert examine_fabric(where).level is Level.WARNING
     assert examine_fabric("nonsense").level is Level.WARNING
-    assert examine_fabric(str(tmp_path / "no.sock")).level is Level.WARNING
+    found = examine_fabric(str(tmp_path / "no.sock"))
+    assert (found.level, "neither a folder of dumps nor a service's socket" in found.text) == (Level.WARNING, True)
+    assert "a folder of dumps" in found.remedy
 
 
 def test_who_listens_and_is_no_service_is_told() -> None:
@@ -284,13 +292,15 @@ def test_a_program_with_a_sanitizer_is_told_what_it_wants_in_front(
     linked = ["-Wl,--no-as-needed", str(runtime), str(library), f"-Wl,-rpath,{library.parent}:{tmp_path}"]
     program = str(compile_c(MAIN, tmp_path / "watched", *linked))
     assert "sanitizer" not in findings(command, app)[1]
-    found = findings(command, program)[1]["sanitizer"]
-    assert found["level"] == "warning"
+    code, report = findings(command, program)
+    found = report["sanitizer"]
+    assert (code, found["level"]) == (1, "error"), "it would not begin"
     assert f"needs AddressSanitizer's {name}" in found["text"]
     assert "ASAN_OPTIONS=verify_asan_link_order=0" in found["remedy"]
     assert f"LD_PRELOAD={runtime}:" in found["remedy"]
     monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0")
-    assert "sanitizer" not in findings(command, program)[1]
+    code, report = findings(command, program)
+    assert (code, "sanitizer" in report) == (0, False)
     monkeypatch.delenv("ASAN_OPTIONS")
     monkeypatch.setenv("LD_PRELOAD", f"{runtime}:/nowhere/libespalier-mpich.so")
     assert "sanitizer" not in findings(command, program)[1]

@@ -13,6 +13,7 @@ from espalier.jobs.diagnosis import Finding, Level
 
 _PATIENCE_SECONDS = 2.0
 _TOPIC = "ESPALIER_FABRIC"
+_WITHOUT = "jobs tell nodes apart by the rates of their network cards"
 _AGAIN = "dump it again, on hosts that jobs run on"
 
 
@@ -20,10 +21,13 @@ def examine_fabric(where: str) -> Finding:
     """Whether it is there, and of the network that this host is in."""
     if Path(where).is_dir():
         return _examine_dumps(Path(where), platform.node())
+    if "/" in where and not Path(where).exists():
+        text = f"{where}: there is neither a folder of dumps nor a service's socket; {_WITHOUT}"
+        return Finding(_TOPIC, Level.WARNING, text, "name a folder of dumps, or where `espalier serve` listens")
     try:
         return _examine_service(where, platform.node().partition(".")[0])
     except (OSError, ValueError) as error:
-        text = f"{where} does not answer: {error}; jobs tell nodes apart by the rates of their network cards"
+        text = f"{where} does not answer: {error}; {_WITHOUT}"
         return Finding(_TOPIC, Level.WARNING, text, "is `espalier serve` running there?")
 
 

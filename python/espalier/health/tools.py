@@ -39,6 +39,7 @@ def _judge_tool(tool: Tool, abi: Abi) -> Finding:
 
 
 def _examine_sanitizer(program: Path) -> Iterator[Finding]:
+    """What ends the program before it begins, unless the environment has it that the runtime comes first, or need not."""
     found = next((it for it in dependencies_of(program) if _SANITIZER.fullmatch(it.name)), None)
     if found is None or _ANYWHERE in os.environ.get("ASAN_OPTIONS", ""):
         return
@@ -46,7 +47,7 @@ def _examine_sanitizer(program: Path) -> Iterator[Finding]:
         return
     text = f"{program} needs AddressSanitizer's {found.name}, which ends programs that have another library in front"
     remedy = f"ASAN_OPTIONS={_ANYWHERE}; or put it first: LD_PRELOAD={found.path or found.name}:LIBESPALIER"
-    yield Finding("sanitizer", Level.WARNING, f'{text} ("ASan runtime does not come first")', remedy)
+    yield Finding("sanitizer", Level.ERROR, f'{text} ("ASan runtime does not come first")', remedy)
 
 
 def examine_own(abi: Abi | None = None) -> Iterator[Finding]:

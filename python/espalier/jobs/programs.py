@@ -78,6 +78,8 @@ def inspect_program(command: str) -> Program:
 
 
 def _locate(command: str) -> Path:
+    if not command:
+        raise UserError("'' is no program's name: it is empty", "give its name or path; is a shell's variable not set?")
     found = shutil.which(command)
     if found:
         return Path(found).absolute()
