@@ -200,6 +200,18 @@ def test_what_espalier_did_is_told(command: Command, app: str, launcher) -> None
     assert "5 by Espalier, 2 left to native (2x one rank)" in outcome.out
 
 
+def test_what_espalier_did_in_a_program_without_mpi_finalize_is_not_known(command: Command, app: str, launcher) -> None:
+    launcher("echo 42; exit 3")
+    outcome = command("compare", "--rounds", "1", "--", app)
+    assert "not known: no MPI_Finalize was seen" in outcome.out
+    assert "0 by Espalier" not in outcome.out
+    result = json.loads(command("compare", "--rounds", "1", "--json", "--", app).out)
+    assert (result["a"]["calls"], result["b"]["calls"]) == (None, None)
+    launcher(COUNTS)
+    result = json.loads(command("compare", "--rounds", "1", "--json", "--", app).out)
+    assert result["b"]["calls"] == {"handled": 0, "native": 0, "reasons": {}}
+
+
 @pytest.mark.parametrize(
     ("options", "message", "remedy"),
     [

@@ -524,11 +524,18 @@ def test_the_exit_code_is_the_jobs(command: Command, app: str, tmp_path: Path) -
 
 def test_the_exit_code_is_that_of_a_job_that_leaves_no_profile_too(command: Command, app: str, tmp_path: Path) -> None:
     launcher = tmp_path / "mpich" / "bin" / "mpiexec"
-    for end, code in (("exit 5", 5), ("kill -9 $$", 137), ("exit 0", 2)):
+    for end, code, told in (
+        ("exit 5", 5, "ended with exit code 5: does it natively, too"),
+        ("kill -9 $$", 137, "ended with signal 9 (SIGKILL): "),
+        ("exit 139", 139, "ended with signal 11 (SIGSEGV): "),
+        ("exit 255", 255, "ended with exit code 255: "),
+        ("exit 0", 2, "it has to end by MPI_Finalize"),
+    ):
         launcher.write_text(f"#!/bin/sh\n{end}\n")
         outcome = command("profile", "-n", "2", "--", app)
         assert outcome.code == code
         assert f"left no profile (exit code {code % 2 and code})" in outcome.err
+        assert outcome.err.index(told) <= outcome.err.index("it has to end by MPI_Finalize"), outcome.err
 
 
 def test_what_is_kept_goes_into_pipes_and_behind_links(command: Command, app: str, tmp_path: Path) -> None:

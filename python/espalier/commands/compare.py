@@ -133,7 +133,10 @@ def _numbers(values: list[float]) -> list[str]:
 def _calls(result: Compared, place: int) -> str:
     if result.arms[place].native:
         return ""
-    handled, native, reasons = result.calls(place)
+    calls = result.calls(place)
+    if calls is None:
+        return "not known: no MPI_Finalize was seen"
+    handled, native, reasons = calls
     why = "; ".join(f"{count}x {reason}" for reason, count in reasons.items())
     return f"{handled} by Espalier, {native} left to native" + (f" ({why})" if why else "")
 

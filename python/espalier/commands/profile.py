@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -158,7 +159,7 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile, by
         )
         if not file.exists():
             code = done.returncode if done.returncode >= 0 else 128 - done.returncode
-            error = UserError(f"{job.command[0]} left no profile (exit code {code})", _why_none(job.command[0]))
+            error = UserError(f"{job.command[0]} left no profile (exit code {code})", _why_none(job.command[0], code))
             if code == 0:
                 raise error
             console.print_error(error)
@@ -168,10 +169,21 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile, by
         return done.returncode, result, file.read_bytes() if keep and is_left_to_us else None
 
 
-def _why_none(program: str) -> str:
+def _why_none(program: str, code: int) -> str:
+    """What to do about it: first about how the program ended, then about what it takes to leave one."""
+    remedies = [_tell_end(code)] if code else []
     if inspect_program(program).kind is Kind.NONE:
-        return "it is linked with no MPI: is it the right program?"
-    return "it has to end by MPI_Finalize, on two ranks or more, all with the same settings"
+        remedies.append("it is linked with no MPI: is it the right program?")
+    else:
+        remedies.append("it has to end by MPI_Finalize, on two ranks or more, all with the same settings")
+    return "; ".join(remedies)
+
+
+def _tell_end(code: int) -> str:
+    """Shells and launchers tell a signal as 128 more than its number; of others a number may be either."""
+    name = next((it.name for it in signal.Signals if it == code - 128), "")
+    end = f"signal {code - 128} ({name})" if name else f"exit code {code}"
+    return f"the program, or what starts it, ended with {end}: does it natively, too (espalier run --native)?"
 
 
 def _print(result: Profile) -> None:

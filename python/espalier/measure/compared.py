@@ -143,9 +143,11 @@ class Compared:
             "verdict": self.verdict,
         }
 
-    def calls(self, arm: int) -> tuple[int, int, dict[str, int]]:
-        """Collective calls of rank 0 in the last run that Espalier did, that it left to native, and why."""
-        return count_calls(self.runs[arm][-1].stats)
+    def calls(self, arm: int) -> tuple[int, int, dict[str, int]] | None:
+        """Collective calls of rank 0 in the last run that Espalier did, that it left to native, and why. None where
+        nobody has counted: native, or without an MPI_Finalize, at which the counts are written."""
+        last = self.runs[arm][-1]
+        return count_calls(last.stats) if last.is_counted else None
 
     @property
     def is_unserved(self) -> bool:
@@ -159,7 +161,7 @@ class Compared:
         return 1 / value if self.metric.more_is_better else value
 
     def _describe(self, arm: int) -> dict[str, Any]:
-        handled, native, reasons = self.calls(arm)
+        calls = self.calls(arm)
         return {
             "arm": str(self.arms[arm]),
             "settings": dict(self.arms[arm].settings),
@@ -169,7 +171,7 @@ class Compared:
             "metric": self.metric_values(arm),
             "exit_codes": self.codes[arm],
             "warnings": self.runs[arm][-1].warnings,
-            "calls": {"handled": handled, "native": native, "reasons": reasons},
+            "calls": dict(zip(("handled", "native", "reasons"), calls, strict=True)) if calls else None,
         }
 
 
