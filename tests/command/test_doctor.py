@@ -85,7 +85,9 @@ def test_a_program_that_is_not_there_is_a_mistake(command: Command, app: str) ->
     assert (outcome.code, "no such program" in outcome.err) == (2, True)
 
 
-@pytest.mark.parametrize("words", [["doctor"], ["run", "-n", "2"], ["profile", "-n", "2"], ["compare"], ["lib", "--for"]])
+@pytest.mark.parametrize(
+    "words", [["doctor"], ["run", "-n", "2"], ["profile", "-n", "2"], ["compare"], ["lib", "--for"]]
+)
 def test_an_empty_name_is_no_program(command: Command, app: str, words: list[str]) -> None:
     outcome = command(*words, "")
     assert (outcome.code, "'' is no program's name: it is empty" in outcome.err) == (2, True), outcome.err

@@ -28,7 +28,7 @@ from espalier.commands.launching import (
     VirtualNodes,
     WantedMpi,
 )
-from espalier.jobs.launch import Job, choose_target, is_here, split_flags, tell_unserved
+from espalier.jobs.launch import Job, choose_target, is_here, split_flags, tell_unreached, tell_unserved
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, place_job
 from espalier.measure.compared import Arm, Compared, Metric, Wishes, compare_program
@@ -86,7 +86,9 @@ def compare(
         console.print_json(result.as_json())
     else:
         _print(result)
-    if result.exit_code == 0 and result.is_unserved and target.doubt and is_here(placed):
+    if unreached := tell_unreached(job):
+        console.note(unreached)
+    elif result.exit_code == 0 and result.is_unserved and target.doubt and is_here(placed):
         console.note(tell_unserved(job))
     raise typer.Exit(0 if result.is_same else 1)
 

@@ -11,7 +11,7 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.jobs.libraries import Abi, find_any_library, find_preload_library
 from espalier.jobs.mpis import find_default_mpi
-from espalier.jobs.programs import Kind, inspect_program
+from espalier.jobs.programs import Kind, inspect_runnable
 
 
 def lib(
@@ -45,7 +45,7 @@ def _abi_for(command: str | None) -> tuple[Abi, str]:
     if command is None:
         mpi = find_default_mpi()
         return mpi.abi, f"the default MPI is {mpi} ({mpi.origin})"
-    program = inspect_program(command)
+    program = inspect_runnable(command)
     if program.abi is not None:
         return program.abi, f"{program.path} {program.explanation}"
     if program.kind is Kind.NONE:

@@ -35,7 +35,7 @@ from espalier.commands.launching import (
     WantedMpi,
 )
 from espalier.draw.profile_page import write_page
-from espalier.jobs.launch import Job, build_command, choose_target, is_here, split_flags
+from espalier.jobs.launch import Job, build_command, choose_target, is_here, split_flags, tell_unreached
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, place_job
 from espalier.jobs.programs import Kind, inspect_program
@@ -159,7 +159,7 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile, by
         )
         if not file.exists():
             code = done.returncode if done.returncode >= 0 else 128 - done.returncode
-            error = UserError(f"{job.command[0]} left no profile (exit code {code})", _why_none(job.command[0], code))
+            error = UserError(f"{job.command[0]} left no profile (exit code {code})", _why_none(job, code))
             if code == 0:
                 raise error
             console.print_error(error)
@@ -169,10 +169,12 @@ def _run(job: Job, keep: Path | None, to_stderr: bool) -> tuple[int, Profile, by
         return done.returncode, result, file.read_bytes() if keep and is_left_to_us else None
 
 
-def _why_none(program: str, code: int) -> str:
+def _why_none(job: Job, code: int) -> str:
     """What to do about it: first about how the program ended, then about what it takes to leave one."""
     remedies = [_tell_end(code)] if code else []
-    if inspect_program(program).kind is Kind.NONE:
+    if unreached := tell_unreached(job):
+        remedies.append(unreached)
+    elif inspect_program(job.command[0]).kind is Kind.NONE:
         remedies.append("it is linked with no MPI: is it the right program?")
     else:
         remedies.append("it has to end by MPI_Finalize, on two ranks or more, all with the same settings")

@@ -29,7 +29,7 @@ from espalier.commands.launching import (
     WantedMpi,
 )
 from espalier.jobs import foreground
-from espalier.jobs.launch import Job, build_command, choose_target, is_here, split_flags, tell_unserved
+from espalier.jobs.launch import Job, build_command, choose_target, is_here, split_flags, tell_unreached, tell_unserved
 from espalier.jobs.layout import Wish
 from espalier.jobs.placement import Means, Placement, place_job
 
@@ -75,6 +75,8 @@ def run(
     if verbose or os.environ.get("ESPALIER_VERBOSE", "0") != "0":
         console.note(f"{target.mpi} ({target.mpi.library}): {target.note}")
         console.note(_tell_place(placed))
+    if unreached := tell_unreached(job):
+        console.note(unreached)
     raise typer.Exit(_run_watched(job) if _is_doubtful(job) else foreground.run(argv, environment))
 
 

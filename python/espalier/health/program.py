@@ -14,10 +14,10 @@ from espalier.base.settings import PREFIX
 from espalier.base.units import counted
 from espalier.health.tools import examine_own, examine_tools
 from espalier.jobs.diagnosis import Finding, Level
-from espalier.jobs.launch import Target, choose_target
+from espalier.jobs.launch import UNPRIVILEGED, Target, choose_target
 from espalier.jobs.libraries import find_preload_library
 from espalier.jobs.mpis import read_library_version
-from espalier.jobs.programs import Kind, Program, inspect_program
+from espalier.jobs.programs import REBUILD, Kind, Program, inspect_program
 from espalier.jobs.tools import dependencies_of
 from espalier.tuning.table.file import read_table
 from espalier.tuning.table.store import files_in_force
@@ -28,6 +28,9 @@ def examine_program(command: str, ranks: int | None) -> Iterator[Finding]:
     is no such program."""
     program = inspect_program(command)
     yield _examine_mpi_of(program)
+    if program.privileges:
+        text = f"{program.path} {program.privileges}: every call is left to the MPI"
+        yield Finding("program", Level.ERROR, text, f"run a copy: {UNPRIVILEGED}")
     yield from _examine_patterns(program)
     yield from _examine_devices(program)
     if program.kind is Kind.NONE:
@@ -52,6 +55,8 @@ def _examine_mpi_of(program: Program) -> Finding:
     text = f"{program.path} {program.explanation}"
     if program.is_static:
         return Finding("program", Level.ERROR, text, "link it with a shared libmpi: Espalier stands in front of that")
+    if program.is_foreign:
+        return Finding("program", Level.ERROR, text, REBUILD)
     if program.kind is Kind.NONE:
         text += "; whether it opens one as it runs cannot be told, and Espalier serves one that is opened later, too"
         return Finding("program", Level.WARNING, text, "if it uses no MPI at all: is it the right one?")

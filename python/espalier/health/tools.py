@@ -39,7 +39,7 @@ def _judge_tool(tool: Tool, abi: Abi) -> Finding:
 
 
 def _examine_sanitizer(program: Path) -> Iterator[Finding]:
-    """What ends the program before it begins, unless the environment has it that the runtime comes first, or need not."""
+    """What ends a program before it begins, unless its environment has it that the runtime comes first, or need not."""
     found = next((it for it in dependencies_of(program) if _SANITIZER.fullmatch(it.name)), None)
     if found is None or _ANYWHERE in os.environ.get("ASAN_OPTIONS", ""):
         return

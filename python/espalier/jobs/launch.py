@@ -21,9 +21,11 @@ from espalier.jobs.layout import Layout
 from espalier.jobs.libraries import find_preload_library, is_own
 from espalier.jobs.mpis import Family, Mpi, find_default_mpi, is_named, mpi_of_abi, mpi_of_library, select_mpi
 from espalier.jobs.placement import Placement
-from espalier.jobs.programs import Kind, Program, inspect_program
+from espalier.jobs.programs import Kind, Program, inspect_runnable
 from espalier.jobs.tools import find_tools
 
+# What helps where a program has rights beyond its user's.
+UNPRIVILEGED = "cp makes a copy without them"
 # What takes turns on one processor in greater numbers says nothing of collectives, and may take the machine down.
 _MOST_PER_PROCESSOR = 64
 
@@ -37,6 +39,7 @@ class Target:
     note: str  # how the MPI was chosen, one clause
     tools: tuple[Path, ...] = ()  # that the program is linked with: they stand in front of an MPI that is preloaded
     doubt: str = ""  # what the program is, one clause, where only a run tells whether it uses an MPI at all
+    unreached: str = ""  # why nothing that is preloaded reaches the program, one clause; empty: it does
 
 
 @dataclass(frozen=True)
@@ -118,14 +121,22 @@ def tell_unserved(job: Job) -> str:
     return f"{job.command[0]} {seen}: it {job.target.doubt}; is it the right program?"
 
 
+def tell_unreached(job: Job) -> str:
+    """Of a job into whose program nothing can be preloaded; empty: it can, or nobody wants to."""
+    if job.native or not job.target.unreached:
+        return ""
+    return f"{job.command[0]} {job.target.unreached}: every call is left to the MPI ({UNPRIVILEGED})"
+
+
 def choose_target(command: str, wanted: str | None) -> Target:
     """The MPI for `command`: the one that `--mpi` names, else the program's own, else the default one.
 
     Where several fit the name, the program's own is meant: "openmpi" says which family, not which of its versions the
-    program was built with. Raises UserError if there is none, or if the wanted one has another ABI than the program.
+    program was built with. Raises UserError if there is none, if the wanted one has another ABI than the program, or if
+    that is for another kind of machine.
     """
-    program = inspect_program(command)
-    target = _choose_mpi(program, wanted)
+    program = inspect_runnable(command)
+    target = replace(_choose_mpi(program, wanted), unreached=program.privileges)
     if program.kind is not Kind.LINKED:
         return replace(target, doubt=program.explanation)
     linked = find_tools(program.path) if target.preload_mpi else ()

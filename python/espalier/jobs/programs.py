@@ -6,15 +6,17 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from espalier.base.errors import UserError
-from espalier.jobs.elf import NotElf, read_elf
+from espalier.jobs.architecture import why_foreign
+from espalier.jobs.elf import Elf, NotElf, read_elf
 from espalier.jobs.libraries import Abi
 from espalier.jobs.loader import find_dependencies
 from espalier.jobs.mpis import abi_of_name
+from espalier.jobs.privileges import find_privileges
 
 
 class Kind(StrEnum):
@@ -36,7 +38,12 @@ class Program:
     library: Path | None  # its libmpi; None if it was not found or is not known
     explanation: str  # one clause, for messages
     is_static: bool = False  # no loader reads LD_PRELOAD for it
+    is_foreign: bool = False  # for another kind of machine
+    privileges: str = ""  # beyond the user's, one clause: its loader leaves LD_PRELOAD out; empty: none
 
+
+# What helps where `is_foreign`.
+REBUILD = "build it for this machine, or name the one that is"
 
 # Importing mpi4py.MPI loads the library it was built for, or that it finds; initialising it is not needed to see which.
 _ASK_PYTHON = """
@@ -77,6 +84,14 @@ def inspect_program(command: str) -> Program:
         raise UserError(f"{path} cannot be read: {error.strerror}", "check the file's permissions") from error
 
 
+def inspect_runnable(command: str) -> Program:
+    """The same. Raises UserError, too, for a program that is for another kind of machine."""
+    program = inspect_program(command)
+    if program.is_foreign:
+        raise UserError(f"{program.path} {program.explanation}", REBUILD)
+    return program
+
+
 def _locate(command: str) -> Path:
     if not command:
         raise UserError("'' is no program's name: it is empty", "give its name or path; is a shell's variable not set?")
@@ -95,6 +110,13 @@ def _locate(command: str) -> Path:
 
 
 def _inspect_executable(path: Path) -> Program:
+    elf = read_elf(path)
+    if reason := why_foreign(elf):
+        return Program(path, Kind.NONE, None, None, reason, is_foreign=True)
+    return replace(_find_mpi(path, elf), privileges=find_privileges(path))
+
+
+def _find_mpi(path: Path, elf: Elf) -> Program:
     for dependency in find_dependencies(path):
         abi = abi_of_name(dependency.name)
         if abi is not None:
@@ -102,7 +124,6 @@ def _inspect_executable(path: Path) -> Program:
             return Program(path, Kind.LINKED, abi, dependency.path, f"needs {dependency.name}, {place}")
     if _is_python(path.name):
         return _ask_python(path, path)
-    elf = read_elf(path)
     if elf.interpreter is None and not elf.needed:
         return Program(path, Kind.NONE, None, None, "is linked statically: nothing can be preloaded", is_static=True)
     return Program(path, Kind.NONE, None, None, "is linked with no MPI library")
