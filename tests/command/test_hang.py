@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from espalier.commands import hang
 from espalier.health import standstill
+from espalier.jobs.processes import tell_program
 from espalier.jobs.stacks import shorten
 from workshop import Command
 
 
 @pytest.fixture
 def seen(core):
-    """What the core would see: two ranks, and the standstills that a test puts here."""
+    """What the core would see: two ranks of this process's, and the standstills that a test puts here."""
     found: list[SimpleNamespace] = []
-    core.count_watched = lambda pid: 2
-    core.find_standstills = lambda pid, least: found
+    core.list_ranks = lambda pid, apart: [seen_as(os.getpid(), rank) for rank in (0, 1)]
+    core.diagnose = lambda told, least: found
     return found
+
+
+def seen_as(pid: int, rank: int = 0, **facts: object) -> dict[str, Any]:
+    """As the core tells of a rank that waits in nothing."""
+    usual = {"community": 3, "pid": pid, "world_rank": rank, "rank": rank, "job": 0, "life": "running"}
+    return {**usual, "place": 0, "call": 0, "finished": 21, **facts}
 
 
 def a_rank(**facts: object) -> SimpleNamespace:
@@ -37,24 +47,116 @@ def a_rank(**facts: object) -> SimpleNamespace:
     return SimpleNamespace(**{**usual, "call": None, **facts})
 
 
-def a_standstill() -> SimpleNamespace:
+def a_standstill(*ranks: SimpleNamespace) -> SimpleNamespace:
     text = "MPI_COMM_WORLD (2 ranks) has stood still for 3.0 s at call 8\n  Rank 1 has not come.\n"
     facts = {"community": "MPI_COMM_WORLD (2 ranks)", "call": 8, "seconds": 3.0, "culprit": "Rank 1 has not come."}
     facts |= {"is_left_to_mpi": False}
-    return SimpleNamespace(**facts, text=text, ranks=[a_rank()])
+    return SimpleNamespace(**facts, text=text, ranks=list(ranks) or [a_rank()])
 
 
 def test_of_a_job_that_goes_on_no_more_is_said_than_is_seen(command: Command, seen) -> None:
     outcome = command("hang")
-    known = "no rank stands still in a collective that Espalier sees (2 ranks of communicators looked at)\n"
-    assert (outcome.code, outcome.out) == (0, known)
+    known = "no rank stands still in a collective that Espalier sees (2 ranks of communicators looked at); "
+    assert (outcome.code, outcome.out.startswith(known)) == (0, True)
+    assert "messages, files, windows and the making of communicators are not seen: " in outcome.out
+    assert outcome.out.endswith("--stacks shows where ranks are\n")
+
+
+def pretend_to_debug(monkeypatch: pytest.MonkeyPatch, shown: dict[int, list[str]]) -> list[int]:
+    """A debugger that shows these stacks. Returns whom it will have been asked about."""
+    asked: list[int] = []
+    monkeypatch.setattr(standstill, "read_stack", lambda pid: asked.append(pid) or shown.get(pid, []))
+    monkeypatch.setattr(hang, "find_debugger", lambda: "gdb")
+    return asked
+
+
+def test_where_nothing_stands_still_stacks_are_of_some_of_those_looked_at(
+    command: Command, core, seen, monkeypatch
+) -> None:
+    ranks = [
+        seen_as(10),
+        seen_as(10, community=8),
+        seen_as(11, 1, life="dead"),
+        *(seen_as(it, it) for it in range(12, 18)),
+    ]
+    core.list_ranks = lambda pid, apart: ranks
+    asked = pretend_to_debug(monkeypatch, {10: ["MPI_Comm_split", "main"], 12: ["MPI_Recv", "main"]})
+    outcome = command("hang", "--stacks")
+    first, *told = outcome.out.splitlines()
+    assert (outcome.code, first.endswith("the making of communicators are not seen")) == (0, True)
+    assert told == [
+        "  rank 0 (process 10) is in MPI_Comm_split < main",
+        "  rank 12 (process 12) is in MPI_Recv < main",
+        "  rank 13 (process 13): the debugger shows nothing of it",
+        "  rank 14 (process 14): the debugger shows nothing of it",
+        "  4 more processes not asked",
+    ]
+    assert asked == [10, 12, 13, 14]
+
+
+def test_where_somebody_hides_stacks_are_said_to_show_it(command: Command, seen, monkeypatch) -> None:
+    seen.append(a_standstill())
+    monkeypatch.setattr(hang, "find_debugger", lambda: "gdb")
+    assert command("hang").out.endswith("Rank 1 has not come.\n--stacks shows where it is\n")
+    monkeypatch.setattr(hang, "find_debugger", lambda: None)
+    assert command("hang").out.endswith("\nwith gdb installed, --stacks shows where it is\n")
+    seen[:] = [a_standstill(a_rank(), a_rank(pid=1))]
+    assert command("hang").out.endswith("--stacks shows where they are\n")
+    for known in ({"life": "dead"}, {"life": "in_kernel"}, {"stand": "elsewhere"}, {"stand": "waits"}):
+        seen[:] = [a_standstill(a_rank(**known))]
+        assert command("hang").out.endswith("Rank 1 has not come.\n"), known
+
+
+def test_standstills_of_several_jobs_are_told_apart(command: Command, core, seen, monkeypatch) -> None:
+    """The first job's two communicators share no process, but that of all ranks."""
+    programs = dict.fromkeys((4711, 4712, 4713, 4715), "./lmp") | {30: "python3 -m solver", 31: "python3 -m solver"}
+    monkeypatch.setattr(standstill, "tell_program", lambda pid: programs[pid])
+    core.list_ranks = lambda pid, apart: [
+        *(seen_as(pid, community=5) for pid in (4711, 4712, 4713, 4715)),
+        *(seen_as(pid, community=9) for pid in (30, 31)),
+        *(seen_as(pid, community=20, job=9) for pid in (30, 31)),
+    ]
+    pretend_to_debug(monkeypatch, {4711: ["work", "main"], 30: ["read", "main"]})
+    one, other, another = (a_standstill(a_rank(pid=pid)) for pid in (4711, 30, 4713))
+    seen[:] = [one, other, another]
+    told = [line for line in command("hang", "--stacks").out.splitlines() if not line.startswith("  Rank")]
+    stood = "MPI_COMM_WORLD (2 ranks) has stood still for 3.0 s at call 8"
+    assert told == [
+        "./lmp (processes 4711 to 4713, 4715):",
+        f"standstill 1: {stood}",
+        f"standstill 2: {stood}",
+        "python3 -m solver (processes 30, 31):",
+        f"standstill 3: {stood}",
+        "  rank 1 of standstill 1 is in work < main",
+        "  rank 1 of standstill 3 is in read < main",
+    ]
+    assert command("hang").out.splitlines()[1] == stood, "numbers are for stacks"
+    programs_told = [it["ranks"][0]["program"] for it in json.loads(command("hang", "--json").out)]
+    assert programs_told == ["./lmp", "./lmp", "python3 -m solver"]
+    seen[:] = [one, another]
+    assert command("hang").out.startswith(stood), "of one job"
+
+
+def test_a_process_is_told_by_its_command_line() -> None:
+    assert "pytest" in tell_program(os.getpid()) or "python" in tell_program(os.getpid())
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert tell_program(process.pid) == "sleep"
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert tell_program(process.pid) == "sleep", "it has ended, and is not gone"
+    assert tell_program(process.pid) == ""
+    words = [sys.executable, "-u", "-c", "import time; print(); time.sleep(60)"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        process.stdout.read(1)
+        assert tell_program(process.pid) == f"{sys.executable} -u -c {words[3]}"[:60] + "…"
+        process.kill()
 
 
 def test_a_standstill_is_told_and_is_exit_code_1(command: Command, seen) -> None:
     seen.append(a_standstill())
     outcome = command("hang")
     assert outcome.code == 1
-    assert outcome.out.splitlines()[-1] == "  Rank 1 has not come."
+    assert "  Rank 1 has not come." in outcome.out.splitlines()
 
 
 def test_what_is_known_is_told_before_stacks_are_read(
@@ -81,9 +183,8 @@ def test_a_standstill_as_json_has_every_rank(command: Command, seen) -> None:
     assert found["ranks"][0]["stand"] == "not_come"
 
 
-def test_where_nothing_can_be_seen_says_why(command: Command, core) -> None:
-    core.count_watched = lambda pid: 0
-    core.find_standstills = lambda pid, least: []
+def test_where_nothing_can_be_seen_says_why(command: Command, core, seen) -> None:
+    core.list_ranks = lambda pid, apart: []
     outcome = command("hang", "17")
     assert outcome.code == 2
     assert "process 17 has communicators" not in outcome.out
@@ -91,12 +192,16 @@ def test_where_nothing_can_be_seen_says_why(command: Command, core) -> None:
 
 
 def test_a_process_that_is_not_there_is_an_error(command: Command, core) -> None:
-    def refuse(pid: int) -> int:
+    def refuse(pid: int, apart: float) -> int:
+        if pid > 2**31 - 1:
+            raise TypeError("incompatible function arguments")
         raise ValueError(f"there is no process {pid}")
 
-    core.count_watched = refuse
-    outcome = command("hang", "17")
-    assert (outcome.code, "there is no process 17" in outcome.err) == (2, True)
+    core.list_ranks = refuse
+    for pid in ("17", "99999999999999"):
+        for options in ([], ["--record"]):
+            outcome = command("hang", pid, *options)
+            assert (outcome.code, f"there is no process {pid}" in outcome.err) == (2, True)
 
 
 def told(host: str, *ranks: int) -> str:
@@ -138,6 +243,26 @@ def test_hosts_are_asked_and_ranks_of_all_of_them_are_one_job(command: Command, 
     assert [rank["stand"] for rank in found["ranks"]] == ["waits", "not_come", "waits", "waits"]
     assert [rank["host"] for rank in found["ranks"]] == ["a", "a", "b", "b"]
     assert found["ranks"][1]["stack"] == "work_on_a < main"
+
+
+def test_stacks_of_other_hosts_are_shown_where_nothing_stands_still(command: Command, tmp_path: Path) -> None:
+    idle = told("a", 0, 1).replace('"call": 8', '"call": 0')
+    (tmp_path / "a").write_text(f"{idle}\n")
+    via = f"sh -c 'cat {tmp_path}/{{host}}' ssh"
+    outcome = command("hang", "--hosts", "a", "--via", via)
+    assert outcome.out.endswith("are not seen: --stacks shows where ranks are, on hosts that have gdb\n")
+    outcome = command("hang", "--hosts", "a", "--via", via, "--stacks")
+    assert outcome.out.splitlines()[1:] == ["  rank 0 (process 100 on a) is in work_on_a < main"]
+
+
+def test_of_a_host_with_many_ranks_those_that_may_be_waited_for_are_looked_at(
+    command: Command, core, monkeypatch
+) -> None:
+    others = [seen_as(it, community=2) for it in range(1, 9)]
+    core.list_ranks = lambda pid, apart: [*others, seen_as(20, call=22), seen_as(21, 1), seen_as(22, 2, life="stopped")]
+    pretend_to_debug(monkeypatch, {})
+    recorded = json.loads(command("hang", "--record", "--stacks").out)
+    assert list(recorded["stacks"]) == ["21", "1", "2", "3"]
 
 
 def test_hosts_that_do_not_answer_are_named_and_their_ranks_are_unseen(command: Command, agent: str) -> None:

@@ -13,7 +13,8 @@ from espalier.base import console
 from espalier.base.errors import UserError
 from espalier.base.units import counted
 from espalier.fabric.view import split_hosts
-from espalier.health.standstill import Findings, ask_all, look_here, record
+from espalier.health.standstill import MOST_STACKS, Findings, ask_all, look_here, record
+from espalier.health.together import process_of
 from espalier.jobs.elsewhere import SSH
 from espalier.jobs.stacks import find_debugger
 
@@ -66,7 +67,7 @@ def hang(
     if json:
         console.print_json([_describe(standstill, found) for standstill in found.standstills])
     else:
-        _print(found)
+        _print(found, stacks)
     raise typer.Exit(1 if found.standstills else 0)
 
 
@@ -80,11 +81,13 @@ def _refuse_nothing(found: Findings, pid: int | None) -> None:
 
 
 def _describe(standstill: Any, found: Findings) -> dict[str, Any]:
+    programs = {process_of(rank): rank.get("program") or None for rank in found.ranks}
     ranks = [
         {
             "rank": rank.rank,
             "world_rank": rank.world_rank,
             "pid": rank.pid,
+            "program": programs.get((rank.host, rank.pid)),
             "host": rank.host or None,
             "stand": rank.stand,
             "life": rank.life,
@@ -104,21 +107,59 @@ def _describe(standstill: Any, found: Findings) -> dict[str, Any]:
     }
 
 
-def _print(found: Findings) -> None:
+def _print(found: Findings, stacks: bool) -> None:
     if not found.standstills:
-        console.out.print(
-            f"no rank stands still in a collective that Espalier sees ({counted(found.watched, 'rank')} of "
-            "communicators looked at)",
-            soft_wrap=True,
-        )
-    for standstill in found.standstills:
-        *facts, culprit = standstill.text.rstrip("\n").split("\n")
-        for line in facts:
-            console.out.print(escape(line), soft_wrap=True)
-        console.out.print(f"[bold]{escape(culprit)}[/]", soft_wrap=True)
+        _print_nothing(found, stacks)
+        return
+    jobs = [found.job_of(it) for it in found.standstills]
+    numbers = [f" of standstill {at}" if stacks and len(jobs) > 1 else "" for at in range(1, len(jobs) + 1)]
+    told = None if any(it is not jobs[0] for it in jobs) else jobs[0]
+    for job, number, standstill in zip(jobs, numbers, found.standstills, strict=True):
+        if job is not told:
+            _say(f"{job}:")
+            told = job
+        _print_standstill(standstill, number)
     sys.stdout.flush()  # before stacks are read, which takes long
-    for number, standstill in enumerate(found.standstills, 1):
-        whose = f" of standstill {number}" if len(found.standstills) > 1 else ""
+    for number, standstill in zip(numbers, found.standstills, strict=True):
         for rank in standstill.ranks:
             if stack := found.stacks.get((rank.host, rank.pid)):
-                console.out.print(f"  rank {rank.rank}{whose} is in {escape(stack)}", soft_wrap=True)
+                _say(f"  rank {rank.rank}{number} is in {stack}")
+    if found.hidden and not stacks:
+        _say(_tell_where("it is" if len(found.hidden) == 1 else "they are", found))
+
+
+def _print_standstill(standstill: Any, number: str) -> None:
+    first, *facts, culprit = standstill.text.rstrip("\n").split("\n")
+    for line in (f"{number.removeprefix(' of ')}: {first}" if number else first, *facts):
+        _say(line)
+    console.out.print(f"[bold]{escape(culprit)}[/]", soft_wrap=True)
+
+
+def _print_nothing(found: Findings, stacks: bool) -> None:
+    """What was looked at, and what is not seen; with stacks, where ranks are, whatever they do there."""
+    seen = f"no rank stands still in a collective that Espalier sees ({counted(found.watched, 'rank')} of "
+    unseen = "communicators looked at); messages, files, windows and the making of communicators are not seen"
+    _say(seen + unseen + ("" if stacks else f": {_tell_where('ranks are', found)}"))
+    sys.stdout.flush()  # before stacks are read, which takes long
+    if not stacks:
+        return
+    shown = [rank for rank in found.processes if process_of(rank) in found.stacks][:MOST_STACKS]
+    for rank in shown:
+        of_which = f" of {rank['program']}" if len(found.jobs) > 1 and rank.get("program") else ""
+        on = f" on {rank['host']}" if rank["host"] else ""
+        stack = found.stacks[process_of(rank)]
+        told = f" is in {stack}" if stack else ": the debugger shows nothing of it"
+        _say(f"  rank {rank['rank']}{of_which} (process {rank['pid']}{on}){told}")
+    if others := len(found.processes) - len(shown):
+        _say(f"  {counted(others, 'more process')} not asked")
+
+
+def _tell_where(who: str, found: Findings) -> str:
+    """What shows where `who`."""
+    if any(rank["host"] for rank in found.ranks):
+        return f"--stacks shows where {who}, on hosts that have gdb"
+    return f"{'' if find_debugger() else 'with gdb installed, '}--stacks shows where {who}"
+
+
+def _say(line: str) -> None:
+    console.out.print(escape(line), soft_wrap=True)

@@ -5,40 +5,95 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from espalier.base.core import load_core, user_errors
 from espalier.base.errors import UserError
+from espalier.health.together import Process, Together, find_jobs, process_of
 from espalier.jobs.elsewhere import ask_hosts
+from espalier.jobs.processes import tell_program
 from espalier.jobs.stacks import read_stack, shorten
 
 # Whoever is waited for may be one of many.
-_MOST_STACKS = 4
+MOST_STACKS = 4
 _FORMAT = 4
+_LIFELESS = ("dead", "stopped")  # which a debugger tells nothing of, or should leave alone
+_MOST_PID = 2**31 - 1  # which the kernel counts them in
 
-Where = Mapping[tuple[str, int], str]  # stacks, by host (empty: this one) and process
+Where = Mapping[Process, str]  # stacks
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found: the core's Standstill objects, how many ranks were looked at, and what could not be asked."""
+    """What was found: the core's Standstill objects, those of one job together; all ranks that were looked at, as the
+    core tells them, with host and program; and what could not be asked."""
 
     standstills: Sequence[Any]
-    watched: int
+    ranks: Sequence[Mapping[str, Any]]
     stacks: Where
     silent: Mapping[str, str]  # hosts that have not answered, and why
+
+    @property
+    def watched(self) -> int:
+        """Ranks, each once for every communicator that has desks."""
+        return sum(rank["job"] == 0 for rank in self.ranks)
+
+    @property
+    def processes(self) -> list[Mapping[str, Any]]:
+        """One rank of each process that was looked at: that of the communicator of all, where it is seen there."""
+        found: dict[Process, Mapping[str, Any]] = {}
+        for rank in sorted(self.ranks, key=lambda rank: (rank["community"] & 1) == 0):
+            found.setdefault(process_of(rank), rank)
+        return list(found.values())
+
+    @property
+    def hidden(self) -> set[Process]:
+        """Those that have not come, and that only a debugger shows in what they do instead."""
+        ranks = [rank for standstill in self.standstills for rank in standstill.ranks]
+        return {(it.host, it.pid) for it in ranks if it.stand == "not_come" and it.life in ("running", "asleep")}
+
+    @cached_property
+    def jobs(self) -> list[Together]:
+        return find_jobs(self.ranks)
+
+    def job_of(self, standstill: Any) -> Together | None:
+        """None: its ranks are not among those that were looked at."""
+        processes = {(rank.host, rank.pid) for rank in standstill.ranks}
+        return next((it for it in self.jobs if not processes.isdisjoint(it.processes)), None)
 
 
 def look_here(pid: int, seconds: float, wants_stacks: bool) -> Findings:
     """At the jobs that process `pid` is part of, 0: at all of this host. What has waited for less is no standstill."""
-    core = load_core()
-    with user_errors("give a process of this host, or none"):
-        watched = core.count_watched(pid)
-        standstills = core.find_standstills(pid, seconds)
-    awaited = dict.fromkeys(it.pid for it in _awaited(standstills)) if wants_stacks else {}
-    return Findings(standstills, watched, _Read(awaited), {})
+    ranks = [{**rank, "host": ""} for rank in _list_ranks(pid, seconds)]
+    standstills = load_core().diagnose(ranks, seconds)
+    found = _put_together(Findings(standstills, ranks, {}, {}))
+    if not wants_stacks:
+        return found
+    awaited = [it.pid for it in _awaited(standstills)]
+    anybody = [it["pid"] for it in found.processes if it["life"] not in _LIFELESS]
+    return replace(found, stacks=_Read(dict.fromkeys((awaited if standstills else anybody)[:MOST_STACKS])))
+
+
+def _list_ranks(pid: int, seconds: float) -> list[dict[str, Any]]:
+    """What the core tells of the ranks of this host, and what their processes run."""
+    remedy = "give a process of this host, or none"
+    if pid > _MOST_PID:
+        raise UserError(f"there is no process {pid}", remedy)
+    with user_errors(remedy):
+        ranks = load_core().list_ranks(pid, seconds)
+    return [{**rank, "program": tell_program(rank["pid"])} for rank in ranks]
+
+
+def _put_together(found: Findings) -> Findings:
+    """The same, with standstills of one job behind each other, in the order of each job's longest."""
+    if len(found.jobs) < 2:
+        return found
+    jobs = [found.job_of(it) for it in found.standstills]
+    order = sorted(range(len(jobs)), key=lambda at: jobs.index(jobs[at]))
+    return replace(found, standstills=[found.standstills[at] for at in order])
 
 
 class _Read(Where):
@@ -66,14 +121,20 @@ class _Read(Where):
 
 def record(pid: int, seconds: float, wants_stacks: bool) -> dict[str, Any]:
     """What this host shows, as one JSON object for whoever has asked (ask_all)."""
-    with user_errors("give a process of this host, or none"):
-        ranks = load_core().list_ranks(pid, seconds)
+    ranks = _list_ranks(pid, seconds)
     for rank in ranks:
         rank["is_here"] = _is_here(rank["pid"])
-    idle = [it["pid"] for it in ranks if it["call"] <= it["finished"] and it["life"] not in ("dead", "stopped")]
-    chosen = list(dict.fromkeys(idle))[:_MOST_STACKS] if wants_stacks else []
+    chosen = _idle(ranks)[:MOST_STACKS] if wants_stacks else []
     stacks = {str(it): shorten(read_stack(it)) for it in chosen}
     return {"espalier_hang": _FORMAT, "host": platform.node(), "ranks": ranks, "stacks": stacks}
+
+
+def _idle(ranks: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Processes that live and wait in none of our calls; first those that others of their communicator may wait for."""
+    waited_in = {it["community"] for it in ranks if it["call"] > it["finished"]}
+    idle = [it for it in ranks if it["call"] <= it["finished"] and it["life"] not in _LIFELESS]
+    idle.sort(key=lambda it: it["community"] not in waited_in)
+    return list(dict.fromkeys(it["pid"] for it in idle))
 
 
 def ask_all(via: str, hosts: Sequence[str], seconds: float, wants_stacks: bool, timeout: float) -> Findings:
@@ -97,8 +158,7 @@ def ask_all(via: str, hosts: Sequence[str], seconds: float, wants_stacks: bool, 
                 ranks[key] = {**rank, "host": answer["host"]}
         stacks |= {(answer["host"], int(pid)): text for pid, text in answer["stacks"].items()}
     standstills = load_core().diagnose(list(ranks.values()), seconds)
-    watched = sum(rank["job"] == 0 for rank in ranks.values())
-    return Findings(standstills, watched, stacks, asked.silent)
+    return _put_together(Findings(standstills, list(ranks.values()), stacks, asked.silent))
 
 
 def _is_here(pid: int) -> bool:
@@ -115,6 +175,6 @@ def _awaited(standstills: Sequence[Any]) -> list[Any]:
         rank
         for standstill in standstills
         for rank in standstill.ranks
-        if rank.stand in ("not_come", "elsewhere") and rank.life not in ("dead", "stopped")
+        if rank.stand in ("not_come", "elsewhere") and rank.life not in _LIFELESS
     ]
-    return found[:_MOST_STACKS]
+    return found[:MOST_STACKS]
