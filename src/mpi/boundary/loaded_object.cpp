@@ -26,7 +26,8 @@ std::vector<LoadedObject> LoadedObject::all() {
   return objects;
 }
 
-LoadedObject::LoadedObject(const dl_phdr_info& info) : name_(info.dlpi_name == nullptr ? "" : info.dlpi_name), base_(info.dlpi_addr) {
+LoadedObject::LoadedObject(const dl_phdr_info& info)
+    : name_(info.dlpi_name == nullptr ? "" : info.dlpi_name), base_(info.dlpi_addr) {
   const ElfW(Dyn)* entry = nullptr;
   begin_ = UINTPTR_MAX;
   for (int i = 0; i < info.dlpi_phnum; ++i) {
