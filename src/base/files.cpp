@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -147,6 +148,12 @@ std::string read_first_line(const std::string& path) {
   std::string text = read_system_file(path);
   text.resize(std::min(text.find('\n'), text.size()));
   return text;
+}
+
+std::string to_absolute(const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  std::array<char, PATH_MAX> folder;
+  return getcwd(folder.data(), folder.size()) == nullptr ? path : std::string(folder.data()) + "/" + path;
 }
 
 std::string probe_replacing(const std::string& path) {

@@ -21,6 +21,9 @@ std::string read_first_line(const std::string& path);
 /// A descriptor of a regular file, to be closed by the caller, for those who read piece by piece. Throws as read_file.
 int open_file(const std::string& path);
 
+/// The same file once the program works in another folder; empty stays empty.
+std::string to_absolute(const std::string& path);
+
 /// What would go wrong if replace_file() were called now, or nothing. Really tried, but for the last step.
 std::string probe_replacing(const std::string& path);
 /// Replaces the file in one step, so that a reader never sees half of it; links to it stay. Into what is no file, as

@@ -133,10 +133,33 @@ def test_what_is_not_known_of_native_is_told(tmp_path: Path) -> None:
     assert "not known" not in read(tmp_path, [known], [known]).verdict
 
 
+@pytest.mark.parametrize(("native", "own"), [(0.2, 0.01), (0.0005, 0.01), (0.1, 0.05), (0.003, 0.002)])
+def test_what_a_busy_machine_has_measured_is_not_taken_for_a_saving(tmp_path: Path, native: float, own: float) -> None:
+    """One is too much slower than the other, or Espalier took much longer, or much less, than in these calls."""
+    row = a_row(measured={"native": native, "own": own, "uncertainty": 0.001})
+    profile = read(tmp_path, [row], [row])
+    assert profile.saving is None
+    assert "What native would take is not known" in profile.verdict
+
+
+def test_where_several_threads_make_calls_shares_are_of_their_time(tmp_path: Path) -> None:
+    file = write(tmp_path / "p.json", [a_row(seconds=12.0)], [a_row(seconds=12.0)])
+    told = json.loads(file.read_text())
+    for rank in told["ranks"]:
+        rank["threads"] = 2
+    file.write_text(json.dumps(told))
+    profile = sum_up(read_profile(file))
+    assert profile.verdict.startswith("60.0 % of the run is spent")
+    assert profile.remark.startswith(
+        "Up to 2 threads of a rank made calls: shares of the run are of all threads' time."
+    )
+    assert profile.as_json()["threads"] == 2
+
+
 def test_no_share_of_a_run_is_more_than_all_of_it(tmp_path: Path) -> None:
     profile = read(tmp_path, [a_row(seconds=25.0)], [a_row(seconds=25.0)])
     assert profile.verdict.startswith("100.0 % of the run is spent")
-    slow = a_row(measured={"native": 1.0, "own": 0.01, "uncertainty": 0.01})
+    slow = a_row(own=moments(2000, 0.01), measured={"native": 0.1, "own": 0.01, "uncertainty": 0.001})
     share, uncertainty = read(tmp_path, [slow], [slow]).share_saved
     assert 90 < share < 100
     assert uncertainty < 1

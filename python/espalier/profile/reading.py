@@ -1,10 +1,10 @@
 """Reads ESPALIER_PROFILE's file: every rank's sums, by kind of call.
 
     {"format": 3, "mpi": "MPICH Version: 5.0.2", "sample": 0, "nodes": [0, 0, 1, 1], "ranks": [
-      {"rank": 0, "seconds": 12.5, "rows": [ROW, …]}, …]}
+      {"rank": 0, "seconds": 12.5, "threads": 1, "rows": [ROW, …]}, …]}
 
 `mpi` is the first line of what the MPI says of itself, which older files do not have; `nodes` has the node of every
-rank of MPI_COMM_WORLD; `seconds` are those from MPI_Init's end to MPI_Finalize. A ROW is what a rank's calls of one
+rank of MPI_COMM_WORLD; `seconds` are those from MPI_Init's end to MPI_Finalize; `threads` made calls (older files: 1). A ROW is what a rank's calls of one
 kind came to. What tells kinds apart:
 
     communicator  its shape, "4 ranks on 2 nodes"         operation   MPI_Bcast …
@@ -52,6 +52,7 @@ from espalier.profile.opening import NO_PROFILE, load_json
 FORMAT = 3
 FORMS = ("blocking", "nonblocking", "persistent")
 _MOST_CLASS = MOST_BYTES.bit_length()
+_MOST_THREADS = 10**6
 _MOST_CALLS = 10**13  # those of eleven days, of 100 ns each
 
 
@@ -215,6 +216,7 @@ class Recorded:
     sample: int  # every so many-th call was native's; 0: none
     nodes: tuple[int, ...] = ()  # by rank
     mpi: str = ""  # as it says itself, in one line; empty: not told
+    threads: Mapping[int, int] = field(default_factory=dict)  # by rank, where several made calls
 
     @property
     def parts(self) -> Mapping[Key, list[Part]]:
@@ -288,11 +290,14 @@ def _read(raw: Fields) -> Recorded:
     ranks = len(parts)
     kinds: dict[Kind, list[Part]] = {}
     seconds: dict[int, float] = {}
+    threads: dict[int, int] = {}
     for place, part in enumerate(parts):
         fields = Fields.of(part, f"rank {place}")
         if fields.whole("rank", most=ranks - 1) != place:
             raise fields.fail("rank", f"{part['rank']} is not {place}")
         seconds[place] = fields.seconds("seconds")
+        if "threads" in part:
+            threads[place] = max(1, fields.whole("threads", most=_MOST_THREADS))
         for number, row in enumerate(fields.listed("rows"), 1):
             one = Fields.of(row, f"rank {place}, row {number}")
             kinds.setdefault(_read_kind(one, ranks), []).append(_read_part(place, one, ranks))
@@ -300,7 +305,7 @@ def _read(raw: Fields) -> Recorded:
     if len(nodes) != ranks:
         raise raw.fail("nodes", f"{counted(len(nodes), 'number')} for {counted(ranks, 'rank')}")
     _fit_gaps(seconds, kinds)
-    return Recorded(seconds, kinds, raw.whole("sample"), nodes, raw.text("mpi", ""))
+    return Recorded(seconds, kinds, raw.whole("sample"), nodes, raw.text("mpi", ""), threads)
 
 
 def _fit_gaps(run_seconds: Mapping[int, float], kinds: Mapping[Kind, list[Part]]) -> None:

@@ -23,6 +23,15 @@ _LEAST_DOUBT = 0.05
 _MOST_DOUBT = 0.5
 
 
+# Native and Espalier differ by less than this, and Espalier's calls while both were measured from these ones.
+_MOST_RATIO = 10.0
+_MOST_CHANGE = 4.0
+
+
+def _is_within(one: float, other: float, factor: float) -> bool:
+    return one <= factor * other and other <= factor * one
+
+
 @dataclass(frozen=True)
 class Saving:
     """What native would have taken more than Espalier, in seconds of all ranks together; below 0: less."""
@@ -121,8 +130,13 @@ class Row:
 
     @property
     def measured(self) -> Measured | None:
-        """How native compares, as it was measured apart from these calls."""
-        return next((part.measured for part in self.parts if part.measured), None)
+        """How native compares, as it was measured apart from these calls, where that is of use for them: on a machine that
+        had other work to do meanwhile, one of the two has waited for that, or both have."""
+        found = next((part.measured for part in self.parts if part.measured), None)
+        if found is None or not self.own.calls:
+            return found
+        is_likely = _is_within(found.native, found.own, _MOST_RATIO)
+        return found if is_likely and _is_within(found.own, self.own.mean, _MOST_CHANGE) else None
 
     @property
     def native_mean(self) -> float | None:
@@ -169,9 +183,10 @@ class Profile:
     """A run's collectives, the longest first."""
 
     rows: tuple[Row, ...]
-    run: float  # seconds, of all ranks together
+    run: float  # seconds, of all ranks together, and of all their threads
     ranks: int
     sample: int
+    threads: int = 1  # that made calls, of the rank with most of them
 
     @property
     def seconds(self) -> float:
@@ -235,14 +250,18 @@ class Profile:
 
     @property
     def remark(self) -> str:
-        """What is to be said of kinds of calls that only some ranks have made; empty where there are none."""
+        """What is to be said of kinds of calls that only some ranks have made, and of several threads; empty where there
+        are neither."""
         some = sum(len(row.parts) < self.ranks for row in self.rows)
+        shares = f"Up to {self.threads} threads of a rank made calls: shares of the run are of all threads' time."
+        texts = [shares] if self.threads > 1 else []
         if not some:
-            return ""
-        return (
+            return " ".join(texts)
+        texts.append(
             f"Of {counted(some, 'kind')} of calls some ranks made none, being of others or other sizes: "
             f"time and share of the run are of all {self.ranks} ranks, imbalance is among those that made such calls."
         )
+        return " ".join(texts)
 
     @property
     def share_saved(self) -> tuple[float, float]:
@@ -314,6 +333,7 @@ class Profile:
         """The same, as plain data."""
         return {
             "ranks": self.ranks,
+            "threads": self.threads,
             "run_seconds": self.run,
             "collective_seconds": self.seconds,
             "collective_seconds_uncertainty": self.uncertainty,
@@ -372,4 +392,7 @@ def sum_up(recorded: Recorded) -> Profile:
     """One row for each kind of call."""
     rows = (Row(key, tuple(parts)) for key, parts in recorded.parts.items())
     longest_first = tuple(sorted(rows, key=lambda row: -row.seconds))
-    return Profile(longest_first, sum(recorded.run_seconds.values()), len(recorded.run_seconds), recorded.sample)
+    threads = recorded.threads
+    run = sum(seconds * threads.get(rank, 1) for rank, seconds in recorded.run_seconds.items())
+    most = max(threads.values(), default=1)
+    return Profile(longest_first, run, len(recorded.run_seconds), recorded.sample, most)

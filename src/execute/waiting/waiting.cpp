@@ -19,7 +19,6 @@ constexpr std::uint32_t yields_per_poke = 8;
 // wake-ups a second of each of six took a fifth of the speed of two that exchanged messages (docs/adr/0045).
 constexpr std::chrono::microseconds first_sleep{100};
 constexpr std::chrono::microseconds doubles_to{1000};
-constexpr std::chrono::microseconds longest_sleep{20'000};
 
 // The eight ranks of two cores hand a core round in a few yields. If it has not come after so many, somebody else has
 // it (20 and 500 did as well, idle and beside another process).
@@ -101,7 +100,7 @@ bool PatientWaiter::doze(Bell& bell) noexcept {
     return false;
   }
   bell.sleep(ticket_, patience_);
-  patience_ = std::min(patience_ < doubles_to ? 2 * patience_ : patience_ * 11 / 10, longest_sleep);
+  patience_ = std::min(patience_ < doubles_to ? 2 * patience_ : patience_ * 11 / 10, longest_sleep());
   announced_at_ = nullptr;
   return true;
 }

@@ -28,6 +28,9 @@ class PatientWaiter : public Waiter {
   /// Called now and then while waiting: before each sleep, every few yields, every few hundred looks.
   virtual void poke() noexcept {}
 
+  /// From one poke to the next, at most, once the wait has become long.
+  virtual std::chrono::microseconds longest_sleep() const noexcept { return std::chrono::milliseconds(20); }
+
   /// What is asked of the system; for tests to answer.
   virtual void yield() noexcept;
   virtual void nap() noexcept;

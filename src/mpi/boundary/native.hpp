@@ -28,7 +28,8 @@
   X(Grequest_complete) X(Grequest_start) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Iexscan) X(Igather) \
   X(Igatherv) X(Improbe) X(Ireduce) X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscan) X(Iscatter) X(Iscatterv) \
   X(Issend) X(Mprobe) X(Op_free) X(Pack_size) X(Probe) X(Query_thread) X(Recv) X(Send) X(Sendrecv) X(Sendrecv_replace) X(Ssend) \
-  X(Request_free) X(Send_init) X(Start) X(Startall) X(Status_set_cancelled) X(Status_set_elements) X(Testall) X(Testany) X(Testsome) X(Waitall) X(Waitany) X(Waitsome)
+  X(Request_free) X(Send_init) X(Start) X(Startall) X(Status_set_cancelled) X(Status_set_elements) X(Testall) X(Testany) X(Testsome) X(Waitall) X(Waitany) X(Waitsome) \
+  X(Win_allocate) X(Win_allocate_shared) X(Win_create) X(Win_create_dynamic)
 #endif
 // Neighbourhood collectives, and what tells a rank's neighbours.
 #if defined(ESPALIER_SIMULATED)

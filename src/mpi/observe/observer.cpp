@@ -84,6 +84,13 @@ bool is_ours(MPI_Request request) {
   return Requests::get().find(request) != nullptr;
 }
 
+/// Whether Espalier would make its calls: the first of a communicator, which are left to native anyhow and find nothing
+/// in the caches, are no sample of the others. The same on all ranks, which count calls.
+bool is_set_up(MPI_Comm comm) noexcept {
+  const Communicator* const communicator = Communicator::find_existing(comm);
+  return communicator != nullptr && !communicator->awaits_set_up();
+}
+
 }  // namespace
 
 void Observer::start(Library& library) {
@@ -173,7 +180,7 @@ Permit Observer::begin(MPI_Comm comm, ObservedCommunicator& communicator, const 
     call.subject = subject;
     call.site = site_of(back);
     call.tally = &Recording::get().tally_of(call, comm);
-    return count(call) ? Permit{.tally = call.tally} : time(std::move(call));
+    return count(call) ? Permit{.tally = call.tally} : time(std::move(call), comm);
   } catch (const NativeFailure&) {
     return {};
   } catch (const std::exception&) {
@@ -199,11 +206,11 @@ void Observer::begin(ObservedCall& call) noexcept {
   call.communicator->come(call.number, call.begin);
 }
 
-Permit Observer::time(ObservedCall call) noexcept {
+Permit Observer::time(ObservedCall call, MPI_Comm comm) noexcept {
   Recording& recording = Recording::get();
   if (call.tally->may_pass) call.weight = call.tally->turns.take();
   call.number = call.communicator->begin_call();
-  call.is_sample = recording.is_sampled(call.number, call.subject.operation);
+  call.is_sample = recording.is_sampled(call.number, call.subject.operation) && is_set_up(comm);
   begin(call);
   const bool is_sample = call.is_sample;
   under_way->emplace(std::move(call));

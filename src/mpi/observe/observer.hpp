@@ -169,7 +169,7 @@ class Observer {
                                                  const Subject& subject, plan::CallForm form, Shares shares);
   static bool count(const ObservedCall& call);
   static void begin(ObservedCall& call) noexcept;
-  static Permit time(ObservedCall call) noexcept;
+  static Permit time(ObservedCall call, MPI_Comm comm) noexcept;
   static int await(MPI_Comm comm, const execute::LeftCall& call, Preparation& check) noexcept;
   static int fail_for_memory(MPI_Comm comm) noexcept;
   static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,

@@ -134,8 +134,9 @@ void Profile::add_completion(ProfileRow& row, double in_mpi_ns, double between_n
   row.between_ns += between_ns;
 }
 
-std::string Profile::to_json(int rank, double run_seconds, const NameSite& name_site) const {
-  std::string out = "{\"rank\": " + std::to_string(rank) + ", \"seconds\": " + number(run_seconds) + ", \"rows\": [";
+std::string Profile::to_json(int rank, double run_seconds, int threads, const NameSite& name_site) const {
+  std::string out = "{\"rank\": " + std::to_string(rank) + ", \"seconds\": " + number(run_seconds) +
+                    ", \"threads\": " + std::to_string(threads) + ", \"rows\": [";
   bool is_first = true;
   for (const auto& [key, row] : rows_)
     out += (std::exchange(is_first, false) ? "\n    {" : ",\n    {") +

@@ -127,8 +127,9 @@ class Profile {
   /// A started call is over: it was in MPI for so long since, and outside for so long before.
   static void add_completion(ProfileRow& row, double in_mpi_ns, double between_ns);
 
-  /// One rank's part of the file: {"rank": 3, "seconds": …, "rows": [ … ]}.
-  std::string to_json(int rank, double run_seconds, const NameSite& name_site) const;
+  /// One rank's part of the file: {"rank": 3, "seconds": …, "threads": 1, "rows": [ … ]}, with the threads that made
+  /// calls.
+  std::string to_json(int rank, double run_seconds, int threads, const NameSite& name_site) const;
 
  private:
   std::map<ProfileKey, ProfileRow> rows_;

@@ -98,17 +98,6 @@ Neighborhood neighborhood_of(MPI_Comm comm) {
   return {std::move(neighbors.sources), std::move(neighbors.destinations)};
 }
 
-TraceEvent event_of(const ObservedCall& call, std::uint64_t began, std::uint64_t begin, std::uint64_t end) {
-  TraceEvent event;
-  event.operation = call.subject.operation;
-  event.form = call.form;
-  event.blocks = call.subject.blocks;
-  event.bytes = call.subject.bytes;
-  event.begin_ns = begin - began;
-  event.took_ns = end - begin;
-  return event;
-}
-
 /// Texts of all ranks, at rank 0; elsewhere nothing.
 std::vector<std::string> gather_texts(const Library& library, const std::string& mine, int size, int me) {
   const MPI_Comm comm = library.world().messages();
@@ -181,6 +170,25 @@ bool Recording::is_sampled(std::uint64_t call, plan::Operation operation) const 
 
 thread_local constinit Recording::Before Recording::before_{0, 1};
 
+int Recording::number_thread() noexcept {
+  constexpr int unknown = -1;
+  static thread_local int number = unknown;
+  if (number == unknown) number = threads_.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
+TraceEvent Recording::event_of(const ObservedCall& call, std::uint64_t begin, std::uint64_t end) noexcept {
+  TraceEvent event;
+  event.operation = call.subject.operation;
+  event.form = call.form;
+  event.blocks = call.subject.blocks;
+  event.bytes = call.subject.bytes;
+  event.thread = number_thread();
+  event.begin_ns = begin - began_;
+  event.took_ns = end - begin;
+  return event;
+}
+
 Gap Recording::take_gap(std::uint64_t now) const noexcept {
   const Before before = std::exchange(before_, Before{0, 0});
   const std::uint64_t since = std::max(before.end, began_);
@@ -235,8 +243,9 @@ void Recording::note(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   Profile::add(row, seen);
   Profile::add(row, passed_before(call, tally));
   Profile::add_gap(row, static_cast<double>(call.gap.ns), call.gap.weight);
+  number_thread();
   if (trace_.is_on()) {
-    TraceEvent event = event_of(call, began_, call.begin, now);
+    TraceEvent event = event_of(call, call.begin, now);
     event.is_native = seen.is_native;
     event.waiting_ns = static_cast<std::uint64_t>(seen.waiting_ns);
     trace_.add(event);
@@ -266,7 +275,7 @@ void Recording::note_start(const ObservedCall& call, ProfileRow& row, bool is_ow
   const std::lock_guard lock(mutex_);
   Profile::add(row, seen);
   Profile::add_gap(row, static_cast<double>(call.gap.ns), call.gap.weight);
-  TraceEvent event = event_of(call, began_, call.begin, now);
+  TraceEvent event = event_of(call, call.begin, now);
   event.is_native = !is_own;
   if (trace_.is_on()) trace_.add(event);
 }
@@ -277,7 +286,7 @@ void Recording::note_completion(const ObservedCall& call, ProfileRow& row, std::
   before_ = {now, 1};
   const std::lock_guard lock(mutex_);
   Profile::add_completion(row, static_cast<double>(in_mpi), static_cast<double>(between));
-  TraceEvent event = event_of(call, began_, begin, now);
+  TraceEvent event = event_of(call, begin, now);
   event.is_completion = true;
   if (trace_.is_on()) trace_.add(event);
 }
@@ -287,7 +296,8 @@ void Recording::note_completion(const ObservedCall& call, ProfileRow& row, std::
 void Recording::write_profile(Library& library, int size, int me) {
   ObservedCommunicator::for_each_tally([this](Tally& tally) { note_passed(tally); });
   const double seconds = static_cast<double>(read_clock() - began_) * 1e-9;
-  const auto texts = gather_texts(library, profile_.to_json(me, seconds, name_site), size, me);
+  const auto texts =
+      gather_texts(library, profile_.to_json(me, seconds, std::max(1, threads_.load()), name_site), size, me);
   if (me != 0) return;
   std::string nodes;
   for (const int node : nodes_of(library, size)) nodes += (nodes.empty() ? "" : ", ") + std::to_string(node);

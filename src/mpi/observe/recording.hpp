@@ -1,6 +1,7 @@
 #pragma once
 // ESPALIER_PROFILE and ESPALIER_PROFILE_TRACE: what is kept of calls while the program runs, and written when it ends.
 
+#include <atomic>
 #include <mutex>
 
 #include "mpi/observe/call.hpp"
@@ -66,6 +67,9 @@ class Recording {
     std::uint64_t weight;
   };
   ESPALIER_FAST_THREAD_LOCAL static thread_local constinit Before before_;
+  /// Threads that make calls are numbered as they come, from 0.
+  int number_thread() noexcept;
+  TraceEvent event_of(const ObservedCall& call, std::uint64_t begin, std::uint64_t end) noexcept;
 
   void write_profile(Library& library, int size, int me);
   void write_trace(Library& library, int size, int me);
@@ -75,6 +79,7 @@ class Recording {
   bool wants_sites_ = false;
   std::uint64_t sample_ = 0;  ///< every so many-th call of a kind is native's; 0: none
   std::uint64_t began_ = 0;
+  std::atomic<int> threads_ = 0;
   std::mutex mutex_;  ///< of what follows
   Profile profile_;
   Trace trace_;

@@ -1,5 +1,6 @@
 #include "mpi/observe/trace.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace espalier::mpi {
@@ -26,10 +27,23 @@ std::string to_json(const TraceEvent& event, const std::string& place) {
 }  // namespace
 
 std::string Trace::to_json(int node, int rank) const {
-  const std::string place = ", \"pid\": " + std::to_string(node) + ", \"tid\": " + std::to_string(rank);
-  std::string out = "{\"name\": \"thread_name\", \"ph\": \"M\"" + place + ", \"args\": {\"name\": \"rank " +
-                    std::to_string(rank) + "\"}},\n";
-  for (const TraceEvent& event : events_) out += espalier::mpi::to_json(event, place);
+  constexpr int most_ranks = 1 << 24;
+  const auto place_of = [&](int thread) {
+    return ", \"pid\": " + std::to_string(node) +
+           ", \"tid\": " + std::to_string(std::int64_t{thread} * most_ranks + rank);
+  };
+  int threads = 1;
+  for (const TraceEvent& event : events_) threads = std::max(threads, event.thread + 1);
+  std::string out;
+  for (int thread = 0; thread < threads; ++thread) {
+    const std::string name = thread == 0 ? "" : ", thread " + std::to_string(thread + 1);
+    out += "{\"name\": \"thread_name\", \"ph\": \"M\"" + place_of(thread) + ", \"args\": {\"name\": \"rank " +
+           std::to_string(rank) + name + "\"}},\n";
+    if (threads > 1)  // its lanes one below the other
+      out += "{\"name\": \"thread_sort_index\", \"ph\": \"M\"" + place_of(thread) +
+             ", \"args\": {\"sort_index\": " + std::to_string(rank) + "}},\n";
+  }
+  for (const TraceEvent& event : events_) out += espalier::mpi::to_json(event, place_of(event.thread));
   return out;
 }
 

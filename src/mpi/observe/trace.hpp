@@ -16,6 +16,7 @@ struct TraceEvent {
   plan::BlockSizes blocks = plan::BlockSizes::equal;
   bool is_completion = false;  ///< of a call that does not block, in place of its start
   bool is_native = false;
+  int thread = 0;           ///< of the rank's, which are numbered as they come
   std::int64_t bytes = -1;  ///< -1: not known
   std::uint64_t begin_ns = 0;
   std::uint64_t took_ns = 0;
@@ -37,7 +38,8 @@ class Trace {
   }
   std::uint64_t dropped() const { return dropped_; }
 
-  /// Elements of "traceEvents", each with a comma and a line end behind it: a process is a node, a thread a rank.
+  /// Elements of "traceEvents", each with a comma and a line end behind it: a process is a node, a thread
+  /// a rank's: its first has the rank's number.
   std::string to_json(int node, int rank) const;
 
  private:

@@ -47,6 +47,9 @@ Library& Library::get() {
 }
 
 Library::Library() : settings_(read_settings(environ)) {
+  // Written at the end, when the program may be in another folder.
+  for (std::string* file : {&settings_.stats_file, &settings_.profile, &settings_.profile_trace})
+    *file = to_absolute(*file);
   budget_.limit = settings_.cache_limit;
   find_abstention();
   read_policy();

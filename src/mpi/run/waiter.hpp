@@ -6,6 +6,7 @@
 #include "execute/waiting/waiting.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/run/health.hpp"
+#include "mpi/run/one_sided.hpp"
 #include "mpi/run/progress.hpp"
 #include "mpi/run/watch.hpp"
 #include "watch/sighting.hpp"
@@ -27,6 +28,10 @@ class MpiWaiter final : public execute::PatientWaiter {
     if (network_ != nullptr) network_->progress();
   }
 
+  std::chrono::microseconds longest_sleep() const noexcept override {
+    return OneSided::is_possible() ? sleep_beside_windows : PatientWaiter::longest_sleep();
+  }
+
   // A wait as short as most are reads no clock; of longer ones, every 64th look does.
   bool has_hope(bool is_first) noexcept override {
     if (is_first) watch_.begin_long_wait();
@@ -40,6 +45,7 @@ class MpiWaiter final : public execute::PatientWaiter {
 
   void end_long() noexcept override { watch_.end_long_wait(); }
 
+  static constexpr std::chrono::milliseconds sleep_beside_windows{1};
   /// Open MPI's launcher takes as long to tell of a death.
   static constexpr std::chrono::milliseconds patience{20};
 

@@ -37,6 +37,13 @@ class AFile : public testing::Test {
   const std::string folder_ = testing::TempDir() + "espalier_files_" + std::to_string(getpid());
 };
 
+TEST(AbsolutePath, StaysWhereAFileIsMeantNow) {
+  const std::string here = std::filesystem::current_path();
+  EXPECT_EQ(to_absolute("a/b.json"), here + "/a/b.json");
+  EXPECT_EQ(to_absolute("/dev/stdout"), "/dev/stdout");
+  EXPECT_EQ(to_absolute(""), "");
+}
+
 TEST_F(AFile, IsReadWhole) {
   const std::string text = std::string("a\0b\n", 4);
   EXPECT_EQ(read_file(write(text), 4), text);

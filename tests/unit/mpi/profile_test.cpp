@@ -54,7 +54,7 @@ TEST(Profile, CallsThatWereNotTimedAreCountedAndStoodForByThoseThatWere) {
   EXPECT_EQ(row.waiting_ns, 360);
   EXPECT_EQ(row.caused, (std::vector<double>{0, 360}));
   EXPECT_EQ(row.timed.calls, 2u);
-  EXPECT_NE(profile.to_json(0, 1, {}).find("\"timed\": {\"calls\": 2, \"weight\": 11, \"weights_squared\": 101, "),
+  EXPECT_NE(profile.to_json(0, 1, 1, {}).find("\"timed\": {\"calls\": 2, \"weight\": 11, \"weights_squared\": 101, "),
             std::string::npos);
 }
 
@@ -151,8 +151,9 @@ TEST(Profile, IsWrittenWithWhatOthersNeedToReadIt) {
   Profile::add(row, {.bytes = 8, .seconds_ns = 2e9, .waiting_ns = 1e9, .is_split = true, .last = 0});
   row.choice = "a \"choice\"";
   EXPECT_EQ(
-      profile.to_json(3, 10, [](const void*) { return "app+0x12 main"; }),
-      "{\"rank\": 3, \"seconds\": 10, \"rows\": [\n    {\"communicator\": \"4 ranks on 1 node\", \"members\": "
+      profile.to_json(3, 10, 2, [](const void*) { return "app+0x12 main"; }),
+      "{\"rank\": 3, \"seconds\": 10, \"threads\": 2, \"rows\": [\n    {\"communicator\": \"4 ranks on 1 node\", "
+      "\"members\": "
       "\"0-3\", \"operation\": \"MPI_Allreduce\", \"form\": \"blocking\", \"counts\": false, \"size_class\": 4, "
       "\"site\": \"app+0x12 main\", \"calls\": 1, \"bytes\": 8, \"native\": 0, \"seconds\": 2, \"waiting\": 1, "
       "\"split\": 1, \"start\": 0, \"between\": 0, \"gap\": 0, \"first\": 0, \"last\": 0, \"own\": {\"calls\": 1, "
@@ -163,7 +164,7 @@ TEST(Profile, IsWrittenWithWhatOthersNeedToReadIt) {
 TEST(Profile, SaysHowNativeComparesWhereSomebodyHasComparedThem) {
   Profile profile;
   ProfileRow& row = profile.row({"4 ranks on 1 node", "0-3", plan::Operation::allreduce});
-  const auto written = [&] { return profile.to_json(0, 1, {}); };
+  const auto written = [&] { return profile.to_json(0, 1, 1, {}); };
   EXPECT_EQ(written().find("\"measured\""), std::string::npos);
   row.measured = tune::Measured{
       .bytes = 64, .native_us = 3, .chosen_us = 2, .lowest_ratio = 1.25, .highest_ratio = 1.75, .calls = 9};
@@ -175,7 +176,7 @@ TEST(Profile, NeighboursAreToldWhereAllCallsFollowOneGraph) {
   ProfileRow& row = profile.row({"4 ranks on 1 node", "0-3", plan::Operation::neighbor_alltoall});
   Profile::add_neighborhood(row, {{1, 3}, {0}});
   Profile::add_neighborhood(row, {{1, 3}, {0}});
-  const auto written = [&] { return profile.to_json(0, 1, {}); };
+  const auto written = [&] { return profile.to_json(0, 1, 1, {}); };
   EXPECT_NE(written().find("\"from\": [1, 3], \"to\": [0]"), std::string::npos);
   Profile::add_neighborhood(row, {{1}, {}});
   EXPECT_EQ(written().find("\"from\""), std::string::npos);
@@ -212,6 +213,20 @@ TEST(Trace, KeepsTheFirstCallsAndCountsTheOthers) {
             "{\"by\": \"Espalier\", \"bytes\": 64, \"waiting_us\": 0.200}},\n"
             "{\"name\": \"MPI_Bcast\", \"ph\": \"X\", \"ts\": 2.500, \"dur\": 1.234, \"pid\": 1, \"tid\": 3, \"args\": "
             "{\"by\": \"Espalier\", \"bytes\": 64, \"waiting_us\": 0.200}},\n");
+}
+
+TEST(Trace, HasALaneForEachThreadOfARank) {
+  Trace trace(2);
+  for (const int thread : {0, 1}) {
+    TraceEvent event;
+    event.thread = thread;
+    trace.add(event);
+  }
+  const std::string text = trace.to_json(0, 3);
+  for (const char* const wanted :
+       {"\"tid\": 3, \"args\": {\"name\": \"rank 3\"}", "\"tid\": 16777219, \"args\": {\"name\": \"rank 3, thread 2\"}",
+        "\"tid\": 16777219, \"args\": {\"sort_index\": 3}", "\"tid\": 16777219, \"args\": {\"by\":"})
+    EXPECT_NE(text.find(wanted), std::string::npos) << text;
 }
 
 struct ArrivalsOf {
