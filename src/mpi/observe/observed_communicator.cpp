@@ -154,13 +154,14 @@ void ObservedCommunicator::for_each_tally(const std::function<void(Tally&)>& eac
 }
 
 void ObservedCommunicator::share_arrivals(Library& library, MPI_Comm comm) {
-  Offer mine;
+  Offer mine{-1, read_clock()};
   const int sharers = static_cast<int>(hosts_ranks_.size());
   arena_ = library.home_arena();
   if (place_ == 0 && sharers <= Arrivals::most_ranks)
     if (const auto place = arena_->allocate(Arrivals::bytes(sharers), sharers))
-      mine = {static_cast<std::int64_t>(*place), read_clock()};
+      mine.place = static_cast<std::int64_t>(*place);
   const std::vector<Offer> offers = gather_quietly(comm, ranks(), mine);
+  salt_ = offers.front().origin;
   const auto leader = std::find(members_.begin(), members_.end(), hosts_ranks_.front()) - members_.begin();
   const Offer& taken = offers[static_cast<std::size_t>(leader)];
   if (taken.place < 0) return;

@@ -63,6 +63,8 @@ class ObservedCommunicator {
   int member(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
   /// Of its calls that are timed, from 1 on; equal on all ranks.
   std::uint64_t begin_call() { return ++calls_; }
+  /// Equal on all ranks, and another for each communicator: so that of many with few calls each others are chosen.
+  std::uint64_t salt() const { return salt_; }
 
   /// This rank comes to a call; nothing where the host's ranks share no memory.
   void come(std::uint64_t call, std::uint64_t now) const noexcept {
@@ -152,6 +154,7 @@ class ObservedCommunicator {
   std::vector<int> members_;
   int me_;
   std::string shape_, members_text_;
+  std::uint64_t salt_ = 0;
   std::uint64_t calls_ = 0;
   bool has_met_ = false;
   std::vector<int> hosts_ranks_;  ///< of this host, in the world

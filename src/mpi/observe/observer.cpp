@@ -210,7 +210,8 @@ Permit Observer::time(ObservedCall call, MPI_Comm comm) noexcept {
   Recording& recording = Recording::get();
   if (call.tally->may_pass) call.weight = call.tally->turns.take();
   call.number = call.communicator->begin_call();
-  call.is_sample = recording.is_sampled(call.number, call.subject.operation) && is_set_up(comm);
+  call.is_sample =
+      recording.is_sampled(call.number + call.communicator->salt(), call.subject.operation) && is_set_up(comm);
   begin(call);
   const bool is_sample = call.is_sample;
   under_way->emplace(std::move(call));
