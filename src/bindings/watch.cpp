@@ -45,7 +45,8 @@ const char* name_of(watch::Life life) {
 /// What it waits in: where it has come, the call at hand; else the other communicator's.
 std::optional<std::string> call_of(const RankStand& rank) {
   if (rank.other) return watch::describe_call(*rank.other);
-  if (rank.stand != Stand::waits && rank.stand != Stand::differs) return std::nullopt;
+  const bool is_in_another = rank.stand == Stand::has_finished && (rank.seen.waits() || rank.seen.is_in_mpi());
+  if (rank.stand != Stand::waits && rank.stand != Stand::differs && !is_in_another) return std::nullopt;
   return watch::describe_call(rank.seen);
 }
 

@@ -158,6 +158,11 @@ std::string describe_left(const Sighting& seen) {
   return "a call";
 }
 
+bool is_preparing(const RankStand& rank) {
+  const bool is_alive = rank.life != Life::dead && rank.life != Life::stopped;
+  return rank.stand == Stand::not_come && !rank.has_begun && is_alive && may_be_anywhere(rank.seen);
+}
+
 bool is_awaited(const RankStand& rank) {
   return rank.stand == Stand::not_come || rank.stand == Stand::elsewhere || rank.stand == Stand::waits ||
          rank.stand == Stand::differs;
@@ -188,6 +193,7 @@ class Culprit {
     add_differing();
     add_elsewhere();
     for (const Life life : {Life::running, Life::asleep, Life::in_kernel}) add_missing(life);
+    add_preparing();
     add_begun();
     add_unseen();
     add_left_behind();
@@ -222,7 +228,7 @@ class Culprit {
   void add_differing() {
     const Ranks waits = in(Stand::waits), differs = in(Stand::differs);
     for (const auto& [call, ranks] : group(differs, [](const RankStand& it) { return describe_call(it.seen); }))
-      say(listed(ranks) + " came with " + call + ", where " + listed(waits) + " came with " +
+      say(listed(ranks) + identities_of(ranks) + " came with " + call + ", where " + listed(waits) + " came with " +
           describe_call(waits.front()->seen) + ".");
   }
   void add_elsewhere() {
@@ -230,9 +236,7 @@ class Culprit {
       const bool is_one = ranks.size() == 1;
       const std::string does = has_ended_mpi(*ranks.front()) ? (is_one ? "it has called " : "they have called ")
                                                              : (is_one ? "it waits in " : "they wait in ");
-      const std::string world = world_ranks_of(ranks);
-      say(listed(ranks) + (world.empty() ? "" : " (" + world + ")") + has_or_have(ranks) + "not come: " + does + where +
-          ".");
+      say(listed(ranks) + identities_of(ranks) + has_or_have(ranks) + "not come: " + does + where + ".");
     }
   }
   /// Whoever waits for ranks that have gone on did not make the call that they made.
@@ -273,9 +277,18 @@ class Culprit {
         (ranks.size() == 1 ? "it is" : "they are") + " in MPI; " + (ranks.size() == 1 ? "it is " : "they are ") +
         doing(ranks.front()->life) + ".");
   }
+  /// Who has begun what the others may not have, as a call of another form.
+  void add_preparing() {
+    const Ranks ranks = select(standstill_, is_preparing);
+    if (ranks.empty()) return;
+    const bool is_one = ranks.size() == 1;
+    say(listed(ranks) + identities_of(ranks) + has_or_have(ranks) + "not come: " + (is_one ? "it has" : "they have") +
+        " begun a call that does not block, for which the ranks get memory first, and " + (is_one ? "is " : "are ") +
+        doing(ranks.front()->life) + ".");
+  }
   void add_missing(Life life) {
     const Ranks ranks = select(standstill_, [&](const RankStand& it) {
-      return it.stand == Stand::not_come && !it.has_begun && it.life == life;
+      return it.stand == Stand::not_come && !it.has_begun && !is_preparing(it) && it.life == life;
     });
     if (ranks.empty()) return;
     say(listed(ranks) + identities_of(ranks) + has_or_have(ranks) + "not come; " +
@@ -412,6 +425,18 @@ bool is_told_by_others(const Standstill& standstill, std::span<const Standstill>
          });
 }
 
+/// Whether some are in the call, and not in what comes before it.
+bool is_left(const Standstill& standstill) {
+  return std::ranges::any_of(standstill.ranks, [](const RankStand& it) {
+    return (it.stand == Stand::waits || it.stand == Stand::differs) && it.seen.left.doing == Doing::call;
+  });
+}
+
+/// Of a job that is being ended.
+bool is_over(const Standstill& standstill) {
+  return std::ranges::all_of(standstill.ranks, [](const RankStand& it) { return it.life == Life::dead; });
+}
+
 std::string headline_of(const Standstill& standstill) {
   const std::string community = describe_community(standstill);
   const std::string seconds = seconds_text(standstill.seconds);
@@ -419,8 +444,10 @@ std::string headline_of(const Standstill& standstill) {
     case Maker::espalier: break;
     case Maker::mpi:
       return community + " has stood still for " + seconds + " or longer" +
-             (standstill.number == 0 ? " in a call" : " at call " + std::to_string(standstill.number) + ",") +
-             " left to the MPI";
+             (standstill.number == 0 ? " in a call" : " at call " + std::to_string(standstill.number)) +
+             (!is_left(standstill)     ? ""
+              : standstill.number == 0 ? " left to the MPI"
+                                       : ", left to the MPI");
     case Maker::end: return community + " has stood still for " + seconds + " or longer in MPI_Finalize";
   }
   return community + " has stood still for " + seconds + " at call " + std::to_string(standstill.number);
@@ -452,7 +479,7 @@ std::vector<Standstill> find_standstills(std::span<const Sighting> seen, const L
     const std::optional<Front> front = find_front(members);
     if (!front) continue;
     Standstill standstill = look_at(members, seen, lives, *front);
-    if (standstill.seconds >= least) found.push_back(std::move(standstill));
+    if (standstill.seconds >= least && !is_over(standstill)) found.push_back(std::move(standstill));
   }
   std::vector<Standstill> told;
   std::ranges::copy_if(found, std::back_inserter(told), [&](const auto& it) { return !is_told_by_others(it, found); });

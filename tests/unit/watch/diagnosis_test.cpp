@@ -96,16 +96,17 @@ TEST(Diagnosis, TellsRanksThatHaveComeThroughFromThoseThatHaveNotCome) {
 TEST(Diagnosis, NamesTheRankThatCameWithAnotherOperation) {
   std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
   seen[2].operation = plan::Operation::barrier;
-  EXPECT_EQ(
-      culprit_of(seen),
-      "Rank 2 came with MPI_Barrier, call 8, where ranks 0, 1, 3 came with MPI_Bcast of 64 bytes, root 0, call 8.");
+  EXPECT_EQ(culprit_of(seen),
+            "Rank 2 (process 102) came with MPI_Barrier, call 8, where ranks 0, 1, 3 came with MPI_Bcast of 64 bytes, "
+            "root 0, call 8.");
 }
 
 TEST(Diagnosis, NamesTheRankThatCameWithAnotherRoot) {
   std::vector<Sighting> seen{at(0, 8), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
   seen[3].root = 2;
   EXPECT_EQ(culprit_of(seen),
-            "Rank 3 came with MPI_Bcast of 64 bytes, root 2, call 8, where ranks 1, 2 came with MPI_Bcast of 64 bytes, "
+            "Rank 3 (process 103) came with MPI_Bcast of 64 bytes, root 2, call 8, where ranks 1, 2 came with "
+            "MPI_Bcast of 64 bytes, "
             "root 0, call "
             "8.");
 }
@@ -123,7 +124,8 @@ TEST(Diagnosis, NamesTheSizesOfRanksThatHaveAllCome) {
 TEST(Diagnosis, NamesTheCallOfAnotherCommunicatorThatARankWaitsIn) {
   const std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7), at(3, 7, 8), at(2, 1, 2, other)};
   EXPECT_EQ(culprit_of(seen),
-            "Rank 2 has not come: it waits in MPI_Bcast of 64 bytes, root 0, call 2, of communicator a (4 ranks).");
+            "Rank 2 (process 102) has not come: it waits in MPI_Bcast of 64 bytes, root 0, call 2, of communicator a "
+            "(4 ranks).");
 }
 
 TEST(Diagnosis, SaysThatARankThatOthersHaveLeftBehindMadeAnotherCall) {
@@ -173,12 +175,21 @@ TEST(Diagnosis, NamesWhoHasNotComeToTheEndOfMpi) {
   EXPECT_TRUE(find_standstills(seen, {}, 0).empty()) << "all have ended MPI, and may go on for as long as they like";
 }
 
+TEST(Diagnosis, AJobThatIsBeingEndedDoesNotStandStill) {
+  const std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7), at(3, 7, 8)};
+  Lives lives;
+  for (int r = 0; r < 4; ++r) lives[{"", 100 + r}] = Life::dead;
+  EXPECT_TRUE(find_standstills(seen, lives, 1).empty());
+  lives[{"", 102}] = Life::running;
+  EXPECT_EQ(find_standstills(seen, lives, 1).size(), 1u);
+}
+
 TEST(Diagnosis, ARankThatHasBegunACallThatDoesNotBlockMayBeAnywhere) {
   const Sighting begun = left(2, Doing::run_preparation, 5);
-  EXPECT_EQ(
-      culprit_of({at(0, 7, 8), at(1, 7, 8), begun, at(3, 7, 8)}, {{{"", 102}, Life::asleep}}),
-      "Rank 2 (process 102) has not come; it is asleep in the system: in code of the program's own, or in another "
-      "call of MPI.");
+  EXPECT_EQ(culprit_of({at(0, 7, 8), at(1, 7, 8), begun, at(3, 7, 8)}, {{{"", 102}, Life::asleep}}),
+            "Rank 2 (process 102) has not come: it has begun a call that does not block, for which the ranks get "
+            "memory first, and is asleep in the system: in code of the program's own, or in another "
+            "call of MPI.");
   EXPECT_EQ(culprit_of({left(0, Doing::run_preparation, 5), left(1, Doing::run_preparation, 5), begun,
                         left(3, Doing::run_preparation, 5)},
                        {{{"", 102}, Life::asleep}}),
@@ -219,11 +230,11 @@ TEST(Diagnosis, TellsTheNumberInTheWorldWhereThatIsAnother) {
 }
 
 TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherCall) {
-  EXPECT_EQ(
-      culprit_of({left(0, Doing::call, 5), left(1, Doing::call, 5, plan::Operation::scan), left(2, Doing::call, 5),
-                  left(3, Doing::call, 5)}),
-      "Rank 1 came with MPI_Scan, call 12, which is left to the MPI, where ranks 0, 2, 3 came with MPI_Allreduce, call "
-      "12, which is left to the MPI.");
+  EXPECT_EQ(culprit_of({left(0, Doing::call, 5), left(1, Doing::call, 5, plan::Operation::scan),
+                        left(2, Doing::call, 5), left(3, Doing::call, 5)}),
+            "Rank 1 (process 101) came with MPI_Scan, call 12, which is left to the MPI, where ranks 0, 2, 3 came with "
+            "MPI_Allreduce, call "
+            "12, which is left to the MPI.");
 }
 
 TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherRoot) {
@@ -234,7 +245,8 @@ TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherRoot) {
     seen.back().root = rank == 1 ? 3 : 0;
   }
   EXPECT_EQ(culprit_of(seen),
-            "Rank 1 came with MPI_Bcast of 64 bytes, root 3, call 12, which is left to the MPI, where ranks 0, 2, 3 "
+            "Rank 1 (process 101) came with MPI_Bcast of 64 bytes, root 3, call 12, which is left to the MPI, where "
+            "ranks 0, 2, 3 "
             "came with MPI_Bcast of 64 bytes, root 0, call 12, which is left to the MPI.");
 }
 
@@ -244,7 +256,8 @@ TEST(Diagnosis, TellsAFormWithCountsFromTheOther) {
   EXPECT_EQ(
       culprit_of({left(0, Doing::call, 5, plan::Operation::gather), with_counts,
                   left(2, Doing::call, 5, plan::Operation::gather), left(3, Doing::call, 5, plan::Operation::gather)}),
-      "Rank 1 came with MPI_Gatherv, root 0, call 12, which is left to the MPI, where ranks 0, 2, 3 came with "
+      "Rank 1 (process 101) came with MPI_Gatherv, root 0, call 12, which is left to the MPI, where ranks 0, 2, 3 came "
+      "with "
       "MPI_Gather, root 0, call 12, which is left to the MPI.");
 }
 
@@ -259,20 +272,24 @@ TEST(Diagnosis, NamesTheCallOfTheMpiThatARankIsInWhileOthersWait) {
     return culprit_of({at(0, 7, 8), at(1, 7, 8), left(2, doing, 5), at(3, 7, 8)});
   };
   EXPECT_EQ(culprit(Doing::call),
-            "Rank 2 has not come: it waits in MPI_Allreduce, call 12, which is left to the MPI, of MPI_COMM_WORLD (4 "
+            "Rank 2 (process 102) has not come: it waits in MPI_Allreduce, call 12, which is left to the MPI, of "
+            "MPI_COMM_WORLD (4 "
             "ranks).");
   EXPECT_EQ(culprit(Doing::comparison),
-            "Rank 2 has not come: it waits in MPI_Allreduce, call 12, whose arguments ESPALIER_CHECK compares, of "
+            "Rank 2 (process 102) has not come: it waits in MPI_Allreduce, call 12, whose arguments ESPALIER_CHECK "
+            "compares, of "
             "MPI_COMM_WORLD (4 ranks).");
-  EXPECT_EQ(culprit(Doing::preparation),
-            "Rank 2 has not come: it waits in MPI_Allreduce, call 12, for which the ranks get memory first, of "
-            "MPI_COMM_WORLD (4 ranks).");
-  EXPECT_EQ(culprit(Doing::finalization), "Rank 2 has not come: it has called MPI_Finalize.");
+  EXPECT_EQ(
+      culprit(Doing::preparation),
+      "Rank 2 (process 102) has not come: it waits in MPI_Allreduce, call 12, for which the ranks get memory first, of "
+      "MPI_COMM_WORLD (4 ranks).");
+  EXPECT_EQ(culprit(Doing::finalization), "Rank 2 (process 102) has not come: it has called MPI_Finalize.");
 }
 
 TEST(Diagnosis, ARankThatHasEndedMpiIsNotCalledDead) {
   const std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), left(2, Doing::finalization, 5), at(3, 7, 8)};
-  EXPECT_EQ(culprit_of(seen, {{{"", 102}, Life::dead}}), "Rank 2 has not come: it has called MPI_Finalize.");
+  EXPECT_EQ(culprit_of(seen, {{{"", 102}, Life::dead}}),
+            "Rank 2 (process 102) has not come: it has called MPI_Finalize.");
 }
 
 TEST(Diagnosis, NamesTheMemberOfACommunicatorWithoutDesksThatHasNotCome) {
@@ -298,10 +315,11 @@ TEST(Diagnosis, NamesTheCallOfACommunicatorWithoutDesksThatARankIsIn) {
   for (const std::size_t rank : {1, 3}) waiting[rank] = at(static_cast<int>(rank), 7, 8);
   const auto found = find_standstills(waiting, {}, 1);
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_NE((found[0].culprit + found[1].culprit)
-                .find("Rank 0 has not come: it waits in MPI_Allreduce, call 3, which is left to the MPI, of a "
-                      "communicator of ranks 0, 2, …, 6 of MPI_COMM_WORLD."),
-            std::string::npos)
+  EXPECT_NE(
+      (found[0].culprit + found[1].culprit)
+          .find("Rank 0 (process 100) has not come: it waits in MPI_Allreduce, call 3, which is left to the MPI, of a "
+                "communicator of ranks 0, 2, …, 6 of MPI_COMM_WORLD."),
+      std::string::npos)
       << found[0].culprit << found[1].culprit;
 }
 
@@ -313,9 +331,10 @@ TEST(Diagnosis, NamesWhereAMemberIsInsteadOfInACommunicatorWithoutDesks) {
   const auto found = find_standstills(seen, {}, 1);
   const auto own = std::ranges::find_if(found, &Standstill::is_unserved);
   ASSERT_NE(own, found.end());
-  EXPECT_EQ(own->culprit,
-            "Rank 2 (in MPI_COMM_WORLD 4) has not come: it waits in MPI_Bcast of 64 bytes, root 0, call 8, of "
-            "MPI_COMM_WORLD (8 ranks).");
+  EXPECT_EQ(
+      own->culprit,
+      "Rank 2 (process 104; in MPI_COMM_WORLD 4) has not come: it waits in MPI_Bcast of 64 bytes, root 0, call 8, of "
+      "MPI_COMM_WORLD (8 ranks).");
 }
 
 TEST(Diagnosis, NamesWhoCameWithAnotherCallToACommunicatorWithoutDesks) {
@@ -325,7 +344,8 @@ TEST(Diagnosis, NamesWhoCameWithAnotherCallToACommunicatorWithoutDesks) {
       {}, 1);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].culprit,
-            "Rank 1 came with MPI_Barrier, call 3, which is left to the MPI, where ranks 0, 2, 3 came with "
+            "Rank 1 (process 102; in MPI_COMM_WORLD 2) came with MPI_Barrier, call 3, which is left to the MPI, where "
+            "ranks 0, 2, 3 came with "
             "MPI_Allreduce, call 3, which is left to the MPI.");
 }
 
