@@ -183,6 +183,42 @@ def test_a_standstill_as_json_has_every_rank(command: Command, seen) -> None:
     assert found["ranks"][0]["stand"] == "not_come"
 
 
+def make_squeue(folder: Path, monkeypatch: pytest.MonkeyPatch, says: str) -> None:
+    """One that says this of any job, and a srun that shows how it was called, and a rank."""
+    answer = json.dumps(json.loads(told("a", 0, 1)))
+    for name, script in (("squeue", says), ("srun", f"echo \"$@\" > {folder}/called; echo '{answer}'")):
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+def test_all_hosts_of_a_slurm_job_are_asked(command: Command, tmp_path: Path, monkeypatch) -> None:
+    make_squeue(tmp_path, monkeypatch, "echo 4")
+    command("hang", "--job", "17", "--json")
+    called = (tmp_path / "called").read_text()
+    assert called.startswith("--jobid 17 --overlap --nodes 4 --ntasks-per-node 1 "), "or one of them would be"
+
+
+@pytest.mark.parametrize(
+    ("says", "complaint"),
+    [
+        ("true", "--job 17: it is not running"),
+        ("echo 4; echo 2", "--job 17: these are several jobs"),
+        (
+            "echo slurm_load_jobs error: Invalid job id specified >&2; exit 1",
+            "--job 17: slurm_load_jobs error: Invalid",
+        ),
+    ],
+)
+def test_a_job_that_slurm_does_not_know_is_an_error(
+    command: Command, tmp_path: Path, monkeypatch, says: str, complaint: str
+) -> None:
+    make_squeue(tmp_path, monkeypatch, says)
+    outcome = command("hang", "--job", "17")
+    assert (outcome.code, complaint in outcome.err) == (2, True), outcome.err
+    assert command("hang", "--job", "17", "--hosts", "a").code == 2
+
+
 def test_where_nothing_can_be_seen_says_why(command: Command, core, seen) -> None:
     core.list_ranks = lambda pid, apart: []
     outcome = command("hang", "17")

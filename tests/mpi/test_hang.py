@@ -148,7 +148,10 @@ def culprits(said: list[Any]) -> str:
     [
         ("sleep", r"Rank 2 \(process \d+\) has not come; it is asleep"),
         ("spin", r"Rank 2 \(process \d+\) has not come; it is running"),
-        ("elsewhere", r"Rank 2 \(process \d+\) has not come: it waits in MPI_Barrier, call 21, of communicator \w+ \(4 ranks\)"),
+        (
+            "elsewhere",
+            r"Rank 2 \(process \d+\) has not come: it waits in MPI_Barrier, call 21, of communicator \w+ \(4 ranks\)",
+        ),
         ("stop", r"Rank 2 \(process \d+\) is stopped: .*kill -CONT"),
     ],
 )
@@ -193,7 +196,7 @@ def test_a_rank_that_calls_something_else_is_named(get_mpi: GetMpi, name: str) -
 
 @pytest.mark.parametrize("name", MPIS)
 def test_a_rank_that_gives_another_root_is_named(get_mpi: GetMpi, name: str) -> None:
-    culprit = r"Rank 2 \(process \d+\) came with MPI_Reduce of 8K bytes, root 2, call 21, where rank.* came with .* root 0, call 21"
+    culprit = r"Rank 2 \(process \d+\) came with MPI_Reduce of 8K bytes, root 2, call 21, where .* root 0, call 21"
     with standing(get_mpi(name), "roots", "2") as job:
         said = ask(job, culprit)
     assert re.search(culprit, culprits(said)), said
@@ -253,7 +256,10 @@ LEFT = {"ESPALIER_CHOICE_BROADCAST": "native", "ESPALIER_CHOICE_ALLREDUCE": "nat
     ("how", "culprit"),
     [
         ("sleep", r"Rank 2 \(process \d+\) has not come; it is asleep"),
-        ("elsewhere", r"Rank 2 \(process \d+\) has not come: it waits in MPI_Barrier, call \d+, of communicator \w+ \(4 ranks\)"),
+        (
+            "elsewhere",
+            r"Rank 2 \(process \d+\) has not come: it waits in MPI_Barrier, call \d+, of communicator \w+ \(4 ranks\)",
+        ),
         ("stop", r"Rank 2 \(process \d+\) is stopped: .*kill -CONT"),
     ],
 )
@@ -270,7 +276,7 @@ def test_calls_that_are_left_to_the_mpi_are_seen(get_mpi: GetMpi, name: str, how
 
 @pytest.mark.parametrize("name", OF_THE_WORD)
 def test_the_call_of_the_mpi_that_others_wait_for_is_named(get_mpi: GetMpi, name: str) -> None:
-    culprit = r"Rank 2 \(process \d+\) has not come: it waits in MPI_Barrier, call 21, which is left to the MPI, of communicator \w+ \("
+    culprit = r"Rank 2 \(process \d+\) has not come: it waits in MPI_Barrier, call 21, which is left to the MPI"
     with standing(get_mpi(name), "elsewhere", "2", ESPALIER_CHOICE_BARRIER="native") as job:
         said = ask(job, culprit)
     assert re.search(culprit, culprits(said)), said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -29,7 +30,8 @@ pytestmark = [
 # Debian's MPICH 4.0 is left out: over UCX and TCP its MPI_Finalize now and then does not end, natively, either.
 MPIS = ("mpich-5", "intel", "openmpi-5", "openmpi-4")
 LMOD = Path("/usr/share/lmod/lmod/init/sh")
-VERBOSE = {"ESPALIER_VERBOSE": "1", "ESPALIER_LEARN": "off"}
+CALM = {"ESPALIER_LEARN": "off"}  # no call is a trial of the MPI's
+VERBOSE = {"ESPALIER_VERBOSE": "1", **CALM}
 ALL = {"node0": 2, "node1": 2, "node2": 2}
 
 
@@ -93,7 +95,7 @@ def test_the_example_script_runs(get_mpi: GetMpi, site: Slurm) -> None:
     program = compile_program(get_mpi("mpich-5"), site.folder)
     script = PACKAGING / "slurm" / "example.sbatch"
     words = ("--ntasks-per-node=2", "--output=example.out", str(script), program)
-    assert site.await_end(site.submit(*words, SLURM_MPI_TYPE="pmi2")) == "COMPLETED"
+    assert site.await_end(site.submit(*words, SLURM_MPI_TYPE="pmi2", **CALM)) == "COMPLETED"
     text = (site.folder / "example.out").read_text()
     assert (nodes_of(text), handled(text)) == ({"node0": 2, "node1": 2}, 50), text
 
@@ -126,7 +128,7 @@ def test_several_jobs_at_once_do_not_disturb_each_other(get_mpi: GetMpi, site: S
     program = compile_program(get_mpi("mpich-5"), site.folder)
     wrapped = f"--wrap=espalier run -v {program}"
     shape = ("-N3", "--ntasks-per-node=1")
-    jobs = [site.submit(*shape, f"--output=at-once-{number}.out", wrapped) for number in range(4)]
+    jobs = [site.submit(*shape, f"--output=at-once-{number}.out", wrapped, **CALM) for number in range(4)]
     assert [site.await_end(job) for job in jobs] == ["COMPLETED"] * 4
     for number in range(4):
         text = (site.folder / f"at-once-{number}.out").read_text()
@@ -223,6 +225,20 @@ def test_a_job_that_its_time_limit_kills_leaves_nothing(get_mpi: GetMpi, site: S
     assert left == set()
     done = site.type("salloc", "-N2", "--ntasks-per-node=2", "espalier", "run", program)
     assert nodes_of(done.out) == {"node0": 2, "node1": 2}, "the nodes take the next job"
+
+
+def test_a_job_that_stands_still_is_asked_through_srun(get_mpi: GetMpi, site: Slurm) -> None:
+    """One step more in the job, with a task on each of its hosts, as the guide has it."""
+    mpi = get_mpi("mpich-5")
+    preload = f"LD_PRELOAD={site.prefix}/lib/libespalier-{mpi.abi}.so.0:{mpi.mpi.library}"
+    step = f"srun --mpi=pmi2 --export=ALL,{preload},ESPALIER_SETUP_CALLS=0 {mpi.program('standstill')} sleep 2"
+    job = site.submit("-N2", "--ntasks-per-node=2", "--output=standstill.out", f"--wrap={step}")
+    deadline, said = time.monotonic() + 60, ""
+    while time.monotonic() < deadline and "Rank 2" not in said:
+        said = site.type("espalier", "hang", "--job", str(job), "--seconds", "0.2").out
+    site.type("scancel", str(job))
+    assert re.search(r"Rank 2 \(process \d+ on node1\) has not come; it is (asleep|running)", said), said
+    site.await_end(job)
 
 
 def test_a_warning_before_the_time_limit_has_tune_write_what_it_knows(get_mpi: GetMpi, site: Slurm) -> None:

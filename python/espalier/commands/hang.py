@@ -15,7 +15,7 @@ from espalier.base.units import counted
 from espalier.fabric.view import split_hosts
 from espalier.health.standstill import MOST_STACKS, Findings, ask_all, look_here, record
 from espalier.health.together import process_of
-from espalier.jobs.elsewhere import SSH
+from espalier.jobs.elsewhere import SSH, reach_job
 from espalier.jobs.stacks import find_debugger
 
 
@@ -36,9 +36,10 @@ def hang(
         typer.Option(
             metavar="COMMAND",
             help=f"What reaches them: '{SSH}'. Without {{host}} in it, what starts a command once on each host of the "
-            "job: 'srun --jobid 17 --overlap --ntasks-per-node 1'.",
+            "job: 'srun --jobid 17 --overlap --nodes 4 --ntasks-per-node 1', which --job 17 stands for.",
         ),
     ] = None,
+    job: Annotated[str | None, typer.Option(metavar="ID", help="Ask the hosts of this Slurm job.")] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for hosts.")] = 60.0,
     recording: Annotated[
         bool, typer.Option("--record", help="What this host shows, as one line of JSON: what hosts are asked for.")
@@ -50,6 +51,10 @@ def hang(
     Looks at the memory that the ranks share, and disturbs nobody; --stacks stops those who are waited for a moment.
     Calls that are left to the MPI are seen, too: by two looks, --seconds apart. Exit code 1 if something stands still.
     """
+    if job is not None:
+        if hosts or via:
+            raise UserError(f"--job {job} has hosts of its own, and srun reaches them", "leave --hosts and --via out")
+        via = reach_job(job)
     if stacks and not (hosts or via) and find_debugger() is None:
         raise UserError("--stacks: there is no gdb here", "install it, or leave --stacks out")
     if recording:

@@ -51,6 +51,25 @@ def ask_hosts(via: str, hosts: Sequence[str], command: Sequence[str], timeout: f
     return Asked(answers, silent)
 
 
+def reach_job(job: str) -> str:
+    """What starts a command once on each host of a Slurm job that is running: by itself srun takes one of them.
+
+    Raises UserError where Slurm does not know how many they are.
+    """
+    line = ["squeue", "--noheader", "--states=RUNNING", "--job", job, "--format=%D"]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise UserError(f"--job {job}: squeue: {error.strerror}", "name its hosts: --hosts node[0-3]") from error
+    hosts = done.stdout.strip()
+    if not hosts.isdecimal():
+        why = next(iter(done.stderr.strip().splitlines()), "" if not hosts else "these are several jobs")
+        raise UserError(
+            f"--job {job}: {why or 'it is not running'}", "squeue --me lists yours; of an array give one, 17_2"
+        )
+    return f"srun --jobid {shlex.quote(job)} --overlap --nodes {hosts} --ntasks-per-node 1"
+
+
 def _ask(line: Sequence[str], timeout: float) -> tuple[list[Any], str]:
     try:
         done = subprocess.run(

@@ -4,7 +4,8 @@
       {"rank": 0, "seconds": 12.5, "threads": 1, "rows": [ROW, …]}, …]}
 
 `mpi` is the first line of what the MPI says of itself, which older files do not have; `nodes` has the node of every
-rank of MPI_COMM_WORLD; `seconds` are those from MPI_Init's end to MPI_Finalize; `threads` made calls (older files: 1). A ROW is what a rank's calls of one
+rank of MPI_COMM_WORLD; `seconds` are those from MPI_Init's end to MPI_Finalize; `threads` made calls (older files: 1).
+A ROW is what a rank's calls of one
 kind came to. What tells kinds apart:
 
     communicator  its shape, "4 ranks on 2 nodes"         operation   MPI_Bcast …

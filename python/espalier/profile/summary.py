@@ -130,8 +130,8 @@ class Row:
 
     @property
     def measured(self) -> Measured | None:
-        """How native compares, as it was measured apart from these calls, where that is of use for them: on a machine that
-        had other work to do meanwhile, one of the two has waited for that, or both have."""
+        """How native compares, as it was measured apart from these calls, where that is of use for them: on a machine
+        that had other work to do meanwhile, one of the two has waited for that, or both have."""
         found = next((part.measured for part in self.parts if part.measured), None)
         if found is None or not self.own.calls:
             return found
@@ -250,8 +250,8 @@ class Profile:
 
     @property
     def remark(self) -> str:
-        """What is to be said of kinds of calls that only some ranks have made, and of several threads; empty where there
-        are neither."""
+        """What is to be said of kinds of calls that only some ranks have made, and of several threads; empty where
+        there are neither."""
         some = sum(len(row.parts) < self.ranks for row in self.rows)
         shares = f"Up to {self.threads} threads of a rank made calls: shares of the run are of all threads' time."
         texts = [shares] if self.threads > 1 else []
