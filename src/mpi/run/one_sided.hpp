@@ -1,6 +1,6 @@
 #pragma once
-// Whether the program has made windows of MPI's: others may access one while its rank waits for something else, and where
-// the MPI has no hardware for that, the access is late by as long as the rank sleeps.
+// Whether the program has made windows of MPI's: others may access one while its rank waits for something else, and
+// where the MPI has no hardware for that, the access is late by as long as the rank sleeps.
 
 #include <atomic>
 
