@@ -32,7 +32,7 @@ test:                  ## set up, then every test, and the demo; says how long e
 	scripts/timed.sh "set-up" $(MAKE) --no-print-directory setup
 	scripts/timed.sh "static checks" $(MAKE) --no-print-directory lint
 	scripts/timed.sh "unit tests" ctest --test-dir build/release --output-on-failure --parallel $(JOBS) --repeat until-pass:2
-	scripts/timed.sh "tests of MPI jobs and the command" scripts/test.sh -n 3 --dist loadfile --no-loadscope-reorder -m '$(PYTEST_MARKS) and not alone' tests
+	scripts/timed.sh "tests of MPI jobs and the command" scripts/test.sh -n 3 --dist loadfile --no-loadscope-reorder --durations 20 -m '$(PYTEST_MARKS) and not alone' tests
 	scripts/timed.sh "tests of what is measured" scripts/test.sh -m '$(PYTEST_MARKS) and alone' tests
 	scripts/timed.sh "the demo" $(MAKE) --no-print-directory demo
 

@@ -15,6 +15,7 @@ from espalier.demo.experiment import Case, run_demo
 from espalier.demo.imb import Line, parse_imb
 from espalier.draw.chart import Series, draw_times
 from espalier.draw.demo_page import write_report
+from espalier.draw.overview import Dot, Lane, draw_overview
 from espalier.jobs.libraries import Abi
 from espalier.jobs.mpis import Family, Mpi
 from espalier.measure.programs import Finished, count_calls
@@ -142,6 +143,30 @@ def test_the_page_is_well_formed_and_fits_both_themes(page: str) -> None:
     body = page[page.index("<body>") : page.index("</html>")].replace("&nbsp;", " ")
     ElementTree.fromstring(body)
     assert "prefers-color-scheme: dark" in page
+
+
+def test_the_page_begins_with_all_of_it_and_names_the_lowest(page: str) -> None:
+    assert page.index("Espalier is ahead") < page.index("Where Espalier lost")
+    assert re.search(r'class="name loss"[^>]*>lowest: 0.50×, Bcast of 1M<', page)
+    assert "Bcast of 4: 3.50× having learned" in page
+    assert "Bcast of 4: 2.00× in the first run" in page
+    assert "IMB-MPI1, mpich 5.0.2, 2 ranks" in page
+
+
+def test_lanes_are_of_programs_and_far_dots_stay_in_the_picture() -> None:
+    lanes = [Lane("trees", [Dot("whole run", 0.01, 1.0)]), Lane("IMB-MPI1", [Dot("Bcast of 4", 5000.0, 2.0)])]
+    picture = ElementTree.fromstring(draw_overview("title", lanes))
+    (_, _, width, _) = map(float, picture.attrib["viewBox"].split())
+    places = [float(it.attrib["cx"]) for it in picture.iter("circle")]
+    assert all(0 <= place <= width for place in places)
+
+
+def test_below_a_chart_the_foremost_size_has_its_mark_and_marks_do_not_touch() -> None:
+    sizes = [4, 5, 6, 1 << 20]
+    marks = [f'<tspan class="win">{it}.0×</tspan>' for it in range(4)]
+    picture = draw_times("title", sizes, [Series("own", "own", [1.0, 1.0, 1.0, 2.0])], marks, foremost=1)
+    told = re.findall(r">(\d\.0×)<", picture)
+    assert sorted(told) == ["1.0×", "3.0×"]
 
 
 def test_a_page_without_results_says_so(tmp_path: Path) -> None:

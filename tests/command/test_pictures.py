@@ -18,6 +18,12 @@ import pytest
 from matplotlib import image
 
 from espalier.base.checkout import find_checkout
+from espalier.demo.comparison import Answer, Comparison, Results
+from espalier.draw.demo_page import write_report
+from espalier.draw.profile_page import write_page
+from espalier.profile.reading import read_profile
+from espalier.profile.summary import sum_up
+from test_profile import a_row, write
 from workshop import Command, ask_browser
 
 ROOT = find_checkout() or Path()
@@ -51,9 +57,44 @@ DRAWINGS: dict[str, tuple[str, ...]] = {
     "node.html": ("node", NODE, "-o"),
     "fabric.html": ("topo", "--fabric", FABRIC, "--highlight", "node000:node005", "-o"),
 }
+
+
+def draw_demo(page: Path) -> None:
+    """Two programs, of which one lost somewhere."""
+    sizes = [4 << 2 * step for step in range(9)]
+    bcasts = [
+        Comparison(
+            "Bcast",
+            size,
+            "mpich 5.0.2",
+            4,
+            (2 + size / 900,) * 3,
+            (0.5 + size / 700, 0.4 + size / 1000, 0.4 + size / 1000),
+        )
+        for size in sizes
+    ]
+    trees = [Comparison("trees: whole run", 0, "intel 2021.18", 2, (2e5,) * 3, (3e5, 2.5e5, 2.5e5))]
+    answer = Answer("trees (mpi4py)", "intel 2021.18", 2, 1500, 20, {"native was selected": 20}, True, "cafd60b7")
+    write_report(Results([*bcasts, *trees], [answer]), 3, page)
+
+
+def draw_profile(page: Path) -> None:
+    """Four ranks that wait for the last one."""
+    ranks = [
+        [
+            a_row(communicator="4 ranks on 1 node", waiting=1.5 - 0.5 * rank, seconds=3.0, waited_for={"3": 1.0}),
+            a_row(communicator="4 ranks on 1 node", operation="MPI_Bcast", size_class=17, seconds=1.0, waiting=0.1),
+        ]
+        for rank in range(4)
+    ]
+    write_page(sum_up(read_profile(write(page.with_suffix(".json"), *ranks))), "./app", page)
+
+
+# Pages of what jobs have taken, from made-up times.
+PAGES: dict[str, Callable[[Path], None]] = {"demo.html": draw_demo, "profile.html": draw_profile}
 SHOTS = [
-    *((name, "light", 1000) for name in DRAWINGS),
-    *((name, "dark", 1000) for name in ("plan.svg", "plan.html", "fabric.html")),
+    *((name, "light", 1000) for name in (*DRAWINGS, *PAGES)),
+    *((name, "dark", 1000) for name in ("plan.svg", "plan.html", "fabric.html", *PAGES)),
     ("plan.html", "light", 400),
 ]
 
@@ -65,6 +106,13 @@ def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
+def draw(command: Command, name: str, path: Path) -> None:
+    if name in PAGES:
+        PAGES[name](path)
+    else:
+        assert command(*DRAWINGS[name], str(path)).code == 0
+
+
 @pytest.fixture
 def shoot(command: Command, tmp_path: Path) -> Shoot:
     """A drawing's pixels, 800 high, from 0 to 1."""
@@ -74,7 +122,7 @@ def shoot(command: Command, tmp_path: Path) -> Shoot:
 
     def shot(name: str, theme: str, width: int) -> Any:
         drawing, picture = tmp_path / name, tmp_path / "shot.png"
-        assert command(*DRAWINGS[name], str(drawing)).code == 0
+        draw(command, name, drawing)
         flags = [
             "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=2000",
             f"--blink-settings=preferredColorScheme={0 if theme == 'dark' else 1}",
@@ -122,8 +170,8 @@ def test_a_picture_looks_as_it_did(shoot: Shoot, name: str, theme: str, width: i
     assert numpy.quantile(differences, 0.98) < _MOST
 
 
-@pytest.mark.parametrize("name", [name for name in DRAWINGS if name.endswith(".html")])
+@pytest.mark.parametrize("name", [name for name in (*DRAWINGS, *PAGES) if name.endswith(".html")])
 def test_a_page_is_no_wider_than_a_phone(command: Command, tmp_path: Path, name: str) -> None:
     page = tmp_path / name
-    assert command(*DRAWINGS[name], str(page)).code == 0
+    draw(command, name, page)
     assert int(ask_browser(page, 500, "document.documentElement.scrollWidth")) <= 500

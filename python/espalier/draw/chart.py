@@ -6,6 +6,7 @@ Colours are the page's CSS variables, so that a chart follows its light and dark
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -16,6 +17,7 @@ _WIDTH, _HEIGHT = 440, 270
 _LEFT, _TOP, _BOTTOM = 52, 30, 50
 # Room for the lines' names at their ends: at least so much, and by the width of a bold letter for long ones.
 _RIGHT, _LETTER = 66, 7
+_TAG = re.compile("<[^>]*>")
 # From this ratio between the largest and the smallest value on, powers of ten are enough of a scale.
 _WIDE = 100
 
@@ -43,13 +45,21 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
 
-def draw_times(title: str, sizes: Sequence[int], series: Sequence[Series], marks: Sequence[str]) -> str:
-    """A chart of microseconds over bytes. `marks[i]` is written below size i (already HTML, e.g. a ratio)."""
-    return draw_lines(title, sizes, series, marks, _time)
+def draw_times(
+    title: str, sizes: Sequence[int], series: Sequence[Series], marks: Sequence[str], foremost: int = 0
+) -> str:
+    """A chart of microseconds over bytes. `marks[i]` is written below size i (already HTML, e.g. a ratio), where there
+    is room, but below size `foremost` in any case."""
+    return draw_lines(title, sizes, series, marks, _time, foremost)
 
 
 def draw_lines(
-    title: str, sizes: Sequence[int], series: Sequence[Series], marks: Sequence[str], label: Callable[[float], str]
+    title: str,
+    sizes: Sequence[int],
+    series: Sequence[Series],
+    marks: Sequence[str],
+    label: Callable[[float], str],
+    foremost: int = 0,
 ) -> str:
     """The same of any quantity: `label` writes a round value of it."""
     right = max(_RIGHT, 12 + _LETTER * max(len(line.name) for line in series))
@@ -62,7 +72,7 @@ def draw_lines(
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">',
         f'<text class="title" x="{_LEFT}" y="16">{escape(title)}</text>',
         *_grid(x, y, ticks, label),
-        *_size_labels(x, sizes, marks),
+        *_size_labels(x, sizes, marks, foremost),
         *(_line(line, sizes, x, y, " µs" if label is _time else "") for line in series),
         *_names(series, x, y),
         "</svg>",
@@ -96,16 +106,19 @@ def _time(us: float) -> str:
     return f"{us / scale:g} {unit}"
 
 
-def _size_labels(x: Axis, sizes: Sequence[int], marks: Sequence[str]) -> list[str]:
-    """One below each size, but for those that would touch the one before, as sizes half-way do."""
+def _size_labels(x: Axis, sizes: Sequence[int], marks: Sequence[str], foremost: int) -> list[str]:
+    """One below the foremost size, and below each other, but for those that would touch one before, as sizes half-way
+    do."""
     parts: list[str] = []
-    free = 0.0
-    for size, mark in zip(sizes, marks, strict=True):
+    taken: list[tuple[float, float]] = []
+    for at in dict.fromkeys((foremost, *range(len(sizes)))):
+        size, mark = sizes[at], marks[at]
         name = format_bytes(size)
-        half = max(len(name), len(mark)) * _LETTER / 2
-        if x(size) - half < free:
+        half = max(len(name), len(_TAG.sub("", mark))) * _LETTER / 2
+        begin, end = x(size) - half, x(size) + half
+        if any(begin < other_end and other_begin < end for other_begin, other_end in taken):
             continue
-        free = x(size) + half
+        taken.append((begin, end))
         parts.append(f'<text class="label" x="{x(size):.1f}" y="{_HEIGHT - 32}" text-anchor="middle">{name}</text>')
         parts.append(f'<text class="mark" x="{x(size):.1f}" y="{_HEIGHT - 14}" text-anchor="middle">{mark}</text>')
     return parts

@@ -16,6 +16,7 @@ from espalier.base.units import counted, format_bytes, format_time
 from espalier.base.writing import replace_file
 from espalier.demo.comparison import Answer, Comparison, Results
 from espalier.draw.chart import Series, draw_times
+from espalier.draw.overview import Dot, Lane, draw_overview
 from espalier.draw.page import compose_page
 
 # Between these, the rounds of one machine do not tell two equal programs apart.
@@ -30,8 +31,9 @@ def write_report(results: Results, rounds: int, path: Path) -> None:
             f'<p class="faint">{escape(_machine_line())}</p>',
             "<p>Unmodified programs under several MPI libraries: natively, and with Espalier preloaded in front.</p>",
             _summary(results),
-            _answers(results.answers),
+            _overview(results.comparisons),
             _charts(results.comparisons),
+            _answers(results.answers),
             _losses(results.comparisons),
             _table(results.comparisons),
             _method(rounds, results.skipped),
@@ -72,6 +74,21 @@ def _summary(results: Results) -> str:
     return f'<ul class="numbers">{items}</ul>'
 
 
+def _overview(comparisons: Iterable[Comparison]) -> str:
+    """All of it in one picture: a lane for each program, MPI and number of ranks."""
+    lanes: dict[str, list[Dot]] = {}
+    for it in comparisons:
+        program, _, part = it.what.rpartition(": ")  # "trees: whole run"; IMB's operations have none
+        name = f"{part} of {format_bytes(it.bytes)}" if it.bytes else part
+        lane = f"{program or 'IMB-MPI1'}, {it.mpi}, {counted(it.ranks, 'rank')}"
+        lanes.setdefault(lane, []).append(Dot(name, it.ratio, it.first_ratio))
+    if not lanes:
+        return ""
+    title = "How many times faster than natively: right of 1× Espalier is ahead"
+    drawn = draw_overview(title, [Lane(name, dots) for name, dots in lanes.items()])
+    return f'<figure class="wide">{drawn}</figure>'
+
+
 def _answers(answers: Iterable[Answer]) -> str:
     rows = []
     for answer in answers:
@@ -101,9 +118,9 @@ def _charts(comparisons: Iterable[Comparison]) -> str:
         first = Series("first run", "first", [point.espalier[0] for point in line])
         marks = [f'<tspan class="{verdict(point.ratio)}">{point.ratio:.1f}×</tspan>' for point in line]
         title = f"{what}, {ranks} ranks, {mpi}"
-        figures.append(
-            f"<figure>{draw_times(title, [point.bytes for point in line], [native, first, own], marks)}</figure>"
-        )
+        lowest = min(range(len(line)), key=lambda at: line[at].ratio)
+        chart = draw_times(title, [point.bytes for point in line], [native, first, own], marks, lowest)
+        figures.append(f"<figure>{chart}</figure>")
     if not figures:
         return ""
     note = (
