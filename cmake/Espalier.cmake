@@ -24,26 +24,15 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
 
-# Where nothing keeps what was compiled, the standard library's headers that most files read are read once: a second less for
-# each of some 500 files. Not with ccache, which cannot keep what was compiled so, nor in wheels: there each file stands alone.
-# With ESPALIER_QUICK, for a build that happens once, also our own headers that most files of a folder read.
-option(ESPALIER_QUICK "Precompile more headers, for a build that happens once" OFF)
-set(ESPALIER_COMMON_HEADERS <algorithm> <array> <chrono> <functional> <map> <memory> <optional> <span> <string> <vector>)
-# What is compiled to be short reads them itself: they know how they were compiled.
-function(espalier_precompile target)
-  if(NOT ESPALIER_QUICK AND (CMAKE_CXX_COMPILER_LAUNCHER OR SKBUILD OR ESPALIER_SANITIZE OR "SMALL" IN_LIST ARGN))
-    return()
-  endif()
-  if(target STREQUAL espalier_base)
-    target_precompile_headers(${target} PRIVATE ${ESPALIER_COMMON_HEADERS})
-  elseif(ESPALIER_QUICK AND target STREQUAL espalier_algorithms)  # most files of all, and all alike
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/algorithms/row.hpp ${ESPALIER_COMMON_HEADERS})
-  elseif(ESPALIER_QUICK AND target MATCHES "^espalier_(mpich|openmpi|abi)$")
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/mpi/calls/serve.hpp ${ESPALIER_COMMON_HEADERS})
-  else()
-    target_precompile_headers(${target} REUSE_FROM espalier_base)
-  endif()
-endfunction()
+# Where nothing keeps what was compiled, headers that most files read are read once, and files of a room are compiled in one
+# go: a second less for each of some 500 files. Not with ccache, which cannot keep what was compiled so, nor in wheels and
+# under sanitizers: there each file stands alone. With ESPALIER_QUICK, for a build that happens once and soon.
+option(ESPALIER_QUICK "Compile for a build that happens once, and soon" OFF)
+set(ESPALIER_ONCE ON)
+if(NOT ESPALIER_QUICK AND
+   (CMAKE_CXX_COMPILER_LAUNCHER OR ESPALIER_SANITIZE OR (SKBUILD AND NOT SKBUILD_STATE STREQUAL "editable")))
+  set(ESPALIER_ONCE OFF)
+endif()
 
 # What runs when a job begins or somebody asks, and not in calls, is compiled to be short: half of its code, of which a wheel
 # has four copies. Where the build is to be quick, to be quick (and with the macros of the rest, as precompiled headers want).
@@ -51,6 +40,32 @@ set(ESPALIER_SMALL $<$<CONFIG:RelWithDebInfo>:-Os>)
 if(ESPALIER_QUICK)
   set(ESPALIER_SMALL -O1)
 endif()
+
+set(ESPALIER_COMMON_HEADERS <algorithm> <array> <chrono> <functional> <map> <memory> <optional> <span> <string> <vector>)
+# What is compiled to be short has headers of its own: they know how they were compiled.
+if(ESPALIER_ONCE AND NOT ESPALIER_QUICK)
+  file(CONFIGURE OUTPUT small.cpp CONTENT "")
+  add_library(espalier_small OBJECT ${CMAKE_CURRENT_BINARY_DIR}/small.cpp)
+  target_link_libraries(espalier_small PRIVATE espalier_flags)
+  target_compile_options(espalier_small PRIVATE ${ESPALIER_SMALL})
+  target_precompile_headers(espalier_small PRIVATE ${ESPALIER_COMMON_HEADERS})
+endif()
+function(espalier_precompile target)
+  if(NOT ESPALIER_ONCE)
+    return()
+  endif()
+  if(target STREQUAL espalier_base)
+    target_precompile_headers(${target} PRIVATE ${ESPALIER_COMMON_HEADERS})
+  elseif(target STREQUAL espalier_algorithms)  # most files of all, and all alike
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/algorithms/row.hpp ${ESPALIER_COMMON_HEADERS})
+  elseif(target MATCHES "^espalier_(mpich|openmpi|abi)$")
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/mpi/calls/serve.hpp ${ESPALIER_COMMON_HEADERS})
+  elseif("SMALL" IN_LIST ARGN AND TARGET espalier_small)
+    target_precompile_headers(${target} REUSE_FROM espalier_small)
+  else()
+    target_precompile_headers(${target} REUSE_FROM espalier_base)
+  endif()
+endfunction()
 
 # espalier_folder(NAME SOURCES... [SMALL] [LINKS folders...]): the static library of one folder of src/.
 function(espalier_folder name)

@@ -243,7 +243,8 @@ class Culprit {
   void add_left_behind() {
     const Ranks waits = in(Stand::waits), gone = in(Stand::has_finished);
     if (!text_.empty() || gone.empty() || may_be_anywhere(waits.front()->seen)) return;
-    say(listed(waits) + (waits.size() == 1 ? " waits" : " wait") + " in " + describe_call(waits.front()->seen) +
+    say(listed(waits) + identities_of(waits) + (waits.size() == 1 ? " waits" : " wait") + " in " +
+        describe_call(waits.front()->seen) +
         ", which all others have left, so theirs was another one; ESPALIER_CHECK=1 says which.");
   }
   /// Where all have come. Each may know a size of its own where there are counts, so this is no more than a suspicion.

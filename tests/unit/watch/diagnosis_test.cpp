@@ -132,7 +132,7 @@ TEST(Diagnosis, SaysThatARankThatOthersHaveLeftBehindMadeAnotherCall) {
   std::vector<Sighting> seen{at(0, 8, 9), at(1, 8, 9), at(2, 7, 8), at(3, 8, 9)};
   seen[2].operation = plan::Operation::barrier;
   EXPECT_EQ(culprit_of(seen),
-            "Rank 2 waits in MPI_Barrier, call 8, which all others have left, so theirs was another one; "
+            "Rank 2 (process 102) waits in MPI_Barrier, call 8, which all others have left, so theirs was another one; "
             "ESPALIER_CHECK=1 says which.");
 }
 
