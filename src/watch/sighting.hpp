@@ -45,6 +45,8 @@ struct Sighting {
   bool is_new() const { return finished == 0 && call == 0 && !is_in_mpi() && left.calls == 0; }
   bool is_unserved() const { return job != 0; }
   bool is_in_mpi() const { return left.doing != execute::LeftToMpi::Doing::nothing; }
+  /// Ranks get memory for calls that do not block while they are anywhere.
+  bool may_be_anywhere() const { return left.doing == execute::LeftToMpi::Doing::run_preparation; }
   bool is_of_all() const { return (community & 1) != 0; }
 };
 

@@ -187,17 +187,18 @@ def test_a_dead_rank_is_named(get_mpi: GetMpi, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MPIS)
-def test_a_rank_that_calls_something_else_is_named(get_mpi: GetMpi, name: str) -> None:
-    culprit = r"Rank 2 \(process \d+\) (waits in|came with) MPI_Barrier, call \d+"
-    with standing(get_mpi(name), "barrier", "2") as job:
-        said = ask(job, culprit)
-    assert re.search(culprit, culprits(said)), said
-
-
-@pytest.mark.parametrize("name", MPIS)
-def test_a_rank_that_gives_another_root_is_named(get_mpi: GetMpi, name: str) -> None:
-    culprit = r"Rank 2 \(process \d+\) came with MPI_Reduce of 8K bytes, root 2, call 21, where .* root 0, call 21"
-    with standing(get_mpi(name), "roots", "2") as job:
+@pytest.mark.parametrize(
+    ("how", "culprit"),
+    [
+        ("barrier", r"(waits in|came with) MPI_Barrier, call \d+"),
+        ("roots", "came with MPI_Reduce of 8K bytes, root 2, call 21, where .* root 0, call 21"),
+    ],
+)
+def test_a_rank_that_makes_another_call_or_gives_another_root_is_named(
+    get_mpi: GetMpi, name: str, how: str, culprit: str
+) -> None:
+    culprit = rf"Rank 2 \(process \d+\) {culprit}"
+    with standing(get_mpi(name), how, "2") as job:
         said = ask(job, culprit)
     assert re.search(culprit, culprits(said)), said
 

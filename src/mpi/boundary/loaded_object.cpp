@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace espalier::mpi {
 namespace {
@@ -24,6 +25,12 @@ std::vector<LoadedObject> LoadedObject::all() {
   std::vector<LoadedObject> objects;
   dl_iterate_phdr(add, &objects);
   return objects;
+}
+
+std::optional<LoadedObject> LoadedObject::find_holder(const void* address) {
+  for (LoadedObject& it : all())
+    if (it.holds(address)) return std::move(it);
+  return std::nullopt;
 }
 
 LoadedObject::LoadedObject(const dl_phdr_info& info)

@@ -3,6 +3,7 @@
 // already, has it begin anew where it has ended, as objects have that end before ours.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ class LoadedObject {
  public:
   /// In the loader's order, the program first.
   static std::vector<LoadedObject> all();
+  /// The one that an address lies in; none: it is in no object.
+  static std::optional<LoadedObject> find_holder(const void* address);
 
   explicit LoadedObject(const dl_phdr_info& info);
 

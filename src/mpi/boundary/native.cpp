@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,26 +29,6 @@ namespace {
 // The object that holds MPI when it was loaded with local scope, as Python extensions do: not in the global search.
 std::atomic<void*> local_library = nullptr;
 
-int add_name(dl_phdr_info* info, std::size_t, void* names) {
-  if (info->dlpi_name != nullptr && *info->dlpi_name != '\0')
-    static_cast<std::vector<std::string>*>(names)->emplace_back(info->dlpi_name);
-  return 0;
-}
-
-/// A handle of the first loaded object that is such, in the loader's order; null: none is.
-template <class Is>
-void* find_object(Is is) {
-  std::vector<std::string> names;
-  dl_iterate_phdr(add_name, &names);  // only names: nothing may be opened under the loader's lock
-  for (const std::string& name : names) {
-    void* const object = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (object == nullptr) continue;
-    if (is(object)) return object;
-    dlclose(object);
-  }
-  return nullptr;
-}
-
 /// Whether it is another of our builds, which define MPI's functions as this one does: one that all of them have, and
 /// nobody else.
 bool is_sibling(const LoadedObject& object) {
@@ -56,9 +37,8 @@ bool is_sibling(const LoadedObject& object) {
 }
 
 bool is_of_sibling(const void* function) {
-  const std::vector<LoadedObject> objects = LoadedObject::all();
-  return std::any_of(objects.begin(), objects.end(),
-                     [&](const LoadedObject& it) { return it.holds(function) && is_sibling(it); });
+  const std::optional<LoadedObject> object = LoadedObject::find_holder(function);
+  return object && is_sibling(*object);
 }
 
 bool has_sibling() {
@@ -66,12 +46,17 @@ bool has_sibling() {
   return std::any_of(objects.begin(), objects.end(), is_sibling);
 }
 
-// The handle is kept, so that MPI stays loaded as long as our table.
+/// A handle of the first object, in the loader's order, that MPI is in, or comes with. It is kept, so that MPI stays
+/// loaded as long as our table.
 void* find_local_library() {
-  return find_object([](void* object) {
+  for (const LoadedObject& it : LoadedObject::all()) {  // opened here, and not under the loader's lock
+    void* const object = it.name().empty() ? nullptr : dlopen(it.name().c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (object == nullptr) continue;
     const void* const init = dlsym(object, "PMPI_Init");
-    return init != nullptr && !is_ours(init) && !is_of_sibling(init);
-  });
+    if (init != nullptr && !is_ours(init) && !is_of_sibling(init)) return object;
+    dlclose(object);
+  }
+  return nullptr;
 }
 
 template <class Function>
@@ -128,10 +113,8 @@ bool is_served(const void* function) {
 #if defined(MPI_ABI)
   return is_standard;
 #else
-  const std::vector<LoadedObject> objects = LoadedObject::all();
-  const bool is_open_mpi = std::any_of(objects.begin(), objects.end(), [&](const LoadedObject& it) {
-    return it.holds(function) && it.find("ompi_mpi_comm_world") != nullptr;
-  });
+  const std::optional<LoadedObject> object = LoadedObject::find_holder(function);
+  const bool is_open_mpi = object && object->find("ompi_mpi_comm_world") != nullptr;
 #if defined(OPEN_MPI)
   return is_open_mpi && !is_standard;
 #else
