@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from launch import JobTimedOut, TestMpi
+from launch import JobTimedOut, Outcome, TestMpi
 from places import make_places
 from test_lifetime import assert_nothing_left, end_processes, read_processes
 
@@ -23,9 +23,6 @@ MPIS = ("mpich-5", "openmpi-5", "intel", "mpich-4", "openmpi-4")
 JOB_SECONDS = 20
 # What `ulimit` lowers for a job.
 LIMITS = ("", "", "ulimit -f 20000", "ulimit -n 200")
-# Whose own broadcasts bring wrong data when threads use several communicators at a time: Intel MPI 2021.18 without
-# Espalier, `soak 254482808 4 3 plain` on six ranks, each time.
-WRONG_WITH_THREADS = ("intel",)
 
 
 def draw_settings(dice: random.Random) -> dict[str, str]:
@@ -50,6 +47,24 @@ def lives_within(mpi: TestMpi, limit: str, ranks: int) -> bool:
     return outcome.code == 0 and "soak: ok" in outcome.out
 
 
+def find_wrong(outcome: Outcome) -> set[str]:
+    """What of its results a job of `soak` says to be wrong."""
+    return set(re.findall(r"soak: wrong ([\w: ]+), call", outcome.err))
+
+
+def is_wrong_itself(mpi: TestMpi, command: list[str], ranks: int, ours: Outcome) -> bool:
+    """Whether the MPI gives wrong results of the same kinds in this job without Espalier.
+
+    Intel MPI 2021.18 does on six ranks that use several communicators, with one thread (`soak 930136320 4 1 plain`) and
+    with three (`soak 254482808 4 3 plain`): wrong broadcasts, each time."""
+    wrong = find_wrong(ours)
+    if ours.code == 0 or not wrong:
+        return False
+    native = mpi.run(command, ranks, native=True, timeout=JOB_SECONDS * 8)
+    print(f"{mpi.name} without Espalier: {native.out.strip()} {native.err.strip()}")
+    return wrong <= find_wrong(native)
+
+
 def soak(mpi: TestMpi, dice: random.Random) -> None:
     """A job that makes and uses what it likes."""
     settings = draw_settings(dice)
@@ -59,8 +74,6 @@ def soak(mpi: TestMpi, dice: random.Random) -> None:
     if limit and not lives_within(mpi, limit, ranks):
         limit = ""
     leaves_some = settings["ESPALIER_SETUP_CALLS"] != "0" or settings["ESPALIER_SHM_LIMIT"] != "1G" or bool(limit)
-    if leaves_some and mpi.name in WRONG_WITH_THREADS:
-        threads = 1
     command = [mpi.program("soak"), str(dice.randrange(1 << 30)), str(JOB_SECONDS), str(threads)]
     if leaves_some:
         command.append("plain")
@@ -70,6 +83,8 @@ def soak(mpi: TestMpi, dice: random.Random) -> None:
         outcome = mpi.run(command, ranks, settings=settings, timeout=JOB_SECONDS * 8)
     except JobTimedOut as hang:
         raise AssertionError(f"{what}\n{hang}") from None
+    if leaves_some and is_wrong_itself(mpi, command, ranks, outcome):
+        return
     assert outcome.code == 0, f"{what}\n{outcome}"
     grown = re.search(r"private memory (\d+) -> (\d+) KB", outcome.out)
     assert grown is not None, f"{what}\n{outcome}"
