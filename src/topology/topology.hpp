@@ -33,6 +33,7 @@ struct Capabilities {
 };
 
 /// Ranks x nodes. Every query is O(1), so that a rank of a huge job builds its own program without walking the job.
+/// Copies hold together what they have in common.
 class Topology {
  public:
   /// `node_of[r]` is any label of the node that rank r sits on; labels are renumbered by first appearance in rank
@@ -45,63 +46,75 @@ class Topology {
   /// another number of nodes.
   Topology with_distances(Distances distances) const;
 
-  int ranks() const { return static_cast<int>(node_of_.size()); }
-  int nodes() const { return static_cast<int>(node_begin_.size()) - 1; }
+  /// The same, holding together with `known` what is equal in it: most communicators of a process are alike.
+  Topology sharing(const Topology& known) const;
+  /// Whether they hold all of that together.
+  bool shares_with(const Topology& known) const { return placement_ == known.placement_ && network_ == known.network_; }
+
+  int ranks() const { return static_cast<int>(placement_->node_of.size()); }
+  int nodes() const { return static_cast<int>(placement_->node_begin.size()) - 1; }
   const Capabilities& capabilities() const { return capabilities_; }
 
-  NodeId node_of(Rank rank) const { return NodeId(node_of_[index(rank)]); }
-  LocalRank local_rank(Rank rank) const { return LocalRank(local_rank_[index(rank)]); }
+  NodeId node_of(Rank rank) const { return NodeId(placement_->node_of[index(rank)]); }
+  LocalRank local_rank(Rank rank) const { return LocalRank(placement_->local_rank[index(rank)]); }
 
   /// The ranks on a node, ascending; a local rank is an index into this.
   std::span<const Rank> ranks_on(NodeId node) const {
-    return std::span(by_node_).subspan(static_cast<std::size_t>(ranks_before(node)),
-                                       static_cast<std::size_t>(size_of(node)));
+    return by_node().subspan(static_cast<std::size_t>(ranks_before(node)), static_cast<std::size_t>(size_of(node)));
   }
-  int size_of(NodeId node) const { return node_begin_[at(node) + 1] - node_begin_[at(node)]; }
+  int size_of(NodeId node) const { return ranks_before(NodeId(node.value + 1)) - ranks_before(node); }
 
   /// How many ranks sit on the nodes before this one: where the node's part begins in node-major order.
-  int ranks_before(NodeId node) const { return node_begin_[at(node)]; }
-  int largest_node() const { return largest_node_; }
-  int smallest_node() const { return smallest_node_; }
+  int ranks_before(NodeId node) const { return placement_->node_begin[at(node)]; }
+  int largest_node() const { return placement_->largest_node; }
+  int smallest_node() const { return placement_->smallest_node; }
 
   /// Where each of these ranks sits on the node, in the same order; empty when nobody knows.
   std::span<const machine::RankFacts> facts_on(NodeId node) const {
-    return facts_.empty() ? std::span<const machine::RankFacts>()
-                          : std::span(facts_).subspan(static_cast<std::size_t>(ranks_before(node)),
-                                                      static_cast<std::size_t>(size_of(node)));
+    const std::span<const machine::RankFacts> all = placement_->facts;
+    return all.empty()
+               ? all
+               : all.subspan(static_cast<std::size_t>(ranks_before(node)), static_cast<std::size_t>(size_of(node)));
   }
 
   /// Rate of the node's fastest NIC in use, in Mbit/s; 0 when nobody knows. Leaders use one NIC each.
-  std::uint32_t nic_mbits(NodeId node) const { return facts_.empty() ? 0 : facts_on(node).front().mbits; }
+  std::uint32_t nic_mbits(NodeId node) const { return placement_->facts.empty() ? 0 : facts_on(node).front().mbits; }
   /// How far the nodes are apart; neutral when nobody has said.
   const Distances& distances() const { return network_->distances; }
   /// Orders derived from these distances so far, shared by all copies.
   OrderMemo& order_memo() const { return network_->memo; }
 
   /// All ranks, node by node: `by_node()[ranks_before(n) + i]` is local rank i of node n.
-  std::span<const Rank> by_node() const { return by_node_; }
+  std::span<const Rank> by_node() const { return placement_->by_node; }
   /// Node-major order is rank order, as under block mapping: data need no reordering between the two.
-  bool is_blocked() const { return is_blocked_; }
+  bool is_blocked() const { return placement_->is_blocked; }
 
  private:
+  /// Which rank sits where.
+  struct Placement {
+    std::vector<int> node_of;
+    std::vector<int> local_rank;
+    std::vector<Rank> by_node;
+    std::vector<machine::RankFacts> facts;  ///< in the order of by_node; empty, or one for each rank
+    std::vector<int> node_begin;
+    int largest_node = 0;
+    int smallest_node = 0;
+    bool is_blocked = true;
+
+    bool operator==(const Placement&) const = default;
+  };
   struct Network {
     Distances distances;
     mutable OrderMemo memo;
   };
 
+  static Placement place(std::span<const int> node_of, std::span<const machine::RankFacts> facts);
   static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank.value); }
   static std::size_t at(NodeId node) { return static_cast<std::size_t>(node.value); }
 
-  std::vector<int> node_of_;
-  std::vector<int> local_rank_;
-  std::vector<Rank> by_node_;
-  std::vector<machine::RankFacts> facts_;  ///< in the order of by_node_; empty, or one for each rank
-  std::vector<int> node_begin_;
-  int largest_node_ = 0;
-  int smallest_node_ = 0;
-  bool is_blocked_ = true;
   Capabilities capabilities_;
-  std::shared_ptr<const Network> network_;  ///< never null
+  std::shared_ptr<const Placement> placement_;  ///< null only before there is anything to ask
+  std::shared_ptr<const Network> network_;      ///< the same
 };
 
 }  // namespace espalier::topology

@@ -1,5 +1,6 @@
 #include "mpi/decide/program_cache.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -37,17 +38,34 @@ Bytes ProgramCache::footprint(const Entry& entry) {
 }
 
 Entry* ProgramCache::find_older(const plan::Problem& problem) {
-  const auto place = index_.find(problem);
-  if (place == index_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, *place);
+  const auto place = look_for(problem);
+  if (place == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, place);
   return &entries_.front();
+}
+
+ProgramCache::Entries::iterator ProgramCache::look_for(const plan::Problem& problem) {
+  if (index_ == nullptr)
+    return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& it) { return it.problem == problem; });
+  const auto place = index_->find(problem);
+  return place == index_->end() ? entries_.end() : *place;
+}
+
+void ProgramCache::index_latest() {
+  if (index_ == nullptr && entries_.size() <= few) return;
+  if (index_ != nullptr) {
+    index_->insert(entries_.begin());
+    return;
+  }
+  index_ = std::make_unique<Index>();
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) index_->insert(entry);
 }
 
 Entry& ProgramCache::add(Entry entry) {
   const Bytes need = footprint(entry);
   while (!entries_.empty() && budget_.used + need > budget_.limit) drop_oldest();
   entries_.push_front(std::move(entry));
-  index_.insert(entries_.begin());
+  index_latest();
   budget_.used += need;
   return entries_.front();
 }
@@ -89,7 +107,7 @@ void ProgramCache::drop(Entries::iterator entry) {
   report(*entry);
   entry->stop_showing();
   budget_.used -= footprint(*entry);
-  index_.erase(index_.find(entry));
+  if (index_ != nullptr) index_->erase(index_->find(entry));
   entries_.erase(entry);
 }
 

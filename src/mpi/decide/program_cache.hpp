@@ -160,8 +160,15 @@ class ProgramCache {
     }
   };
 
+  using Index = std::unordered_set<Entries::iterator, Hash, Equal>;
+  /// Up to so many are looked through: most communicators of a job with many have no more, and an index takes as much
+  /// memory as an entry.
+  static constexpr std::size_t few = 8;
+
   static Bytes footprint(const Entry& entry);
   Entry* find_older(const plan::Problem& problem);
+  Entries::iterator look_for(const plan::Problem& problem);
+  void index_latest();
   void report(Entry& entry);
   void report_variants(Lesson& lesson);
   void drop(Entries::iterator entry);
@@ -170,8 +177,8 @@ class ProgramCache {
   CacheBudget& budget_;
   Statistics& statistics_;
   CallForm form_;
-  Entries entries_;  ///< most recently used first
-  std::unordered_set<Entries::iterator, Hash, Equal> index_;
+  Entries entries_;               ///< most recently used first
+  std::unique_ptr<Index> index_;  ///< null until there are more than a few
 };
 
 }  // namespace espalier::mpi

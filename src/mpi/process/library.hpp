@@ -22,6 +22,7 @@
 #include "mpi/setup/network_map.hpp"
 #include "mpi/setup/shared_tables.hpp"
 #include "mpi/setup/world.hpp"
+#include "topology/recent_topologies.hpp"
 #include "topology/virtual_nodes.hpp"
 #include "transports/arena.hpp"
 #include "tune/table.hpp"
@@ -79,6 +80,8 @@ class Library {
   Facts make_facts();
   const World& world() const { return world_; }
   Tags& tags() { return tags_; }
+  /// What its communicators look like.
+  topology::RecentTopologies& topologies() { return topologies_; }
   /// What others see of communicators that are not served, or not yet.
   UnservedCalls& unserved_calls() { return unserved_calls_; }
 
@@ -139,6 +142,7 @@ class Library {
   Progress progress_;
   World world_;
   Tags tags_;
+  topology::RecentTopologies topologies_;
   UnservedCalls unserved_calls_;
   int world_rank_ = 0;
   int world_size_ = 1;

@@ -196,11 +196,9 @@ void Engine::report() {
   cache_.report();
   if (runs_) runs_->report();
   if (learner_) statistics_.add_learned(learner_->take_summary());
-  for (int i = 0; i < plan::operation_count; ++i) {
-    const auto operation = static_cast<plan::Operation>(i);
-    const auto at = static_cast<std::size_t>(i);
-    statistics_.add_handled(operation, "tiny", std::exchange(uneven_calls_[at], 0));
-    if (passed_ != nullptr) statistics_.add_native(operation, native_selected, std::exchange((*passed_)[at].calls, 0));
-  }
+  for (std::size_t i = 0; i < uneven_operations.size(); ++i)
+    statistics_.add_handled(uneven_operations[i], "tiny", std::exchange(uneven_calls_[i], 0));
+  for (std::size_t i = 0; passed_ != nullptr && i < passed_->size(); ++i)
+    statistics_.add_native(static_cast<plan::Operation>(i), native_selected, std::exchange((*passed_)[i].calls, 0));
 }
 }  // namespace espalier::mpi

@@ -46,14 +46,14 @@ SizeClass sizes_like(Bytes bytes) {
 
 Learner::Learner(double budget, bool share_clock)
     : budget_(budget), purse_(budget), share_clock_(share_clock), until_look_(calls_for(2 * check_calls, budget)) {
-  for (const auto operation : {plan::Operation::broadcast, plan::Operation::scatter, plan::Operation::gather})
-    doubtful_ |= 1U << static_cast<int>(operation);
+  for (const plan::Operation operation : doubtful_operations) doubtful_ |= 1U << static_cast<int>(operation);
 }
 
 std::optional<std::uint64_t> Learner::witness(plan::Operation operation, Bytes bytes) {
   constexpr int enough_calls = 32;
   constexpr std::uint64_t spread = 0x9e37'79b9'7f4a'7c15;
-  Witnessed& it = witnessed_[static_cast<std::size_t>(operation)];
+  const auto place = std::find(doubtful_operations.begin(), doubtful_operations.end(), operation);
+  Witnessed& it = witnessed_[static_cast<std::size_t>(place - doubtful_operations.begin())];
   it.hash = (it.hash ^ (bytes + 1)) * spread;
   return ++it.calls == enough_calls ? std::optional(it.hash) : std::nullopt;
 }

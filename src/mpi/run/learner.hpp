@@ -53,8 +53,8 @@ class Learner {
   /// Whether ranks may still take the size of `operation` to be different ones: some only have room for what others
   /// send (dissent.hpp). That goes wrong in many a native library, so nothing is tried before it is known.
   bool doubts(plan::Operation operation) const { return (doubtful_ >> static_cast<int>(operation) & 1) != 0; }
-  /// A call of such an operation, as this rank sees it. A number once so many calls are over, for all ranks to compare:
-  /// what came of that is told by settle_doubts().
+  /// A call of such an operation (of no other), as this rank sees it. A number once so many calls are over, for all
+  /// ranks to compare: what came of that is told by settle_doubts().
   std::optional<std::uint64_t> witness(plan::Operation operation, Bytes bytes);
   /// Ranks are alike: what they do is learned about from now on; or never.
   void settle_doubts(plan::Operation operation, bool are_alike);
@@ -120,11 +120,14 @@ class Learner {
   bool has_met_ = false;
   LearnedAbout told_;
   std::map<Key, std::unique_ptr<Study>> studies_;
+  /// Those whose sizes not every rank need know.
+  static constexpr std::array doubtful_operations = {plan::Operation::broadcast, plan::Operation::scatter,
+                                                     plan::Operation::gather};
   struct Witnessed {
     int calls = 0;
     std::uint64_t hash = 0;
   };
-  std::array<Witnessed, plan::operation_count> witnessed_{};
+  std::array<Witnessed, doubtful_operations.size()> witnessed_{};
   std::uint32_t doubtful_ = 0;  ///< a bit for each operation
   std::uint32_t refused_ = 0;
 

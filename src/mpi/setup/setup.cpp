@@ -215,8 +215,8 @@ class SetUp {
                                               shape_.window_bytes, derive_turn(communicators),
                                               agreement_.handover, agreement_.shared_cores};
     const auto topology = topology::Topology::from_nodes(agreement_.node_of, capabilities, agreement_.places);
-    if (topology.nodes() == 1) return topology;
-    return topology.with_distances(agree_on_distances(comm_, Rank(rank_), topology));
+    return library_.topologies().share(
+        topology.nodes() == 1 ? topology : topology.with_distances(agree_on_distances(comm_, Rank(rank_), topology)));
   }
 
   std::pair<std::unique_ptr<execute::Network>, Transport> make_network() {

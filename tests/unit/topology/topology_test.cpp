@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "topology/recent_topologies.hpp"
 #include "topology/virtual_nodes.hpp"
 
 namespace espalier::topology {
@@ -87,6 +88,40 @@ TEST(VirtualNodes, NumberTheirProcesses) {
 TEST(VirtualNodes, ThatMakeNoSenseAreNamed) {
   for (const char* text : {"0", "-2", "x", "3,,4", "3,0", "cyclic:", "cyclic:0", "4 ", "2147483647,1"})
     EXPECT_THROW(VirtualNodes::parse(text), Error) << text;
+}
+
+TEST(Topology, HoldsTogetherWhatIsEqual) {
+  const std::vector<int> two = {0, 0, 1, 1}, other = {0, 1, 0, 1};
+  const Topology one = Topology::from_nodes(two, {.turn = 1}), alike = Topology::from_nodes(two, {.turn = 2});
+  const Topology shared = alike.sharing(one), unlike = Topology::from_nodes(other).sharing(one);
+  EXPECT_FALSE(alike.shares_with(one));
+  EXPECT_TRUE(shared.shares_with(one));
+  EXPECT_EQ(shared.capabilities().turn, 2) << "what differs stays its own";
+  EXPECT_EQ(&shared.order_memo(), &one.order_memo());
+  EXPECT_FALSE(unlike.shares_with(one));
+  EXPECT_EQ(unlike.node_of(Rank(1)), NodeId(1));
+}
+
+TEST(Topology, WithOtherDistancesHoldsItsPlacesTogetherOnly) {
+  const std::vector<int> two = {0, 1};
+  const Topology near = Topology::from_nodes(two);
+  const std::vector<std::uint64_t> mbits = {1000, 200};
+  const Topology far = near.with_distances(Distances::from_rates(mbits)).sharing(Topology::from_nodes(two));
+  EXPECT_FALSE(far.shares_with(near));
+  EXPECT_EQ(far.distances(), Distances::from_rates(mbits));
+}
+
+TEST(RecentTopologies, AreHeldOnceHoweverManyAreMade) {
+  RecentTopologies recent;
+  const std::vector<int> two = {0, 0, 1}, one = {0, 0};
+  const Topology first = recent.share(Topology::from_nodes(two));
+  const Topology other = recent.share(Topology::from_nodes(one));
+  EXPECT_FALSE(other.shares_with(first));
+  EXPECT_TRUE(recent.share(Topology::from_nodes(two)).shares_with(first));
+  EXPECT_TRUE(recent.share(Topology::from_nodes(one)).shares_with(other));
+  for (int ranks = 4; ranks < 12; ++ranks)
+    recent.share(Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks))));
+  EXPECT_FALSE(recent.share(Topology::from_nodes(two)).shares_with(first)) << "the oldest goes";
 }
 
 }  // namespace
