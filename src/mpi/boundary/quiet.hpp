@@ -21,6 +21,7 @@ inline void check(int code) {
 
 /// Throws NativeFailure, as all here. A null request is over; SMPI's MPI_Test does not say so.
 inline void wait_quietly(MPI_Request request) {
+  if (may_wait_inside()) return check(native().Wait(&request, MPI_STATUS_IGNORE));
   for (int is_complete = request == native().request_null; !is_complete;) {
     check(native().Test(&request, &is_complete, MPI_STATUS_IGNORE));
     if (is_complete) break;

@@ -68,6 +68,10 @@ std::optional<bool> SharedSupplies::find_answer() {
 
 bool SharedSupplies::agree(bool mine) {
   ask(mine);
+  if (may_wait_inside()) {
+    const Discretion discretion(comm_);
+    if (native().Wait(&request_, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+  }
   for (;;) {
     if (const std::optional<bool> answer = find_answer()) return *answer;
     ProgressQueue::advance_pending();

@@ -20,6 +20,10 @@ struct Facts;
 /// Gives other ranks a chance, between two looks at something that the native library does.
 void let_others_run() noexcept;
 
+/// Whether a rank that waits for a native call does so in MPI_Wait: nothing else of this process may need it meanwhile,
+/// nor begin to, and the MPI's own waiting leaves cores to others better than asking again and again does.
+bool may_wait_inside() noexcept;
+
 /// Something is queued that may go on while the program computes, if somebody sees to it: true if somebody does at once
 /// (ProgressThread::wake()).
 bool wake_helper() noexcept;

@@ -118,6 +118,7 @@ class SimulatedMeter final : public execute::Meter {
 }  // namespace
 
 void let_others_run() noexcept { let_time_pass(1); }
+bool may_wait_inside() noexcept { return false; }
 
 // SMPI's own nonblocking collectives send ranks squared messages at once, each of which makes its model look at all
 // others: minutes for 512 ranks. Its blocking ones can be trees (smpi/allgather, smpi/allreduce), and here, where every
