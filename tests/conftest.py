@@ -29,9 +29,11 @@ def _configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("CONFIG", "STATE"):
             patch.setenv(f"XDG_{kind}_HOME", str(folder / "shared"))
-        # Open MPI looks for a network by libfabric, and where it finds none sleeps for a second in each job's MPI_Init.
-        if "OMPI_MCA_btl" not in os.environ:
-            patch.setenv("OMPI_MCA_btl", "^ofi")
+        # Open MPI looks for a network by libfabric, and where it finds none sleeps for a second in each job's MPI_Init
+        # (btl), and half of the processor's time that a job takes to begin and end goes there (mtl).
+        for kind in ("btl", "mtl"):
+            if f"OMPI_MCA_{kind}" not in os.environ:
+                patch.setenv(f"OMPI_MCA_{kind}", "^ofi")
         yield folder
 
 
