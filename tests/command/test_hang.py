@@ -94,6 +94,20 @@ def test_where_nothing_stands_still_stacks_are_of_some_of_those_looked_at(
     assert asked == [10, 12, 13, 14]
 
 
+def test_json_tells_where_ranks_are_that_stand_nowhere_still(command: Command, core, seen, monkeypatch) -> None:
+    core.list_ranks = lambda pid, apart: [seen_as(10), seen_as(11, 1), seen_as(12, 2, life="dead")]
+    pretend_to_debug(monkeypatch, {10: ["MPI_Recv", "main"]})
+    monkeypatch.setattr(standstill, "tell_program", lambda pid: "./app")
+    outcome = command("hang", "--stacks", "--json")
+    told = json.loads(outcome.out)
+    assert (outcome.code, told["standstills"], told["silent"]) == (0, [], {})
+    usual = {"rank": 0, "world_rank": 0, "pid": 10, "program": "./app", "host": None, "life": "running"}
+    assert told["processes"][0] == {**usual, "stack": "MPI_Recv < main"}
+    assert [it["stack"] for it in told["processes"]] == ["MPI_Recv < main", "", None], "nothing shown; not asked"
+    told = json.loads(command("hang", "--json").out)
+    assert [it["stack"] for it in told["processes"]] == [None] * 3
+
+
 def test_where_somebody_hides_stacks_are_said_to_show_it(command: Command, seen, monkeypatch) -> None:
     seen.append(a_standstill())
     monkeypatch.setattr(hang, "find_debugger", lambda: "gdb")
@@ -131,7 +145,7 @@ def test_standstills_of_several_jobs_are_told_apart(command: Command, core, seen
         "  rank 1 of standstill 3 is in read < main",
     ]
     assert command("hang").out.splitlines()[1] == stood, "numbers are for stacks"
-    programs_told = [it["ranks"][0]["program"] for it in json.loads(command("hang", "--json").out)]
+    programs_told = [it["ranks"][0]["program"] for it in json.loads(command("hang", "--json").out)["standstills"]]
     assert programs_told == ["./lmp", "./lmp", "python3 -m solver"]
     seen[:] = [one, another]
     assert command("hang").out.startswith(stood), "of one job"
@@ -178,7 +192,7 @@ def test_what_is_known_is_told_before_stacks_are_read(
 
 def test_a_standstill_as_json_has_every_rank(command: Command, seen) -> None:
     seen.append(a_standstill())
-    found = json.loads(command("hang", "--json").out)[0]
+    found = json.loads(command("hang", "--json").out)["standstills"][0]
     assert (found["communicator"], found["culprit"]) == ("MPI_COMM_WORLD (2 ranks)", "Rank 1 has not come.")
     assert found["ranks"][0]["stand"] == "not_come"
 
@@ -274,7 +288,7 @@ def agent(tmp_path: Path) -> str:
 def test_hosts_are_asked_and_ranks_of_all_of_them_are_one_job(command: Command, agent: str) -> None:
     outcome = command("hang", "--hosts", "a,b", "--via", agent, "--stacks", "--json")
     assert outcome.code == 1, outcome.err
-    (found,) = json.loads(outcome.out)
+    (found,) = json.loads(outcome.out)["standstills"]
     assert "Rank 1 (process 100 on a) has not come; it is asleep" in found["culprit"]
     assert [rank["stand"] for rank in found["ranks"]] == ["waits", "not_come", "waits", "waits"]
     assert [rank["host"] for rank in found["ranks"]] == ["a", "a", "b", "b"]
@@ -289,6 +303,8 @@ def test_stacks_of_other_hosts_are_shown_where_nothing_stands_still(command: Com
     assert outcome.out.endswith("are not seen: --stacks shows where ranks are, on hosts that have gdb\n")
     outcome = command("hang", "--hosts", "a", "--via", via, "--stacks")
     assert outcome.out.splitlines()[1:] == ["  rank 0 (process 100 on a) is in work_on_a < main"]
+    (there,) = json.loads(command("hang", "--hosts", "a", "--via", via, "--stacks", "--json").out)["processes"]
+    assert (there["host"], there["stack"]) == ("a", "work_on_a < main")
 
 
 def test_of_a_host_with_many_ranks_those_that_may_be_waited_for_are_looked_at(
@@ -316,13 +332,13 @@ def test_of_hosts_that_show_the_same_process_the_one_that_has_it_is_named(comman
     for order in (both, both[::-1]):
         (tmp_path / "all").write_text("\n".join(order) + "\n")
         found = json.loads(command("hang", "--via", f"sh -c 'cat {tmp_path}/all' srun", "--json").out)
-        assert {rank["host"] for rank in found[0]["ranks"]} == {"a"}
+        assert {rank["host"] for rank in found["standstills"][0]["ranks"]} == {"a"}
 
 
 def test_a_launcher_that_starts_a_command_everywhere_is_used_once(command: Command, tmp_path: Path) -> None:
     (tmp_path / "all").write_text(f"{told('a', 0, 1)}\n{told('b', 2, 3)}\n")
     outcome = command("hang", "--via", f"sh -c 'cat {tmp_path}/all' srun", "--json")
-    (found,) = json.loads(outcome.out)
+    (found,) = json.loads(outcome.out)["standstills"]
     assert {rank["host"] for rank in found["ranks"]} == {"a", "b"}
 
 

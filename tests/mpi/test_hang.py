@@ -132,7 +132,7 @@ def ask(job: subprocess.Popen[str], wanted: str, *options: str) -> list[Any]:
         )
         took.append(round(time.monotonic() - begun, 1))
         assert done.returncode in (0, 1), f"{done.stderr}\nlaunched: {job.poll()}; asking took {took} s; before: {said}"
-        said = json.loads(done.stdout)
+        said = json.loads(done.stdout)["standstills"]
         assert (done.returncode == 1) == bool(said)
     return said
 
@@ -208,7 +208,9 @@ def test_a_launcher_stands_for_its_ranks(get_mpi: GetMpi, name: str) -> None:
     with standing(get_mpi(name), "sleep", "2") as job:
         said = ask(job, "Rank 2")
         words = [sys.executable, "-m", "espalier", "hang", str(job.pid), "--json", "--seconds", "0.2"]
-        of_launcher = json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout)
+        of_launcher = json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout)[
+            "standstills"
+        ]
         assert subprocess.run([*words[:4], str(os.getpid())], capture_output=True, check=False).returncode == 1, (
             "and so does who has started that"
         )

@@ -70,7 +70,7 @@ def hang(
     for host, why in found.silent.items():
         console.note(f"{host} has not answered: {why}")
     if json:
-        console.print_json([_describe(standstill, found) for standstill in found.standstills])
+        console.print_json(_describe_all(found))
     else:
         _print(found, stacks)
     raise typer.Exit(1 if found.standstills else 0)
@@ -83,6 +83,26 @@ def _refuse_nothing(found: Findings, pid: int | None) -> None:
     if pid:
         whose = f"neither process {pid} nor one that it has started has"
     raise UserError(f"{whose} communicators that Espalier serves", "is it preloaded, and is this the right user?")
+
+
+def _describe_all(found: Findings) -> dict[str, Any]:
+    """What stands still; whom was looked at, and where in their code those are whose stacks were wanted and read."""
+    return {
+        "standstills": [_describe(standstill, found) for standstill in found.standstills],
+        "processes": [
+            {
+                "rank": rank["rank"],
+                "world_rank": rank["world_rank"],
+                "pid": rank["pid"],
+                "program": rank.get("program") or None,
+                "host": rank["host"] or None,
+                "life": rank["life"],
+                "stack": found.stacks.get(process_of(rank)),
+            }
+            for rank in found.processes
+        ],
+        "silent": dict(found.silent),
+    }
 
 
 def _describe(standstill: Any, found: Findings) -> dict[str, Any]:
