@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import logging
 import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -169,3 +171,21 @@ def test_no_words_at_all_show_what_there_is(command: Command) -> None:
     done = command()
     assert done.code == 2
     assert "explain" in done.out + done.err
+
+
+def test_a_file_takes_as_much_memory_as_it_has_bytes_whatever_it_might_have(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * 100_000)
+    code = (
+        "import resource, sys; from pathlib import Path; from espalier.base.reading import read_regular\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+        "print(len(read_regular(Path(sys.argv[1]), 8 << 30)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
+    assert done.stdout == "100000\n", done.stderr
+
+
+def test_a_file_that_says_it_is_empty_is_read_to_its_end() -> None:
+    assert read_regular(Path("/proc/self/maps"), 1 << 30).endswith(b"\n")
+    with pytest.raises(OSError, match="is larger than the 10 bytes"):
+        read_regular(Path("/proc/self/maps"), 10)

@@ -7,6 +7,9 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
+
+_PIECE = 1 << 16
 
 
 def read_regular(path: Path, limit: int) -> bytes:
@@ -14,8 +17,9 @@ def read_regular(path: Path, limit: int) -> bytes:
     _refuse_others(path, path.stat())  # some devices do something when they are opened
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     with os.fdopen(file, "rb") as stream:
-        _refuse_others(path, os.fstat(file))
-        data = stream.read(limit + 1)
+        facts = os.fstat(file)
+        _refuse_others(path, facts)
+        data = _read_up_to(limit + 1, facts.st_size, stream)
     if len(data) > limit:
         raise OSError(errno.EFBIG, f"is larger than the {limit} bytes that are read of such a file", str(path))
     return data
@@ -24,6 +28,16 @@ def read_regular(path: Path, limit: int) -> bytes:
 def read_regular_text(path: Path, limit: int) -> str:
     """The same of a text. Raises UnicodeDecodeError, which is a ValueError, too."""
     return read_regular(path, limit).decode("utf-8")
+
+
+def _read_up_to(limit: int, likely: int, stream: BinaryIO) -> bytes:
+    """For `read(limit)` Python makes room for all that may come, and a process with a limit of its own, or a sanitizer,
+    has no 8 GiB. In one piece, unless the file is said to be smaller than it is, as in /proc."""
+    pieces: list[bytes] = []
+    while limit > 0 and (piece := stream.read(min(limit, max(likely, _PIECE) + 1))):
+        pieces.append(piece)
+        limit -= len(piece)
+    return b"".join(pieces)
 
 
 def _refuse_others(path: Path, facts: os.stat_result) -> None:

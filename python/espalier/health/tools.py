@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from espalier.base.preload import is_sanitizer
 from espalier.jobs.diagnosis import Finding, Level
 from espalier.jobs.libraries import ANY, Abi, build_of
 from espalier.jobs.mpis import abi_of_name
@@ -65,6 +66,10 @@ def examine_own(abi: Abi | None = None) -> Iterator[Finding]:
             yield _warn(f"{text}; with another build beside it calls may all be left to the MPI")
         else:
             yield Finding("preloaded", Level.OK, text)
+
+    for path in filter(lambda it: is_sanitizer(str(it)), preloaded()):
+        text = f"{path} is a sanitizer's runtime: a program runs with it, and slower; this command has begun without"
+        yield Finding("preloaded", Level.WARNING, text, "take it out of LD_PRELOAD where times count")
 
 
 def _warn(text: str) -> Finding:

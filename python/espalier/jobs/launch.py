@@ -14,6 +14,7 @@ from pathlib import Path
 
 from espalier.base.errors import UserError
 from espalier.base.machine import count_cores, count_cpus, has_fabric
+from espalier.base.preload import asked
 from espalier.base.settings import check_files, check_split
 from espalier.jobs.allocation import is_in_batch
 from espalier.jobs.launchers import OPEN_MPI, is_old_open_mpi, pick_launcher, write_line
@@ -208,7 +209,7 @@ def _check_abi(program: Program, mpi: Mpi, wanted: str) -> None:
 
 def _rank_environment(job: Job) -> dict[str, str]:
     """The variables that make Espalier part of the ranks."""
-    inherited = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+    inherited = asked()
     # What a module or a site preloads of ours would serve the native arm, too.
     preload = [word for word in inherited if not is_own(Path(word))]
     if not job.native:

@@ -3,11 +3,11 @@ without running anything."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from espalier.base.preload import asked
 from espalier.base.reading import read_regular
 from espalier.jobs.elf import NotElf
 from espalier.jobs.libraries import is_own
@@ -49,7 +49,7 @@ def dependencies_of(file: Path) -> list[Dependency]:
 
 def preloaded() -> list[Path]:
     """What LD_PRELOAD names, in its order."""
-    return [Path(word) for word in os.environ.get("LD_PRELOAD", "").replace(":", " ").split()]
+    return [Path(word) for word in asked()]
 
 
 def _look_at(path: Path, is_preloaded: bool) -> Tool | None:
