@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
+from espalier.base.checkout import find_checkout
 from espalier.base.errors import UserError
-from espalier.demo import experiment, jobs
-from espalier.demo.comparison import Answer, Comparison, Results
-from espalier.demo.experiment import Case, run_demo
+from espalier.demo import experiment, jobs, worker
+from espalier.demo.comparison import BENCH, IMB, Answer, Comparison, Results
+from espalier.demo.experiment import Case, list_cases, run_demo
 from espalier.demo.imb import Line, parse_imb
 from espalier.draw.chart import Series, draw_times
 from espalier.draw.demo_page import write_report
@@ -114,6 +116,26 @@ def test_a_case_that_fails_is_reported_and_the_others_go_on(monkeypatch, tmp_pat
     results = run_demo(cases, 1, tmp_path, lambda text: None)
     assert results.skipped == ["it crashed"]
     assert [comparison.ranks for comparison in results.comparisons] == [4]
+
+
+def test_without_mpi4py_what_bench_runs_is_compared(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    skipped: list[str] = []
+    cases = list_cases([find_checkout() / "build" / "mpi" / "mpich"], [2], skipped)
+    assert {case.program for case in cases} == {IMB, BENCH}
+    assert [it for it in skipped if "pip install mpi4py numpy" in it] == [
+        "trees (mpi4py): no mpi4py here; pip install mpi4py numpy, and applications run, too"
+    ]
+    results = run_demo([case for case in cases if case.program == BENCH], 2, tmp_path, lambda text: None)
+    assert results.skipped == []
+    assert {it.what for it in results.comparisons} == {f"bench: {it}" for it in worker.OPERATIONS}
+    assert all(len(it.native) == len(it.espalier) == 2 for it in results.comparisons)
+    (answer,) = results.answers
+    assert answer.handled > 1000
+    write_report(results, 2, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "bench, mpich" in page
+    assert "IMB-MPI1" not in page
 
 
 @pytest.fixture

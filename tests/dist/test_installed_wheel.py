@@ -69,3 +69,14 @@ def test_the_demo_needs_neither_compiler_nor_source_tree(environment: Path, tmp_
     assert answer["handled"] > 1000
     assert any("IMB-MPI1" in reason for reason in report["skipped"])
     assert (tmp_path / "report.html").exists()
+
+
+def test_without_mpi4py_the_demo_compares_what_came_with_the_wheel(tmp_path: Path) -> None:
+    folder = make_environment(tmp_path / "venv", "mpich")
+    assert run_in(folder, "python", "-c", "import mpi4py").returncode != 0
+    done = run_in(folder, "espalier", "demo", "-n", "2", "--rounds", "2", "--output", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "bench: allreduce" in done.stdout
+    assert "pip install mpi4py numpy" in done.stdout
+    page = (tmp_path / "report.html").read_text()
+    assert "Espalier is ahead" in page

@@ -32,7 +32,10 @@ def demo(
         bool, typer.Option("--json", help="The results as JSON (the page is written all the same).")
     ] = False,
 ) -> None:
-    """Run IMB-MPI1 and a Python program under every MPI of the checkout, or of this Python environment, and compare."""
+    """Run IMB-MPI1 and a Python program under every MPI of the checkout, or of this Python environment, and compare.
+
+    Where mpi4py or numpy is missing, what `espalier bench` runs takes the Python program's place.
+    """
     folder = output or _report_folder()
     folder.mkdir(parents=True, exist_ok=True)
     skipped: list[str] = []

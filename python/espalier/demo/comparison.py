@@ -13,6 +13,9 @@ from typing import Any
 
 from espalier.measure.rounds import Rounds
 
+# The programs that the demo knows.
+IMB, TREES, BENCH = "IMB-MPI1", "trees (mpi4py)", "espalier bench"
+
 
 @dataclass(frozen=True)
 class Comparison:

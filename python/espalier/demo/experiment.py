@@ -6,13 +6,15 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from espalier.base.errors import UserError
 from espalier.base.own_module import own_module
-from espalier.demo.comparison import Answer, Comparison, Results
+from espalier.demo.comparison import BENCH, IMB, TREES, Answer, Comparison, Results
 from espalier.demo.imb import find_imb, imb_command, parse_imb
 from espalier.demo.jobs import run_arm
+from espalier.demo.worker import run_worker
 from espalier.jobs.mpis import Mpi, select_mpi
 from espalier.measure.programs import Finished, count_calls
 from espalier.measure.rounds import in_turns
@@ -20,7 +22,8 @@ from espalier.measure.rounds import in_turns
 Progress = Callable[[str], None]  # told before each job what it is
 Times = dict[tuple[str, int], float]  # (quantity, message size) → microseconds
 
-_IMB, _TREES = "IMB-MPI1", "trees (mpi4py)"
+# What the Python programs import. Where it is missing, what came with Espalier runs in their place.
+_EXAMPLES_NEED = ("mpi4py", "numpy")
 # IMB-MPI1 is built for the MPICH ABI.
 _IMB_MPIS = ("mpich", "intel")
 _PYTHON_MPIS = ("mpich", "openmpi", "intel")
@@ -44,10 +47,15 @@ def list_cases(prefixes: Sequence[Path], ranks: Sequence[int], skipped: list[str
             mpis[mpi.family.value] = mpi
         except UserError as error:
             skipped.append(error.message)
-    wanted = [(_TREES, name) for name in _PYTHON_MPIS]
+    examples = TREES
+    if missing := [name for name in _EXAMPLES_NEED if find_spec(name) is None]:
+        examples = BENCH
+        needed = " ".join(_EXAMPLES_NEED)
+        skipped.append(f"{TREES}: no {' and no '.join(missing)} here; pip install {needed}, and applications run, too")
+    wanted = [(examples, name) for name in _PYTHON_MPIS]
     try:
         find_imb()
-        wanted = [(_IMB, name) for name in _IMB_MPIS] + wanted
+        wanted = [(IMB, name) for name in _IMB_MPIS] + wanted
     except UserError as error:
         skipped.append(f"{error.message}; {error.remedy}")
     return [Case(program, mpis[name], count) for program, name in wanted if name in mpis for count in ranks]
@@ -85,6 +93,9 @@ def _compare(case: Case, natives: Sequence[Times], owns: Sequence[Times], result
 
 def _run_round(case: Case, number: int, scratch: Path, progress: Progress) -> tuple[Finished, Finished, Times, Times]:
     """Both arms once; which one goes first alternates, so that neither always finds the machine warm."""
+    if case.program == BENCH:
+        progress(f"{case.program}, {case.mpi}, {case.ranks} ranks, both arms, round {number + 1}")
+        return _run_both(case, scratch)
     arms: dict[bool, tuple[Finished, Times]] = {}
     for place in in_turns(number):
         native, arm = (True, "native") if place == 0 else (False, "Espalier")
@@ -93,8 +104,20 @@ def _run_round(case: Case, number: int, scratch: Path, progress: Progress) -> tu
     return arms[True][0], arms[False][0], arms[True][1], arms[False][1]
 
 
+def _run_both(case: Case, scratch: Path) -> tuple[Finished, Finished, Times, Times]:
+    """One job that has both arms in it, in turns."""
+    done, samples = run_worker(case.mpi, case.ranks, scratch)
+    natives, owns = (
+        {(f"bench: {it.op}", it.bytes): getattr(it, arm) for it in samples}
+        for arm in ("native_p50_us", "espalier_p50_us")
+    )
+    if not samples:
+        raise UserError(f"{case.program} under {case.mpi} printed no times")
+    return done, done, natives, owns
+
+
 def _run_once(case: Case, scratch: Path, native: bool) -> tuple[Finished, Times]:
-    if case.program == _IMB:
+    if case.program == IMB:
         command = imb_command(find_imb(), case.ranks, scratch)
         done = run_arm(case.mpi, case.ranks, command, scratch, native)
         times = {(line.operation, line.bytes): line.average_us for line in parse_imb(done.output)}
@@ -115,7 +138,7 @@ def _run_once(case: Case, scratch: Path, native: bool) -> tuple[Finished, Times]
 def _answer(case: Case, outputs: Sequence[tuple[str, str]], own: Finished) -> Answer:
     handled, native, reasons = count_calls(own.stats)
     same, digest = None, ""
-    if case.program == _TREES:
+    if case.program == TREES:
         first = outputs[0][0]
         same = all(output == first for pair in outputs for output in pair)
         digest = hashlib.sha256(first.encode()).hexdigest()[:16]

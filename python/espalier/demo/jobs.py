@@ -24,14 +24,19 @@ def run_arm(mpi: Mpi, ranks: int, command: Sequence[str], scratch: Path, native:
     Jobs with the same scratch begin with what earlier ones have learned, and with nothing of the user's.
     """
     job = Job(Target(mpi, True, "demo"), ranks, command, native)
+    return run_to_its_end(job, scratch, "natively" if native else "with Espalier")
+
+
+def run_to_its_end(job: Job, scratch: Path, how: str) -> Finished:
+    """The same of a job that is there already; `how` its program runs is told of one that fails."""
     learned = {"ESPALIER_STORE": str(scratch / "learned"), "ESPALIER_TABLE": "off"}
     settings = {**_ONE_THREAD, **learned}
     done = run_program(job, scratch, _TIMEOUT_SECONDS, settings)
     if done.code != 0 and _LAUNCHER_FAILED in done.last_words:
         done = run_program(job, scratch, _TIMEOUT_SECONDS, settings)
-    arm = "natively" if native else "with Espalier"
+    what = f"{job.command[0]} under {job.target.mpi} {how}"
     if done.code is None:
-        raise UserError(f"{command[0]} under {mpi} {arm} did not end within {_TIMEOUT_SECONDS} s")
+        raise UserError(f"{what} did not end within {_TIMEOUT_SECONDS} s")
     if done.code != 0:
-        raise UserError(f"{command[0]} under {mpi} {arm} ended with {done.code}: {done.last_words}")
+        raise UserError(f"{what} ended with {done.code}: {done.last_words}")
     return done

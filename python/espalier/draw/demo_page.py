@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +14,7 @@ from espalier import __version__
 from espalier.base import machine
 from espalier.base.units import counted, format_bytes, format_time
 from espalier.base.writing import replace_file
-from espalier.demo.comparison import Answer, Comparison, Results
+from espalier.demo.comparison import BENCH, IMB, Answer, Comparison, Results
 from espalier.draw.chart import Series, draw_times
 from espalier.draw.overview import Dot, Lane, draw_overview
 from espalier.draw.page import compose_page
@@ -29,14 +29,14 @@ def write_report(results: Results, rounds: int, path: Path) -> None:
         [
             "<h1>The same programs, with and without Espalier</h1>",
             f'<p class="faint">{escape(_machine_line())}</p>',
-            "<p>Unmodified programs under several MPI libraries: natively, and with Espalier preloaded in front.</p>",
+            f"<p>{_what_ran(results.answers)}</p>",
             _summary(results),
             _overview(results.comparisons),
             _charts(results.comparisons),
             _answers(results.answers),
             _losses(results.comparisons),
             _table(results.comparisons),
-            _method(rounds, results.skipped),
+            _method(rounds, results),
         ]
     )
     replace_file(path, compose_page("Espalier demo", body))
@@ -55,6 +55,15 @@ def _machine_line() -> str:
     )
 
 
+def _what_ran(answers: Sequence[Answer]) -> str:
+    if answers and all(it.program == BENCH for it in answers):
+        return (
+            "Each MPI library's own collectives, and Espalier's in front of it, in one job: what <code>espalier "
+            "bench</code> runs. With mpi4py and numpy installed the demo runs an application, too."
+        )
+    return "Unmodified programs under several MPI libraries: natively, and with Espalier preloaded in front."
+
+
 def _summary(results: Results) -> str:
     comparisons = results.comparisons
     if not comparisons:
@@ -64,12 +73,13 @@ def _summary(results: Results) -> str:
     middle = median(comparison.ratio for comparison in comparisons)
     checked = [answer for answer in results.answers if answer.same_output is not None]
     same = sum(answer.same_output is True for answer in checked)
-    cards = (
+    cards = [
         (f"{middle:.2f}×", "median of native ÷ Espalier"),
         (f"{wins} of {len(comparisons)}", f"faster by more than {FASTER - 1:.0%}"),
         (f"{losses}", f"slower by more than {1 - SLOWER:.0%}"),
-        (f"{same} of {len(checked)}", "runs with the same answer, byte for byte"),
-    )
+    ]
+    if checked:
+        cards.append((f"{same} of {len(checked)}", "runs with the same answer, byte for byte"))
     items = "".join(f"<li><b>{number}</b>{escape(text)}</li>" for number, text in cards)
     return f'<ul class="numbers">{items}</ul>'
 
@@ -80,7 +90,7 @@ def _overview(comparisons: Iterable[Comparison]) -> str:
     for it in comparisons:
         program, _, part = it.what.rpartition(": ")  # "trees: whole run"; IMB's operations have none
         name = f"{part} of {format_bytes(it.bytes)}" if it.bytes else part
-        lane = f"{program or 'IMB-MPI1'}, {it.mpi}, {counted(it.ranks, 'rank')}"
+        lane = f"{program or IMB}, {it.mpi}, {counted(it.ranks, 'rank')}"
         lanes.setdefault(lane, []).append(Dot(name, it.ratio, it.first_ratio))
     if not lanes:
         return ""
@@ -127,7 +137,7 @@ def _charts(comparisons: Iterable[Comparison]) -> str:
         "Time per call over message size, one call after the other; below each size, how many times faster Espalier is "
         "once it has learned (median of the rounds after the first). In the first run nothing was known yet."
     )
-    return f'<h2>IMB-MPI1</h2><p class="faint">{note}</p><div class="charts">{"".join(figures)}</div>'
+    return f'<h2>Over message size</h2><p class="faint">{note}</p><div class="charts">{"".join(figures)}</div>'
 
 
 def _losses(comparisons: Iterable[Comparison]) -> str:
@@ -165,17 +175,31 @@ def _table(comparisons: Iterable[Comparison]) -> str:
     return f"<h2>Every number</h2>{_scrolling(head, rows)}"
 
 
-def _method(rounds: int, skipped: Iterable[str]) -> str:
-    text = (
-        f"<h2>How it was measured</h2><p>Each program ran natively and with Espalier one after the other, {rounds} "
-        "times; which of the two went first alternated. A ratio compares the two runs of one round. In the first round "
-        "Espalier knew nothing of this machine and learned in the program's own calls; later rounds began with what "
-        "was learned, as any second run does: their median and range are shown, and the first beside. IMB-MPI1 ran "
-        "with <code>-sync off</code>: by default it puts a barrier, "
-        "which is not measured, after each call, and whoever has the slower barrier finds data waiting. It prints "
-        "averages over its repetitions and ranks, which a single disturbance can move; <code>espalier bench</code> "
-        "measures medians per call. Every MPI ran with the settings "
-        "that suit it when ranks outnumber processors, in both arms.</p>"
-    )
-    missing = "".join(f"<li>{escape(reason)}</li>" for reason in skipped)
-    return text + (f"<h2>What could not run</h2><ul>{missing}</ul>" if missing else "")
+def _method(rounds: int, results: Results) -> str:
+    programs = {it.program for it in results.answers}
+    told = [_HOW_APART if programs - {BENCH} else "", _HOW_TOGETHER if BENCH in programs else "", _LEARNED]
+    told += [_HOW_IMB if IMB in programs else "", _SETTINGS]
+    text = " ".join(part.format(rounds=counted(rounds, "time")) for part in told if part)
+    missing = "".join(f"<li>{escape(reason)}</li>" for reason in results.skipped)
+    method = f"<h2>How it was measured</h2><p>{text}</p>"
+    return method + (f"<h2>What could not run</h2><ul>{missing}</ul>" if missing else "")
+
+
+_HOW_APART = (
+    "Each program ran natively and with Espalier one after the other, {rounds}; which of the two went first alternated."
+)
+_HOW_TOGETHER = (
+    "The program of <code>espalier bench</code> ran {rounds}; it calls its MPI and Espalier in turns within one job, "
+    "checks first that both deliver the right data, and prints medians per call."
+)
+_LEARNED = (
+    "A ratio compares the two runs of one round. In the first round Espalier knew nothing of this machine and learned "
+    "in the program's own calls; later rounds began with what was learned, as any second run does: their median and "
+    "range are shown, and the first beside."
+)
+_HOW_IMB = (
+    "IMB-MPI1 ran with <code>-sync off</code>: by default it puts a barrier, which is not measured, after each call, "
+    "and whoever has the slower barrier finds data waiting. It prints averages over its repetitions and ranks, which a "
+    "single disturbance can move; <code>espalier bench</code> measures medians per call."
+)
+_SETTINGS = "Every MPI ran with the settings that suit it when ranks outnumber processors, in both arms."

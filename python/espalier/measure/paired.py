@@ -148,13 +148,7 @@ def measure(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sa
 
 def run_worker(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda sample: None) -> list[Sample]:
     """What the worker measured under `mpi`. Raises UserError if the job fails or says nothing."""
-    worker = [str(find_bench_worker(mpi.abi)), "--ops", ",".join(plan.ops)]
-    worker += ["--sizes", ",".join(str(size) for size in plan.sizes), "--rounds", str(plan.rounds)]
-    worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
-    worker += ["--type", plan.type, "--form", plan.form]
-    worker += ["--overlap", "--test-us", str(plan.test_us)] if plan.overlap else []
-    worker += [f"--{name}" for name, is_on in (("cold", plan.cold), ("barrier", plan.barrier)) if is_on]
-    job = measuring_job(mpi, worker, plan.ranks, plan.settings, plan.hosts)
+    job = measuring_job(mpi, worker_command(mpi, plan), plan.ranks, plan.settings, plan.hosts)
     samples = []
     for sample in _run(replace(job, library=plan.library)):
         progress(sample)
@@ -162,6 +156,17 @@ def run_worker(mpi: Mpi, plan: Plan, progress: Callable[[Sample], None] = lambda
     if not samples:
         raise UserError(f"the benchmark under {mpi} printed no result", "see its messages above; try: espalier doctor")
     return samples
+
+
+def worker_command(mpi: Mpi, plan: Plan) -> list[str]:
+    """What each rank runs. Raises UserError where the worker is missing."""
+    worker = [str(find_bench_worker(mpi.abi)), "--ops", ",".join(plan.ops)]
+    worker += ["--sizes", ",".join(str(size) for size in plan.sizes), "--rounds", str(plan.rounds)]
+    worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
+    worker += ["--type", plan.type, "--form", plan.form]
+    worker += ["--overlap", "--test-us", str(plan.test_us)] if plan.overlap else []
+    worker += [f"--{name}" for name, is_on in (("cold", plan.cold), ("barrier", plan.barrier)) if is_on]
+    return worker
 
 
 def split_by_distance(items: Iterable[Measured]) -> list[list[Measured]]:
