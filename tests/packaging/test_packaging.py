@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import espalier
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -102,6 +105,13 @@ def test_systemd_finds_nothing_wrong_with_a_unit(unit: str, tmp_path: Path) -> N
     assert not wrong
 
 
+def test_installing_finds_the_words_in_a_unit_that_it_replaces() -> None:
+    """cmake/Prefix.cmake puts the installed command's path in their place, and the guide does for a wheel's."""
+    for unit in ("espalier-serve", "espalier-collect"):
+        assert (PACKAGING / "systemd" / f"{unit}.service").read_text().count("\nExecStart=/usr/bin/env espalier ") == 1
+    assert '"/usr/bin/env espalier "' in (ROOT / "cmake" / "Prefix.cmake").read_text()
+
+
 def test_the_units_variables_are_those_of_the_environment_file() -> None:
     text = (PACKAGING / "systemd" / "espalier.default").read_text()
     names = {line.partition("=")[0] for line in text.splitlines() if line and not line.startswith("#")}
@@ -120,6 +130,15 @@ def test_shell_scripts_are_well_formed(script: str) -> None:
 @pytest.mark.parametrize("recipe", ["spack/package.py", "easybuild/Espalier-0.1.0-gompi-2023a.eb"])
 def test_recipes_are_well_formed(recipe: str) -> None:
     compile((PACKAGING / recipe).read_text(), recipe, "exec")
+
+
+def test_changelogs_and_recipes_are_of_the_version_that_there_is() -> None:
+    versions = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert versions[:2] == ["Unreleased", espalier.__version__]
+    assert (PACKAGING / "debian" / "changelog").read_text().startswith(f"espalier ({espalier.__version__}) ")
+    (recipe,) = (PACKAGING / "easybuild").iterdir()
+    assert recipe.name.startswith(f"Espalier-{espalier.__version__}-")
+    assert f"version = '{espalier.__version__}'" in recipe.read_text()
 
 
 @pytest.mark.long
