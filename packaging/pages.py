@@ -25,6 +25,11 @@ COMPLETIONS = {
 }
 
 
+# zsh takes the file for the function when it first completes `espalier`: what only defines another offers nothing then.
+_ZSH_AT_ONCE = """[[ $funcstack[1] != _espalier ]] || _espalier_completion "$@"
+"""
+
+
 @dataclass(frozen=True)
 class Command:
     """A command with the words that call it. Typer has click's classes, though not always from click itself."""
@@ -111,7 +116,7 @@ def write(share: Path) -> None:
         file = share / place
         file.parent.mkdir(parents=True, exist_ok=True)
         script = get_completion_script(prog_name="espalier", complete_var="_ESPALIER_COMPLETE", shell=shell)
-        file.write_text(script.strip() + "\n", encoding="utf-8")
+        file.write_text(script.strip() + "\n" + (_ZSH_AT_ONCE if shell == "zsh" else ""), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -88,8 +88,31 @@ def test_fish_completes_commands(share: Path, tmp_path: Path) -> None:
     assert complete(["fish", "-c"], script, tmp_path)[0] == "explain"
 
 
+# A shell that somebody types into, until Tab, which has it say what is then on the line.
+IN_ZSH = r"""
+zmodload zsh/zpty
+zpty asked zsh -f -i
+zpty -w asked "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D"
+zpty -w asked "tell() { zle complete-word; print -r -- \$BUFFER >told; exit }; zle -N tell; bindkey '^I' tell"
+zpty -w -n asked "$2"$'\t'
+while zpty -r asked line; do :; done
+cat told
+"""
+
+
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
-def test_zsh_reads_the_completion(share: Path) -> None:
-    script = share / "zsh" / "site-functions" / "_espalier"
-    assert script.read_text().startswith("#compdef espalier")
-    subprocess.run(["zsh", "-n", script], check=True)
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("espalier expl", "espalier explain"),
+        ("espalier table sh", "espalier table show"),
+        ("espalier explain --alg", "espalier explain --algorithm"),
+    ],
+)
+def test_zsh_completes_commands_and_options_at_the_first_tab(
+    share: Path, tmp_path: Path, typed: str, told: str
+) -> None:
+    (tmp_path / "asking").write_text(IN_ZSH)
+    (tmp_path / "typed").write_text(typed)
+    folder = share / "zsh" / "site-functions"
+    assert complete(["zsh", "-f", "-c"], f'. ./asking {folder} "$(<typed)"', tmp_path) == told.split()
