@@ -13,6 +13,18 @@ if(ESPALIER_BINDINGS)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/packages/ DESTINATION lib/espalier OPTIONAL)
 endif()
 
+# Units that name the command by its path: what `env` would find is what lies on systemd's PATH, which a prefix does not.
+if(ESPALIER_BINDINGS)
+  foreach(unit serve collect)
+    file(READ ${PROJECT_SOURCE_DIR}/packaging/systemd/espalier-${unit}.service text)
+    string(REPLACE "/usr/bin/env espalier " "${CMAKE_INSTALL_FULL_BINDIR}/espalier " text "${text}")
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/systemd/espalier-${unit}.service CONTENT "${text}" @ONLY)
+  endforeach()
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/systemd/ DESTINATION lib/systemd/system)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS packaging/systemd/espalier-serve.service
+    packaging/systemd/espalier-collect.service)
+endif()
+
 include(CMakePackageConfigHelpers)
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Espalier)
 install(EXPORT EspalierTargets NAMESPACE espalier:: DESTINATION ${config_folder})

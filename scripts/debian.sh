@@ -37,7 +37,7 @@ build_packages() {
     cp -r packaging/debian "$work/packages/debian"
     cp packaging/systemd/espalier.default "$work/packages/debian/"
     for unit in serve collect; do
-        cp "packaging/systemd/espalier-$unit.service" "$work/packages/debian/espalier-service.espalier-$unit.service"
+        cp "$build/systemd/espalier-$unit.service" "$work/packages/debian/espalier-service.espalier-$unit.service"
     done
     (cd "$work/packages" && BUILD="$build" CORES=$(ls "$work"/cores/espalier/_core*.so) \
         dpkg-buildpackage --build=binary --no-sign --no-check-builddeps >"$work/log" 2>&1) ||

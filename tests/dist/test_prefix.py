@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -32,12 +33,16 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def prefix() -> str:
+    """What was built for."""
+    cache = (ROOT / "build" / "prefix" / "CMakeCache.txt").read_text()
+    return next(line.partition("=")[2] for line in cache.splitlines() if line.startswith("CMAKE_INSTALL_PREFIX:"))
+
+
 def make(goal: str, staged: Path) -> None:
     """`make install` or `make uninstall` of what is built already, below `staged`."""
-    cache = (ROOT / "build" / "prefix" / "CMakeCache.txt").read_text()
-    prefix = next(line.partition("=")[2] for line in cache.splitlines() if line.startswith("CMAKE_INSTALL_PREFIX:"))
     subprocess.run(
-        ["make", "--directory", ROOT, goal, f"DESTDIR={staged}", f"PREFIX={prefix}", "PACKAGES=skip"],
+        ["make", "--directory", ROOT, goal, f"DESTDIR={staged}", f"PREFIX={prefix()}", "PACKAGES=skip"],
         check=True,
         timeout=600,
         capture_output=True,
@@ -131,6 +136,19 @@ def test_a_component_that_there_is_not_is_named(installed: Path, tmp_path: Path)
 def test_there_are_pages_and_completions(installed: Path) -> None:
     assert (installed / "share" / "man" / "man1" / "espalier-run.1").exists()
     assert (installed / "share" / "bash-completion" / "completions" / "espalier").exists()
+
+
+@pytest.mark.parametrize("name", ["serve", "collect"])
+def test_units_start_the_installed_command(name: str, installed: Path, tmp_path: Path) -> None:
+    unit = installed / "lib" / "systemd" / "system" / f"espalier-{name}.service"
+    (started,) = re.findall(r"^ExecStart=(\S+)", unit.read_text(), re.MULTILINE)
+    assert started == f"{prefix()}/bin/espalier"
+    if shutil.which("systemd-analyze") is None:
+        return
+    moved = tmp_path / unit.name
+    moved.write_text(unit.read_text().replace(f"{prefix()}/bin", f"{installed}/bin"))
+    said = run("systemd-analyze", "verify", "--man=no", moved).stderr
+    assert not [line for line in said.splitlines() if unit.name in line]
 
 
 def test_nothing_names_the_place_that_it_was_built_in(installed: Path) -> None:
