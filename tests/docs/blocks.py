@@ -15,6 +15,7 @@ PAGES = sorted(
     for path in ROOT.glob(pattern)
     if path.name != "CHANGELOG.md"
 )
+GUIDES = [page for page in PAGES if page.parent.name == "guides"]
 # A file with its name in front of it, or a block of commands.
 _RUNNABLE = re.compile(
     r"^(?:\*\*`(?P<name>[^`]+)`\*\*\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -48,6 +49,31 @@ def commands(page: Path) -> Iterator[list[str]]:
                 words.pop(0)
             if words and Path(words[0]).name == "espalier" and "…" not in part:
                 yield words[1:]
+
+
+# What these words begin changes nothing but files that it is told to write, takes a second, and needs neither a job nor
+# what jobs have learned.
+_HARMLESS = re.compile(
+    r"espalier (algorithms|doctor|explain|fabric (check|export|matrix)|lib|node|routes?|settings|table list|topo)\b"
+)
+# What stands for something of the reader's: DIR, FILE, ./my_app, a place of another machine.
+_PLACEHOLDER = re.compile(r"(?<![\w$=.-])([A-Z]{2,}|\./\w+|/(?:var|etc|opt)/\S*|~\w+/\S*)(?![\w=])")
+# A writer's word before a block whose lines are not to be run.
+_NOT_RUN = re.compile(r"<!-- not run: .+? -->\n+((?:(?:    .*)?\n)+)")
+
+
+def harmless(page: Path) -> list[str]:
+    """The lines of indented blocks that can be typed as they are, wherever the network `fabric` lies in this folder.
+
+    `<!-- not run: why -->` before a block leaves all its lines out.
+    """
+    text = _NOT_RUN.sub("\n", page.read_text(encoding="utf-8").replace("\\\n", " "))
+    found = []
+    for line in text.splitlines():
+        typed = _COMMENT.sub("", line.strip().removeprefix("$ "))
+        if line.startswith("    ") and _HARMLESS.match(typed) and "…" not in typed and not _PLACEHOLDER.search(typed):
+            found.append(typed)
+    return found
 
 
 def _code_lines(text: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 import typer
 
-from blocks import PAGES, ROOT, commands, runnable
+from blocks import GUIDES, PAGES, ROOT, commands, harmless, runnable
 from espalier.cli import build_app
 
 # Pages whose blocks are run by a test of their own.
@@ -28,11 +29,16 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+def a_readers(folder: Path) -> dict[str, str]:
+    """The environment of somebody who types what a page shows."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("ESPALIER_")}
+    path = f"{Path(sys.executable).parent}:{plain['PATH']}"
+    return {**plain, "PATH": path, "XDG_CONFIG_HOME": str(folder)}  # no table of whoever runs this
+
+
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
 def test_all_that_a_page_shows_as_commands_runs(page: Path, tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ESPALIER_")}
-    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
-    environment["XDG_CONFIG_HOME"] = str(tmp_path)  # no table of whoever runs this
+    environment = a_readers(tmp_path)
     for block in runnable(page):
         if block.name:
             (tmp_path / block.name).write_text(block.text)
@@ -41,6 +47,43 @@ def test_all_that_a_page_shows_as_commands_runs(page: Path, tmp_path: Path) -> N
             ["bash", "-euc", block.text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=180
         )
         assert done.returncode == 0, f"{block.text}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+
+
+# Each command once, where it is shown first.
+LINES = {line: name_of(page) for page in reversed((ROOT / "README.md", *GUIDES)) for line in harmless(page)}
+
+
+def test_there_are_lines_that_can_be_typed_as_they_are() -> None:
+    assert {"README.md", "docs/guides/fabric.md", "docs/guides/learning.md"} <= set(LINES.values())
+    assert not [line for line in LINES if "my_app" in line or "/etc/" in line]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_of_a_guide_can_be_typed_as_it_is(line: str, tmp_path: Path) -> None:
+    others = [words.split()[0] for words in line.split("|")[1:]]
+    if missing := [it for it in others if shutil.which(it) is None]:
+        pytest.skip(f"no {missing[0]} here")
+    shutil.copytree(ROOT / "tests" / "data" / "fabric" / "s16" / "00-baseline", tmp_path / "fabric")
+    words = ["bash", "-euo", "pipefail", "-c", line]
+    done = subprocess.run(
+        words,
+        cwd=tmp_path,
+        env=a_readers(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, f"{LINES[line]}: {line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def test_a_block_that_a_page_says_is_not_run_is_not(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    shown = "    $ espalier node -o a.html    # draws\n    espalier explain OP\n\n    espalier lib --any\n"
+    page.write_text(shown)
+    assert harmless(page) == ["espalier node -o a.html", "espalier lib --any"]
+    page.write_text(f"<!-- not run: takes a week -->\n\n{shown}\nText.\n\n    espalier settings\n")
+    assert harmless(page) == ["espalier settings"]
 
 
 @cache
