@@ -14,7 +14,8 @@ _LEFT, _TOP, _ROW, _CELL, _BETWEEN = 150, 64, 20, 46, 14
 _FULL = 4.0
 
 _STYLE = """
-svg .better { fill: var(--own); } svg .worse { fill: var(--bad); } svg .even { fill: var(--rule); fill-opacity: .5; }
+svg .better { fill: var(--own); } svg .worse { fill: var(--bad); }
+svg rect.even { fill: var(--rule); fill-opacity: .5; stroke: none; }
 svg a text { text-decoration: underline; }
 """
 
