@@ -13,7 +13,7 @@ import pytest
 
 from espalier.jobs.elf import read_elf
 from installed import ROOT
-from test_wheels import ABIS, FLOOR, GLIBC, LARGEST, binaries, output_of
+from test_wheels import ABIS, FLOOR, GLIBC, LARGEST, binaries, oldest_glibc, output_of
 
 WHEELS = sorted((ROOT / "dist").glob("*_aarch64.whl"))
 LOADER = "ld-linux-aarch64.so.1"
@@ -88,6 +88,10 @@ def test_its_binaries_are_for_that_processor_and_run_with_an_old_glibc(unpacked:
         assert needed <= GLIBC | {LOADER}, file.name
         versions = re.findall(r"GLIBC_(\d+)\.(\d+)", output_of("readelf", "--wide", "--version-info", file))
         assert max((int(a), int(b)) for a, b in versions) <= FLOOR, file.name
+
+
+def test_auditwheel_finds_nothing_that_an_old_system_lacks() -> None:
+    assert oldest_glibc(WHEELS[-1], "aarch64") <= FLOOR[1]
 
 
 def test_its_module_plans_and_proves_there(root: Path, unpacked: Path) -> None:
