@@ -24,6 +24,7 @@ fi
 platform=manylinux_2_28_$machine
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 315532800)}
 export SOURCE_DATE_EPOCH
+umask 022 # the archives say what rights files have
 
 # All in one build folder: only the core is compiled for each Python.
 build_wheel() { # ENVIRONMENT

@@ -1,14 +1,18 @@
-"""The same commit gives the same bytes, wherever it is built: what `make dist` compiles and links, in two folders."""
+"""The same commit gives the same bytes, wherever it is built: what `make dist` compiles and links, in two folders; and,
+with `make roots`, a whole wheel."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from installed import ROOT
+from installed import ROOT, WHEELS
 
 GLIBC = ROOT / "build" / "dist" / "glibc"
 # C++ with all that debug information says of folders; and a program that is linked for old systems.
@@ -50,3 +54,41 @@ def test_two_folders_give_the_same_bytes(tmp_path: Path) -> None:
     other = build(tmp_path / "quite" / "another", tmp_path / "elsewhere")
     assert [name for name, data in one.items() if data != other[name]] == []
     assert not any(str(tmp_path).encode() in data for data in one.values())
+
+
+def members(wheel: Path) -> dict[str, tuple[object, ...]]:
+    """What a wheel has of each file, apart from where in it that lies."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {it.filename: (it.date_time, it.external_attr, it.CRC, it.file_size) for it in archive.infolist()}
+
+
+def git(*words: str) -> str:
+    return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.long
+def test_a_clone_in_another_folder_makes_the_same_wheel(tmp_path: Path) -> None:
+    """From nothing but the commit and the MPIs' headers, and with no compiler's cache."""
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    wheel = next((it for it in WHEELS if f"-{tag}-" in it.name), None)
+    if wheel is None:
+        pytest.skip(f"dist/ holds no wheel for {tag}: make dist")
+    with zipfile.ZipFile(wheel) as archive:
+        commit = archive.read("espalier/_commit.txt").decode().strip()
+    if commit.endswith("-dirty") or not git("rev-parse", "HEAD").startswith(commit):
+        pytest.skip(f"dist/ has a wheel of {commit}, which is no commit that is checked out here: make dist")
+    clone = tmp_path / "somewhere" / "else"
+    git("clone", "--quiet", str(ROOT), str(clone))
+    (clone / "build").mkdir()
+    (clone / "build" / "mpi").symlink_to(ROOT / "build" / "mpi")
+    plain = {name: value for name, value in os.environ.items() if not name.endswith("_COMPILER_LAUNCHER")}
+    done = subprocess.run(
+        [clone / "scripts" / "dist.sh", sys.base_prefix + f"/bin/python3.{sys.version_info.minor}"],
+        cwd=clone, env={**plain, "CCACHE_DISABLE": "1", "PACKAGES": "skip"}, capture_output=True, text=True,
+        check=False, timeout=7200,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    other = clone / "dist" / wheel.name
+    one, two = members(wheel), members(other)
+    assert [name for name in {**one, **two} if one.get(name) != two.get(name)] == []
+    assert wheel.read_bytes() == other.read_bytes()
