@@ -67,13 +67,17 @@ function(espalier_precompile target)
   endif()
 endfunction()
 
-# espalier_folder(NAME SOURCES... [SMALL] [LINKS folders...]): the static library of one folder of src/.
+# espalier_folder(NAME SOURCES... [SMALL] [TOGETHER] [LINKS folders...]): the static library of one folder of src/. TOGETHER:
+# no two of its files have something of one name to themselves, so that a build that is to be quick compiles several in one go.
 function(espalier_folder name)
-  cmake_parse_arguments(ARG "SMALL" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL;TOGETHER" "" "LINKS" ${ARGN})
   list(TRANSFORM ARG_LINKS PREPEND espalier_)
   if(ARG_UNPARSED_ARGUMENTS)
     add_library(espalier_${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
     target_link_libraries(espalier_${name} PUBLIC espalier_flags ${ARG_LINKS})
+    if(ARG_TOGETHER AND ESPALIER_QUICK)
+      set_target_properties(espalier_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    endif()
     if(ARG_SMALL)
       target_compile_options(espalier_${name} PRIVATE ${ESPALIER_SMALL})
       espalier_precompile(espalier_${name} SMALL)

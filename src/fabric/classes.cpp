@@ -61,9 +61,6 @@ class Ways {
   std::size_t last_ = 0;
 };
 
-// 1 Gbit/s is 125 bytes per µs.
-double inverse(double gbps) { return gbps == 0 ? 0 : 1 / (gbps * 125); }
-
 template <class Number>
 void append_number(Number value, std::string& text) {
   std::array<char, 32> digits;
@@ -114,7 +111,7 @@ ClassDelays derive_class_delays(const Delays& delays, const LatencyTable& latenc
     // A host at no switch is its own.
     const int key = row >= 0 ? row : -1 - from[0];
     found.switch_of.push_back(switches.try_emplace(key, static_cast<int>(switches.size())).first->second);
-    found.trunk.push_back(inverse(delays.trunk_gbps(static_cast<std::size_t>(from[0]))));
+    found.trunk.push_back(us_per_byte(delays.trunk_gbps(static_cast<std::size_t>(from[0]))));
     for (const auto& to : members) {
       const bool is_inside = from[0] == to[0], is_alone = from[1] < 0;
       const int end = is_inside && !is_alone ? to[1] : to[0];

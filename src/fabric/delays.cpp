@@ -16,12 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kMetricNames = {"hops", "latency", "speed", "adapter", "combined"};
 
-// 1 Gbit/s is 125 bytes per µs.
-constexpr double kBytesPerMicrosecond = 125;
-
 double slower(double a, double b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
-
-double inverse(double gbps) { return gbps == 0 ? 0 : 1 / (gbps * kBytesPerMicrosecond); }
 
 }  // namespace
 
@@ -159,10 +154,10 @@ double Delays::delay(std::size_t from, std::size_t to, const Question& question)
   switch (question.metric) {
     case Metric::hops: return found.links;
     case Metric::latency: return question.latency.at(found.links);
-    case Metric::speed: return inverse(found.gbps);
-    case Metric::adapter: return inverse(slower(ends_[from].gbps, ends_[to].gbps));
+    case Metric::speed: return us_per_byte(found.gbps);
+    case Metric::adapter: return us_per_byte(slower(ends_[from].gbps, ends_[to].gbps));
     case Metric::combined:
-      return question.latency.at(found.links) + static_cast<double>(question.bytes) * inverse(found.gbps);
+      return question.latency.at(found.links) + static_cast<double>(question.bytes) * us_per_byte(found.gbps);
   }
   return 0;
 }

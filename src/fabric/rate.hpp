@@ -21,6 +21,9 @@ struct Rate {
   bool operator==(const Rate&) const = default;
 };
 
+/// What a byte takes, µs; 0 where the rate is not known. 1 Gbit/s is 125 bytes per µs.
+inline double us_per_byte(double gbps) { return gbps == 0 ? 0 : 1 / (gbps * 125); }
+
 /// Reads "4xQDR". Nothing when it does not look like a rate; an unknown speed gives a rate of 0 Gbit/s under its name.
 std::optional<Rate> parse_rate(std::string_view text);
 

@@ -4,11 +4,6 @@ namespace espalier::smp {
 
 using plan::Flag;
 
-namespace {
-// Ticks start at 1: a flag that was never posted in this call stands below every tick of it.
-std::uint64_t tick(int piece) { return static_cast<std::uint64_t>(piece) + 1; }
-}  // namespace
-
 void sender_put(plan::Builder& builder, const Cells& cells, int piece, const Range& from, Bytes skip) {
   builder.claim_window();
   builder.put(from.buffer, from.offset, from.bytes, cells.offset(piece) + skip);

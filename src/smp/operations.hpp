@@ -22,6 +22,10 @@ struct Cells {
   Bytes total() const { return bytes * static_cast<Bytes>(count); }
 };
 
+/// What a flag says once the piece is there. From 1 on: one that was never posted in this call stands below every tick
+/// of it.
+inline std::uint64_t tick(int piece) { return static_cast<std::uint64_t>(piece) + 1; }
+
 /// A stretch of a private buffer.
 struct Range {
   plan::Buffer buffer;

@@ -18,8 +18,6 @@ namespace {
 constexpr Bytes pulled_at_once = 512 << 10;
 constexpr Bytes single_copy_stretch = 128 << 10;
 
-std::uint64_t tick(int piece) { return static_cast<std::uint64_t>(piece) + 1; }
-
 /// A vector in pieces of equal length, but for the last one.
 class Pieces {
  public:

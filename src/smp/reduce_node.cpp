@@ -23,8 +23,6 @@ constexpr Bytes least_shared_sum = 256 << 10;
 /// the leader alone / both, in us: 32K 2.6 / 4.8, 64K 4.5 / 5.5, 96K 7.0 / 6.6, 128K 9.5 / 7.7.
 constexpr Bytes least_shared_pull = 160 << 10;
 
-std::uint64_t tick(int piece) { return static_cast<std::uint64_t>(piece) + 1; }
-
 /// The most that one rank folds at once.
 Bytes slice_limit(const Grain& grain, const plan::Choice& choice) {
   if (choice.within == plan::Within::cells) return cells_of(grain, choice).bytes;

@@ -41,7 +41,7 @@ struct Room {
   Bytes end() const { return 4 * stretch; }
 };
 
-std::uint64_t tick(int piece) { return static_cast<std::uint64_t>(piece) + 1; }
+using smp::tick;
 
 /// What one place sums up of all operands before its own, stretch by stretch.
 class Rounds {

@@ -24,7 +24,7 @@ namespace {
 /// Pieces under way between two nodes.
 constexpr std::size_t messages_ahead = 4;
 
-std::uint64_t tick(int piece) { return static_cast<std::uint64_t>(piece) + 1; }
+using smp::tick;
 
 /// One rank's link of the chain. Prefixes arrive from the rank before, at the next piece's tick of its `ready` or in a
 /// slot of scratch; they leave from the own window or from a second slot.

@@ -15,9 +15,9 @@ namespace espalier::mpi {
 
 void let_others_run() noexcept { sched_yield(); }
 
-// A broadcast of 16 bytes among 64 ranks on two cores takes Intel MPI 4 ms in MPI_Wait, and 94 in a loop of MPI_Test and
-// sched_yield. With Open MPI and MPICH 5 both take as long; MPICH 4's waits keep their cores: milliseconds with two ranks
-// on each.
+// A broadcast of 16 bytes among 64 ranks on two cores takes Intel MPI 4 ms in MPI_Wait, and 94 in a loop of MPI_Test
+// and sched_yield. With Open MPI and MPICH 5 both take as long; MPICH 4's waits keep their cores: milliseconds with two
+// ranks on each.
 bool may_wait_inside() noexcept {
   static const bool is_intel = read_native_version().find("Intel") != std::string::npos;
   int threads = MPI_THREAD_MULTIPLE;
