@@ -12,7 +12,7 @@ set -euo pipefail
 demo=(g++ cmake make ninja-build libhwloc-dev nlohmann-json3-dev libasio-dev)
 build=("${demo[@]}" pkg-config libucx-dev)
 tests=(libgtest-dev fish zsh chromium groff-base quicktree mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran libsimgrid-dev
-    libjemalloc2 libtcmalloc-minimal4 faketime gdb lmod)
+    libjemalloc2 libtcmalloc-minimal4 faketime gdb graphviz lmod)
 lint=(clang-format-14)
 apps=(lammps hpcc examl gromacs quantum-espresso quantum-espresso-data python3-petsc4py
     libfftw3-dev)
