@@ -102,6 +102,16 @@ class Decider {
   /// How they go without an exchange of sizes. `longest` is 0 where they do not, as on several nodes, or where they
   /// were selected to be done otherwise.
   const execute::UnevenKind& uneven_kind(plan::Operation operation) const { return unknown_of(operation).kind; }
+  /// The three operations whose sizes no rank knows have places of their own; of others there is nothing to say.
+  enum Place : std::size_t { of_scatter, of_gather, of_alltoall, places, of_others = places };
+  static constexpr std::array uneven_operations = {plan::Operation::scatter, plan::Operation::gather,
+                                                   plan::Operation::alltoall};  ///< by place
+  static Place place_of(plan::Operation operation) {
+    return operation == plan::Operation::scatter    ? of_scatter
+           : operation == plan::Operation::gather   ? of_gather
+           : operation == plan::Operation::alltoall ? of_alltoall
+                                                    : of_others;
+  }
   /// Whether moved_bytes() chooses how such calls are done (uneven_ways.hpp).
   bool has_uneven_ways(plan::Operation operation) const { return !unknown_of(operation).ways.empty(); }
   /// How one is done that moves so many; null: native does it.
@@ -127,14 +137,6 @@ class Decider {
     };
     std::vector<Way> ways = {};  ///< two or more, where sizes choose: then `kind` takes any
   };
-  /// The three operations whose sizes no rank knows have places of their own; of others there is nothing to say.
-  enum Place : std::size_t { of_scatter, of_gather, of_alltoall, places, of_others = places };
-  static Place place_of(plan::Operation operation) {
-    return operation == plan::Operation::scatter    ? of_scatter
-           : operation == plan::Operation::gather   ? of_gather
-           : operation == plan::Operation::alltoall ? of_alltoall
-                                                    : of_others;
-  }
   const Unknown& unknown_of(plan::Operation operation) const {
     const Place place = place_of(operation);
     return place == of_others ? nothing_said_ : (unknown_ != nullptr ? *unknown_ : derive_unknown())[place];

@@ -52,13 +52,12 @@ ProgramCache::Entries::iterator ProgramCache::look_for(const plan::Problem& prob
 }
 
 void ProgramCache::index_latest() {
-  if (index_ == nullptr && entries_.size() <= few) return;
   if (index_ != nullptr) {
     index_->insert(entries_.begin());
-    return;
+  } else if (entries_.size() > few) {
+    index_ = std::make_unique<Index>();
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) index_->insert(entry);
   }
-  index_ = std::make_unique<Index>();
-  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) index_->insert(entry);
 }
 
 Entry& ProgramCache::add(Entry entry) {

@@ -196,8 +196,8 @@ void Engine::report() {
   cache_.report();
   if (runs_) runs_->report();
   if (learner_) statistics_.add_learned(learner_->take_summary());
-  for (std::size_t i = 0; i < uneven_operations.size(); ++i)
-    statistics_.add_handled(uneven_operations[i], "tiny", std::exchange(uneven_calls_[i], 0));
+  for (std::size_t i = 0; i < uneven_calls_.size(); ++i)
+    statistics_.add_handled(Decider::uneven_operations[i], "tiny", std::exchange(uneven_calls_[i], 0));
   for (std::size_t i = 0; passed_ != nullptr && i < passed_->size(); ++i)
     statistics_.add_native(static_cast<plan::Operation>(i), native_selected, std::exchange((*passed_)[i].calls, 0));
 }

@@ -246,7 +246,6 @@ class Engine {
   bool differs_from_senders(const plan::Problem& problem);
   bool supply_uneven_slowly(plan::Operation operation);
   bool get(Needs needs, bool is_needed);
-  void count_uneven(plan::Operation operation);
   Entry& decide(const plan::Problem& problem) { return decide(problem, cache_, true); }
   Entry& decide(const plan::Problem& problem, ProgramCache& cache, bool may_wait);
   execute::Ending perform(const Entry& entry, std::byte* input, std::byte* output, const execute::Reducer* reducer);
@@ -262,10 +261,7 @@ class Engine {
   CacheBudget& budget_;
   Means means_;
   Decider decider_;
-  /// Those that need no exchange of sizes, and how many calls went without one.
-  static constexpr std::array uneven_operations = {plan::Operation::scatter, plan::Operation::gather,
-                                                   plan::Operation::alltoall};
-  std::array<std::uint64_t, uneven_operations.size()> uneven_calls_{};
+  std::array<std::uint64_t, Decider::places> uneven_calls_{};  ///< that went without an exchange of sizes
   struct Passed {
     std::optional<Deal> deal;  ///< of the last call that native was selected for
     std::uint64_t calls = 0;   ///< that passes_on() has counted

@@ -72,12 +72,8 @@ execute::UnevenOutcome Engine::run_uneven_blocks(const execute::UnevenKind& kind
   const auto outcome = execute::run_uneven_blocks(seat_, kind, call, means_.single_copy.get(), *means_.waiter);
   uneven_.reset();
   if (outcome == execute::UnevenOutcome::broken) leave();
-  if (outcome != execute::UnevenOutcome::too_long) count_uneven(kind.operation);
+  if (outcome != execute::UnevenOutcome::too_long) ++uneven_calls_[Decider::place_of(kind.operation)];
   return outcome;
-}
-
-void Engine::count_uneven(plan::Operation operation) {
-  for (std::size_t i = 0; i < uneven_operations.size(); ++i) uneven_calls_[i] += uneven_operations[i] == operation;
 }
 
 execute::Ending Engine::run_program(const Entry& entry, const execute::Buffers& buffers,

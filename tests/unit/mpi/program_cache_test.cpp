@@ -36,6 +36,25 @@ TEST_F(ProgramCacheTest, FindsWhatWasAddedByOperationBytesAndRoot) {
   EXPECT_EQ(cache.find({Operation::allgather, 1, Rank(0)}), nullptr);
 }
 
+TEST_F(ProgramCacheTest, FindsAndForgetsAmongManyAsAmongFew) {
+  ProgramCache cache(budget, statistics);
+  const auto is_found = [&](Bytes bytes) {
+    const Entry* const found = cache.find(broadcast(bytes));
+    return found != nullptr && found->problem.bytes == bytes;
+  };
+  for (Bytes bytes = 1; bytes <= 40; ++bytes) {
+    cache.add(entry(bytes, 1));
+    for (Bytes known = 1; known <= bytes; ++known) EXPECT_TRUE(is_found(known)) << known << " of " << bytes;
+    EXPECT_FALSE(is_found(bytes + 1));
+  }
+  cache.forget_if([](const Entry& it) { return it.problem.bytes % 2 == 0; });
+  for (Bytes bytes = 1; bytes <= 40; ++bytes) EXPECT_EQ(is_found(bytes), bytes % 2 == 1) << bytes;
+  cache.forget_all();
+  EXPECT_FALSE(is_found(1));
+  cache.add(entry(1, 1));
+  EXPECT_TRUE(is_found(1));
+}
+
 TEST_F(ProgramCacheTest, TellsSizesElementsAndOrdersApart) {
   ProgramCache cache(budget, statistics);
   Problem problem{Operation::reduce_scatter, 8, Rank(0), 4, true, {4, 12}};
