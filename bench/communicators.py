@@ -185,10 +185,11 @@ def count_live(mpi: TestMpi, ranks: int, wanted: int, settings: Mapping[str, str
 
 HEAD = """# What communicators cost
 
-Written by `python bench/communicators.py --jobs {jobs} --page docs/communicators.md` on {machine}. Jobs
-with and without Espalier take turns, {jobs} of each; medians, and the range of neighbouring jobs' ratios (above 1 Espalier takes less). The
-settings are the defaults, nothing was learned before: a communicator other than MPI_COMM_WORLD begins with ten native
-calls ([ADR 23](adr/0023-a-communicator-owns-little.md)). Ranks that outnumber cores take turns, natively as well.
+Written by `python bench/communicators.py --jobs {jobs} --page docs/communicators.md` on {machine}.
+Jobs with and without Espalier take turns, {jobs} of each; medians, and the range of neighbouring jobs' ratios (above 1
+Espalier takes less). The settings are the defaults, nothing was learned before: a communicator other than
+MPI_COMM_WORLD begins with ten native calls ([ADR 23](adr/0023-a-communicator-owns-little.md)). Ranks that outnumber
+cores take turns, natively as well.
 """
 PARTS = {
     "Memory": "Resident, for each communicator and rank, of duplicates that were used 12 times with 8 bytes and stay "
