@@ -54,7 +54,7 @@ lint: .venv/.complete  ## formatting and static checks of C++ and Python
 	$(BIN)/mypy
 	MYPYPATH=python $(BIN)/mypy packaging/pages.py packaging/sbom.py
 	MYPYPATH=python:packaging:docs/site $(BIN)/mypy docs/site
-	MYPYPATH=bench $(BIN)/mypy bench/applications.py bench/beginnings.py bench/embedding.py bench/measured_picture.py bench/measures.py
+	MYPYPATH=bench $(BIN)/mypy bench/applications.py bench/beginnings.py bench/embedding.py bench/forms.py bench/measured_picture.py bench/measures.py
 	MYPYPATH=bench $(BIN)/mypy bench/measures_page.py
 	MYPYPATH=bench $(BIN)/mypy bench/scaling.py bench/scaling_page.py bench/scaling_points.py bench/versions.py
 

@@ -2,6 +2,7 @@
  *
  *   espalier_bench_<abi> --ops bcast,allreduce --sizes 4,1024,65536 --rounds 5 --budget-ms 40 [--type int] [--cold]
  *                        [--barrier] [--form blocking|nonblocking|persistent] [--overlap [--test-us 20]]
+ *                        [--graph grid|stencil|random:N]
  *
  * A size is one rank's block (bcast: the message; reductions: the vector, rounded up to whole elements). Espalier must
  * be preloaded: its arm calls MPI_..., native calls PMPI_.... Prints on rank 0 one JSON object per operation, size and
@@ -12,7 +13,8 @@
  * how far apart the first two ranks were in this round, `others` how many processors other programs kept
  * busy, and `disturbed` whether that was too much (others.h). Nonblocking and persistent calls last from start to the
  * end of wait. With --overlap rounds have a second half, with as much compute between the two as the call takes alone,
- * and MPI_Test in it every so many microseconds; overlap, in per cent, is what the OSU benchmarks call so: 100 - 100
+ * and MPI_Test in it every so many microseconds; neighbourhood collectives go along that graph
+ * (common/graph.h); overlap, in per cent, is what the OSU benchmarks call so: 100 - 100
  * (all - compute) / alone.
  */
 
@@ -43,7 +45,8 @@ static struct {
   int cold;
   int overlap;
   double test_us; /* 0: never */
-} options = {{NULL}, 0, {4, 64, 1024, 16384, 65536, 1048576}, 6, 5, 40e3, 0, 0, 0};
+  const char* graph;
+} options = {{NULL}, 0, {4, 64, 1024, 16384, 65536, 1048576}, 6, 5, 40e3, 0, 0, 0, "grid"};
 
 enum { ROTATIONS = 4 };
 
@@ -243,7 +246,7 @@ static void measure_overlap(struct round* round, struct summary* summary) {
 static void print_round(const struct problem* problem, int round, struct conditions where, const struct summary* it) {
   char choice[256], described[64];
   snprintf(described, sizeof described, "%s%s", form_prefix(), problem->operation->described);
-  if (Espalier_Describe(described, problem->bytes, 0, MPI_COMM_WORLD, choice, sizeof(choice)) != MPI_SUCCESS)
+  if (Espalier_Describe(described, problem->bytes, 0, problem->comm, choice, sizeof(choice)) != MPI_SUCCESS)
     snprintf(choice, sizeof(choice), "unknown");
   printf("{\"op\": \"%s\", \"bytes\": %ld, \"round\": %d, \"ranks\": %d, \"nodes\": %d, ", problem->operation->name,
          problem->bytes, round, job.ranks, job.nodes);
@@ -282,8 +285,9 @@ static void measure(const struct operation* operation, long bytes) {
 
 /* Whether MPI's int counts and displacements can say where all blocks lie. */
 static int is_countable(const struct operation* operation, long bytes) {
-  if (operation->in != ALL_BLOCKS && operation->out != ALL_BLOCKS) return 1;
-  if (bytes * job.ranks <= INT_MAX) return 1;
+  if (operation->in != ALL_BLOCKS && operation->out != ALL_BLOCKS && !goes_along_edges(operation)) return 1;
+  const long most = goes_along_edges(operation) ? 2 * bytes : bytes; /* v-forms along edges have longer ones */
+  if (most * job.ranks <= INT_MAX) return 1;
   if (job.rank == 0)
     fprintf(stderr, "espalier_bench: %s of %ld bytes left out: %d blocks exceed 2 GiB\n", operation->name, bytes,
             job.ranks);
@@ -314,7 +318,7 @@ static void parse_ops(char* text) {
   for (char* name = strtok(text, ","); name != NULL; name = strtok(NULL, ",")) {
     const int all = strcmp(name, "all") == 0;
     for (const struct operation* it = operations; all && it->name != NULL; ++it)
-      if (!it->is_baseline) add_operation(it);
+      if (!it->is_baseline && !goes_along_edges(it)) add_operation(it);
     if (!all && find_operation(name) == NULL) fail("unknown operation: ", name);
     if (!all) add_operation(find_operation(name));
   }
@@ -337,6 +341,16 @@ static void parse_type(const char* name) {
 
 static void parse_form(const char* name) {
   if (!set_form(name)) fail("--form is blocking, nonblocking, or, where MPI has it, persistent, not ", name);
+}
+
+/* Once they are all known. */
+static void make_ready(void) {
+  if (options.operation_count == 0) fail("--ops names no operation", "");
+  for (int i = 0; i < options.operation_count; ++i)
+    if (goes_along_edges(options.operations[i])) {
+      if (!set_graph(options.graph, MPI_COMM_WORLD)) fail("--graph is grid, stencil or random:N, not ", options.graph);
+      return;
+    }
 }
 
 static void parse_arguments(int argc, char** argv) {
@@ -363,6 +377,8 @@ static void parse_arguments(int argc, char** argv) {
       parse_sizes(value);
     else if (strcmp(argv[i - 1], "--form") == 0)
       parse_form(value);
+    else if (strcmp(argv[i - 1], "--graph") == 0)
+      options.graph = value;
     else if (strcmp(argv[i - 1], "--test-us") == 0)
       options.test_us = atof(value);
     else if (strcmp(argv[i - 1], "--rounds") == 0)
@@ -380,7 +396,7 @@ int main(int argc, char** argv) {
   learn_job("espalier_bench");
   set_reduction_type("double");
   parse_arguments(argc, argv);
-  if (options.operation_count == 0) fail("--ops names no operation", "");
+  make_ready();
   for (int i = 0; i < options.operation_count; ++i) measure_sizes(options.operations[i]);
   MPI_Finalize();
   return 0;

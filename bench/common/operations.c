@@ -42,6 +42,12 @@ CALL(reduce_scatter_block, Reduce_scatter_block, in, out, p->count, p->type, MPI
 CALL(scan, Scan, in, out, p->count, p->type, MPI_SUM, p->comm)
 CALL(exscan, Exscan, in, out, p->count, p->type, MPI_SUM, p->comm)
 CALL(barrier, Barrier, p->comm)
+CALL(neighbor_allgather, Neighbor_allgather, in, p->count, p->type, out, p->count, p->type, p->comm)
+CALL(neighbor_allgatherv, Neighbor_allgatherv, in, p->counts[p->rank], p->type, out, p->receive_counts,
+     p->receive_offsets, p->type, p->comm)
+CALL(neighbor_alltoall, Neighbor_alltoall, in, p->count, p->type, out, p->count, p->type, p->comm)
+CALL(neighbor_alltoallv, Neighbor_alltoallv, in, p->send_counts, p->send_offsets, p->type, out, p->receive_counts,
+     p->receive_offsets, p->type, p->comm)
 
 /* The binomial tree of sends and receives that Wu, Kendall and Aluru compare a group operation with (figure 1). */
 static void native_bcast_by_stages(const struct problem* p, const void* in, void* out) {
@@ -153,6 +159,40 @@ static int scan_wrong(const struct problem* p, const char* out) { return summed_
 
 static int exscan_wrong(const struct problem* p, const char* out) { return summed_wrong(out, p->rank, 0, p->count); }
 
+static int neighbor_allgather_wrong(const struct problem* p, const char* out) {
+  int wrong = 0;
+  for (int edge = 0; edge < p->graph->sources; ++edge)
+    if (p->graph->source[edge] != MPI_PROC_NULL)
+      wrong |= moved_wrong(out + (long)edge * p->count, p->graph->source[edge], 0, p->count);
+  return wrong;
+}
+
+static int neighbor_allgatherv_wrong(const struct problem* p, const char* out) {
+  int wrong = 0;
+  for (int edge = 0; edge < p->graph->sources; ++edge)
+    wrong |= moved_wrong(out + p->receive_offsets[edge], p->graph->source[edge], 0, p->receive_counts[edge]);
+  return wrong;
+}
+
+/* Where in a rank's values those begin that go along its edge to that one. */
+static long edge_offset(const struct problem* p, int to) { return (long)to * p->count; }
+
+static int neighbor_alltoall_wrong(const struct problem* p, const char* out) {
+  int wrong = 0;
+  for (int edge = 0; edge < p->graph->sources; ++edge)
+    if (p->graph->source[edge] != MPI_PROC_NULL)
+      wrong |= moved_wrong(out + (long)edge * p->count, p->graph->source[edge], edge_offset(p, p->rank), p->count);
+  return wrong;
+}
+
+static int neighbor_alltoallv_wrong(const struct problem* p, const char* out) {
+  int wrong = 0;
+  for (int edge = 0; edge < p->graph->sources; ++edge)
+    wrong |= moved_wrong(out + p->receive_offsets[edge], p->graph->source[edge], edge_offset(p, p->rank),
+                         p->receive_counts[edge]);
+  return wrong;
+}
+
 /* ---- the table ------------------------------------------------------------------------------------------------------
  */
 
@@ -187,6 +227,14 @@ const struct operation operations[] = {
     ENTRY(scan, "scan", ONE_BLOCK, ONE_BLOCK, EVERYBODY, REDUCES, scan_wrong),
     ENTRY(exscan, "exscan", ONE_BLOCK, ONE_BLOCK, NOT_THE_FIRST, REDUCES, exscan_wrong),
     ENTRY(barrier, "barrier", NOTHING, NOTHING, NOBODY, MOVES, NULL),
+    ENTRY(neighbor_allgather, "neighbor_allgather", ONE_BLOCK, RECEIVED_BLOCKS, EVERYBODY, MOVES,
+          neighbor_allgather_wrong),
+    ENTRY(neighbor_allgatherv, "neighbor_allgatherv", ALL_BLOCKS, RECEIVED_BLOCKS, EVERYBODY, MOVES,
+          neighbor_allgatherv_wrong),
+    ENTRY(neighbor_alltoall, "neighbor_alltoall", SENT_BLOCKS, RECEIVED_BLOCKS, EVERYBODY, MOVES,
+          neighbor_alltoall_wrong),
+    ENTRY(neighbor_alltoallv, "neighbor_alltoallv", SENT_BLOCKS, RECEIVED_BLOCKS, EVERYBODY, MOVES,
+          neighbor_alltoallv_wrong),
     BASELINE(bcast_by_stages),
     BASELINE(bcast_two_stage),
     {NULL, NULL, NOTHING, NOTHING, NOBODY, MOVES, 0, {NULL, NULL, NULL}, {NULL, NULL, NULL}, NULL},
@@ -198,6 +246,8 @@ const struct operation* find_operation(const char* name) {
   return NULL;
 }
 
+int goes_along_edges(const struct operation* operation) { return operation->out == RECEIVED_BLOCKS; }
+
 int learns_sizes(const struct operation* operation) {
   return strcmp(operation->name, "scatterv") == 0 || strcmp(operation->name, "gatherv") == 0 ||
          strcmp(operation->name, "alltoallv") == 0;
@@ -205,6 +255,10 @@ int learns_sizes(const struct operation* operation) {
 
 /* ---- problems -------------------------------------------------------------------------------------------------------
  */
+
+static struct graph graph; /* without ranks before set_graph() */
+
+int set_graph(const char* name, MPI_Comm comm) { return make_graph(name, comm, &graph); }
 
 int set_reduction_type(const char* name) {
   static const char* const names[] = {"double", "int", "float"};
@@ -261,21 +315,43 @@ static void fill_layouts(struct problem* p) {
   }
 }
 
+/* Those of the edges, in their place. Of nobody's: nothing. */
+static void fill_edges(struct problem* p) {
+  const int is_one_block = p->operation->in != SENT_BLOCKS;
+  int sent = 0, received = 0;
+  for (int edge = 0; edge < p->graph->destinations; sent += p->send_counts[edge++]) {
+    const int to = p->graph->destination[edge];
+    p->send_offsets[edge] = sent;
+    p->send_counts[edge] = to == MPI_PROC_NULL ? 0 : pair_count(p, p->rank, to);
+  }
+  for (int edge = 0; edge < p->graph->sources; received += p->receive_counts[edge++]) {
+    const int from = p->graph->source[edge];
+    const int count = is_one_block ? uneven_count(p, from) : pair_count(p, from, p->rank);
+    p->receive_offsets[edge] = received;
+    p->receive_counts[edge] = from == MPI_PROC_NULL ? 0 : count;
+  }
+}
+
+static int larger(int one, int other) { return one > other ? one : other; }
+
 int make_problem(const struct operation* operation, long bytes, MPI_Comm comm, struct problem* p) {
   enum { ARRAYS = 8 };
   p->operation = operation;
-  p->comm = comm;
+  p->graph = goes_along_edges(operation) ? &graph : NULL;
+  p->comm = p->graph != NULL ? graph.comm : comm;
   p->bytes = bytes;
   p->count = (int)(bytes / element_of(operation));
   p->type = operation->is_reduction ? reduction_type : MPI_BYTE;
-  PMPI_Comm_rank(comm, &p->rank);
-  PMPI_Comm_size(comm, &p->ranks);
+  PMPI_Comm_rank(p->comm, &p->rank);
+  PMPI_Comm_size(p->comm, &p->ranks);
+  const int room = p->graph == NULL ? p->ranks : larger(p->ranks, larger(graph.sources, graph.destinations));
   int** arrays[ARRAYS] = {&p->counts,         &p->offsets,         &p->send_counts, &p->send_offsets,
                           &p->receive_counts, &p->receive_offsets, &p->shares,      &p->share_offsets};
-  int* memory = malloc(sizeof(int) * ARRAYS * (size_t)p->ranks);
+  int* memory = malloc(sizeof(int) * ARRAYS * (size_t)room);
   if (memory == NULL) return 0;
-  for (int i = 0; i < ARRAYS; ++i) *arrays[i] = memory + (long)i * p->ranks;
+  for (int i = 0; i < ARRAYS; ++i) *arrays[i] = memory + (long)i * room;
   fill_layouts(p);
+  if (p->graph != NULL) fill_edges(p);
   return 1;
 }
 
@@ -288,11 +364,31 @@ int is_wrong(const struct problem* p, const char* out) { return has_result(p) &&
 
 void release_problem(struct problem* p) { free(p->counts); /* the first of all arrays */ }
 
+/* A block of a v-form along an edge may be one and a half. */
 long extent_bytes(const struct problem* p, enum extent extent) {
-  return extent == NOTHING ? 0 : extent == ONE_BLOCK ? p->bytes : p->bytes * p->ranks;
+  switch (extent) {
+    case NOTHING: return 0;
+    case ONE_BLOCK: return p->bytes;
+    case ALL_BLOCKS: return p->bytes * p->ranks;
+    case SENT_BLOCKS: return 2 * p->bytes * p->graph->destinations;
+    case RECEIVED_BLOCKS: return 2 * p->bytes * p->graph->sources;
+  }
+  return 0;
+}
+
+/* What goes along each edge, where the call at hand has it. */
+static void fill_sent_blocks(const struct problem* p, char* in) {
+  const int is_uneven = strcmp(p->operation->name, "neighbor_alltoallv") == 0;
+  for (int edge = 0; edge < p->graph->destinations; ++edge) {
+    const int to = p->graph->destination[edge];
+    const long begin = is_uneven ? p->send_offsets[edge] : (long)edge * p->count;
+    const long count = to == MPI_PROC_NULL ? 0 : is_uneven ? p->send_counts[edge] : p->count;
+    for (long i = 0; i < count; ++i) in[begin + i] = (char)value(p->rank, edge_offset(p, to) + i);
+  }
 }
 
 void fill_input(const struct problem* p, char* in) {
+  if (p->operation->in == SENT_BLOCKS) return fill_sent_blocks(p, in);
   long count = extent_bytes(p, p->operation->in) / element_of(p->operation);
   for (long i = 0; i < count; ++i)
     if (p->operation->is_reduction)

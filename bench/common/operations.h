@@ -5,8 +5,11 @@
 
 #include <mpi.h>
 
-/* What a buffer of one rank holds. NOTHING as input: the data, if any, start in the output (bcast). */
-enum extent { NOTHING, ONE_BLOCK, ALL_BLOCKS };
+#include "graph.h"
+
+/* What a buffer of one rank holds. NOTHING as input: the data, if any, start in the output (bcast). The last two: a
+ * block for each edge from the rank or to it. */
+enum extent { NOTHING, ONE_BLOCK, ALL_BLOCKS, SENT_BLOCKS, RECEIVED_BLOCKS };
 
 /* Where MPI defines the result: exscan leaves the first rank's output as it is, or not. */
 enum holder { EVERYBODY, ROOT, NOT_THE_FIRST, NOBODY };
@@ -41,12 +44,13 @@ struct operation {
 struct problem {
   const struct operation* operation;
   MPI_Comm comm;
-  long bytes; /* one rank's block or vector; one pair's block for alltoall(v) */
-  int count;  /* the same in elements */
+  const struct graph* graph; /* that neighbourhood collectives go along; else NULL */
+  long bytes;                /* one rank's block or vector; one pair's block for alltoall(v), an edge's */
+  int count;                 /* the same in elements */
   MPI_Datatype type;
   int rank, ranks;
   int *counts, *offsets;                 /* uneven blocks of all ranks, in elements */
-  int *send_counts, *send_offsets;       /* alltoallv: what this rank sends to each … */
+  int *send_counts, *send_offsets;       /* alltoallv: what this rank sends to each, or along each edge … */
   int *receive_counts, *receive_offsets; /* … and receives from each */
   int *shares, *share_offsets;           /* one vector dealt to all ranks (bcast_two_stage) */
 };
@@ -57,8 +61,15 @@ extern const struct operation operations[];
 /* The operation of that name; NULL when there is none. */
 const struct operation* find_operation(const char* name);
 
+/* Whether it is a neighbourhood collective: not part of `all` either. */
+int goes_along_edges(const struct operation* operation);
+
 /* Whether no rank knows all sizes of a call from its arguments: scatterv, gatherv, alltoallv. */
 int learns_sizes(const struct operation* operation);
+
+/* Makes the graph of that name (graph.h) what neighbourhood collectives go along, on all ranks together; 0 if there is
+ * none. Until then there is none: they cannot be made. */
+int set_graph(const char* name, MPI_Comm comm);
 
 /* Makes what `reduction_type` ("double", "int", "float") names the type of reductions; 0 if it names none. */
 int set_reduction_type(const char* reduction_type);
@@ -66,8 +77,9 @@ int set_reduction_type(const char* reduction_type);
 /* `bytes` rounded up to whole elements of the operation's type. */
 long whole_elements(const struct operation* operation, long bytes);
 
-/* Fills `problem` for the ranks of `comm`. `bytes` must be whole elements, and `bytes` times the ranks below 2 GiB
- * where a buffer holds all blocks. Returns 0 when memory is short. Release with release_problem. */
+/* Fills `problem` for the ranks of `comm`, or for those of the graph. `bytes` must be whole elements, and `bytes` times
+ * the ranks below 2 GiB where a buffer holds all blocks. Returns 0 when memory is short. Release with release_problem.
+ */
 int make_problem(const struct operation* operation, long bytes, MPI_Comm comm, struct problem* problem);
 void release_problem(struct problem* problem);
 

@@ -99,9 +99,11 @@ int Espalier_Exscan(const void* send_buffer, void* receive_buffer, int count, MP
  * `espalier explain` prints them, or "native: " and the reason; behind it in parentheses who said so, unless that is
  * the built-in choice: Espalier_Choose, ESPALIER_CHOICE, or a row of the tuned table and what it measured. `operation`
  * is "broadcast", "scatter", "gather", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter", "scan",
- * "exscan" or "barrier" (or MPI's short form "bcast"), `bytes` the message or vector, or the block of one rank
- * (alltoall: of a pair of ranks), and `root` that of a rooted one, else 0. Of "scatterv", "gatherv", "allgatherv",
- * "alltoallv" and "reduce_scatterv" it is the mean of blocks of half of it and one and a half in turn. With an "i" in
+ * "exscan", "barrier" (or MPI's short form "bcast"), "neighbor_allgather" or "neighbor_alltoall", `bytes` the message
+ * or vector, or the block of one rank (alltoall: of a pair of ranks; neighbourhoods: of an edge), and `root` that of a
+ * rooted one, else 0. Of "scatterv", "gatherv", "allgatherv", "alltoallv" and "reduce_scatterv" it is the mean of
+ * blocks of half of it and one and a half in turn; "neighbor_allgatherv" and "neighbor_alltoallv" are done in one way
+ * whatever their sizes. Neighbourhoods are known after their communicator's first such call. With an "i" in
  * front of them it is the nonblocking, and persistent, form. Reductions are taken to be of 8-byte numbers. At most
  * `length` bytes are written to `text`, the final null included; a longer text is cut. Local, but known only once the
  * communicator has seen its first collective. Returns MPI_SUCCESS, or MPI_ERR_ARG without calling an error handler. */

@@ -96,6 +96,10 @@ struct Problem {
   /// The most edges from one rank, or to one, that there are; and of those, the most between nodes.
   int degree = 0;
   int far_degree = 0;
+  /// What all ranks agree on, too: each has an edge, and hence knows `bytes`; no rank has several edges to another, of
+  /// which not all libraries take the same to bring the same block (mpi/setup/neighbors.hpp).
+  bool reaches_all = false;
+  bool has_single_edges = false;
   /// Null where nobody has told all edges, or none crosses. Equal problems share it.
   std::shared_ptr<const Crossing> crossing = nullptr;
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from espalier.base.errors import UserError
-from espalier.measure.paired import OPERATIONS, Overlap, Sample, best_peer, condense, parse_sample
+from espalier.measure.paired import NEIGHBORS, OPERATIONS, Overlap, Sample, best_peer, condense, parse_sample
 from workshop import MPI_TEXT, Command, make_mpi
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -152,6 +152,7 @@ def test_against_several_mpis_the_best_native_is_the_bar(command: Command, worke
     [
         ("all", ",".join(OPERATIONS)),
         ("Broadcast, MPI_Alltoallv,reduce_scatter_block", "bcast,alltoallv,reduce_scatter_block"),
+        ("neighbors,barrier,neighbor_alltoall", ",".join((*NEIGHBORS, "barrier"))),
     ],
 )
 def test_operations_are_named_as_people_name_them(
@@ -167,7 +168,15 @@ def test_operations_are_named_as_people_name_them(
 def test_the_worker_has_every_operation_that_the_command_names() -> None:
     table = (CHECKOUT / "bench" / "common" / "operations.c").read_text()
     entries = re.findall(r"^ *(?:ENTRY\(|\{\")(\w+)[,\"]", table, re.MULTILINE)
-    assert entries == list(OPERATIONS)
+    assert entries == [*OPERATIONS, *NEIGHBORS]
+
+
+@pytest.mark.parametrize("graph", ["grid", "stencil", "random:8"])
+def test_neighbours_go_along_a_graph(command: Command, worker, tmp_path: Path, graph: str) -> None:
+    worker("mpich", [as_line(replace(a_sample(), op="neighbor_alltoall"))])
+    outcome = command("bench", "--ops", "neighbor_alltoall", "--graph", graph)
+    assert f"neighbours: {graph}" in outcome.out
+    assert f"--graph {graph}" in (tmp_path / "mpich" / "called").read_text()
 
 
 @pytest.mark.parametrize(
@@ -180,6 +189,7 @@ def test_the_worker_has_every_operation_that_the_command_names() -> None:
         (["--sizes", "4,big"], "'big' is no number of bytes"),
         (["--mpi", "mpich", "--against", "mpich"], "exclude each other"),
         (["--form", "lazy"], "'lazy' is no form of calls"),
+        (["--graph", "random:0"], "'random:0' is no graph"),
         (["--overlap"], "add --form nonblocking"),
         (["--form", "nonblocking", "--test-us", "5"], "add --overlap"),
     ],

@@ -71,6 +71,19 @@ def test_the_next_job_begins_with_what_was_learned(name: str, get_mpi: GetMpi, t
         assert said.get(barriers[ranks], 0) >= 40, (barriers, said)
 
 
+@pytest.mark.parametrize("place", PLACES)
+def test_neighbourhoods_try_their_mpi_and_keep_nothing_for_other_graphs(
+    place: str, get_mpi: GetMpi, tmp_path: Path
+) -> None:
+    file = tmp_path / "stats.json"
+    settings = {**PLACES[place], "ESPALIER_SETUP_CALLS": "0", "ESPALIER_STATS": str(file)}
+    learn(get_mpi("openmpi-5"), tmp_path / "store", **settings)
+    for name in ("MPI_Neighbor_alltoall", "MPI_Neighbor_allgather"):
+        counts = read_stats(file)[name]
+        assert min(counts.native, counts.handled) > 0, counts
+    assert not [row for row in rows_in(tmp_path / "store") if row["operation"].startswith("neighbor")]
+
+
 def test_what_one_job_has_found_is_found_out_again(get_mpi: GetMpi, tmp_path: Path) -> None:
     mpi = get_mpi("mpich-5")
     learn(mpi, tmp_path)

@@ -27,18 +27,24 @@ def pick_operation(word: str) -> str:
     return name
 
 
-def pick_operations(text: str, known: Sequence[str], others: Mapping[str, str]) -> list[str]:
+def pick_operations(
+    text: str, known: Sequence[str], others: Mapping[str, str], groups: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
     """The operations of `--ops bcast,MPI_Allreduce`, each once; "all" for all that are known.
 
-    `others` are further names, in lower case, and what they stand for. Raises UserError for what is none.
+    `others` are further names, in lower case, and what they stand for; `groups` those of operations that are not part
+    of `all`. Raises UserError for what is none.
     """
+    groups = groups or {}
     words = [word.strip().lower().removeprefix("mpi_") for word in text.split(",")]
-    names = list(dict.fromkeys(others.get(word, word) for word in words if word))
-    if names == ["all"]:
+    if words == ["all"]:
         return list(known)
+    names = [name for word in words if word for name in groups.get(word, (others.get(word, word),))]
+    possible = [*known, *(name for group in groups.values() for name in group)]
     for name in names:
-        if name not in known:
-            raise UserError(f"--ops: '{name}' is no operation of Espalier", suggest(name, ("all", *known), also=others))
+        if name not in possible:
+            hint = suggest(name, ("all", *groups, *possible), also=others)
+            raise UserError(f"--ops: '{name}' is no operation of Espalier", hint)
     if not names:
-        raise UserError("--ops names no operation", suggest("", ("all", *known)))
-    return names
+        raise UserError("--ops names no operation", suggest("", ("all", *groups, *known)))
+    return list(dict.fromkeys(names))

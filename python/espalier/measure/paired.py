@@ -41,6 +41,9 @@ OPERATIONS = (
     "exscan",
     "barrier",
 )
+# Along the edges of a graph, a block for each; not part of `all`.
+NEIGHBORS = ("neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv")
+GRAPHS = ("grid", "stencil", "random:N")  # bench/common/graph.h
 TYPES = ("double", "int", "float")  # of reductions
 FORMS = ("blocking", "nonblocking", "persistent")
 # Round trips of a cache line that differ by more belong to different places of the processors.
@@ -131,6 +134,7 @@ class Plan:
     rounds: int = 5
     budget_ms: int | None = None  # time for one size of one arm; None: the worker's own
     type: str = "double"  # of reductions, which are sums
+    graph: str = "grid"  # one of GRAPHS, that neighbourhood collectives go along
     barrier: bool = False  # a native barrier before each call, in place of a moment at which all ranks begin
     form: str = "blocking"  # of FORMS; what does not block is timed from start to the end of wait
     overlap: bool = False  # a second half of each round, with compute between start and wait
@@ -163,6 +167,7 @@ def worker_command(mpi: Mpi, plan: Plan) -> list[str]:
     worker = [str(find_bench_worker(mpi.abi)), "--ops", ",".join(plan.ops)]
     worker += ["--sizes", ",".join(str(size) for size in plan.sizes), "--rounds", str(plan.rounds)]
     worker += ["--budget-ms", str(plan.budget_ms)] if plan.budget_ms is not None else []
+    worker += ["--graph", plan.graph] if set(plan.ops) & set(NEIGHBORS) else []
     worker += ["--type", plan.type, "--form", plan.form]
     worker += ["--overlap", "--test-us", str(plan.test_us)] if plan.overlap else []
     worker += [f"--{name}" for name, is_on in (("cold", plan.cold), ("barrier", plan.barrier)) if is_on]

@@ -34,11 +34,14 @@ Bytes guess_element(Bytes bytes) {
 // A form with blocks of different sizes is done as the operation is selected to be.
 Form parse_form(const char* name) {
   if (name == nullptr) throw Error("arguments out of range");
-  constexpr std::pair<const char*, plan::Operation> uneven[] = {{"scatterv", plan::Operation::scatter},
-                                                                {"gatherv", plan::Operation::gather},
-                                                                {"allgatherv", plan::Operation::allgather},
-                                                                {"alltoallv", plan::Operation::alltoall},
-                                                                {"reduce_scatterv", plan::Operation::reduce_scatter}};
+  constexpr std::pair<const char*, plan::Operation> uneven[] = {
+      {"scatterv", plan::Operation::scatter},
+      {"gatherv", plan::Operation::gather},
+      {"allgatherv", plan::Operation::allgather},
+      {"alltoallv", plan::Operation::alltoall},
+      {"reduce_scatterv", plan::Operation::reduce_scatter},
+      {"neighbor_allgatherv", plan::Operation::neighbor_allgather},
+      {"neighbor_alltoallv", plan::Operation::neighbor_alltoall}};
   for (const auto& [form, operation] : uneven)
     if (std::strcmp(name, form) == 0) return {operation, true};
   return {plan::parse_operation(name), false};

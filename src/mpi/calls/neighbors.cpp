@@ -60,9 +60,20 @@ std::span<const int> sent_blocks(const Neighbors& neighbors, Operation operation
   return has_one_block(operation) ? std::span(&first, 1) : std::span(neighbors.sent_blocks());
 }
 
+/// The same of plain blocks, one behind the other, whoever they are for.
+struct PlainSides {
+  struct Blocks {
+    Bytes each;
+    Bytes bytes(int) const { return each; }
+    Bytes begin(int block) const { return static_cast<Bytes>(block) * each; }
+  } input, output;
+  bool are_equal;
+};
+
 /// Writes sizes and places into the edges that are kept for the operation. Of equal blocks a rank knows where they lie
 /// with others, too.
-plan::Problem& describe_edges(Neighbors& neighbors, Operation operation, const EdgeSides& sides) {
+template <class BothSides>
+plan::Problem& describe_edges(Neighbors& neighbors, Operation operation, const BothSides& sides) {
   plan::Problem& problem = neighbors.problem(operation);
   const bool has_one = has_one_block(operation);
   auto edge = problem.edges.begin();
@@ -125,6 +136,12 @@ std::optional<int> try_neighbors(Communicator& communicator, const Call& call, S
 }
 
 }  // namespace
+
+const plan::Problem* describe_along_edges(Communicator& communicator, Operation operation, Bytes bytes,
+                                          bool is_uneven) {
+  if (communicator.neighbors() == nullptr) return nullptr;
+  return &describe_edges(*communicator.neighbors(), operation, PlainSides{{bytes}, {bytes}, !is_uneven});
+}
 
 std::optional<int> try_call(Communicator& communicator, const NeighborAllgather& call, Start* start) {
   return try_neighbors(communicator, call, start);

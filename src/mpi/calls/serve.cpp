@@ -131,6 +131,11 @@ std::string describe_call(Problem problem, bool is_uneven, bool may_wait, MPI_Co
   if (communicator == nullptr) return "unknown until the first collective";
   if (communicator->engine() == nullptr) return "native: " + communicator->refusal();
   if (problem.root.value >= communicator->ranks()) throw Error("no such root");
+  if (plan::has_edges(problem.operation)) {
+    const Problem* const known = describe_along_edges(*communicator, problem.operation, problem.bytes, is_uneven);
+    return known != nullptr ? communicator->engine()->describe(*known, may_wait)
+                            : "unknown until the first neighbourhood collective";
+  }
   if (is_uneven) problem.counts = deal_unevenly(problem, communicator->ranks());
   return communicator->engine()->describe(problem, may_wait);
 }

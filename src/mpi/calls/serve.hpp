@@ -65,6 +65,11 @@ inline Entry* prepare(Communicator& communicator, const plan::Problem& problem) 
 std::optional<int> serve(Communicator& communicator, MPI_Comm comm, const plan::Problem& problem, const Sides& sides,
                          Start* start);
 
+/// What a neighbourhood collective of plain blocks, of so many bytes or uneven ones, comes to on this rank; null before
+/// the communicator's first, and good until the next.
+const plan::Problem* describe_along_edges(Communicator& communicator, plan::Operation operation, Bytes bytes,
+                                          bool is_uneven);
+
 /// A transport broke, or a wait was given up: the communicator is unusable from now on. Calls its error handler and
 /// returns the code: the class that MPI has for it where a rank died or somebody revoked the communicator.
 int fail(Communicator& communicator, MPI_Comm comm);

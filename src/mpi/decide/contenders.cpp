@@ -44,7 +44,9 @@ std::vector<Selection> derive_contenders(const topology::Topology& topology, con
     const bool is_usual = choice::prefers_tiny(topology, problem) || all.empty();
     all.insert(is_usual ? all.begin() : all.begin() + 1, {Selection::Kind::tiny});
   }
-  if (!all.empty()) all.push_back({Selection::Kind::native});
+  // Of several edges between two ranks it may deliver another's block.
+  const bool may_be_native = !has_edges(problem.operation) || problem.has_single_edges;
+  if (!all.empty() && may_be_native) all.push_back({Selection::Kind::native});
   return all;
 }
 

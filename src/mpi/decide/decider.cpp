@@ -242,8 +242,10 @@ bool Decider::may_learn(const Entry& entry) const {
   const bool is_found = entry.is_doubted || find_finding(problem) != nullptr;
   const bool is_told = !is_found && (!entry.origin.empty() || entry.kind == Entry::Kind::native);
   const bool may_change = policy_.learning.includes_sums || may_change_hands(facts_.topology, problem);
-  const bool hides_sizes = !problem.counts.empty() && tune::hides_sizes(problem.operation);
-  return !is_told && may_change && !is_nothing(problem) && !hides_sizes && !has_edges(problem.operation);
+  const bool hides_sizes = has_edges(problem.operation)
+                               ? problem.bytes == 0 || !problem.reaches_all
+                               : !problem.counts.empty() && tune::hides_sizes(problem.operation);
+  return !is_told && may_change && !is_nothing(problem) && !hides_sizes;
 }
 
 std::vector<Selection> Decider::derive_contenders(const Entry& entry) const {

@@ -177,7 +177,7 @@ Entry& Engine::end_lesson(Entry& entry) {
   entry.is_passed_on = entry.kind == Entry::Kind::native;
   entry.is_learned = true;
   open(entry);
-  if (means_.experience == nullptr || std::exchange(study.is_told, true)) return entry;
+  if (means_.experience == nullptr || !is_for_others(study) || std::exchange(study.is_told, true)) return entry;
   const std::optional<tune::Row> row = derive_row(study, means_.topology, means_.transport);
   if (row) means_.experience->add({&*row, 1});
   return entry;
@@ -257,6 +257,7 @@ std::vector<tune::Row> Engine::derive_learned() const {
   std::vector<tune::Row> rows;
   if (learner_ == nullptr) return rows;
   learner_->for_each([&](const Study& study) {
+    if (!is_for_others(study)) return;
     if (std::optional<tune::Row> row = derive_row(study, means_.topology, means_.transport))
       rows.push_back(std::move(*row));
   });

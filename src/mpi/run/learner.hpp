@@ -135,6 +135,9 @@ class Learner {
   std::int64_t came_ = 0;
 };
 
+/// Whether what it finds holds for others, too: rows know nothing of graphs.
+inline bool is_for_others(const Study& study) { return !plan::has_edges(study.operation); }
+
 /// Of a study that is settled, or far enough for the next job to begin with what was found. Pure.
 std::optional<tune::Row> derive_row(const Study& study, const topology::Topology& topology, Transport transport);
 

@@ -113,6 +113,21 @@ int NeighborsSetUp::count_far(const std::vector<int>& ranks) const {
   }));
 }
 
+bool NeighborsSetUp::has_edges() const {
+  const auto is_somebody = [](int rank) { return rank != MPI_PROC_NULL; };
+  return std::any_of(sources_.begin(), sources_.end(), is_somebody) ||
+         std::any_of(destinations_.begin(), destinations_.end(), is_somebody);
+}
+
+bool NeighborsSetUp::has_single_edges() const {
+  const auto are_single = [](std::vector<int> ranks) {
+    std::erase(ranks, MPI_PROC_NULL);
+    std::sort(ranks.begin(), ranks.end());
+    return std::adjacent_find(ranks.begin(), ranks.end()) == ranks.end();
+  };
+  return are_single(sources_) && are_single(destinations_);
+}
+
 // ---- what neighbours tell each other ----
 
 std::optional<int> NeighborsSetUp::advance(bool) noexcept {
@@ -143,11 +158,12 @@ int NeighborsSetUp::start() {
   sources_ = std::move(lists.sources);
   destinations_ = std::move(lists.destinations);
   make_told();
-  most_ = {-std::max(degrees_.in, degrees_.out), -std::max(count_far(sources_), count_far(destinations_))};
+  mine_ = {-std::max(degrees_.in, degrees_.out), -std::max(count_far(sources_), count_far(destinations_)), has_edges(),
+           has_single_edges()};
   const MPI_Datatype type = native().integer;
   const int code = native().Ineighbor_alltoall(told_.data(), 3, type, heard_.data(), 3, type, comm_, &requests_[0]);
   if (code != MPI_SUCCESS) return code;
-  return native().Iallreduce(most_.data(), least_.data(), 2, type, native().min, comm_, &requests_[1]);
+  return native().Iallreduce(&mine_, &least_, common_ints, type, native().min, comm_, &requests_[1]);
 }
 
 /// What was told of the edge by which a block comes. Which edge of several between two ranks brought it is native's
@@ -171,12 +187,11 @@ constexpr int most_told = 1 << 16;
 
 /// A function of what all have heard.
 bool NeighborsSetUp::tells_all() const {
-  const int degree = -least_[0], far_degree = -least_[1];
-  return far_degree > 0 && degree <= most_told / communicator_.ranks();
+  return least_.far_degree < 0 && -least_.degree <= most_told / communicator_.ranks();
 }
 
 int NeighborsSetUp::start_telling_all() {
-  const auto degree = static_cast<std::size_t>(-least_[0]);
+  const auto degree = static_cast<std::size_t>(-least_.degree);
   row_ = destinations_;
   row_.resize(degree, MPI_PROC_NULL);
   rows_.resize(degree * static_cast<std::size_t>(communicator_.ranks()));
@@ -216,8 +231,10 @@ int NeighborsSetUp::conclude() {
     return std::pair(a.from, a.their_block) < std::pair(b.from, b.their_block);
   });
   plan::Problem common;
-  common.degree = -least_[0];
-  common.far_degree = -least_[1];
+  common.degree = -least_.degree;
+  common.far_degree = -least_.far_degree;
+  common.reaches_all = least_.has_edges != 0;
+  common.has_single_edges = least_.has_single_edges != 0;
   common.crossing = find_crossing();
   communicator_.learn_neighbors(
       std::make_shared<Neighbors>(communicator_.engine()->me(), degrees_, common, std::move(out), std::move(in)));

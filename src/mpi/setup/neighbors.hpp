@@ -76,8 +76,9 @@ class Neighbors {
 };
 
 /// Finds that out, at a communicator's first neighbourhood collective: each rank tells each neighbour by which of its
-/// edges it reaches it, by native's MPI_Ineighbor_alltoall, and all find the largest degrees, by MPI_Iallreduce. With
-/// several nodes and not too many edges all are told to all, by MPI_Iallgather, so that blocks can travel in parcels.
+/// edges it reaches it, by native's MPI_Ineighbor_alltoall, and all find the largest degrees and whether anybody has
+/// none, or several edges to one rank, by MPI_Iallreduce. With several nodes and not too many edges all are told to
+/// all, by MPI_Iallgather, so that blocks can travel in parcels.
 ///
 /// Where a rank has several edges to another one, MPI 4.1, section 8.6 says which block comes by which: in a Cartesian
 /// topology what goes down a dimension comes from above, so that block s is the receiver's s ^ 1 (in periodic
@@ -102,6 +103,8 @@ class NeighborsSetUp final : public Preparation {
   std::shared_ptr<const plan::Crossing> find_crossing() const;
   void make_told();
   int count_far(const std::vector<int>& ranks) const;
+  bool has_edges() const;
+  bool has_single_edges() const;
   const Told& find_told(int block) const;
   int conclude();
 
@@ -112,7 +115,13 @@ class NeighborsSetUp final : public Preparation {
   Degrees degrees_;
   std::vector<int> sources_, destinations_;
   std::vector<Told> told_, heard_;
-  std::array<int, 2> most_{}, least_{};  ///< degrees, less than nothing: native is asked for a minimum
+  /// Of a rank and of all: degrees, less than nothing, since native is asked for a minimum; whether a rank has edges,
+  /// and single ones.
+  struct Common {
+    int degree = 0, far_degree = 0, has_edges = 0, has_single_edges = 0;
+  };
+  static constexpr int common_ints = sizeof(Common) / sizeof(int);
+  Common mine_, least_;
   std::array<MPI_Request, 2> requests_{};
   bool is_telling_all_ = false;
   std::vector<int> row_, rows_;  ///< destinations, of this rank and of all

@@ -11,6 +11,7 @@
 
 #include "cost/step_time.hpp"
 #include "execute/seat.hpp"
+#include "mpi/calls/serve.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/run/network.hpp"
 #include "mpi/setup/facts.hpp"
@@ -159,6 +160,9 @@ std::unique_ptr<execute::Waiter> make_waiter(Library&, MPI_Comm, Waiting, bool, 
 std::unique_ptr<execute::Network> make_message_network(MPI_Comm comm, int, int) {
   return std::make_unique<SimulatedNetwork>(comm);
 }
+
+// There are no neighbourhoods.
+const plan::Problem* describe_along_edges(Communicator&, plan::Operation, Bytes, bool) { return nullptr; }
 
 std::unique_ptr<execute::Meter> make_meter(const topology::Topology& topology, Rank me) {
   return std::make_unique<SimulatedMeter>(topology, me);

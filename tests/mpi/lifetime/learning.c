@@ -2,9 +2,10 @@
  *
  *   learning CALLS
  *
- * Every collective with whole numbers, whose results are checked; and sums of doubles whose last digits depend on the
- * order of operands: each call must give the bits that the first one gave, on all ranks. On a communicator of all ranks
- * and on one of the even ones, which makes more calls. Prints "passed" or what failed. */
+ * Every collective with whole numbers, whose results are checked, also along the edges of a line of ranks; and sums of
+ * doubles whose last digits depend on the order of operands: each call must give the bits that the first one gave, on
+ * all ranks. On a communicator of all ranks and on one of the even ones, which makes more calls. Prints "passed" or
+ * what failed. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,20 @@ static void uneven(MPI_Comm comm, int count, int call) {
   expect(out[all - 1] == ranks - 1 + counts[ranks - 1] - 1 + call, "allgatherv", call);
   MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_MAX, comm);
   expect(out[0] == ranks - 1 + places[rank] + call, "reduce_scatter", call);
+}
+
+/* On a line: down comes from the rank below, up from the one above; at the ends from nobody. */
+static void neighbors(MPI_Comm line, int count, int call) {
+  int rank, below, above;
+  MPI_Comm_rank(line, &rank);
+  MPI_Cart_shift(line, 0, 1, &below, &above);
+  for (int i = 0; i < 2 * count; ++i) in[i] = rank + i + call;
+  MPI_Neighbor_alltoall(in, count, MPI_INT, out, count, MPI_INT, line);
+  expect(below == MPI_PROC_NULL || out[count - 1] == below + 2 * count - 1 + call, "neighbor_alltoall", call);
+  expect(above == MPI_PROC_NULL || out[count] == above + call, "neighbor_alltoall", call);
+  MPI_Neighbor_allgather(in, count, MPI_INT, out, count, MPI_INT, line);
+  expect(below == MPI_PROC_NULL || out[count - 1] == below + count - 1 + call, "neighbor_allgather", call);
+  expect(above == MPI_PROC_NULL || out[count] == above + call, "neighbor_allgather", call);
 }
 
 static void whole_numbers(MPI_Comm comm, int count, int call) {
@@ -69,11 +84,15 @@ static void sums(MPI_Comm comm, int count, int call) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int calls = argc > 1 ? atoi(argv[1]) : 1000;
-  MPI_Comm even;
+  MPI_Comm even, line;
+  int ranks, ends_open = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, world_rank, &even);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &ends_open, 0, &line);
   for (int call = 0; call < calls; ++call) {
     whole_numbers(MPI_COMM_WORLD, call % 3 == 0 ? longest : 5, call);
+    neighbors(line, 7, call);
     sums(MPI_COMM_WORLD, 33, call);
     if (world_rank % 2 == 0) whole_numbers(even, 9, call);
   }
@@ -81,6 +100,7 @@ int main(int argc, char** argv) {
   PMPI_Allreduce(&failed, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (world_rank == 0) puts(all ? "failed" : "passed");
   MPI_Comm_free(&even);
+  MPI_Comm_free(&line);
   MPI_Finalize();
   return all;
 }

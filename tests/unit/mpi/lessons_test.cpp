@@ -99,6 +99,56 @@ class LessonsTest : public testing::Test {
     return natives;
   }
 
+  /// What all ranks know of a graph.
+  struct Agreed {
+    bool reaches_all = true, has_single_edges = true;
+  };
+
+  /// One byte from each rank to the next, as one of them sees it.
+  static Problem round_of(Rank me, Agreed agreed) {
+    const Rank next((me.value + 1) % ranks), last((me.value + ranks - 1) % ranks);
+    Problem problem{Operation::neighbor_allgather, 1};
+    problem.edges = {{.from = me, .to = next, .bytes = 1}, {.from = last, .to = me, .bytes = 1}};
+    problem.degree = 1;
+    problem.reaches_all = agreed.reaches_all;
+    problem.has_single_edges = agreed.has_single_edges;
+    return problem;
+  }
+
+  std::byte pass_natively(Rank me, Rank from, std::byte data) {
+    sent[static_cast<std::size_t>(me.value)] = data;
+    meeting.arrive_and_wait();
+    const std::byte got = sent[static_cast<std::size_t>(from.value)];
+    std::this_thread::sleep_for(native_time);
+    meeting.arrive_and_wait();
+    return got;
+  }
+
+  /// Returns how many of rank 0's calls were native's.
+  int pass_round(int calls, Agreed agreed) {
+    int natives = 0;
+    transports::for_each_rank(ranks, [&](Rank me) {
+      Engine& engine = *engines[static_cast<std::size_t>(me.value)];
+      const Problem problem = round_of(me, agreed);
+      const Rank from = problem.edges[1].from;
+      for (int call = 0; call < calls; ++call) {
+        std::byte mine = static_cast<std::byte>(call + me.value), got{0xff};
+        Entry& entry = engine.prepare(problem);
+        if (entry.kind == Entry::Kind::native) {
+          got = pass_natively(me, from, mine);
+          engine.pass_on(entry);
+          if (me.value == 0) ++natives;
+        } else {
+          EXPECT_TRUE(engine.supply(entry));
+          EXPECT_TRUE(engine.run(entry, &mine, &got));
+        }
+        if (engine.is_timing()) engine.stop_timing(true);
+        EXPECT_EQ(got, static_cast<std::byte>(call + from.value));
+      }
+    });
+    return natives;
+  }
+
   /// Without a native library to try.
   void barrier(int calls) {
     transports::for_each_rank(ranks, [&](Rank me) {
@@ -117,6 +167,7 @@ class LessonsTest : public testing::Test {
   std::unique_ptr<std::byte, Free> memory;
   std::barrier<> meeting{ranks};
   std::byte native_data{};
+  std::array<std::byte, ranks> sent{};  ///< natively
   std::chrono::microseconds native_time{2'000};
   std::chrono::microseconds slowed{0};  ///< ours
   Policy policy;
@@ -204,6 +255,25 @@ TEST_F(LessonsTest, AreSparedThoseWhoseRanksKnowTheSameFromOtherCommunicators) {
   EXPECT_NE(engines[0]->describe({Operation::broadcast, 1}).find("native: native was selected (learned by this job"),
             std::string::npos);
   EXPECT_TRUE(engines[0]->derive_learned().empty());
+}
+
+TEST_F(LessonsTest, AreGivenAlongEdgesAndKeptForNobodyElse) {
+  make_engines();
+  const int natives = pass_round(600, {});
+  EXPECT_GE(natives, 2);
+  EXPECT_LE(natives, 40);
+  EXPECT_EQ(pass_round(100, {}), 0);
+  EXPECT_TRUE(engines[0]->derive_learned().empty()) << "rows know nothing of graphs";
+}
+
+TEST_F(LessonsTest, AreNotGivenWhereARankWithoutEdgesKnowsNoSize) {
+  make_engines();
+  EXPECT_EQ(pass_round(200, {.reaches_all = false}), 0);
+}
+
+TEST_F(LessonsTest, NeverTryNativeWhereItMayTakeAnotherEdgesBlock) {
+  make_engines();
+  EXPECT_EQ(pass_round(200, {.has_single_edges = false}), 0);
 }
 
 TEST_F(LessonsTest, AreGivenAgainUntilEnoughJobsHaveFoundTheSame) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Annotated
@@ -32,6 +33,8 @@ from espalier.jobs.placement import Means
 from espalier.measure.paired import (
     DEFAULT_SIZES,
     FORMS,
+    GRAPHS,
+    NEIGHBORS,
     OPERATIONS,
     TYPES,
     Plan,
@@ -44,7 +47,12 @@ from espalier.measure.paired import (
 
 def bench(
     context: typer.Context,
-    ops: Annotated[str, typer.Option(help=f"`all`, or some of: {', '.join(OPERATIONS)}.")] = "bcast,allgather,barrier",
+    ops: Annotated[
+        str,
+        typer.Option(
+            help=f"`all`, or some of: {', '.join(OPERATIONS)}; `neighbors`, or some of {', '.join(NEIGHBORS)}."
+        ),
+    ] = "bcast,allgather,barrier",
     ranks: MeasuredRanks = None,
     nodes: Nodes = None,
     ppn: PerNode = None,
@@ -62,6 +70,13 @@ def bench(
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="How often to repeat everything.")] = 5,
     budget_ms: Annotated[int | None, typer.Option(min=1, help="Time for one size of one arm in one round.")] = None,
+    graph: Annotated[
+        str,
+        typer.Option(
+            help=f"What neighbourhood collectives go along, {', '.join(GRAPHS)}: 5 points, 27, or N random edges from "
+            "each rank."
+        ),
+    ] = "grid",
     form: Annotated[
         str, typer.Option(help=f"{', '.join(FORMS)}; what does not block is timed from start to the end of wait.")
     ] = "blocking",
@@ -93,15 +108,17 @@ def bench(
     variables = parse_settings(settings or []) | split_nodes(virtual_nodes)
     if type_ not in TYPES:
         raise UserError(f"--type: '{type_}' is no type of elements", suggest(type_, TYPES))
+    _check_graph(graph)
     _check_form(form, overlap, test_us)
     wish, means = Wish(ranks, nodes, ppn), Means(launcher, hostfile, overcommit)
-    operations = pick_operations(ops, OPERATIONS, {"broadcast": "bcast"})
+    operations = pick_operations(ops, OPERATIONS, {"broadcast": "bcast"}, {"neighbors": NEIGHBORS})
     plan = Plan(
         operations,
         pick_sizes(sizes, DEFAULT_SIZES),
         rounds=rounds,
         budget_ms=budget_ms,
         type=type_,
+        graph=graph,
         barrier=barrier,
         form=form,
         overlap=overlap,
@@ -118,7 +135,7 @@ def bench(
         return
     for one in mpis:
         own = [row for row in rows if row.mpi == str(one)]
-        console.out.print(_table(one, own, form))
+        console.out.print(_table(one, own, plan))
         if overlap:
             console.out.print(_overlap_table(own))
     if len(mpis) > 1:
@@ -150,6 +167,11 @@ def _measure_with_progress(mpi: Mpi, plan: Plan) -> list[Row]:
         return measure(mpi, plan, lambda sample: tell(f"{sample.op} {format_bytes(sample.bytes)}", 1))
 
 
+def _check_graph(graph: str) -> None:
+    if not re.fullmatch(r"grid|stencil|random:[1-9]\d{0,5}", graph):
+        raise UserError(f"--graph: '{graph}' is no graph", f"one of {', '.join(GRAPHS)}, as random:8")
+
+
 def _check_form(form: str, overlap: bool, test_us: float) -> None:
     if form not in FORMS:
         raise UserError(f"--form: '{form}' is no form of calls", suggest(form, FORMS))
@@ -159,9 +181,11 @@ def _check_form(form: str, overlap: bool, test_us: float) -> None:
         raise UserError("--test-us says how often to test while computing", "add --overlap")
 
 
-def _table(mpi: Mpi, rows: list[Row], form: str) -> Table:
-    what = "call" if form == "blocking" else f"{form} call, start and wait"
+def _table(mpi: Mpi, rows: list[Row], plan: Plan) -> Table:
+    what = "call" if plan.form == "blocking" else f"{plan.form} call, start and wait"
     title = f"{mpi}, {rows[0].ranks} ranks on {counted(rows[0].nodes, 'node')}; µs per {what} (p50)"
+    if any(row.op in NEIGHBORS for row in rows):
+        title += f"; neighbours: {plan.graph}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("op", min_width=max(len(row.op) for row in rows))  # the choice gives way on narrow screens
     for name in ("bytes", "native", "Espalier", "native ÷ Espalier", "range", "noise"):
