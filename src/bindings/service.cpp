@@ -40,7 +40,7 @@ nb::bytes answer(Engine& engine, nb::bytes line) {
   return nb::bytes(reply.data(), reply.size());
 }
 
-nb::typed<nb::dict, nb::str, nb::any> counts_of(const Engine& engine) {
+nb::typed<nb::dict, nb::str, nb::any> counts_of_engine(const Engine& engine) {
   const auto& counters = engine.counters();
   nb::dict requests;
   nb::typed<nb::dict, nb::str, nb::any> counts;
@@ -94,7 +94,7 @@ void bind_service(nb::module_& module) {
       .def("reject", &Engine::reject, nb::arg("why"),
            "Newer dumps are no good, and why; the last good ones go on answering.")
       .def("answer", &answer, nb::arg("line"), "One request, its line without an end, and the reply's lines.")
-      .def("counts", &counts_of, "What was asked and refused since the beginning.");
+      .def("counts", &counts_of_engine, "What was asked and refused since the beginning.");
   nb::class_<Server>(module, "FabricServer",
                      "The engine behind sockets, on threads that need no interpreter. Times in seconds.")
       .def("__init__", &make_server, nb::keep_alive<1, 2>(), nb::arg("engine"), nb::arg("connections"),

@@ -43,7 +43,7 @@ const char* name_of(watch::Life life) {
 }
 
 /// What it waits in: where it has come, the call at hand; else the other communicator's.
-std::optional<std::string> call_of(const RankStand& rank) {
+std::optional<std::string> told_call(const RankStand& rank) {
   if (rank.other) return watch::describe_call(*rank.other);
   const bool is_in_another = rank.stand == Stand::has_finished && (rank.seen.waits() || rank.seen.is_in_mpi());
   if (rank.stand != Stand::waits && rank.stand != Stand::differs && !is_in_another) return std::nullopt;
@@ -165,7 +165,7 @@ void bind_watch(nb::module_& module) {
       .def_prop_ro(
           "seconds", [](const RankStand& it) { return it.seen.waits() ? it.seen.seconds : it.seen.left_seconds; },
           "For how long it has waited, or been in what is left to the MPI as far as it was looked at; 0: it does not.")
-      .def_prop_ro("call", call_of, "What it waits in, for a person.");
+      .def_prop_ro("call", told_call, "What it waits in, for a person.");
   nb::class_<Standstill>(module, "Standstill", "A communicator in which a rank waits.")
       .def_prop_ro(
           "community", [](const Standstill& it) { return watch::describe_community(it); }, "Which, for a person.")

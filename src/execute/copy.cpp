@@ -11,7 +11,7 @@
 namespace espalier::execute {
 namespace {
 
-constexpr Bytes line_bytes = 64;
+constexpr Bytes cache_line = 64;
 
 /// Where C libraries begin to use the string move.
 constexpr Bytes least_by_string_move = 2 << 10;
@@ -50,10 +50,10 @@ void stream_line(std::byte* into, const std::byte* from) noexcept {
 }  // namespace
 
 void copy_streaming(std::byte* into, const std::byte* from, Bytes bytes) noexcept {
-  const Bytes head = std::min<Bytes>(bytes, -reinterpret_cast<std::uintptr_t>(into) % line_bytes);
+  const Bytes head = std::min<Bytes>(bytes, -reinterpret_cast<std::uintptr_t>(into) % cache_line);
   std::memcpy(into, from, head);
-  const Bytes lines_end = head + (bytes - head) / line_bytes * line_bytes;
-  for (Bytes at = head; at < lines_end; at += line_bytes) stream_line(into + at, from + at);
+  const Bytes lines_end = head + (bytes - head) / cache_line * cache_line;
+  for (Bytes at = head; at < lines_end; at += cache_line) stream_line(into + at, from + at);
   std::memcpy(into + lines_end, from + lines_end, bytes - lines_end);
   _mm_sfence();  // streaming stores do not keep their order with a flag's release
 }
@@ -79,7 +79,7 @@ void copy_for_reader(std::byte* into, const std::byte* from, Bytes bytes, const 
 [[gnu::no_sanitize_thread]]
 #endif
 void take_over(std::byte* lines, Bytes bytes) noexcept {
-  for (Bytes at = 0; at < bytes; at += line_bytes) {
+  for (Bytes at = 0; at < bytes; at += cache_line) {
     volatile std::byte& byte = lines[at];
     byte = byte;
   }

@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kMetricNames = {"hops", "latency", "speed", "adapter", "combined"};
 
-double slower(double a, double b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
-
 }  // namespace
 
 std::string_view name_of(Metric metric) { return kMetricNames.at(static_cast<std::size_t>(metric)); }

@@ -1,6 +1,7 @@
 #pragma once
 // The rate of a link: lanes times speed. Speeds are an open set: a generation that we don't know keeps its name.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,9 @@ struct Rate {
 
 /// What a byte takes, µs; 0 where the rate is not known. 1 Gbit/s is 125 bytes per µs.
 inline double us_per_byte(double gbps) { return gbps == 0 ? 0 : 1 / (gbps * 125); }
+
+/// Of two rates, 0 where one is not known.
+inline double slower(double a, double b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
 
 /// Reads "4xQDR". Nothing when it does not look like a rate; an unknown speed gives a rate of 0 Gbit/s under its name.
 std::optional<Rate> parse_rate(std::string_view text);

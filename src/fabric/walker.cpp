@@ -5,8 +5,6 @@
 namespace espalier::fabric {
 namespace {
 
-double slower(double a, double b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
-
 Leg leg_of(const Fabric& fabric, const Route& route) {
   return {route.status, static_cast<std::uint16_t>(std::max(0, route.links())),
           static_cast<float>(find_bottleneck(fabric, route).gbps())};

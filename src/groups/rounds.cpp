@@ -18,7 +18,7 @@ void set_circular(Nodes (&parts)[2], int first, int length, int count) {
 }
 
 /// A power of two of nodes that take part in doubling, and the others that lean on one of them each.
-struct Doubling {
+struct Leaning {
   int count;
   int core;  ///< largest power of two that is not above count
 
@@ -38,7 +38,7 @@ struct Doubling {
   }
 };
 
-std::vector<Round> derive_leaning(const Doubling& doubling, int node) {
+std::vector<Round> derive_leaning(const Leaning& doubling, int node) {
   const int partner = node - doubling.core;
   Round lend;
   lend.to = partner;
@@ -104,7 +104,7 @@ std::vector<Round> derive_bruck(int node, int count) {
 }
 
 std::vector<Round> derive_recursive_doubling(int node, int count) {
-  const Doubling doubling{count, static_cast<int>(std::bit_floor(static_cast<unsigned>(count)))};
+  const Leaning doubling{count, static_cast<int>(std::bit_floor(static_cast<unsigned>(count)))};
   if (doubling.leans(node)) return derive_leaning(doubling, node);
   std::vector<Round> rounds;
   const int leaning = node + doubling.core;

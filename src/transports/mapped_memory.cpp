@@ -8,7 +8,6 @@ namespace espalier::transports {
 namespace {
 
 constexpr int read_and_write = 2;  // XPMEM_RDWR
-constexpr int permit_mode = 1;     // XPMEM_PERMIT_MODE
 
 }  // namespace
 

@@ -12,7 +12,6 @@
 namespace espalier::transports {
 namespace {
 
-constexpr int permit_mode = 1;                  // XPMEM_PERMIT_MODE: as a file's mode
 std::uintptr_t owner_only = 0600;               // as the kernel lets processes of one user read each other (ptrace)
 constexpr std::size_t whole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE
 

@@ -10,6 +10,9 @@ namespace espalier::transports {
 /// What XPMEM calls a segment: a name for one process's whole memory. 0: none.
 using XpmemSegment = std::int64_t;
 
+/// XPMEM_PERMIT_MODE: who may, as a file's mode has it.
+inline constexpr int permit_mode = 1;
+
 /// The library's calls, with its own conventions (xpmem.h): -1 is failure.
 struct Xpmem {
   /// Where in another process: the permission's number, and the address there.

@@ -15,16 +15,16 @@ using topology::Distances;
 namespace {
 
 /// What starting a message costs its sender, µs (as cost::Parameters::overhead).
-constexpr double overhead = 0.4;
+constexpr double setting_out = 0.4;
 /// What packing costs, µs per byte: a copy that does not stay in the second-level cache (cost::Parameters::caches).
 constexpr double packing_per_byte = 1.0 / 11000;
 
 NodeId node_at(std::span<const int> order, std::size_t position) { return NodeId(order[position]); }
 
 /// The trunks of all leaves in one direction, and the work that is left for each.
-class Trunks {
+class BusyTrunks {
  public:
-  explicit Trunks(const topology::Trunks& facts) : facts_(facts), busy_until_(facts.per_byte.size()) {}
+  explicit BusyTrunks(const topology::Trunks& facts) : facts_(facts), busy_until_(facts.per_byte.size()) {}
 
   /// How long what has come before keeps the leaf's trunk busy after `now`, µs.
   double backlog(std::size_t leaf, double now) const { return std::max(0.0, busy_until_[leaf] - now); }
@@ -166,7 +166,7 @@ class Reach::Walk {
   double send_in_turn(std::size_t position, std::size_t number, double now) {
     const NodeId from = node_at(order_, position);
     if (number == 0) start(position, from, distances_.own_per_byte(distances_.class_of(from)), now);  // the period
-    Flow flow = flow_of(from, children_of(position)[number], now + overhead);
+    Flow flow = flow_of(from, children_of(position)[number], now + setting_out);
     if (flow.crosses)
       wait_for_trunks(leaf_of(distances_, from), leaf_of(distances_, node_at(order_, flow.child)), flow);
     arrive(flow, flow.alone);
@@ -185,11 +185,11 @@ class Reach::Walk {
     flows_.clear();
     double sets_out = now, busy = 0;
     for (const Edge& edge : children_of(position)) {
-      sets_out += overhead;
+      sets_out += setting_out;
       flows_.push_back(flow_of(from, edge, sets_out));
       if (reach_.layout_.goes_up) sets_out += edge.bytes * own;
-      busy += overhead + edge.bytes * own;
-      period_ = std::max({period_, busy, overhead + flows_.back().alone});
+      busy += setting_out + edge.bytes * own;
+      period_ = std::max({period_, busy, setting_out + flows_.back().alone});
     }
   }
 
@@ -258,10 +258,10 @@ class Reach::Walk {
   const Reach& reach_;
   const Distances& distances_;
   std::span<const int> order_;
-  std::vector<double> has_;     ///< by position: when it has the message
-  std::vector<Flow> flows_;     ///< of the vertex at hand
-  Trunks up_, down_;            ///< as time goes on
-  Trunks up_load_, down_load_;  ///< by one segment altogether
+  std::vector<double> has_;         ///< by position: when it has the message
+  std::vector<Flow> flows_;         ///< of the vertex at hand
+  BusyTrunks up_, down_;            ///< as time goes on
+  BusyTrunks up_load_, down_load_;  ///< by one segment altogether
   double period_ = 0, last_ = 0, sum_ = 0;
 };
 
@@ -291,7 +291,7 @@ class Reach::Round {
   /// How long one message takes, its latency aside: its own way, and on a trunk for the others there, of which it meets
   /// as many by chance as there are for each cable (Walk::cross).
   double time(NodeId from, NodeId to) const {
-    const double alone = overhead + bytes_ * distances_.way(from, to).per_byte;
+    const double alone = setting_out + bytes_ * distances_.way(from, to).per_byte;
     if (!crosses(from, to)) return alone;
     return alone + std::max(others(up_, leaf_of(distances_, from)), others(down_, leaf_of(distances_, to)));
   }
@@ -300,14 +300,14 @@ class Reach::Round {
   bool crosses(NodeId from, NodeId to) const {
     return has_trunks_ && leaf_of(distances_, from) != leaf_of(distances_, to);
   }
-  double others(const Trunks& trunks, std::size_t leaf) const {
+  double others(const BusyTrunks& trunks, std::size_t leaf) const {
     return trunks.backlog(leaf, 0) - trunks.time_of(leaf, bytes_);
   }
 
   const Distances& distances_;
   bool has_trunks_;
   double bytes_;
-  Trunks up_, down_;
+  BusyTrunks up_, down_;
 };
 
 double Reach::ring(std::span<const int> order) const {

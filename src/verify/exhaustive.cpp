@@ -20,13 +20,13 @@ using topology::Topology;
 
 namespace {
 
-struct Machine {
+struct SmallMachine {
   Topology topology;
   std::uint64_t places = 0;
 };
 
 /// Each placement with first ranks as leaders; blocks and unequal nodes also with leaders by invented facts.
-std::vector<Machine> machines(int ranks) {
+std::vector<SmallMachine> machines(int ranks) {
   // Nodes of 4, 1, 2 and 3 ranks in turn.
   static constexpr int unequal[] = {0, 0, 0, 0, 1, 2, 2, 3, 3, 3};
   std::vector<std::vector<int>> forms(6);
@@ -38,7 +38,7 @@ std::vector<Machine> machines(int ranks) {
     forms[4].push_back(r % 5);
     forms[5].push_back(r / 10 * 4 + unequal[r % 10]);
   }
-  std::vector<Machine> all;
+  std::vector<SmallMachine> all;
   for (const std::vector<int>& node_of : forms) all.push_back({Topology::from_nodes(node_of, {.single_copy = true})});
   for (const int form : {2, 5}) {
     const auto places = static_cast<std::uint64_t>(ranks);
@@ -142,7 +142,7 @@ std::vector<plan::Edge> edges_of(Operation operation, int ranks, bool is_uneven)
   return edges;
 }
 
-void prove_along_edges(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome);
+void prove_along_edges(const SmallMachine& machine, Operation operation, const Choice& choice, Outcome& outcome);
 
 void prove_if_valid(const Specimen& specimen, Outcome& outcome) {
   if (!outcome.is_hopeless() && algorithms::why_invalid(specimen.topology, specimen.problem, specimen.choice).empty()) {
@@ -159,7 +159,7 @@ std::set<int> roots_of(Operation operation, int ranks, bool is_usual) {
   return all;
 }
 
-void prove_from_roots(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
+void prove_from_roots(const SmallMachine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
   if (has_edges(operation)) return prove_along_edges(machine, operation, choice, outcome);
   const Topology& topology = machine.topology;
   const std::vector<Bytes> counts = uneven_counts(operation, topology.ranks());
@@ -179,7 +179,7 @@ void prove_from_roots(const Machine& machine, Operation operation, const Choice&
   }
 }
 
-void prove_along_edges(const Machine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
+void prove_along_edges(const SmallMachine& machine, Operation operation, const Choice& choice, Outcome& outcome) {
   for (const bool is_uneven : {false, true}) {
     const Problem problem = plan::with_edges({operation, is_uneven ? 0 : uneven_bytes}, machine.topology,
                                              edges_of(operation, machine.topology.ranks(), is_uneven));
@@ -192,7 +192,7 @@ void prove_along_edges(const Machine& machine, Operation operation, const Choice
 Outcome verify_exhaustive(int first, int last, const std::function<bool(int)>& progress) {
   Outcome outcome;
   for (int ranks = first; ranks <= last; ++ranks) {
-    for (const Machine& machine : machines(ranks))
+    for (const SmallMachine& machine : machines(ranks))
       for (const algorithms::Algorithm& algorithm : algorithms::algorithms())
         for (const Choice& choice : choices(algorithm, ranks))
           prove_from_roots(machine, algorithm.operation, choice, outcome);

@@ -8,7 +8,7 @@ namespace {
 
 using Doing = execute::LeftToMpi::Doing;
 
-bool has_ended_mpi(const Sighting& seen) { return seen.left.doing == Doing::finalization; }
+bool is_at_its_end(const Sighting& seen) { return seen.left.doing == Doing::finalization; }
 
 }  // namespace
 
@@ -29,7 +29,7 @@ bool Front::is_reached_by(const Sighting& seen) const {
   switch (maker) {
     case Maker::espalier: return seen.waits() && seen.call == call;
     case Maker::mpi: return is_in_left_call(seen) && seen.left.calls == call;
-    case Maker::end: return has_ended_mpi(seen);
+    case Maker::end: return is_at_its_end(seen);
   }
   return false;
 }
@@ -70,10 +70,10 @@ std::optional<Front> find_front(std::span<const Sighting> members) {
   for (const Sighting& it : members) {
     if (it.waits() && (!own || it.call < own->call)) own = Front{Maker::espalier, it.call};
     if (is_in_left_call(it) && (!left || it.left.calls < left->call)) left = Front{Maker::mpi, it.left.calls};
-    if (has_ended_mpi(it)) end = Front{Maker::end, 0};
+    if (is_at_its_end(it)) end = Front{Maker::end, 0};
   }
   // Whoever has ended MPI stays in view: where all have, nobody waits.
-  if (std::all_of(members.begin(), members.end(), has_ended_mpi)) end.reset();
+  if (std::all_of(members.begin(), members.end(), is_at_its_end)) end.reset();
   return own ? own : left ? left : end;
 }
 

@@ -3,14 +3,14 @@
 #include "algorithms/allgather/leaders.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allgather_bruck {
 namespace {
 
 double price(const Scene& s) { return price_doubling(s, false); }
 
 }  // namespace
 
-extern const Algorithm allgather_bruck = {
+extern const Algorithm row = {
     .operation = Operation::allgather,
     .between = "bruck",
     .place = 3,
@@ -23,4 +23,4 @@ extern const Algorithm allgather_bruck = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allgather_bruck

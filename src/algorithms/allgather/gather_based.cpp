@@ -15,7 +15,7 @@
 #include "smp/exchange.hpp"
 #include "smp/phases.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allgather_gather_based {
 
 namespace {
 
@@ -191,7 +191,7 @@ void propose(Candidates& candidates, const Algorithm& algorithm, Choice choice) 
 
 }  // namespace
 
-extern const Algorithm allgather_gather_based = {
+extern const Algorithm row = {
     .operation = Operation::allgather,
     .between = "gather_based",
     .place = 8,
@@ -206,4 +206,4 @@ extern const Algorithm allgather_gather_based = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allgather_gather_based

@@ -30,8 +30,6 @@ using groups::Round;
 
 namespace {
 
-/// Sends left unfinished: bounds the slots of a ring over many nodes.
-constexpr std::size_t sends_ahead = 16;
 /// A message each way, its end, and two pieces for the node: what a round of a ring mostly emits.
 constexpr std::size_t steps_per_round = 10;
 
@@ -96,10 +94,10 @@ struct Piece {
 
 /// One leader's messages, rounds finished in the order in which they were started. Receives of a round are waited for
 /// at its end, sends as late as possible.
-class LeaderExchange {
+class LeaderMessages {
  public:
   /// Messages have `segment` bytes at most; 0 sets no bound. What lies within `in_input` is sent from there.
-  LeaderExchange(Builder& builder, const LeaderData& data, const leaders::Speakers& speakers, Bytes segment,
+  LeaderMessages(Builder& builder, const LeaderData& data, const leaders::Speakers& speakers, Bytes segment,
                  const Piece& in_input)
       : builder_(builder),
         data_(data),
@@ -157,7 +155,7 @@ struct Passing {
 };
 
 /// What a round brought is spread while the next one is under way.
-void run_exchange(const std::vector<Round>& rounds, LeaderExchange& exchange, bool is_leader, const Passing& node) {
+void run_exchange(const std::vector<Round>& rounds, LeaderMessages& exchange, bool is_leader, const Passing& node) {
   if (is_leader) exchange.start(rounds.front());
   node.own();
   for (std::size_t i = 0; i < rounds.size(); ++i) {
@@ -170,7 +168,7 @@ void run_exchange(const std::vector<Round>& rounds, LeaderExchange& exchange, bo
 
 /// Round a ring what arrives in one round leaves `at_once` rounds later: message by message, each as soon as it is
 /// there, and then it is spread. As many receipts stay open as a round has messages.
-void run_ring(const std::vector<Round>& rounds, std::size_t at_once, LeaderExchange& exchange, bool is_leader,
+void run_ring(const std::vector<Round>& rounds, std::size_t at_once, LeaderMessages& exchange, bool is_leader,
               const Passing& node) {
   if (is_leader) exchange.start(rounds.front());
   node.own();
@@ -197,7 +195,7 @@ void copy_to_rank_order(Builder& builder, const LeaderData& data, const Piece& p
   });
 }
 
-void build_between_nodes(Builder& builder, const Problem& problem, const Choice& choice) {
+void gather_between_nodes(Builder& builder, const Problem& problem, const Choice& choice) {
   const topology::Topology& topology = builder.topology();
   const std::vector<int> node_at = derive_positions(topology.nodes(), choice);
   const LeaderData data{smp::NodeMajor(topology, problem, node_at)};
@@ -231,7 +229,7 @@ void build_between_nodes(Builder& builder, const Problem& problem, const Choice&
   builder.expect_steps(rounds.size() * steps_per_round);
   const bool is_ring = choice.between == Between::ring;
   // The first message of a node's only rank is its own block, which need not be copied before.
-  LeaderExchange exchange(builder, data, speakers, is_ring ? choice.segment : 0, is_sent_as_given ? own : Piece{});
+  LeaderMessages exchange(builder, data, speakers, is_ring ? choice.segment : 0, is_sent_as_given ? own : Piece{});
   // The other way round a ring begins behind the first: if both shared the link in step, what they bring would come at
   // once, and the node be idle before.
   if (is_ring)
@@ -249,7 +247,7 @@ void build_allgather(Builder& builder, const Problem& problem, const Choice& cho
   if (builder.topology().nodes() == 1)
     smp::exchange_blocks(builder, choice, plan::Blocks(problem, builder.topology().ranks()));
   else
-    build_between_nodes(builder, problem, choice);
+    gather_between_nodes(builder, problem, choice);
 }
 
 }  // namespace espalier::algorithms

@@ -4,7 +4,7 @@
 #include "algorithms/allgather/groups.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allgather_multi_group {
 namespace {
 
 double price(const Scene& s) {
@@ -14,7 +14,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm allgather_multi_group = {
+extern const Algorithm row = {
     .operation = Operation::allgather,
     .between = "multi_group",
     .place = 6,
@@ -28,4 +28,4 @@ extern const Algorithm allgather_multi_group = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allgather_multi_group

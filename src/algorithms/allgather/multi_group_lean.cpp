@@ -7,7 +7,7 @@
 #include "algorithms/allgather/groups.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allgather_multi_group_lean {
 namespace {
 
 double price(const Scene& s) {
@@ -31,7 +31,7 @@ void propose(Candidates& candidates, const Algorithm& algorithm, Choice choice) 
 
 }  // namespace
 
-extern const Algorithm allgather_multi_group_lean = {
+extern const Algorithm row = {
     .operation = Operation::allgather,
     .between = "multi_group_lean",
     .place = 7,
@@ -46,4 +46,4 @@ extern const Algorithm allgather_multi_group_lean = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allgather_multi_group_lean

@@ -5,7 +5,7 @@
 #include "algorithms/allgather/leaders.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allgather_recursive_doubling {
 namespace {
 
 double price(const Scene& s) { return price_doubling(s, true); }
@@ -21,7 +21,7 @@ void propose(Candidates& candidates, const Algorithm& algorithm, Choice choice) 
 
 }  // namespace
 
-extern const Algorithm allgather_recursive_doubling = {
+extern const Algorithm row = {
     .operation = Operation::allgather,
     .between = "recursive_doubling",
     .place = 2,
@@ -36,4 +36,4 @@ extern const Algorithm allgather_recursive_doubling = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allgather_recursive_doubling

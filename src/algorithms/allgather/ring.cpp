@@ -7,7 +7,7 @@
 #include "algorithms/row.hpp"
 #include "groups/rounds.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allgather_ring {
 namespace {
 
 /// Round a ring both ways: of two rounds the next ones need a message each. Those to the right and to the left go by
@@ -54,7 +54,7 @@ void propose(Candidates& candidates, const Algorithm& algorithm, Choice choice) 
 
 }  // namespace
 
-extern const Algorithm allgather_ring = {
+extern const Algorithm row = {
     .operation = Operation::allgather,
     .between = "ring",
     .place = 1,
@@ -72,4 +72,4 @@ extern const Algorithm allgather_ring = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allgather_ring

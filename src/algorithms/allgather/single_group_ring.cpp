@@ -4,7 +4,7 @@
 #include "algorithms/allgather/groups.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allgather_single_group_ring {
 namespace {
 
 Choice form_of(Choice choice) {
@@ -24,7 +24,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm allgather_single_group_ring = {
+extern const Algorithm row = {
     .operation = Operation::allgather,
     .between = "single_group_ring",
     .place = 4,
@@ -36,4 +36,4 @@ extern const Algorithm allgather_single_group_ring = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allgather_single_group_ring

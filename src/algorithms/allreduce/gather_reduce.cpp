@@ -6,7 +6,7 @@
 #include "algorithms/row.hpp"
 #include "smp/reduce_apart.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allreduce_gather_reduce {
 namespace {
 
 void build(Builder& builder, const Problem& problem, const Choice& choice) {
@@ -30,7 +30,7 @@ bool is_crowded(const Candidates& candidates) {
 
 }  // namespace
 
-extern const Algorithm allreduce_gather_reduce = {
+extern const Algorithm row = {
     .operation = Operation::allreduce,
     .between = "gather_reduce",
     .place = 1,
@@ -50,4 +50,4 @@ extern const Algorithm allreduce_gather_reduce = {
     .is_outdone_on_one_node = is_crowded,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allreduce_gather_reduce

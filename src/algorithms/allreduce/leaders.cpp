@@ -35,7 +35,7 @@ void build_on_one_node(Builder& builder, const Problem& problem, const Choice& c
     reduce_by(std::type_identity<smp::NodeReduction>{});
 }
 
-void build_between_nodes(Builder& builder, const Problem& problem, const Choice& choice) {
+void sum_between_nodes(Builder& builder, const Problem& problem, const Choice& choice) {
   const smp::Grain grain(problem);
   const Bytes whole = choice.segment == 0 ? problem.bytes : std::max(grain.bytes(), grain.round_down(choice.segment));
   const Bytes segment = std::min(whole, problem.bytes);
@@ -65,7 +65,7 @@ void build_allreduce(Builder& builder, const Problem& problem, const Choice& cho
   if (builder.topology().nodes() == 1)
     build_on_one_node(builder, problem, choice);
   else
-    build_between_nodes(builder, problem, choice);
+    sum_between_nodes(builder, problem, choice);
 }
 
 std::string limits_of_allreduce(const topology::Topology& topology, const Problem& problem, const Choice& choice) {

@@ -24,7 +24,7 @@
 #include "algorithms/row.hpp"
 #include "smp/share.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allreduce_multi_group {
 
 using plan::Exchange;
 
@@ -293,7 +293,7 @@ void propose(Candidates& candidates, const Algorithm&, Choice choice) {
 
 }  // namespace
 
-extern const Algorithm allreduce_multi_group = {
+extern const Algorithm row = {
     .operation = Operation::allreduce,
     .between = "multi_group",
     .place = 5,
@@ -311,4 +311,4 @@ extern const Algorithm allreduce_multi_group = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allreduce_multi_group

@@ -4,7 +4,7 @@
 #include "algorithms/prices/halving.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allreduce_rabenseifner {
 namespace {
 
 double price(const Scene& s) {
@@ -16,7 +16,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm allreduce_rabenseifner = {
+extern const Algorithm row = {
     .operation = Operation::allreduce,
     .between = "rabenseifner",
     .place = 3,
@@ -34,4 +34,4 @@ extern const Algorithm allreduce_rabenseifner = {
     .differs_on_one_node = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allreduce_rabenseifner

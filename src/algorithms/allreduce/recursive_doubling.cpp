@@ -3,7 +3,7 @@
 #include "algorithms/allreduce/leaders.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allreduce_recursive_doubling {
 namespace {
 
 double price(const Scene& s) {
@@ -16,7 +16,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm allreduce_recursive_doubling = {
+extern const Algorithm row = {
     .operation = Operation::allreduce,
     .between = "recursive_doubling",
     .place = 2,
@@ -33,4 +33,4 @@ extern const Algorithm allreduce_recursive_doubling = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allreduce_recursive_doubling

@@ -3,7 +3,7 @@
 #include "algorithms/allreduce/leaders.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::allreduce_ring {
 namespace {
 
 std::string limits(const topology::Topology& topology, const Problem& problem, const Choice& choice) {
@@ -19,7 +19,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm allreduce_ring = {
+extern const Algorithm row = {
     .operation = Operation::allreduce,
     .between = "ring",
     .place = 4,
@@ -37,4 +37,4 @@ extern const Algorithm allreduce_ring = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::allreduce_ring

@@ -3,14 +3,14 @@
 #include "algorithms/alltoall/leaders.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::alltoall_flat {
 namespace {
 
 void propose(Candidates& candidates, const Algorithm&, Choice choice) { vary_leaders(candidates, choice); }
 
 }  // namespace
 
-extern const Algorithm alltoall_flat = {
+extern const Algorithm row = {
     .operation = Operation::alltoall,
     .between = "flat",
     .place = 2,
@@ -26,4 +26,4 @@ extern const Algorithm alltoall_flat = {
     .price = price_alltoall_leaders,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::alltoall_flat

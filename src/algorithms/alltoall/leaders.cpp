@@ -35,6 +35,7 @@
 
 #include "algorithms/alltoall/layout.hpp"
 #include "algorithms/alltoall/parcel_exchange.hpp"
+#include "algorithms/parts/in_flight.hpp"
 #include "algorithms/words.hpp"
 #include "base/bytes.hpp"
 #include "smp/operations.hpp"
@@ -44,8 +45,6 @@ namespace espalier::algorithms {
 using topology::Topology;
 
 namespace {
-
-constexpr std::size_t sends_ahead = 16;
 
 class LeaderSwap {
  public:

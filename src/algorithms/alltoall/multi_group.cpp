@@ -6,7 +6,7 @@
 #include "algorithms/alltoall/leaders.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::alltoall_multi_group {
 namespace {
 
 /// Two leaders, and as many as ranks, up to eight, or all (of large nodes what the ranks have for each other is work
@@ -23,7 +23,7 @@ void propose(Candidates& candidates, const Algorithm&, Choice choice) {
 
 }  // namespace
 
-extern const Algorithm alltoall_multi_group = {
+extern const Algorithm row = {
     .operation = Operation::alltoall,
     .between = "multi_group",
     .place = 3,
@@ -39,4 +39,4 @@ extern const Algorithm alltoall_multi_group = {
     .price = price_alltoall_leaders,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::alltoall_multi_group

@@ -10,7 +10,7 @@
 #include "groups/distances.hpp"
 #include "smp/swap.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::alltoall_pairwise {
 
 using plan::PairBlocks;
 
@@ -84,7 +84,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm alltoall_pairwise = {
+extern const Algorithm row = {
     .operation = Operation::alltoall,
     .between = "pairwise",
     .place = 1,
@@ -99,4 +99,4 @@ extern const Algorithm alltoall_pairwise = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::alltoall_pairwise

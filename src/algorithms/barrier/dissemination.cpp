@@ -9,7 +9,7 @@
 #include "smp/domains.hpp"
 #include "smp/operations.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::barrier_dissemination {
 
 using plan::Flag;
 
@@ -75,7 +75,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm barrier_dissemination = {
+extern const Algorithm row = {
     .operation = Operation::barrier,
     .between = "dissemination",
     .place = 1,
@@ -88,4 +88,4 @@ extern const Algorithm barrier_dissemination = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::barrier_dissemination

@@ -6,7 +6,7 @@
 #include "algorithms/broadcast/tree.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::broadcast_binary {
 namespace {
 
 /// When the last vertex of a binary tree has the first segment: of trees of `count` vertices and of one more. A child's
@@ -43,7 +43,7 @@ void propose(Candidates& candidates, const Algorithm&, Choice choice) {
 
 }  // namespace
 
-extern const Algorithm broadcast_binary = {
+extern const Algorithm row = {
     .operation = Operation::broadcast,
     .between = "binary",
     .place = 3,
@@ -60,4 +60,4 @@ extern const Algorithm broadcast_binary = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::broadcast_binary

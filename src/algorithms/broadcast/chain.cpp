@@ -3,14 +3,14 @@
 #include "algorithms/broadcast/tree.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::broadcast_chain {
 namespace {
 
 double price(const Scene& s) { return price_broadcast(s, (s.nodes - 1) * s.network.message(s.segment()), 1); }
 
 }  // namespace
 
-extern const Algorithm broadcast_chain = {
+extern const Algorithm row = {
     .operation = Operation::broadcast,
     .between = "chain",
     .place = 2,
@@ -27,4 +27,4 @@ extern const Algorithm broadcast_chain = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::broadcast_chain

@@ -10,7 +10,7 @@
 #include "leaders/speakers.hpp"
 #include "smp/spread.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::broadcast_circulant {
 namespace {
 
 /// One speaker's rounds; its neighbours only follow in which order blocks come.
@@ -104,7 +104,7 @@ void propose(Candidates& candidates, const Algorithm&, Choice choice) {
 
 }  // namespace
 
-extern const Algorithm broadcast_circulant = {
+extern const Algorithm row = {
     .operation = Operation::broadcast,
     .between = "circulant",
     .place = 8,
@@ -120,4 +120,4 @@ extern const Algorithm broadcast_circulant = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::broadcast_circulant

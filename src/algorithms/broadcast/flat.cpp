@@ -3,7 +3,7 @@
 #include "algorithms/broadcast/tree.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::broadcast_flat {
 namespace {
 
 double price(const Scene& s) {
@@ -12,7 +12,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm broadcast_flat = {
+extern const Algorithm row = {
     .operation = Operation::broadcast,
     .between = "flat",
     .place = 4,
@@ -28,4 +28,4 @@ extern const Algorithm broadcast_flat = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::broadcast_flat

@@ -5,7 +5,7 @@
 #include "algorithms/broadcast/tree.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::broadcast_knomial {
 namespace {
 
 double price(const Scene& s) {
@@ -18,7 +18,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm broadcast_knomial = {
+extern const Algorithm row = {
     .operation = Operation::broadcast,
     .between = "knomial",
     .place = 1,
@@ -34,4 +34,4 @@ extern const Algorithm broadcast_knomial = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::broadcast_knomial

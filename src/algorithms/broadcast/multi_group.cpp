@@ -19,7 +19,7 @@
 #include "algorithms/row.hpp"
 #include "smp/share.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::broadcast_multi_group {
 
 using plan::Exchange;
 
@@ -214,7 +214,7 @@ void propose(Candidates& candidates, const Algorithm& algorithm, Choice choice) 
 
 }  // namespace
 
-extern const Algorithm broadcast_multi_group = {
+extern const Algorithm row = {
     .operation = Operation::broadcast,
     .between = "multi_group",
     .place = 6,
@@ -231,4 +231,4 @@ extern const Algorithm broadcast_multi_group = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::broadcast_multi_group

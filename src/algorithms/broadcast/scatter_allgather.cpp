@@ -20,14 +20,11 @@
 #include "groups/rounds.hpp"
 #include "smp/spread.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::broadcast_scatter_allgather {
 
 using groups::Round;
 
 namespace {
-
-/// Sends left unfinished: bounds the slots of a ring over many nodes.
-constexpr std::size_t sends_ahead = 16;
 
 /// One chunk per position, all equal but for the end.
 class Chunks {
@@ -231,7 +228,7 @@ topology::Way way(const topology::Distances& distances, const Choice& choice) {
 
 }  // namespace
 
-extern const Algorithm broadcast_scatter_allgather = {
+extern const Algorithm row = {
     .operation = Operation::broadcast,
     .between = "scatter_allgather",
     .place = 5,
@@ -248,4 +245,4 @@ extern const Algorithm broadcast_scatter_allgather = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::broadcast_scatter_allgather

@@ -12,7 +12,7 @@
 #include "leaders/direction.hpp"
 #include "smp/operations.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::broadcast_threaded {
 namespace {
 
 class ThreadedChain {
@@ -111,7 +111,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm broadcast_threaded = {
+extern const Algorithm row = {
     .operation = Operation::broadcast,
     .between = "threaded",
     .place = 7,
@@ -127,4 +127,4 @@ extern const Algorithm broadcast_threaded = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::broadcast_threaded

@@ -21,7 +21,7 @@ namespace {
 /// Receives posted before they are needed: the wire never waits for a receiver that is still copying.
 constexpr std::size_t receives_ahead = 4;
 /// Sends left unfinished to each child.
-constexpr std::size_t sends_ahead = 4;
+constexpr std::size_t sends_ahead_each = 4;
 
 /// The speaker's half of the pipeline: receive a segment, hand it down the tree.
 class Relay {
@@ -32,7 +32,7 @@ class Relay {
         bytes_(bytes),
         segment_(segment),
         receives_(builder, receives_ahead),
-        sends_(builder, sends_ahead * tree.branch().children.size(), tree.most_under_way()) {}
+        sends_(builder, sends_ahead_each * tree.branch().children.size(), tree.most_under_way()) {}
 
   /// Segment `offset` is in `output`, and on its way to the children, when this has run.
   void relay(Bytes offset) {

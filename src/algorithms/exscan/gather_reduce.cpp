@@ -3,14 +3,14 @@
 #include "algorithms/row.hpp"
 #include "algorithms/scan/prefixes.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::exscan_gather_reduce {
 namespace {
 
 double price(const Scene& s) { return s.node.fold_prefix(s.bytes, true); }
 
 }  // namespace
 
-extern const Algorithm exscan_gather_reduce = {
+extern const Algorithm row = {
     .operation = Operation::exscan,
     .between = "gather_reduce",
     .place = 3,
@@ -26,4 +26,4 @@ extern const Algorithm exscan_gather_reduce = {
     .differs_on_one_node = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::exscan_gather_reduce

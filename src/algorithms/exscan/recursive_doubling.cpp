@@ -3,9 +3,9 @@
 #include "algorithms/row.hpp"
 #include "algorithms/scan/prefixes.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::exscan_recursive_doubling {
 
-extern const Algorithm exscan_recursive_doubling = {
+extern const Algorithm row = {
     .operation = Operation::exscan,
     .between = "recursive_doubling",
     .place = 2,
@@ -19,4 +19,4 @@ extern const Algorithm exscan_recursive_doubling = {
     .price = price_doubling_scan,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::exscan_recursive_doubling

@@ -4,7 +4,7 @@
 #include "algorithms/prices/rooted.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::gather_flat {
 namespace {
 
 double price(const Scene& s) {
@@ -14,7 +14,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm gather_flat = {
+extern const Algorithm row = {
     .operation = Operation::gather,
     .between = "flat",
     .place = 2,
@@ -28,4 +28,4 @@ extern const Algorithm gather_flat = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::gather_flat

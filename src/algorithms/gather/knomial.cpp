@@ -4,7 +4,7 @@
 #include "algorithms/prices/rooted.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::gather_knomial {
 namespace {
 
 double price(const Scene& s) {
@@ -14,7 +14,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm gather_knomial = {
+extern const Algorithm row = {
     .operation = Operation::gather,
     .between = "knomial",
     .place = 1,
@@ -31,4 +31,4 @@ extern const Algorithm gather_knomial = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::gather_knomial

@@ -6,7 +6,7 @@
 #include "algorithms/prices/rooted.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::gather_pairwise {
 namespace {
 
 double price(const Scene& s) {
@@ -18,7 +18,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm gather_pairwise = {
+extern const Algorithm row = {
     .operation = Operation::gather,
     .between = "pairwise",
     .place = 3,
@@ -33,4 +33,4 @@ extern const Algorithm gather_pairwise = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::gather_pairwise

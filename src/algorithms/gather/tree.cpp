@@ -26,9 +26,6 @@ using smp::NodeMajor;
 
 namespace {
 
-/// Sends left unfinished while the next segments become complete.
-constexpr std::size_t sends_ahead = 16;
-
 /// Receives of the root: posted before it collects its own node, unpacked as they arrive.
 class RootReceives {
  public:
@@ -128,7 +125,7 @@ void collect(Builder& builder, const NodeTree& tree, const Choice& choice, const
   smp::collect_blocks(builder, choice, tree.speaker(), blocks, Buffer::scratch);
 }
 
-void build_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, const Choice& choice) {
+void gather_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, const Choice& choice) {
   const Bytes bytes = tree.bytes(order, tree.position(), tree.branch().end);
   if (bytes == 0) return;
   const NodeBlocks blocks = NodeBlocks::from(0, builder.topology(), builder.node(), order);
@@ -164,7 +161,7 @@ void build_gather(Builder& builder, const Problem& problem, const Choice& choice
   const bool is_pairwise = choice.between == plan::Between::pairwise;
   if (!tree.is_root() && is_pairwise)
     return send_to_root(builder, problem.root, order.in_rank_order().bytes(builder.me()));
-  if (!tree.is_root()) return build_below_root(builder, tree, order, choice);
+  if (!tree.is_root()) return gather_below_root(builder, tree, order, choice);
   const NodeBlocks blocks = NodeBlocks::among_all(topology, builder.node(), order);
   if (builder.me() != problem.root) return smp::collect_blocks(builder, choice, tree.speaker(), blocks, Buffer::output);
   RootReceives receives(builder, order);

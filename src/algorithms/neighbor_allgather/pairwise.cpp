@@ -2,8 +2,8 @@
 
 #include "algorithms/parts/edge_messages.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::neighbor_allgather_pairwise {
 
-extern const Algorithm neighbor_allgather_pairwise = edges_pairwise(Operation::neighbor_allgather);
+extern const Algorithm row = edges_pairwise(Operation::neighbor_allgather);
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::neighbor_allgather_pairwise

@@ -2,8 +2,8 @@
 
 #include "algorithms/parts/edge_parcels.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::neighbor_alltoall_by_node {
 
-extern const Algorithm neighbor_alltoall_by_node = edges_by_node(Operation::neighbor_alltoall);
+extern const Algorithm row = edges_by_node(Operation::neighbor_alltoall);
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::neighbor_alltoall_by_node

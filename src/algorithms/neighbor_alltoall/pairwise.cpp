@@ -2,8 +2,8 @@
 
 #include "algorithms/parts/edge_messages.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::neighbor_alltoall_pairwise {
 
-extern const Algorithm neighbor_alltoall_pairwise = edges_pairwise(Operation::neighbor_alltoall);
+extern const Algorithm row = edges_pairwise(Operation::neighbor_alltoall);
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::neighbor_alltoall_pairwise

@@ -12,6 +12,9 @@
 
 namespace espalier::algorithms {
 
+/// Sends that most leave unfinished: enough to keep a network busy while the next ones become complete, and few slots.
+inline constexpr std::size_t sends_ahead = 16;
+
 /// At most `limit` messages of `most` bytes together under way: one more waits for the oldest. Bounds slots, and what a
 /// network has to juggle.
 class InFlight {

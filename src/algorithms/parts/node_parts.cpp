@@ -4,9 +4,9 @@
 
 namespace espalier::algorithms {
 
-std::vector<Stretch> join_blocks(const topology::Topology& topology, const plan::Blocks& blocks,
-                                 std::span<const int> nodes, Bytes to) {
-  std::vector<Stretch> stretches;
+std::vector<PartStretch> join_blocks(const topology::Topology& topology, const plan::Blocks& blocks,
+                                     std::span<const int> nodes, Bytes to) {
+  std::vector<PartStretch> stretches;
   int next = -1;
   for (const int node : nodes)
     for (const Rank rank : topology.ranks_on(NodeId(node))) {
@@ -30,7 +30,7 @@ NodeParts::NodeParts(plan::Builder& builder, const plan::Problem& problem, const
 }
 
 void NodeParts::combine(std::span<const int> nodes, Bytes to) {
-  for (const Stretch& stretch : join_blocks(topology_, blocks_, nodes, to)) combine(stretch);
+  for (const PartStretch& stretch : join_blocks(topology_, blocks_, nodes, to)) combine(stretch);
 }
 
 void NodeParts::deal(Bytes result) {

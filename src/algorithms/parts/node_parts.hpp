@@ -14,7 +14,7 @@
 namespace espalier::algorithms {
 
 /// A stretch of the vector, and where it goes.
-struct Stretch {
+struct PartStretch {
   Bytes from;
   Bytes to;
   Bytes bytes;
@@ -29,8 +29,8 @@ inline Bytes short_stretch(const topology::Topology& topology) {
 
 /// The blocks of the ranks of these nodes, node by node, from `to` on; those that follow each other in the vector, too,
 /// are one stretch.
-std::vector<Stretch> join_blocks(const topology::Topology& topology, const plan::Blocks& blocks,
-                                 std::span<const int> nodes, Bytes to);
+std::vector<PartStretch> join_blocks(const topology::Topology& topology, const plan::Blocks& blocks,
+                                     std::span<const int> nodes, Bytes to);
 
 /// Called by every rank of the node, the same functions in the same order. The leader's parts lie in its scratch, where
 /// the caller says, in the first `bytes` of it; behind them is what combining needs.
@@ -42,7 +42,7 @@ class NodeParts {
   Rank leader_of(int node) const { return speakers_.of(NodeId(node)); }
 
   /// What this node brings for a stretch of the vector, combined there.
-  void combine(const Stretch& stretch) { node_.reduce(stretch.from, stretch.to, stretch.bytes); }
+  void combine(const PartStretch& stretch) { node_.reduce(stretch.from, stretch.to, stretch.bytes); }
   /// The same for the ranks of these nodes, node by node from `to` on.
   void combine(std::span<const int> nodes, Bytes to);
   /// The node's own part, combined over all nodes, lies at `result`: to each rank its block.

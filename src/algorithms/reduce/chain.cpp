@@ -3,7 +3,7 @@
 #include "algorithms/reduce/tree.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::reduce_chain {
 namespace {
 
 double price(const Scene& s) {
@@ -12,7 +12,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm reduce_chain = {
+extern const Algorithm row = {
     .operation = Operation::reduce,
     .between = "chain",
     .place = 2,
@@ -30,4 +30,4 @@ extern const Algorithm reduce_chain = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::reduce_chain

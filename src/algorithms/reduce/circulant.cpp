@@ -10,7 +10,7 @@
 #include "smp/reduce_grain.hpp"
 #include "smp/reduce_node.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::reduce_circulant {
 namespace {
 
 /// The blocks of a vector: whole elements.
@@ -137,7 +137,7 @@ void propose(Candidates& candidates, const Algorithm&, Choice choice) {
 
 }  // namespace
 
-extern const Algorithm reduce_circulant = {
+extern const Algorithm row = {
     .operation = Operation::reduce,
     .between = "circulant",
     .place = 5,
@@ -154,4 +154,4 @@ extern const Algorithm reduce_circulant = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::reduce_circulant

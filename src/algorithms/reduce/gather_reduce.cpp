@@ -5,7 +5,7 @@
 #include "algorithms/reduce/tree.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::reduce_gather_reduce {
 namespace {
 
 void build(Builder& builder, const Problem& problem, const Choice& choice) {
@@ -17,7 +17,7 @@ double price(const Scene& s) { return s.nodes == 1 ? s.node.reduce_to_leader(s.b
 
 }  // namespace
 
-extern const Algorithm reduce_gather_reduce = {
+extern const Algorithm row = {
     .operation = Operation::reduce,
     .between = "gather_reduce",
     .place = 4,
@@ -35,4 +35,4 @@ extern const Algorithm reduce_gather_reduce = {
     .sends_all_vectors = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::reduce_gather_reduce

@@ -5,7 +5,7 @@
 #include "algorithms/reduce/tree.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::reduce_knomial {
 namespace {
 
 double price(const Scene& s) {
@@ -18,7 +18,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm reduce_knomial = {
+extern const Algorithm row = {
     .operation = Operation::reduce,
     .between = "knomial",
     .place = 1,
@@ -36,4 +36,4 @@ extern const Algorithm reduce_knomial = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::reduce_knomial

@@ -15,7 +15,7 @@
 #include "leaders/speakers.hpp"
 #include "smp/reduce_node.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::reduce_rabenseifner {
 
 namespace {
 
@@ -148,7 +148,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm reduce_rabenseifner = {
+extern const Algorithm row = {
     .operation = Operation::reduce,
     .between = "rabenseifner",
     .place = 3,
@@ -166,4 +166,4 @@ extern const Algorithm reduce_rabenseifner = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::reduce_rabenseifner

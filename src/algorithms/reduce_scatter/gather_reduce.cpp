@@ -5,7 +5,7 @@
 #include "algorithms/reduce_scatter/parts.hpp"
 #include "algorithms/row.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::reduce_scatter_gather_reduce {
 namespace {
 
 void build(Builder& builder, const Problem& problem, const Choice& choice) {
@@ -23,7 +23,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm reduce_scatter_gather_reduce = {
+extern const Algorithm row = {
     .operation = Operation::reduce_scatter,
     .between = "gather_reduce",
     .place = 3,
@@ -39,4 +39,4 @@ extern const Algorithm reduce_scatter_gather_reduce = {
     .sends_all_vectors = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::reduce_scatter_gather_reduce

@@ -17,7 +17,7 @@
 #include "algorithms/row.hpp"
 #include "groups/distances.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::reduce_scatter_multi_group {
 
 namespace {
 
@@ -252,7 +252,7 @@ void propose(Candidates& candidates, const Algorithm& algorithm, Choice choice) 
 
 }  // namespace
 
-extern const Algorithm reduce_scatter_multi_group = {
+extern const Algorithm row = {
     .operation = Operation::reduce_scatter,
     .between = "multi_group",
     .place = 4,
@@ -268,4 +268,4 @@ extern const Algorithm reduce_scatter_multi_group = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::reduce_scatter_multi_group

@@ -15,7 +15,7 @@
 #include "groups/distances.hpp"
 #include "plan/blocks.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::reduce_scatter_pairwise {
 
 namespace {
 
@@ -114,7 +114,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm reduce_scatter_pairwise = {
+extern const Algorithm row = {
     .operation = Operation::reduce_scatter,
     .between = "pairwise",
     .place = 1,
@@ -130,4 +130,4 @@ extern const Algorithm reduce_scatter_pairwise = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::reduce_scatter_pairwise

@@ -15,7 +15,7 @@
 #include "algorithms/row.hpp"
 #include "groups/doubling.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::reduce_scatter_rabenseifner {
 
 namespace {
 
@@ -80,7 +80,7 @@ class HalvingScatter {
     if (!is_short()) return parts_.combine(nodes_in(order_, 0, order_.places(), nodes_), 0);
     parts_.combine({0, 2 * end(), end()});
     if (!parts_.is_leader()) return;
-    for (const Stretch& s : stretches_)
+    for (const PartStretch& s : stretches_)
       builder_.copy(Buffer::scratch, 2 * end() + s.from, Buffer::scratch, s.to, s.bytes);
   }
 
@@ -132,7 +132,7 @@ class HalvingScatter {
   plan::Blocks blocks_;
   PartOrder order_;
   groups::Doubling me_;
-  std::vector<Stretch> stretches_;
+  std::vector<PartStretch> stretches_;
   NodeParts parts_;
 };
 
@@ -187,7 +187,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm reduce_scatter_rabenseifner = {
+extern const Algorithm row = {
     .operation = Operation::reduce_scatter,
     .between = "rabenseifner",
     .place = 2,
@@ -204,4 +204,4 @@ extern const Algorithm reduce_scatter_rabenseifner = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::reduce_scatter_rabenseifner

@@ -3,9 +3,9 @@
 #include "algorithms/row.hpp"
 #include "algorithms/scan/prefixes.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::scan_chain {
 
-extern const Algorithm scan_chain = {
+extern const Algorithm row = {
     .operation = Operation::scan,
     .between = "chain",
     .place = 1,
@@ -20,4 +20,4 @@ extern const Algorithm scan_chain = {
     .price = price_chain_of_ranks,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::scan_chain

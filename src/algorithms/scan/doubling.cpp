@@ -130,9 +130,9 @@ class Rounds {
   std::vector<std::uint32_t> under_way_;
 };
 
-class Doubling {
+class DoublingScan {
  public:
-  Doubling(Builder& builder, const Problem& problem, const Choice& choice)
+  DoublingScan(Builder& builder, const Problem& problem, const Choice& choice)
       : builder_(builder),
         problem_(problem),
         cells_(smp::cells_of(smp::Grain(problem), choice)),
@@ -227,7 +227,7 @@ class Doubling {
 }  // namespace
 
 void build_doubling_scan(Builder& builder, const Problem& problem, const Choice& choice) {
-  if (problem.bytes > 0) Doubling(builder, problem, choice).build();
+  if (problem.bytes > 0) DoublingScan(builder, problem, choice).build();
 }
 
 int doubling_scan_cells(const topology::Topology& topology) {

@@ -11,12 +11,12 @@ namespace {
 
 /// What a rank does with a piece: before its prefix is there, with it until it can go on, and after that. The first
 /// rank has no prefix, the last one hands nothing on.
-struct Link {
+struct LinkWork {
   double before, with, after;
   double first, last;  ///< all that the first and the last rank do
 };
 
-Link link_of(const Scene& s, double piece) {
+LinkWork link_of(const Scene& s, double piece) {
   const double copy = s.node.copy(piece), put = s.node.put(piece);
   const double combine = s.on_node > 1 ? s.node.combine_cell(piece) : s.node.combine(piece);
   if (s.problem.operation == Operation::exscan) return {put, combine, s.node.get(piece), put, s.node.get(piece)};
@@ -28,7 +28,7 @@ Link link_of(const Scene& s, double piece) {
 double price_chain_of_ranks(const Scene& s) {
   if (s.ranks == 1) return s.node.copy(s.bytes);
   const double pieces = std::ceil(s.bytes / static_cast<double>(s.choice.cell)), piece = s.bytes / pieces;
-  const Link link = link_of(s, piece);
+  const LinkWork link = link_of(s, piece);
   const int hops = s.ranks - 1, wires = s.is_blocked ? s.nodes - 1 : s.nodes == 1 ? 0 : hops;
   const double flags = (hops - wires) * s.node.flag_to_one() + wires * s.network.message(piece);
   const double middle = s.ranks > 2 ? link.before + link.with + link.after : 0;

@@ -3,9 +3,9 @@
 #include "algorithms/row.hpp"
 #include "algorithms/scan/prefixes.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::scan_recursive_doubling {
 
-extern const Algorithm scan_recursive_doubling = {
+extern const Algorithm row = {
     .operation = Operation::scan,
     .between = "recursive_doubling",
     .place = 2,
@@ -21,4 +21,4 @@ extern const Algorithm scan_recursive_doubling = {
     .price = price_doubling_scan,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::scan_recursive_doubling

@@ -4,7 +4,7 @@
 #include "algorithms/row.hpp"
 #include "algorithms/scatter/tree.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::scatter_flat {
 namespace {
 
 double price(const Scene& s) {
@@ -14,7 +14,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm scatter_flat = {
+extern const Algorithm row = {
     .operation = Operation::scatter,
     .between = "flat",
     .place = 2,
@@ -28,4 +28,4 @@ extern const Algorithm scatter_flat = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::scatter_flat

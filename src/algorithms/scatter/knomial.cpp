@@ -4,7 +4,7 @@
 #include "algorithms/row.hpp"
 #include "algorithms/scatter/tree.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::scatter_knomial {
 namespace {
 
 double price(const Scene& s) {
@@ -16,7 +16,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm scatter_knomial = {
+extern const Algorithm row = {
     .operation = Operation::scatter,
     .between = "knomial",
     .place = 1,
@@ -33,4 +33,4 @@ extern const Algorithm scatter_knomial = {
     .is_cut = true,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::scatter_knomial

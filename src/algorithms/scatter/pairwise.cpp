@@ -6,7 +6,7 @@
 #include "algorithms/row.hpp"
 #include "algorithms/scatter/tree.hpp"
 
-namespace espalier::algorithms {
+namespace espalier::algorithms::scatter_pairwise {
 namespace {
 
 double price(const Scene& s) {
@@ -16,7 +16,7 @@ double price(const Scene& s) {
 
 }  // namespace
 
-extern const Algorithm scatter_pairwise = {
+extern const Algorithm row = {
     .operation = Operation::scatter,
     .between = "pairwise",
     .place = 3,
@@ -31,4 +31,4 @@ extern const Algorithm scatter_pairwise = {
     .price = price,
 };
 
-}  // namespace espalier::algorithms
+}  // namespace espalier::algorithms::scatter_pairwise

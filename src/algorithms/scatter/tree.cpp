@@ -24,9 +24,6 @@ using smp::NodeMajor;
 
 namespace {
 
-/// Sends left unfinished: enough to keep a network busy.
-constexpr std::size_t sends_ahead = 16;
-
 /// A subtree's blocks, in an order in which they are no stretches of nodes: packed position by position from `begin`
 /// on.
 void pack_subtree(Builder& builder, const NodeTree& tree, const NodeMajor& order, int child, Bytes begin) {
@@ -102,7 +99,7 @@ void receive_from_root(Builder& builder, Rank root, Bytes bytes) {
   if (bytes > 0) builder.finish(builder.recv(root, Buffer::output, 0, bytes));
 }
 
-void build_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, const Choice& choice) {
+void scatter_below_root(Builder& builder, const NodeTree& tree, const NodeMajor& order, const Choice& choice) {
   const Bytes bytes = tree.bytes(order, tree.position(), tree.branch().end);
   if (bytes == 0) return;
   const Buffer buffer = choose_buffer(builder, tree, choice, bytes);
@@ -132,7 +129,7 @@ void build_scatter(Builder& builder, const Problem& problem, const Choice& choic
   const bool is_pairwise = choice.between == plan::Between::pairwise;
   if (!tree.is_root() && is_pairwise)
     return receive_from_root(builder, problem.root, order.in_rank_order().bytes(builder.me()));
-  if (!tree.is_root()) return build_below_root(builder, tree, order, choice);
+  if (!tree.is_root()) return scatter_below_root(builder, tree, order, choice);
   InFlight sends(builder, sends_ahead, tree.most_under_way());
   if (builder.me() == problem.root && is_pairwise) send_to_ranks(builder, order.in_rank_order(), sends);
   if (builder.me() == problem.root && !is_pairwise) send_from_root(builder, tree, order, sends);

@@ -55,10 +55,10 @@ struct Host {
   }
 };
 
-using Hosts = std::map<std::uint64_t, Host>;
+using HostsByNumber = std::map<std::uint64_t, Host>;
 
-Hosts count_hosts(std::span<const Facts> facts) {
-  Hosts hosts;
+HostsByNumber count_hosts(std::span<const Facts> facts) {
+  HostsByNumber hosts;
   for (const Facts& rank : facts) {
     Host& host = hosts[rank.host];
     Host::CoreSet& set = host.sets[rank.core_set];
@@ -73,7 +73,7 @@ Hosts count_hosts(std::span<const Facts> facts) {
   return hosts;
 }
 
-int derive_shared_cores(const Hosts& hosts) {
+int derive_shared_cores(const HostsByNumber& hosts) {
   int fewest = 0;
   for (const auto& [label, host] : hosts)
     if (host.is_oversubscribed(1) && (fewest == 0 || host.cores_of_node() < fewest)) fewest = host.cores_of_node();
@@ -83,7 +83,7 @@ int derive_shared_cores(const Hosts& hosts) {
 }  // namespace
 
 bool is_oversubscribed(std::span<const Facts> facts, int each) {
-  const Hosts hosts = count_hosts(facts);
+  const HostsByNumber hosts = count_hosts(facts);
   return std::any_of(hosts.begin(), hosts.end(),
                      [=](const auto& entry) { return entry.second.is_oversubscribed(each); });
 }

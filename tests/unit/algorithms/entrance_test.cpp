@@ -17,7 +17,6 @@ namespace espalier::algorithms {
 namespace {
 
 using leaders::Policy;
-using machine::Mapping;
 using plan::Between;
 using plan::Choice;
 using plan::Op;
@@ -29,7 +28,7 @@ using topology::Topology;
 constexpr int root = 6;
 
 // The paper's figure 3: four nodes of four ranks, the card near the second of them.
-Topology figure_3() { return testing::cluster(testing::snapshot("opteron-4s"), Mapping::scattered, 4, 4); }
+Topology figure_3() { return testing::cluster(testing::snapshot("opteron-4s"), machine::Mapping::scattered, 4, 4); }
 
 // Ranks that have steps of this kind, on one node.
 std::set<int> ranks_with(const Plan& plan, int node, Op op) {

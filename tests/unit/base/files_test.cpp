@@ -111,7 +111,7 @@ TEST(ReplaceFile, WritesIntoAPipeThatStaysOneAndWaitsForNobodyToReadIt) {
   EXPECT_EQ(probe_replacing(pipe), "");
   EXPECT_EQ(replace_file(pipe, "text"), "");
   char got[8] = {};
-  EXPECT_EQ(read(reader, got, sizeof got), 4);
+  EXPECT_EQ(::read(reader, got, sizeof got), 4);
   EXPECT_STREQ(got, "text");
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
   close(reader);

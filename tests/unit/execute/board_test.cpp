@@ -2,18 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <set>
+
+#include "execute/one_node.hpp"
 
 namespace espalier::execute {
 namespace {
-
-struct Aligned {
-  void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{4096}); }
-};
-using Memory = std::unique_ptr<std::byte[], Aligned>;
-
-Memory zeroed(Bytes bytes) { return Memory(new (std::align_val_t{4096}) std::byte[bytes]()); }
 
 // Each begin claims its line and those behind it: nothing written by two ranks may share one.
 class Claims {

@@ -8,6 +8,7 @@
 
 #include "execute/lines/tiny.hpp"
 #include "execute/lines/uneven_blocks.hpp"
+#include "execute/one_node.hpp"
 #include "execute/run.hpp"
 #include "plain_copy.hpp"
 #include "plan/program.hpp"
@@ -33,14 +34,12 @@ class Desperate final : public Waiter {
 
 constexpr int ranks = 3;
 
-topology::Topology one_node() { return topology::Topology::from_nodes(std::vector<int>(ranks, 0)); }
-
 std::uint64_t done_flag(transports::ThreadWorld& world, int rank) {
   return world.seat(Rank(0)).board().flag(LocalRank(rank), plan::Flag::done).load();
 }
 
 TEST(GivenUp, AShortCallIsBrokenOffAndNotDone) {
-  transports::ThreadWorld world(one_node(), 4096);
+  transports::ThreadWorld world(one_node(ranks), 4096);
   Desperate waiter;
   EXPECT_FALSE(run_tiny(world.seat(Rank(0)), Problem{}, nullptr, nullptr, nullptr, waiter));
   EXPECT_GE(waiter.pauses, 64);  // a wait as short as most are is not asked about
@@ -48,7 +47,7 @@ TEST(GivenUp, AShortCallIsBrokenOffAndNotDone) {
 }
 
 TEST(GivenUp, BlocksOfUnknownSizesAreBrokenOffAndNotDone) {
-  transports::ThreadWorld world(one_node(), 4096);
+  transports::ThreadWorld world(one_node(ranks), 4096);
   Desperate waiter;
   std::array<std::byte, 8 * ranks> input{}, output{};
   std::array<Block, ranks> from, to;
@@ -60,7 +59,7 @@ TEST(GivenUp, BlocksOfUnknownSizesAreBrokenOffAndNotDone) {
 }
 
 TEST(GivenUp, AProgramIsBrokenOffAtItsWait) {
-  transports::ThreadWorld world(one_node(), 4096);
+  transports::ThreadWorld world(one_node(ranks), 4096);
   plan::Program program;
   program.steps = {plan::Step::await(LocalRank(2), plan::Flag::ready, 1, 0), plan::Step::post(plan::Flag::done, 1)};
   Desperate waiter;
@@ -73,7 +72,7 @@ TEST(GivenUp, AProgramIsBrokenOffAtItsWait) {
 // its caller's again, and whoever comes late must not take what it holds for the block.
 TEST(GivenUp, MemoryOfARankThatHasLeftIsNotTakenForItsBlock) {
   constexpr Bytes bytes = 64 << 10;
-  transports::ThreadWorld world(one_node(), 4096);
+  transports::ThreadWorld world(one_node(ranks), 4096);
   Desperate waiter;
   testing::PlainCopy copy;
   std::vector<std::byte> input(bytes * ranks, std::byte{1}), output(bytes);

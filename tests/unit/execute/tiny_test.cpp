@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "execute/lines/tiny_run.hpp"
+#include "execute/one_node.hpp"
 #include "execute/yield.hpp"
 #include "reference.hpp"
 #include "transports/threads.hpp"
@@ -17,10 +18,6 @@ namespace {
 
 using plan::Operation;
 using plan::Problem;
-
-topology::Topology one_node(int ranks) {
-  return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));
-}
 
 /// Call `number` of a run: all residues of lines and lengths of tails come up, and long runs of one root fill its ring.
 Problem problem_of(Operation operation, int ranks, int number) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "execute/lines/tiny.hpp"
+#include "execute/one_node.hpp"
 #include "execute/yield.hpp"
 #include "plain_copy.hpp"
 #include "transports/threads.hpp"
@@ -16,10 +17,6 @@ namespace espalier::execute {
 namespace {
 
 using plan::Operation;
-
-topology::Topology one_node(int ranks) {
-  return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));
-}
 
 /// A call of a run, the same for all ranks; `from` and `to` count for scatter and gather as the root has it.
 struct Call {

@@ -10,6 +10,7 @@
 #include "algorithms/build.hpp"
 #include "choice/choose.hpp"
 #include "execute/lines/tiny.hpp"
+#include "execute/one_node.hpp"
 #include "execute/run.hpp"
 #include "plan/graphs.hpp"
 #include "reference.hpp"
@@ -107,10 +108,6 @@ class Sharing final : public PatientWaiter {
 
   const Kernel kernel_;
 };
-
-topology::Topology one_node(int ranks) {
-  return topology::Topology::from_nodes(std::vector<int>(static_cast<std::size_t>(ranks), 0));
-}
 
 double seconds_since(steady_clock::time_point begin) {
   return std::chrono::duration<double>(steady_clock::now() - begin).count();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "execute/one_node.hpp"
 #include "execute/run.hpp"
 #include "execute/waiting/waiting.hpp"
 #include "transports/threads.hpp"
@@ -16,12 +17,6 @@ namespace espalier::execute {
 namespace {
 
 constexpr Bytes window_bytes = 4096;
-
-struct Aligned {
-  void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{4096}); }
-};
-using Memory = std::unique_ptr<std::byte[], Aligned>;
-Memory zeroed(Bytes bytes) { return Memory(new (std::align_val_t{4096}) std::byte[bytes]()); }
 
 /// So many windows from `first` on.
 class FewWindows final : public WindowMemory {

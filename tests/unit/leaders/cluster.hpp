@@ -39,4 +39,7 @@ inline topology::Topology cluster(const machine::Node& node, machine::Mapping ma
   return topology::Topology::from_nodes(node_of, capabilities, facts);
 }
 
+/// The paper's figure 3: four ranks per node here too, on four nodes; the card is near the second of them.
+inline topology::Topology figure_3() { return cluster(snapshot("opteron-4s"), machine::Mapping::scattered, 4, 4); }
+
 }  // namespace espalier::testing

@@ -13,11 +13,9 @@ namespace {
 using machine::Mapping;
 using plan::Operation;
 using testing::cluster;
+using testing::figure_3;
 using testing::snapshot;
 using topology::Topology;
-
-// The paper's figure 3: four ranks per node here too, on four nodes; the card is near the second of them.
-Topology figure_3() { return cluster(snapshot("opteron-4s"), Mapping::scattered, 4, 4); }
 
 std::vector<int> values(const std::vector<Rank>& ranks) {
   std::vector<int> values;

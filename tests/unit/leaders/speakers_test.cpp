@@ -12,11 +12,9 @@ using machine::Mapping;
 using plan::Operation;
 using plan::Problem;
 using testing::cluster;
+using testing::figure_3;
 using testing::snapshot;
 using topology::Topology;
-
-// Four nodes of four ranks, the card near the second of them (the paper's figure 3).
-Topology figure_3() { return cluster(snapshot("opteron-4s"), Mapping::scattered, 4, 4); }
 
 TEST(Speakers, AreFirstRanksAndTheRootWhereNothingIsKnown) {
   for (const testing::Placement& placement : testing::placements()) {

@@ -14,7 +14,7 @@
 namespace espalier::transports {
 namespace {
 
-constexpr Bytes mebibyte = 1 << 20;
+constexpr Bytes one_mebibyte = 1 << 20;
 
 /// A made-up system: files under a folder of its own.
 class System {
@@ -43,20 +43,20 @@ TEST(MemoryRoom, IsTheLeastThatAnyGroupAboveHasLeft) {
   const System system;
   system.write("proc/self/cgroup", "0::/job/step\n");
   system.write("sys/fs/cgroup/job/step/memory.max", "max\n");
-  system.write("sys/fs/cgroup/job/memory.max", std::to_string(300 * mebibyte));
-  system.write("sys/fs/cgroup/job/memory.current", std::to_string(250 * mebibyte));
-  EXPECT_EQ(system.room(), 50 * mebibyte);
-  system.write("sys/fs/cgroup/job/memory.stat", "anon 5\ninactive_file " + std::to_string(30 * mebibyte) + "\n");
-  EXPECT_EQ(system.room(), 80 * mebibyte) << "files that nobody uses are dropped when memory is short";
+  system.write("sys/fs/cgroup/job/memory.max", std::to_string(300 * one_mebibyte));
+  system.write("sys/fs/cgroup/job/memory.current", std::to_string(250 * one_mebibyte));
+  EXPECT_EQ(system.room(), 50 * one_mebibyte);
+  system.write("sys/fs/cgroup/job/memory.stat", "anon 5\ninactive_file " + std::to_string(30 * one_mebibyte) + "\n");
+  EXPECT_EQ(system.room(), 80 * one_mebibyte) << "files that nobody uses are dropped when memory is short";
 }
 
 TEST(MemoryRoom, ReadsTheFirstVersionToo) {
   const System system;
   system.write("proc/self/cgroup", "3:cpu:/x\n2:memory:/job\n");
   system.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
-  system.write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", std::to_string(64 * mebibyte));
-  system.write("sys/fs/cgroup/memory/job/memory.usage_in_bytes", std::to_string(60 * mebibyte));
-  EXPECT_EQ(system.room(), 4 * mebibyte);
+  system.write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", std::to_string(64 * one_mebibyte));
+  system.write("sys/fs/cgroup/memory/job/memory.usage_in_bytes", std::to_string(60 * one_mebibyte));
+  EXPECT_EQ(system.room(), 4 * one_mebibyte);
 }
 
 /// In a process of its own, whose limits nobody else has.
@@ -76,14 +76,14 @@ void lower(__rlimit_resource which, Bytes bytes) {
 
 TEST(Arena, StaysWithinTheLongestFileThatTheProcessMayWrite) {
   EXPECT_EQ(exit_code_of([] {
-              lower(RLIMIT_FSIZE, 4 * mebibyte);  // beyond, the system would end the process with SIGXFSZ
+              lower(RLIMIT_FSIZE, 4 * one_mebibyte);  // beyond, the system would end the process with SIGXFSZ
               const auto arena = Arena::create(Bytes{1} << 30);
               Bytes got = 0;
-              while (const auto block = arena->allocate(mebibyte / 4, 1)) {
-                if (!arena->populate(*block, mebibyte / 4)) break;
-                got += mebibyte / 4;
+              while (const auto block = arena->allocate(one_mebibyte / 4, 1)) {
+                if (!arena->populate(*block, one_mebibyte / 4)) break;
+                got += one_mebibyte / 4;
               }
-              return got >= 2 * mebibyte && got <= 4 * mebibyte;
+              return got >= 2 * one_mebibyte && got <= 4 * one_mebibyte;
             }),
             0);
 }
@@ -95,7 +95,7 @@ TEST(Arena, TakesPartOfTheAddressSpaceOnlyWhereThatIsShort) {
   EXPECT_EQ(exit_code_of([] {
               lower(RLIMIT_AS, Bytes{512} << 20);
               const auto arena = Arena::create(Bytes{1} << 30);
-              return arena->allocate(mebibyte, 1).has_value() && probe_address_room() > 300 * mebibyte;
+              return arena->allocate(one_mebibyte, 1).has_value() && probe_address_room() > 300 * one_mebibyte;
             }),
             0);
 }
@@ -108,7 +108,7 @@ std::filesystem::path make_group() {
        {std::pair{"/sys/fs/cgroup/memory/", "memory.limit_in_bytes"}, std::pair{"/sys/fs/cgroup/", "memory.max"}}) {
     const std::filesystem::path group = std::filesystem::path(top) / name;
     if (!std::filesystem::create_directory(group, trouble)) continue;
-    if (std::filesystem::exists(group / limit) && std::ofstream(group / limit) << 64 * mebibyte << std::flush)
+    if (std::filesystem::exists(group / limit) && std::ofstream(group / limit) << 64 * one_mebibyte << std::flush)
       return group;
     std::filesystem::remove(group, trouble);
   }
@@ -123,11 +123,11 @@ TEST(Arena, TakesNoMemoryThatItsControlGroupWouldBeKilledFor) {
     std::ofstream(group / "cgroup.procs") << getpid();
     const auto arena = Arena::create(Bytes{1} << 30);
     Bytes got = 0;
-    while (const auto block = arena->allocate(mebibyte, 1)) {
-      if (!arena->populate(*block, mebibyte)) break;
-      got += mebibyte;
+    while (const auto block = arena->allocate(one_mebibyte, 1)) {
+      if (!arena->populate(*block, one_mebibyte)) break;
+      got += one_mebibyte;
     }
-    return got >= 16 * mebibyte && got < 64 * mebibyte;
+    return got >= 16 * one_mebibyte && got < 64 * one_mebibyte;
   });
   std::filesystem::remove(group, trouble);
   EXPECT_EQ(code, 0);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int counts[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 31, 64, 100, 255, 256, 1000};
 
-std::vector<Layout> layouts(int root) {
+std::vector<Layout> bine_layouts(int root) {
   return {{Shape::knomial, 2, root}, {Shape::knomial, 3, root}, {Shape::knomial, 8, root}, {Shape::binary, 2, root}};
 }
 
@@ -38,7 +38,7 @@ Lengths measure(const Layout& layout, const std::vector<int>& order) {
 
 TEST(BineOrder, HasEveryNodeOnceAndTheRootFirst) {
   for (const int count : counts)
-    for (const Layout& layout : layouts(count / 3)) {
+    for (const Layout& layout : bine_layouts(count / 3)) {
       const std::vector<int> order = derive_bine_order(layout, count);
       EXPECT_EQ(order.front(), layout.root);
       EXPECT_EQ(std::set<int>(order.begin(), order.end()).size(), static_cast<std::size_t>(count));
@@ -70,7 +70,7 @@ TEST(BineOrder, SendsOverThirdsOfTheArcInsteadOfHalves) {
 
 TEST(BineOrder, NeverSendsFartherThanTheNaturalOrder) {
   for (const int count : counts)
-    for (const Layout& layout : layouts(0)) {
+    for (const Layout& layout : bine_layouts(0)) {
       const Lengths bine = measure(layout, derive_bine_order(layout, count));
       const Lengths natural = measure(layout, derive_natural_order(0, count));
       EXPECT_LE(bine.sum, natural.sum) << count;
@@ -79,7 +79,7 @@ TEST(BineOrder, NeverSendsFartherThanTheNaturalOrder) {
 
 TEST(BineOrder, KeepsSubtreesTogether) {
   for (const int count : counts)
-    for (const Layout& layout : layouts(count / 2)) {
+    for (const Layout& layout : bine_layouts(count / 2)) {
       const std::vector<int> order = derive_bine_order(layout, count);
       for (int position = 1; position < count; ++position) {
         const int end = derive_branch(layout, position, count).end;

@@ -7,7 +7,7 @@ namespace espalier::verify {
 namespace {
 
 Plan pipeline() { return make({0, 0, 0}, Operation::broadcast, 192, 0, "knomial,cell=64,cells=2"); }
-Plan single_copy() { return make({0, 0, 0}, Operation::allgather, 100, 0, "ring,within=single_copy"); }
+Plan single_copy_ring() { return make({0, 0, 0}, Operation::allgather, 100, 0, "ring,within=single_copy"); }
 
 bool races_between(const std::vector<Violation>& found, int writer, Bytes first, Bytes last) {
   return std::any_of(found.begin(), found.end(), [&](const Violation& violation) {
@@ -57,14 +57,14 @@ TEST(Race, TellingReadersBeforeWriting) {
 }
 
 TEST(Race, PullingBeforeTheOwnerHasEntered) {
-  Plan plan = single_copy();
+  Plan plan = single_copy_ring();
   const int at = find(plan, 1, Op::await);
   drop(plan, 1, at);
   EXPECT_TRUE(races_between(verify(plan), 2, 0, 100)) << list(verify(plan));
 }
 
 TEST(Race, LeavingWhileNeighboursStillPull) {
-  Plan plan = single_copy();
+  Plan plan = single_copy_ring();
   const int at = find(plan, 2, Op::await_all);
   drop(plan, 2, at);
   EXPECT_TRUE(races_between(verify(plan), 2, 0, 100)) << list(verify(plan));
