@@ -24,15 +24,30 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
 
-# Where nothing keeps what was compiled, headers that most files read are read once, and files of a room are compiled in one
-# go: a second less for each of some 500 files. Not with ccache, which cannot keep what was compiled so, nor in wheels and
-# under sanitizers: there each file stands alone. With ESPALIER_QUICK, for a build that happens once and soon.
+# Where nothing keeps what was compiled, headers that most files read are read once, several files of a folder are compiled
+# in one go, and debuggers learn functions and lines, but no variables: half of the time that some 900 files take. Not with
+# ccache, which cannot keep what was compiled so, nor in wheels and under sanitizers: there each file stands alone. With
+# ESPALIER_QUICK, for a build that happens once and soon.
 option(ESPALIER_QUICK "Compile for a build that happens once, and soon" OFF)
 set(ESPALIER_ONCE ON)
 if(NOT ESPALIER_QUICK AND
    (CMAKE_CXX_COMPILER_LAUNCHER OR ESPALIER_SANITIZE OR (SKBUILD AND NOT SKBUILD_STATE STREQUAL "editable")))
   set(ESPALIER_ONCE OFF)
 endif()
+if(ESPALIER_ONCE)
+  string(REGEX REPLACE "(^| )-g( |$)" "\\1-g1\\2" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
+  string(REGEX REPLACE "(^| )-g( |$)" "\\1-g1\\2" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+endif()
+
+# espalier_together(TARGET FILES): so many files of the target in one go, where that is how it is compiled: no two files of a
+# target have something of one name to themselves.
+function(espalier_together target files)
+  if(ESPALIER_ONCE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
+    # What a file has to itself looks like a header's to who finds it behind an #include.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
 
 # What runs when a job begins or somebody asks, and not in calls, is compiled to be short: half of its code, of which a wheel
 # has four copies. Where the build is to be quick, to be quick (and with the macros of the rest, as precompiled headers want).
@@ -56,8 +71,6 @@ function(espalier_precompile target)
   endif()
   if(target STREQUAL espalier_base)
     target_precompile_headers(${target} PRIVATE ${ESPALIER_COMMON_HEADERS})
-  elseif(target STREQUAL espalier_algorithms)  # most files of all, and all alike
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/algorithms/row.hpp ${ESPALIER_COMMON_HEADERS})
   elseif(target MATCHES "^espalier_(mpich|openmpi|abi)$")
     target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/mpi/calls/serve.hpp ${ESPALIER_COMMON_HEADERS})
   elseif("SMALL" IN_LIST ARGN AND TARGET espalier_small)
@@ -67,17 +80,14 @@ function(espalier_precompile target)
   endif()
 endfunction()
 
-# espalier_folder(NAME SOURCES... [SMALL] [TOGETHER] [LINKS folders...]): the static library of one folder of src/. TOGETHER:
-# no two of its files have something of one name to themselves, so that a build that is to be quick compiles several in one go.
+# espalier_folder(NAME SOURCES... [SMALL] [LINKS folders...]): the static library of one folder of src/.
 function(espalier_folder name)
-  cmake_parse_arguments(ARG "SMALL;TOGETHER" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "LINKS" ${ARGN})
   list(TRANSFORM ARG_LINKS PREPEND espalier_)
   if(ARG_UNPARSED_ARGUMENTS)
     add_library(espalier_${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
     target_link_libraries(espalier_${name} PUBLIC espalier_flags ${ARG_LINKS})
-    if(ARG_TOGETHER AND ESPALIER_QUICK)
-      set_target_properties(espalier_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-    endif()
+    espalier_together(espalier_${name} 12)
     if(ARG_SMALL)
       target_compile_options(espalier_${name} PRIVATE ${ESPALIER_SMALL})
       espalier_precompile(espalier_${name} SMALL)
