@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from launch import TestMpi
+from pairs import in_pairs
 
 GetMpi = Callable[[str], TestMpi]
 
@@ -46,9 +47,11 @@ def test_a_call_that_begins_with_the_same_buffer_twice_is_refused_where_it_is_ma
     assert "accepted" not in ours.out
 
 
-@pytest.mark.parametrize("ints", [1, 3000])
-@pytest.mark.parametrize("calls", [0, 3])
-@pytest.mark.parametrize(("name", "ranks", "nodes"), [("mpich-5", 3, ""), ("openmpi-5", 2, ""), ("mpich-5", 2, "2")])
+@in_pairs(
+    ("ints", [1, 3000]),
+    ("calls", [0, 3]),
+    ("name,ranks,nodes", [("mpich-5", 3, ""), ("openmpi-5", 2, ""), ("mpich-5", 2, "2")]),
+)
 def test_nobody_waits_for_a_rank_that_is_refused(
     name: str, ranks: int, nodes: str, calls: int, ints: int, get_mpi: GetMpi
 ) -> None:

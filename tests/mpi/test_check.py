@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 
 from launch import Outcome, TestMpi
+from pairs import in_pairs
 
 GetMpi = Callable[[str], TestMpi]
 RANKS = 4
@@ -57,20 +58,22 @@ def settings(nodes: str | None = None, **more: str) -> dict[str, str]:
     return {"ESPALIER_CHECK": "1", **({"ESPALIER_VIRTUAL_NODES": nodes} if nodes else {}), **more}
 
 
-@pytest.mark.parametrize("nodes", NODES)
-@pytest.mark.parametrize("name", MPIS)
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [
-        ("barrier", "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Barrier"),
-        ("root", "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Bcast of 64 bytes, root 1"),
-        ("size", "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Bcast of 32 bytes, root 0"),
-        (
-            "type",
-            "rank 0 calls MPI_Allreduce of 4 bytes of type MPI_INT by MPI_SUM, and rank 2 MPI_Allreduce of 4 bytes of "
-            "type MPI_FLOAT by MPI_SUM",
-        ),
-    ],
+@in_pairs(
+    ("nodes", NODES),
+    ("name", MPIS),
+    (
+        "how,said",
+        [
+            ("barrier", "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Barrier"),
+            ("root", "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Bcast of 64 bytes, root 1"),
+            ("size", "rank 0 calls MPI_Bcast of 64 bytes, root 0, and rank 2 MPI_Bcast of 32 bytes, root 0"),
+            (
+                "type",
+                "rank 0 calls MPI_Allreduce of 4 bytes of type MPI_INT by MPI_SUM, and rank 2 MPI_Allreduce of 4 bytes "
+                "of type MPI_FLOAT by MPI_SUM",
+            ),
+        ],
+    ),
 )
 def test_a_call_that_does_not_fit_ends_the_job_with_both_ranks_named(
     get_mpi: GetMpi, name: str, nodes: str | None, how: str, said: str
@@ -115,9 +118,7 @@ def test_sizes_between_pairs_of_ranks_operations_and_what_types_are_made_of_have
     assert outcome.err.count(f"ESPALIER_CHECK: {said}") == 1, str(outcome)
 
 
-@pytest.mark.parametrize("nodes", NODES)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", MPIS)
+@in_pairs(("nodes", NODES), ("form", FORMS), ("name", MPIS))
 def test_calls_that_do_not_block_are_compared_before_they_move_anything(
     get_mpi: GetMpi, name: str, form: str, nodes: str | None
 ) -> None:
@@ -176,9 +177,7 @@ def test_they_are_compared_where_native_makes_them(get_mpi: GetMpi, form: str) -
     assert (outcome.code, "told 4" in outcome.out) == (0, True), str(outcome)
 
 
-@pytest.mark.parametrize("nodes", NODES)
-@pytest.mark.parametrize("form", ["blocking", *FORMS])
-@pytest.mark.parametrize("name", MPIS)
+@in_pairs(("nodes", NODES), ("form", ["blocking", *FORMS]), ("name", MPIS))
 def test_data_that_are_the_same_may_be_told_by_types_that_are_not(
     get_mpi: GetMpi, name: str, form: str, nodes: str | None
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from launch import BUILD, TestMpi
+from pairs import in_pairs
 from stats import read_stats
 
 GetMpi = Callable[[str], TestMpi]
@@ -100,9 +101,7 @@ def test_of_two_builds_the_one_that_serves_speaks_for_the_other(get_mpi: GetMpi,
     assert read_stats(stats)["MPI_Barrier"].handled == 20
 
 
-@pytest.mark.parametrize("beside", [False, True], ids=["alone", "with the MPI"])
-@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
-@pytest.mark.parametrize("disabled", ["", "1"])
+@in_pairs(("beside", [False, True]), ("name", ["mpich-5", "openmpi-5", "intel"]), ("disabled", ["", "1"]))
 def test_an_mpi_whose_functions_are_looked_up_in_its_file_is_said_to_be_out_of_reach(
     get_mpi: GetMpi, name: str, disabled: str, beside: bool
 ) -> None:

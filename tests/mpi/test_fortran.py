@@ -12,6 +12,7 @@ import pytest
 from espalier.profile.reading import read_profile
 from espalier.profile.summary import sum_up
 from launch import TestMpi
+from pairs import in_pairs
 from stats import NEIGHBORHOOD, OPERATIONS, assert_handled, read_stats
 
 SOURCES = Path(__file__).parent / "fortran"
@@ -37,9 +38,7 @@ def build(name: str, binding: str, folder: Path) -> Path:
     return program
 
 
-@pytest.mark.parametrize("nodes", ["1", "cyclic:2"])
-@pytest.mark.parametrize("binding", ["mpif_h", "use_mpi", "use_mpi_f08"])
-@pytest.mark.parametrize("name", WRAPPERS)
+@in_pairs(("nodes", ["1", "cyclic:2"]), ("binding", ["mpif_h", "use_mpi", "use_mpi_f08"]), ("name", tuple(WRAPPERS)))
 def test_fortran_programs_are_served(
     name: str, binding: str, nodes: str, get_mpi: Callable[[str], TestMpi], tmp_path: Path
 ) -> None:

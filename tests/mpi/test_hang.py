@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from launch import LAUNCHER_FAILED, TestMpi
+from pairs import in_pairs
 
 GetMpi = Callable[[str], TestMpi]
 RANKS = 4
@@ -141,19 +142,22 @@ def culprits(said: list[Any]) -> str:
     return "\n".join(it["culprit"] for it in said)
 
 
-@pytest.mark.parametrize("nodes", NODES)
-@pytest.mark.parametrize("name", MPIS)
-@pytest.mark.parametrize(
-    ("how", "culprit"),
-    [
-        ("sleep", r"Rank 2 \(process \d+\) has not come; it is asleep"),
-        ("spin", r"Rank 2 \(process \d+\) has not come; it is running"),
-        (
-            "elsewhere",
-            r"Rank 2 \(process \d+\) has not come: it waits in MPI_Barrier, call 21, of communicator \w+ \(4 ranks\)",
-        ),
-        ("stop", r"Rank 2 \(process \d+\) is stopped: .*kill -CONT"),
-    ],
+@in_pairs(
+    ("nodes", NODES),
+    ("name", MPIS),
+    (
+        "how,culprit",
+        [
+            ("sleep", r"Rank 2 \(process \d+\) has not come; it is asleep"),
+            ("spin", r"Rank 2 \(process \d+\) has not come; it is running"),
+            (
+                "elsewhere",
+                r"Rank 2 \(process \d+\) has not come: it waits in MPI_Barrier, call 21, "
+                r"of communicator \w+ \(4 ranks\)",
+            ),
+            ("stop", r"Rank 2 \(process \d+\) is stopped: .*kill -CONT"),
+        ],
+    ),
 )
 def test_who_is_waited_for_is_named(get_mpi: GetMpi, name: str, nodes: str | None, how: str, culprit: str) -> None:
     with standing(get_mpi(name), how, "2", nodes=nodes) as job:
@@ -399,9 +403,7 @@ def test_the_stack_of_who_is_waited_for_says_which_call_of_mpi_it_is_in(get_mpi:
     assert re.match(r"P?MPI_Recv\b.* < .*main", rank["stack"]), rank
 
 
-@pytest.mark.parametrize("left", [{}, LEFT], ids=["own", "left"])
-@pytest.mark.parametrize("nodes", NODES)
-@pytest.mark.parametrize("name", MPIS)
+@in_pairs(("left", [{}, LEFT]), ("nodes", NODES), ("name", MPIS))
 def test_the_watchdog_says_so_by_itself_and_once(
     get_mpi: GetMpi, name: str, nodes: str | None, left: dict[str, str]
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from launch import TestMpi, run_command
+from pairs import in_pairs
 from places import Places, make_places
 
 GetMpi = Callable[[str], TestMpi]
@@ -153,10 +154,12 @@ def test_the_handle_of_a_freed_communicator_is_as_invalid_as_ever(name: str, nod
     assert outcome.out == native.out
 
 
-@pytest.mark.parametrize("calls", ["0", "10"])
-@pytest.mark.parametrize("how", [["free"], ["free", "disconnect"]], ids=["free", "disconnect"])
-@pytest.mark.parametrize("nodes", ["1", "2"])
-@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+@in_pairs(
+    ("calls", ["0", "10"]),
+    ("how", [["free"], ["free", "disconnect"]]),
+    ("nodes", ["1", "2"]),
+    ("name", ["mpich-5", "openmpi-5", "intel"]),
+)
 def test_collectives_work_in_attribute_functions_whose_order_differs_between_ranks(
     name: str, nodes: str, how: list[str], calls: str, get_mpi: GetMpi
 ) -> None:
@@ -167,9 +170,7 @@ def test_collectives_work_in_attribute_functions_whose_order_differs_between_ran
     assert outcome.out.strip() == "parting: ok"
 
 
-@pytest.mark.parametrize("calls", ["0", "2"])
-@pytest.mark.parametrize("nodes", ["1", "2"])
-@pytest.mark.parametrize("name", ["mpich-5", "openmpi-5", "intel"])
+@in_pairs(("calls", ["0", "2"]), ("nodes", ["1", "2"]), ("name", ["mpich-5", "openmpi-5", "intel"]))
 def test_threads_use_new_communicators_while_others_make_some(
     name: str, nodes: str, calls: str, get_mpi: GetMpi
 ) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pytest
 
 from launch import Outcome, TestMpi, run_command
+from pairs import in_pairs
 
 GetMpi = Callable[[str], TestMpi]
 RANKS = 4
@@ -67,9 +68,7 @@ def mpi(get_mpi: GetMpi) -> TestMpi:
 _OURS = {None: "tiny", "2": r"\w+,"}
 
 
-@pytest.mark.parametrize("nodes", [None, "2"])
-@pytest.mark.parametrize("victim", [0, 2])
-@pytest.mark.parametrize("operation", OPERATIONS)
+@in_pairs(("nodes", [None, "2"]), ("victim", [0, 2]), ("operation", OPERATIONS))
 def test_survivors_of_a_killed_rank_are_told_and_go_on_with_us(
     operation: str, victim: int, nodes: str | None, mpi: TestMpi
 ) -> None:
