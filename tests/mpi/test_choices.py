@@ -39,14 +39,17 @@ PLACES = (("mpich-5", 6, "cyclic:3"), ("mpich-5", 7, "1,4,2"), ("openmpi-5", 5, 
 
 
 def forced_somewhere() -> Iterator[object]:
-    """Each choice in two places, each place with two choices or three; the others for the night."""
+    """Each choice in two places, with half of the sizes in each; each place with two choices or three. The others, and
+    all sizes everywhere, for the night."""
     for (number, forced), (other, place) in product(enumerate(FORCED), enumerate(PLACES)):
-        yield pytest.param(forced, *place, marks=() if (number + other) % 2 == 0 else pytest.mark.long)
+        if (number + other) % 2 == 0:
+            yield pytest.param(forced, *place, f"{other // 2}/2")
+        yield pytest.param(forced, *place, "0/1", marks=pytest.mark.long)
 
 
-@pytest.mark.parametrize(("forced", "name", "ranks", "nodes"), list(forced_somewhere()), ids=str)
+@pytest.mark.parametrize(("forced", "name", "ranks", "nodes", "part"), list(forced_somewhere()), ids=str)
 def test_a_forced_choice_is_taken_and_right(
-    forced: Forced, name: str, ranks: int, nodes: str, get_mpi: GetMpi, tmp_path: Path
+    forced: Forced, name: str, ranks: int, nodes: str, part: str, get_mpi: GetMpi, tmp_path: Path
 ) -> None:
     mpi, file = get_mpi(name), tmp_path / "stats.json"
     settings = {
@@ -55,7 +58,7 @@ def test_a_forced_choice_is_taken_and_right(
         "ESPALIER_VIRTUAL_NODES": nodes,
         "ESPALIER_STATS": str(file),
     }
-    outcome = mpi.run([mpi.program("conformance"), "sizes", "skew"], ranks, settings=settings)
+    outcome = mpi.run([mpi.program("conformance"), "--part", part, "sizes", "skew"], ranks, settings=settings)
     assert_passed(outcome)
     assert "ESPALIER_CHOICE" not in outcome.err, outcome.err
     stats = read_stats(file)

@@ -49,7 +49,8 @@ def check_case(case: Case, mpi: TestMpi, folder: Path, timeout: float = 150) -> 
     file = folder / "stats.json"
     themes = themes_for(mpi)
     settings = {**case.settings, "ESPALIER_STATS": str(file)}
-    outcome = mpi.run([mpi.program("conformance"), *themes], case.ranks, settings=settings, timeout=timeout)
+    command = [mpi.program("conformance"), *case.words, *themes]
+    outcome = mpi.run(command, case.ranks, settings=settings, timeout=timeout)
     assert_passed(outcome)
     if "errors" in themes:
         assert error_lines(outcome) == native_errors(mpi), "wrong arguments give other errors than the MPI itself"
@@ -63,7 +64,7 @@ def test_every_call_moves_the_right_bytes(case: Case, get_mpi: GetMpi, tmp_path:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("case", list(long_cases()), ids=str)
+@pytest.mark.parametrize("case", long_cases(), ids=str)
 def test_every_call_moves_the_right_bytes_long(case: Case, get_mpi: GetMpi, tmp_path: Path) -> None:
     check_case(case, get_mpi(case.mpi), tmp_path, timeout=900)  # 16 ranks that take turns on few cores
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from cases import Case
+from cases import PARTS, Case, in_parts_by_day
 from espalier.measure.paired import OPERATIONS as BENCHED
 from espalier.measure.paired import parse_sample
 from launch import Outcome, TestMpi
@@ -25,10 +26,14 @@ THEMES = (
 )
 
 CASES = (
-    *(Case("mpich-5", ranks, nodes) for ranks, nodes in ((3, None), (4, "3,1"), (3, "cyclic:2"))),
-    *(Case("openmpi-5", ranks, nodes) for ranks, nodes in ((3, None), (4, "2"))),
-    *(Case("intel", ranks, nodes) for ranks, nodes in ((3, None), (4, "cyclic:2"))),
-    *(Case("mpich-4", 2, None), Case("openmpi-4", 4, "2"), Case("mpich-5-abi", 3, None)),
+    *in_parts_by_day(
+        (
+            *(Case("mpich-5", ranks, nodes) for ranks, nodes in ((3, None), (4, "3,1"), (3, "cyclic:2"))),
+            *(Case("openmpi-5", ranks, nodes) for ranks, nodes in ((3, None), (4, "2"))),
+            *(Case("intel", ranks, nodes) for ranks, nodes in ((3, None), (4, "cyclic:2"))),
+            *(Case("mpich-4", 2, None), Case("openmpi-4", 3, "2"), Case("mpich-5-abi", 3, None)),
+        )
+    ),
     *(
         pytest.param(case, marks=pytest.mark.long)
         for case in (Case("mpich-5", 8, None), Case("mpich-5", 5, "cyclic:2"), Case("openmpi-5", 5, None))
@@ -41,7 +46,9 @@ def test_nonblocking_calls_move_the_right_bytes(case: Case, get_mpi: GetMpi, tmp
     mpi, file = get_mpi(case.mpi), tmp_path / "stats.json"
     settings = {**case.settings, "ESPALIER_STATS": str(file)}
     themes = [theme for theme in THEMES if theme not in INCURABLE.get(mpi.name, set())]
-    outcome = mpi.run([mpi.program("conformance_nonblocking"), *themes], case.ranks, settings=settings, timeout=120)
+    outcome = mpi.run(
+        [mpi.program("conformance_nonblocking"), *case.words, *themes], case.ranks, settings=settings, timeout=120
+    )
     assert_passed(outcome)
     if themes == list(THEMES):
         assert_handled(read_stats(file), 0.8, (*OPERATIONS, *NEIGHBORHOOD))
@@ -56,10 +63,16 @@ def test_threads_may_begin_calls_on_different_communicators_at_once(case: Case, 
 # MPICH's own persistent reductions, which those that we leave to it are, corrupt memory.
 PERSISTENT_INCURABLE = {name: {"operators"} for name in ("mpich-5", "mpich-5-abi", "intel")}
 
+# Their plans are those of calls that are started once, which every MPI goes through on one node. So by day each job has
+# a part of what themes go through, on one node as well.
+OFTEN = (
+    *(Case("mpich-5", 3, None, 0), Case("mpich-5", 4, "3,1", 1)),
+    *(Case("openmpi-5", 3, None, 2), Case("openmpi-5", 4, "2", 0)),
+    *(Case("intel", 3, None, 1), Case("mpich-5-abi", 3, "2", 2)),
+)
 PERSISTENT = (
-    *(Case("mpich-5", ranks, nodes) for ranks, nodes in ((3, None), (4, "3,1"))),
-    *(Case("openmpi-5", ranks, nodes) for ranks, nodes in ((3, None), (4, "2"))),
-    *(Case("intel", 3, None), Case("mpich-5-abi", 3, "2")),
+    *OFTEN,
+    *(pytest.param(replace(case, part=None), marks=pytest.mark.long) for case in OFTEN),
     pytest.param(Case("openmpi-5", 5, None), marks=pytest.mark.long),
 )
 
@@ -69,7 +82,9 @@ def test_persistent_calls_move_the_right_bytes(case: Case, get_mpi: GetMpi, tmp_
     mpi, file = get_mpi(case.mpi), tmp_path / "stats.json"
     settings = {**case.settings, "ESPALIER_STATS": str(file)}
     themes = [theme for theme in THEMES if theme not in PERSISTENT_INCURABLE.get(mpi.name, set())]
-    outcome = mpi.run([mpi.program("conformance_persistent"), *themes], case.ranks, settings=settings, timeout=120)
+    outcome = mpi.run(
+        [mpi.program("conformance_persistent"), *case.words, *themes], case.ranks, settings=settings, timeout=120
+    )
     assert_passed(outcome)
     assert_handled(read_stats(file), 0.8, (*OPERATIONS, *NEIGHBORHOOD))
 
@@ -160,15 +175,16 @@ def test_nor_where_its_call_is_behind_a_short_one(name: str, get_mpi: GetMpi) ->
 
 
 def threaded() -> Iterator[object]:
-    """Each MPI with each form and each thread; how they meet is turned round for the night."""
+    """Each MPI with each form and each thread, by parts of what themes go through; the rest is for the night."""
     places = (
         *((Case("mpich-5", 4, None), means) for means in ("memory", "thread")),
         *((Case("openmpi-5", 4, None), "memory"), (Case("openmpi-5", 4, "2"), "thread")),
     )
     for number, (case, means) in enumerate(places):
         for form in ("nonblocking", "persistent"):
-            is_often = (form == "nonblocking") == (number in (0, 3))
-            yield pytest.param(case, means, form, marks=() if is_often else pytest.mark.long)
+            if (form == "nonblocking") == (number in (0, 3)):
+                yield pytest.param(replace(case, part=number % PARTS), means, form)
+            yield pytest.param(case, means, form, marks=pytest.mark.long)
 
 
 @pytest.mark.parametrize(("case", "means", "form"), list(threaded()), ids=str)
@@ -176,7 +192,7 @@ def test_bytes_are_right_where_a_thread_makes_progress(case: Case, means: str, f
     mpi = get_mpi(case.mpi)
     settings = {**case.settings, "ESPALIER_PROGRESS": means}
     themes = ("sizes", "datatypes", "communicators", "mixing", "nonblocking", "skew", "movements", "neighbors")
-    command = [mpi.program(f"conformance_{form}"), *themes]
+    command = [mpi.program(f"conformance_{form}"), *case.words, *themes]
     assert_passed(mpi.run(command, case.ranks, settings=settings, timeout=120))
 
 

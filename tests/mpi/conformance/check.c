@@ -10,10 +10,13 @@ enum { passed_index = 0, failed_index = 1, described_at_most = 8 };
 int world_rank;
 int world_size;
 int many_communicators = 2000;
+int part_taken = 0;
+int parts_in_all = 1;
 
 static atomic_long counts[2];
 static long totals[2];
 static atomic_int described;
+static uint64_t points; /* of this theme's products, so far */
 
 void check(int ok, const char* format, ...) {
   atomic_fetch_add(&counts[ok ? passed_index : failed_index], 1);
@@ -44,6 +47,7 @@ void finish_theme(const char* name) {
   totals[passed_index] += all[passed_index];
   totals[failed_index] += all[failed_index];
   atomic_store(&described, 0);
+  points = 0;
   say("%s: %ld passed, %ld failed", name, all[passed_index], all[failed_index]);
 }
 
@@ -65,6 +69,11 @@ uint64_t next_random(uint64_t* state) {
   *state += stride;
   return mix(*state);
 }
+
+/* Drawn, and not counted off: a product's innermost dimension would have the same few members in a part. */
+int is_next_in_part(void) { return (int)(mix(++points * stride) % (unsigned)parts_in_all) == part_taken; }
+
+int share_of(int calls) { return (calls + parts_in_all - 1) / parts_in_all; }
 
 void fill_pattern(unsigned char* bytes, size_t count, uint64_t seed) {
   uint64_t state = seed, word = 0;

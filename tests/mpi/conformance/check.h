@@ -19,6 +19,17 @@ extern int world_size;
 /* How many communicators the theme `many` creates, `--many N`. Set by main. */
 extern int many_communicators;
 
+/* Of their products of forms, sizes and types, themes go through one of so many parts, `--part K/N` with K from 0 on:
+ * each has something of everything, and together they are the whole. Set by main; one part, if it says nothing. */
+extern int part_taken;
+extern int parts_in_all;
+
+/* Whether the next point of a product is in this job's part. The ranks of a communicator ask as often as each other. */
+int is_next_in_part(void);
+
+/* Of a series of so many calls, which no part may leave gaps in, a part has its beginning. */
+int share_of(int calls);
+
 /* Counts one check. A failed one is described on stderr (printf style), at most a few per rank so that a systematic
  * failure stays readable. Safe to call from several threads at once. */
 void check(int ok, const char* format, ...) __attribute__((format(printf, 2, 3)));

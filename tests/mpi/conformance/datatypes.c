@@ -8,6 +8,7 @@ static void go_through(const struct kinds* list, const int* counts, int number_o
   for (int i = 0; i < list->count; ++i) {
     const struct kind* kind = &list->kind[i];
     for (int c = 0; c < number_of_counts; ++c) {
+      if (!is_next_in_part()) continue;
       struct layout layout = {kind->type, counts[c], 0};
       int fits = kind->count_limit == 0 || layout.count <= kind->count_limit;
       if (fits) check_broadcast(kind->name, layout, (i + c) % world_size, MPI_COMM_WORLD);

@@ -1,6 +1,6 @@
 /* Conformance of the collectives.
  *
- *     conformance [--many N] [theme ...]
+ *     conformance [--many N] [--part K/N] [theme ...]
  *
  * Runs the named themes, or all that need no special start. Prints one line per theme and "N passed, N failed" on rank
  * 0; exits non-zero when something failed. */
@@ -67,9 +67,12 @@ static int needs_threads(int names, char** name) {
 
 int main(int argc, char** argv) {
   int first = 1;
-  if (argc > 2 && strcmp(argv[1], "--many") == 0) {
-    many_communicators = atoi(argv[2]);
-    first = 3;
+  for (; first + 1 < argc && strncmp(argv[first], "--", 2) == 0; first += 2) {
+    if (strcmp(argv[first], "--many") == 0)
+      many_communicators = atoi(argv[first + 1]);
+    else if (strcmp(argv[first], "--part") != 0 || sscanf(argv[first + 1], "%d/%d", &part_taken, &parts_in_all) != 2 ||
+             parts_in_all < 1)
+      return fprintf(stderr, "conformance: what is '%s %s'?\n", argv[first], argv[first + 1]), 2;
   }
   int names = argc - first;
   char** name = argv + first;

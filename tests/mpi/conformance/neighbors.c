@@ -217,11 +217,13 @@ static void check_all(MPI_Comm comm) {
   find_origins(comm, kind);
   for (int scale = 0; scale <= 30000; scale = 9 * scale + 1)
     for (int type = 0; type<4; type += scale> 1000 ? 3 : 1)
-      for (int is_allgather = 0; is_allgather < 2; ++is_allgather) check_blocks(comm, scale, type, is_allgather);
+      for (int is_allgather = 0; is_allgather < 2; ++is_allgather)
+        if (is_next_in_part()) check_blocks(comm, scale, type, is_allgather);
   for (int scale = 1; scale <= 9000; scale *= 20) {
-    for (int turn = 0; turn < 4; ++turn) check_pieces(comm, turn, scale);
-    check_parts(comm, scale);
-    check_allgatherv(comm, scale);
+    for (int turn = 0; turn < 4; ++turn)
+      if (is_next_in_part()) check_pieces(comm, turn, scale);
+    if (is_next_in_part()) check_parts(comm, scale);
+    if (is_next_in_part()) check_allgatherv(comm, scale);
   }
   free_neighbors();
   MPI_Comm_free(&comm);

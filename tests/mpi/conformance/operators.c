@@ -85,6 +85,7 @@ static struct matrix expected_at(const struct reduction_call* call, int me, int 
 }
 
 static void check_products(struct reduction_call call, int is_scattered) {
+  if (!is_next_in_part()) return;
   int me = 0, ranks = 0, wrong = 0, marks = 0;
   MPI_Comm_rank(call.comm, &me);
   MPI_Comm_size(call.comm, &ranks);

@@ -11,7 +11,8 @@ static void doze(uint64_t* own) {
 
 /* Back to back without anything in between that would line the ranks up: the fastest may be many calls ahead, so every
  * cell and flag is up for reuse while others still read it. */
-static void back_to_back(int bytes, int calls, uint64_t* own) {
+static void back_to_back(int bytes, int most_calls, uint64_t* own) {
+  const int calls = share_of(most_calls);
   for (int i = 0; i < calls; ++i) {
     doze(own);
     check_broadcast("rotating roots", plain_bytes(bytes), i % world_size, MPI_COMM_WORLD);
@@ -24,8 +25,8 @@ static void back_to_back(int bytes, int calls, uint64_t* own) {
 
 /* Operation, size and root drawn from a stream all ranks share; the pauses from a stream of their own. */
 static void random_series(int calls, uint64_t* own) {
-  uint64_t common = 2024;
-  for (int i = 0; i < calls; ++i) {
+  uint64_t common = 2024u + (uint64_t)part_taken;
+  for (int i = 0; i < share_of(calls); ++i) {
     uint64_t draw = next_random(&common);
     int bytes = (int)((draw >> 16) % (1u << (draw >> 8) % 18));
     doze(own);

@@ -10,6 +10,7 @@ static const int counts[] = {1, 5, 100, 1500, 25000};
 static void own_type_maps(const struct kinds* list) {
   for (int c = 0; c < 5; ++c)
     for (int turn = 0; turn < list->count; ++turn) {
+      if (!is_next_in_part()) continue;
       const struct kind* mine = &list->kind[(world_rank + turn) % list->count];
       int count = counts[c];
       struct layout layout = {mine->type, count, 0};
@@ -40,7 +41,7 @@ static void send_one_receive_another(const struct kinds* list) {
   for (int i = 0; i < list->count; ++i) {
     const struct kind* from = &list->kind[i];
     const struct kind* into = &list->kind[(i + 5) % list->count];
-    if (into->count_limit != 0) continue;
+    if (into->count_limit != 0 || !is_next_in_part()) continue;
     const struct layout twelve_ints = {MPI_INT, 36, 0};
     check_allgather(into->name, (struct layout){from->type, 3, 0}, (struct layout){into->type, 3, 0}, MPI_COMM_WORLD);
     check_allgather(into->name, twelve_ints, (struct layout){into->type, 3, 0}, MPI_COMM_WORLD);
