@@ -125,7 +125,7 @@ fabric-live: setup     ## a simulated InfiniBand subnet with its real tools, col
 # Who installs wants none of what tests need: no browser, no Fortran, no SimGrid.
 dist install: SYSTEM := build
 # One wheel for Python 3.11, whose binary interface ends with it, and one for all later ones; of those that are here.
-DIST_PYTHONS ?= $(foreach version,3.11 3.12,$(shell python$(version) -c 'import sys; print(sys.executable)' 2>/dev/null))
+DIST_PYTHONS ?= $(shell scripts/dist-pythons.sh 3.11 3.12)
 dist: mpi .venv/.complete  ## wheels for every x86_64 Linux with glibc 2.28 or later, and their debug files, in dist/
 	scripts/dist.sh $(DIST_PYTHONS)
 	$(BIN)/python -m pytest -m 'not long' tests/dist tests/packaging

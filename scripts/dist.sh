@@ -53,7 +53,7 @@ collect_debug() { # WHEEL ARCHIVE
     tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$folder" -cf "$2" .build-id
 }
 
-[ $# -gt 0 ] || fail "dist.sh: name a Python, e.g. python3.11"
+[ $# -gt 0 ] || fail "no Python to build a wheel with; name some: make dist DIST_PYTHONS=\"/path/to/python3.11 /path/to/python3.12\""
 mkdir -p dist
 rm -f dist/*"_$machine".*
 if [ -z "$tools" ]; then
