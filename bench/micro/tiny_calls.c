@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   const int calls = argc > 1 ? atoi(argv[1]) : 1000;
   const struct operation* operation = find_operation(argc > 2 ? argv[2] : "bcast");
   if (operation == NULL) fail("unknown operation: ", argv[2]);
+  if (goes_along_edges(operation)) set_graph("grid", MPI_COMM_WORLD);
   struct problem problem;
   const long bytes = whole_elements(operation, argc > 3 ? atol(argv[3]) : 4);
   if (!make_problem(operation, bytes, MPI_COMM_WORLD, &problem)) fail("out of memory", "");
