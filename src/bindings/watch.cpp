@@ -85,12 +85,12 @@ Told to_dict(const Sighting& seen, watch::Life life) {
   told["ranks"] = seen.ranks;
   told["finished"] = seen.finished;
   told["call"] = seen.call;
-  told["number"] = seen.number;
-  told["operation"] = static_cast<int>(seen.operation);
-  told["form"] = static_cast<int>(seen.form);
-  told["blocks"] = static_cast<int>(seen.blocks);
-  told["bytes"] = seen.bytes;
-  told["root"] = seen.root;
+  told["number"] = seen.what.number;
+  told["operation"] = static_cast<int>(seen.what.operation);
+  told["form"] = static_cast<int>(seen.what.form);
+  told["blocks"] = static_cast<int>(seen.what.blocks);
+  told["bytes"] = seen.what.bytes.value_or(0);
+  told["root"] = seen.what.root;
   told["seconds"] = seen.seconds;
   told["left"] = seen.left.to_word();
   told["left_seconds"] = seen.left_seconds;
@@ -111,12 +111,12 @@ Sighting from_dict(const Told& told) {
                 at<int>(told, "rank"), at<int>(told, "ranks")};
   seen.finished = at<std::uint64_t>(told, "finished");
   seen.call = at<std::uint64_t>(told, "call");
-  seen.number = at<std::uint32_t>(told, "number");
-  seen.operation = static_cast<plan::Operation>(at<int>(told, "operation"));
-  seen.form = static_cast<plan::CallForm>(at<int>(told, "form"));
-  seen.blocks = static_cast<plan::BlockSizes>(at<int>(told, "blocks"));
-  seen.bytes = at<std::uint64_t>(told, "bytes");
-  seen.root = at<int>(told, "root");
+  seen.what = {.operation = static_cast<plan::Operation>(at<int>(told, "operation")),
+               .blocks = static_cast<plan::BlockSizes>(at<int>(told, "blocks")),
+               .form = static_cast<plan::CallForm>(at<int>(told, "form")),
+               .root = at<int>(told, "root"),
+               .bytes = execute::told_bytes(at<std::uint64_t>(told, "bytes")),
+               .number = at<std::uint32_t>(told, "number")};
   seen.seconds = at<double>(told, "seconds");
   seen.left = execute::LeftToMpi::from_word(at<std::uint64_t>(told, "left"));
   seen.left_seconds = at<double>(told, "left_seconds");

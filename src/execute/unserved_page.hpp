@@ -55,13 +55,27 @@ struct alignas(64) UnservedCall {
   };
 
   std::atomic<std::uint64_t> left;        ///< LeftToMpi, with calls as all of a group's ranks count; 0: nothing is told
-  std::atomic<std::uint64_t> bytes;       ///< LeftCall, as its root
+  std::atomic<std::uint64_t> bytes;       ///< WatchLine::bytes, as its root
   std::atomic<std::uint32_t> community;   ///< equal on all ranks of a group, and on no other's
   std::atomic<std::uint32_t> number;      ///< as the program counts calls of the communicator
   std::atomic<std::int32_t> rank, ranks;  ///< in the communicator
   std::atomic<std::int32_t> root;
   std::atomic<std::int32_t> spans;  ///< 0: who the members are is not told
   Span members[most_spans];
+
+  /// What its process has last told; operation and blocks are LeftToMpi's. Each store and look is such that one at
+  /// `left` afterwards tells whether it is of that call.
+  void tell(const plan::Call& what, std::uint64_t word) noexcept {
+    constexpr auto release = std::memory_order_release;
+    number.store(static_cast<std::uint32_t>(what.number), release);
+    bytes.store(what.bytes.value_or(0), release);
+    root.store(what.root, release);
+    left.store(word, release);
+  }
+  plan::Call what() const noexcept {
+    constexpr auto acquire = std::memory_order_acquire;
+    return {.root = root.load(acquire), .bytes = told_bytes(bytes.load(acquire)), .number = number.load(acquire)};
+  }
 };
 static_assert(sizeof(UnservedCall) == 256);
 

@@ -4,18 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "plan/calls.hpp"
 
 namespace espalier::execute {
-
-/// A call that is left to the MPI, as its rank makes it.
-struct LeftCall {
-  plan::Operation operation = plan::Operation::barrier;
-  plan::BlockSizes blocks = plan::BlockSizes::equal;
-  std::uint64_t bytes = 0;  ///< 0: none, or not told
-  std::int32_t root = 0;
-};
 
 /// What a rank does that is left to the MPI: one word, so that others see it whole, and know by looking twice whether
 /// it still is the same.
@@ -42,7 +35,7 @@ struct LeftToMpi {
   friend bool operator==(const LeftToMpi&, const LeftToMpi&) = default;
   std::uint64_t to_word() const noexcept { return head(doing, operation, blocks) | calls; }
   /// That word, and now something else is done.
-  static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, const LeftCall& call) noexcept {
+  static constexpr std::uint64_t begin(std::uint64_t word, Doing doing, const plan::Call& call) noexcept {
     return head(doing, call.operation, call.blocks) | ((word + 1) & 0xffff'ffff);
   }
   static constexpr std::uint64_t end(std::uint64_t word) noexcept { return word & 0x00ff'ffff'ffff'ffff; }
@@ -53,6 +46,11 @@ struct LeftToMpi {
            static_cast<std::uint64_t>(operation) << 48;
   }
 };
+
+/// Of what is shown as a number, where none and not known are one.
+inline std::optional<Bytes> told_bytes(std::uint64_t shown) noexcept {
+  return shown == 0 ? std::nullopt : std::optional<Bytes>(shown);
+}
 
 /// One cache line, written by its owner alone: who it is at set-up, the rest by waits that have lasted for milliseconds
 /// already, and what is left to the MPI before and after. Calls of ours that do not wait write nothing: that a rank has
@@ -69,7 +67,7 @@ struct alignas(64) WatchLine {
   std::int32_t ranks;
   /// The number of the call; 0: it waits in none. Written last.
   std::atomic<std::uint64_t> call;
-  std::atomic<std::uint64_t> bytes;
+  std::atomic<std::uint64_t> bytes;  ///< 0: none, or not known
   std::atomic<std::int32_t> root;
   std::atomic<std::uint8_t> operation;  ///< plan::Operation
   std::atomic<std::uint8_t> form;       ///< plan::CallForm
@@ -89,11 +87,34 @@ struct alignas(64) WatchLine {
     if (is_free) number.store(static_cast<std::uint32_t>(its_number), relaxed);
     return is_free;
   }
-  /// By its owner: from now on it does that, together with the others. The word that `left` has now.
-  std::uint64_t begin_left(LeftToMpi::Doing doing, const LeftCall& what, std::uint64_t its_number) noexcept {
+  /// By its owner: the ranks' call with that number is this one, in which it has waited since then.
+  void show_waiting(std::uint64_t its_call, const plan::Call& what, std::uint32_t since_then) noexcept {
     constexpr auto relaxed = std::memory_order_relaxed;
-    if (show_number(its_number)) {
-      bytes.store(what.bytes, relaxed);
+    call.store(0, std::memory_order_release);
+    operation.store(static_cast<std::uint8_t>(what.operation), relaxed);
+    form.store(static_cast<std::uint8_t>(what.form), relaxed);
+    blocks.store(static_cast<std::uint8_t>(what.blocks), relaxed);
+    bytes.store(what.bytes.value_or(0), relaxed);
+    root.store(what.root, relaxed);
+    since.store(since_then, relaxed);
+    number.store(static_cast<std::uint32_t>(what.number), relaxed);
+    call.store(its_call, std::memory_order_release);
+  }
+  /// What it shows so; of what is left to the MPI, operation and blocks are LeftToMpi's.
+  plan::Call what() const noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    return {.operation = static_cast<plan::Operation>(operation.load(relaxed)),
+            .blocks = static_cast<plan::BlockSizes>(blocks.load(relaxed)),
+            .form = static_cast<plan::CallForm>(form.load(relaxed)),
+            .root = root.load(relaxed),
+            .bytes = told_bytes(bytes.load(relaxed)),
+            .number = number.load(relaxed)};
+  }
+  /// By its owner: from now on it does that, together with the others. The word that `left` has now.
+  std::uint64_t begin_left(LeftToMpi::Doing doing, const plan::Call& what) noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    if (show_number(what.number)) {
+      bytes.store(what.bytes.value_or(0), relaxed);
       root.store(what.root, relaxed);
     }
     const std::uint64_t word = LeftToMpi::begin(left.load(relaxed), doing, what);

@@ -25,26 +25,27 @@ const char* mpi_name(Operation operation) {
   return "";
 }
 
-std::string call_name(Operation operation, BlockSizes blocks, CallForm form) {
-  std::string name = mpi_name(operation);
+std::string name_of(const Call& call) {
+  std::string name = mpi_name(call.operation);
   if (name.empty()) return name;
-  if (operation == Operation::reduce_scatter)
-    name += blocks == BlockSizes::equal ? "_block" : "";
-  else if (blocks != BlockSizes::equal)
-    name += blocks == BlockSizes::types ? "w" : "v";
+  if (call.operation == Operation::reduce_scatter)
+    name += call.has_counts() ? "" : "_block";
+  else if (call.has_counts())
+    name += call.blocks == BlockSizes::types ? "w" : "v";
   constexpr std::size_t prefix = 4;  // MPI_
-  if (form == CallForm::nonblocking) {
+  if (call.form == CallForm::nonblocking) {
     name[prefix] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[prefix])));
     name.insert(prefix, "I");
   }
-  return form == CallForm::persistent ? name + "_init" : name;
+  return call.form == CallForm::persistent ? name + "_init" : name;
 }
 
-std::string describe_call(Operation operation, BlockSizes blocks, CallForm form, Bytes bytes, int root) {
-  std::string text = call_name(operation, blocks, form);
+std::string describe(const Call& call, const std::string& data) {
+  std::string text = name_of(call);
   if (text.empty()) return "a call";
-  if (operation != Operation::barrier && bytes > 0) text += " of " + format_bytes(bytes) + " bytes";
-  return has_root(operation) ? text + ", root " + std::to_string(root) : text;
+  if (call.operation != Operation::barrier && call.bytes) text += " of " + format_bytes(*call.bytes) + " bytes";
+  text += data;
+  return has_root(call.operation) ? text + ", root " + std::to_string(call.root) : text;
 }
 
 const char* name(CallForm form) {

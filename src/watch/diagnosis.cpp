@@ -95,7 +95,7 @@ std::vector<RankStand> stands_of(int rank, std::span<const Sighting> members, st
 bool is_of_calls_that_do_not_block(const Standstill& standstill) {
   return standstill.front.maker == Maker::espalier && standstill.number > 0 &&
          std::ranges::any_of(standstill.ranks, [](const RankStand& it) {
-           return it.stand == Stand::waits && it.seen.form != plan::CallForm::blocking;
+           return it.stand == Stand::waits && it.seen.what.form != plan::CallForm::blocking;
          });
 }
 
@@ -110,7 +110,7 @@ Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> 
       const auto life = lives.find(process_of(stand.seen));
       if (life != lives.end()) stand.life = life->second;
       if (stand.seen.community == one.community && front.is_reached_by(stand.seen)) {
-        if (found.number == 0) found.number = stand.seen.number;
+        if (found.number == 0) found.number = stand.seen.what.number;
         found.seconds = std::max(found.seconds, front.seconds_of(stand.seen));
         if (front.gist_of(stand.seen) != usual) stand.stand = Stand::differs;
       }
@@ -118,7 +118,7 @@ Standstill look_at(std::span<const Sighting> members, std::span<const Sighting> 
     }
   const bool may_be_begun = is_of_calls_that_do_not_block(found);
   for (RankStand& it : found.ranks)
-    it.has_begun = may_be_begun && it.stand == Stand::not_come && it.seen.number >= found.number;
+    it.has_begun = may_be_begun && it.stand == Stand::not_come && it.seen.what.number >= found.number;
   found.culprit = tell_culprit(found);
   return found;
 }

@@ -41,7 +41,7 @@ struct Standstill {
   bool is_unserved = false;                     ///< they have no desks
   std::vector<execute::RankSpan> members = {};  ///< then; none: not known
   Front front;                                  ///< the first call that is not over
-  std::uint32_t number = 0;                     ///< of it, as the program counts its calls
+  std::uint64_t number = 0;                     ///< of it, as the program counts its calls
   double seconds = 0;  ///< for how long the first of its ranks has waited, or longer where the MPI makes the call
   std::vector<RankStand> ranks;  ///< one for each thread, where several of a rank are in calls that may be this one
   std::string culprit;           ///< one sentence or two that name who is waited for, and what it does

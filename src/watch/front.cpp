@@ -47,16 +47,18 @@ double Front::seconds_of(const Sighting& seen) const {
   return maker == Maker::espalier ? seen.seconds : seen.left_seconds;
 }
 
-Front::Gist Front::gist_of(const Sighting& seen) const {
-  const plan::Operation operation = maker == Maker::espalier ? seen.operation : seen.left.operation;
-  const int root = plan::has_root(operation) ? seen.root : 0;
-  if (maker != Maker::espalier) return {operation, root, plan::CallForm::blocking, seen.left.blocks};
-  return {operation, root, seen.form, plan::BlockSizes::equal};
+plan::Call Front::gist_of(const Sighting& seen) const {
+  plan::Call call = maker == Maker::espalier ? seen.what : seen.left_call();
+  if (!plan::has_root(call.operation)) call.root = 0;
+  if (maker == Maker::espalier) call.blocks = plan::BlockSizes::equal;  // counts may have been found to be equal
+  call.bytes.reset();
+  call.number = 0;
+  return call;
 }
 
-Front::Gist Front::usual_gist(std::span<const Sighting> members) const {
-  std::map<Gist, int> count;
-  Gist usual = gist_of(members.front());
+plan::Call Front::usual_gist(std::span<const Sighting> members) const {
+  std::map<plan::Call, int> count;
+  plan::Call usual = gist_of(members.front());
   int most = 0;
   for (const Sighting& it : members)
     if (is_reached_by(it)) ++count[gist_of(it)];

@@ -1,7 +1,6 @@
 #pragma once
 // The call at which a communicator stands still: which, and who has come to it.
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,18 +27,10 @@ struct Front {
   bool is_reached_by(const Sighting& seen) const;
   bool is_passed_by(const Sighting& seen) const;
   double seconds_of(const Sighting& seen) const;
-  /// What has to be equal on all ranks of a call.
-  struct Gist {
-    plan::Operation operation;
-    int root;
-    plan::CallForm form;
-    plan::BlockSizes blocks;  ///< of what is left to the MPI; ours may have found counts to be equal
-
-    auto operator<=>(const Gist&) const = default;
-  };
-  Gist gist_of(const Sighting& seen) const;
+  /// What has to be equal on all ranks of a call; the rest is not known in it.
+  plan::Call gist_of(const Sighting& seen) const;
   /// That of most of those that have come; of the lowest rank where as many came with another.
-  Gist usual_gist(std::span<const Sighting> members) const;
+  plan::Call usual_gist(std::span<const Sighting> members) const;
 };
 
 /// None where no member waits.

@@ -28,12 +28,7 @@ Sighting look_at(const Board& board, LocalRank rank, std::uint64_t now) {
   Sighting seen{line.community, line.pid, line.world_rank, line.rank, line.ranks};
   seen.finished = last_finished(board, rank);
   seen.call = line.call.load(std::memory_order_acquire);
-  seen.operation = static_cast<plan::Operation>(line.operation.load(std::memory_order_relaxed));
-  seen.form = static_cast<plan::CallForm>(line.form.load(std::memory_order_relaxed));
-  seen.blocks = static_cast<plan::BlockSizes>(line.blocks.load(std::memory_order_relaxed));
-  seen.bytes = line.bytes.load(std::memory_order_relaxed);
-  seen.root = line.root.load(std::memory_order_relaxed);
-  seen.number = line.number.load(std::memory_order_relaxed);
+  seen.what = line.what();
   seen.seconds = seconds_between(line.since.load(std::memory_order_relaxed), to_milliseconds(now));
   seen.left = execute::LeftToMpi::from_word(line.left.load(std::memory_order_relaxed));
   return seen;
@@ -70,9 +65,7 @@ void look_at(const UnservedPage& page, std::vector<Sighting>& found) {
     const std::uint64_t word = call.left.load(std::memory_order_acquire);
     Sighting seen{call.community.load(std::memory_order_acquire), page.pid, page.world_rank,
                   call.rank.load(std::memory_order_acquire), call.ranks.load(std::memory_order_acquire)};
-    seen.number = call.number.load(std::memory_order_acquire);
-    seen.bytes = call.bytes.load(std::memory_order_acquire);
-    seen.root = call.root.load(std::memory_order_acquire);
+    seen.what = call.what();
     seen.left = execute::LeftToMpi::from_word(word);
     seen.job = page.job;
     seen.place = place;

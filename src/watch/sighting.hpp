@@ -24,17 +24,11 @@ struct Sighting {
   std::uint64_t finished = 0;  ///< the last call that it is known to have come through
   // What it waits in, if it has waited for some milliseconds; call 0: in none.
   std::uint64_t call = 0;
-  // Of that, or else of what is left to the MPI.
-  std::uint32_t number = 0;  ///< as the program counts its calls
-  std::uint64_t bytes = 0;   ///< 0: none, or not told
-  int root = 0;
-  plan::Operation operation = plan::Operation::barrier;
-  plan::CallForm form = plan::CallForm::blocking;
-  plan::BlockSizes blocks = plan::BlockSizes::equal;  ///< also where counts are all equal
-  double seconds = 0;                                 ///< for how long
-  execute::LeftToMpi left = {};                       ///< what it does, or did last, that is left to the MPI
-  double left_seconds = 0;  ///< for how long, as far as somebody has looked (watch/lookout.hpp)
-  std::string host = {};    ///< where it was seen; empty: on this one
+  plan::Call what = {};          ///< that; bytes, root and number else of what is left to the MPI
+  double seconds = 0;            ///< for how long
+  execute::LeftToMpi left = {};  ///< what it does, or did last, that is left to the MPI
+  double left_seconds = 0;       ///< for how long, as far as somebody has looked (watch/lookout.hpp)
+  std::string host = {};         ///< where it was seen; empty: on this one
   // Without desks, who the members are is told with the call.
   std::uint32_t job = 0;                        ///< the community of MPI_COMM_WORLD; 0: it has a desk
   int place = 0;                                ///< where its process tells of it
@@ -45,6 +39,10 @@ struct Sighting {
   bool is_new() const { return finished == 0 && call == 0 && !is_in_mpi() && left.calls == 0; }
   bool is_unserved() const { return job != 0; }
   bool is_in_mpi() const { return left.doing != execute::LeftToMpi::Doing::nothing; }
+  /// The call that is left to the MPI.
+  plan::Call left_call() const {
+    return {left.operation, left.blocks, plan::CallForm::blocking, what.root, what.bytes, what.number};
+  }
   /// Ranks get memory for calls that do not block while they are anywhere.
   bool may_be_anywhere() const { return left.doing == execute::LeftToMpi::Doing::run_preparation; }
   bool is_of_all() const { return (community & 1) != 0; }

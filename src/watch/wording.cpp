@@ -61,19 +61,19 @@ std::string describe_community(std::uint32_t community, int size, std::span<cons
   return std::string("communicator ") + text + ranks;
 }
 
-std::string numbered(std::uint32_t number) { return number == 0 ? "" : ", call " + std::to_string(number); }
+std::string describe_numbered(const plan::Call& call) {
+  return plan::describe(call) + (call.number == 0 ? "" : ", call " + std::to_string(call.number));
+}
 
 std::string describe_left(const Sighting& seen) {
-  const execute::LeftToMpi& left = seen.left;
-  const std::string name =
-      plan::describe_call(left.operation, left.blocks, plan::CallForm::blocking, seen.bytes, seen.root);
-  switch (left.doing) {
+  const std::string call = describe_numbered(seen.left_call());
+  switch (seen.left.doing) {
     case Doing::nothing: break;
-    case Doing::call: return name + numbered(seen.number) + ", which is left to the MPI";
-    case Doing::comparison: return name + numbered(seen.number) + ", whose arguments ESPALIER_CHECK compares";
+    case Doing::call: return call + ", which is left to the MPI";
+    case Doing::comparison: return call + ", whose arguments ESPALIER_CHECK compares";
     case Doing::finalization: return "MPI_Finalize";
     case Doing::set_up:
-    case Doing::preparation: return name + numbered(seen.number) + ", for which the ranks get memory first";
+    case Doing::preparation: return call + ", for which the ranks get memory first";
     case Doing::run_preparation: return "a call that does not block, for which the ranks get memory first";
   }
   return "a call";
@@ -159,8 +159,7 @@ const char* doing(Life life) {
 }
 
 std::string describe_call(const Sighting& seen) {
-  if (!seen.waits() && seen.is_in_mpi()) return describe_left(seen);
-  return plan::describe_call(seen.operation, seen.blocks, seen.form, seen.bytes, seen.root) + numbered(seen.number);
+  return !seen.waits() && seen.is_in_mpi() ? describe_left(seen) : describe_numbered(seen.what);
 }
 
 std::string describe_community(const Standstill& standstill) {

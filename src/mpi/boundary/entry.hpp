@@ -5,9 +5,8 @@
 #include <optional>
 
 #include "mpi/boundary/tools.hpp"
-#include "mpi/calls/calls.hpp"
+#include "mpi/calls/call_of.hpp"
 #include "mpi/calls/forbidden.hpp"
-#include "mpi/decide/told.hpp"
 #include "mpi/observe/observer.hpp"
 #include "mpi/process/communicator.hpp"
 
@@ -39,7 +38,7 @@ struct FirstCall {
   const Call& call;
 
   bool is_refused() const { return is_refused_early(comm, call); }
-  execute::LeftCall told() const { return told_of(call, -1); }
+  plan::Call told() const { return call_of(call, -1); }
 };
 
 template <class Call>
@@ -95,7 +94,7 @@ template <class MakeCall, class PassOn>
       is_observed = true;
     }
     Communicator::Mark mark;
-    if (communicator != nullptr) mark = communicator->begin_left(told_of(make_call(), communicator->place()));
+    if (communicator != nullptr) mark = communicator->begin_left(call_of(make_call(), communicator->place()));
     code = pass_on(*mpi);
     mark.end(*code);
   }

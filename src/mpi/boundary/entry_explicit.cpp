@@ -32,7 +32,7 @@ Bytes guess_element(Bytes bytes) {
 }
 
 // A form with blocks of different sizes is done as the operation is selected to be.
-Form parse_form(const char* name) {
+plan::Call parse_kind(const char* name) {
   if (name == nullptr) throw Error("arguments out of range");
   constexpr std::pair<const char*, plan::Operation> uneven[] = {
       {"scatterv", plan::Operation::scatter},
@@ -43,8 +43,8 @@ Form parse_form(const char* name) {
       {"neighbor_allgatherv", plan::Operation::neighbor_allgather},
       {"neighbor_alltoallv", plan::Operation::neighbor_alltoall}};
   for (const auto& [form, operation] : uneven)
-    if (std::strcmp(name, form) == 0) return {operation, true};
-  return {plan::parse_operation(name), false};
+    if (std::strcmp(name, form) == 0) return {operation, plan::BlockSizes::counts};
+  return {plan::parse_operation(name)};
 }
 
 plan::Problem make_problem(plan::Operation operation, MPI_Aint bytes, int root) {
@@ -64,9 +64,9 @@ ESPALIER_EXPORT int Espalier_Describe(const char* operation, MPI_Aint bytes, int
   if (text == nullptr || length < 1) return MPI_ERR_ARG;
   return attempt([&] {
     const bool may_wait = operation == nullptr || *operation != 'i';  // no operation begins with it
-    const Form form = parse_form(may_wait ? operation : operation + 1);
-    const espalier::plan::Problem problem = make_problem(form.operation, bytes, root);
-    const std::string description = describe_call(problem, form.has_counts, may_wait, comm);
+    const espalier::plan::Call kind = parse_kind(may_wait ? operation : operation + 1);
+    const espalier::plan::Problem problem = make_problem(kind.operation, bytes, root);
+    const std::string description = describe_call(problem, kind.has_counts(), may_wait, comm);
     std::snprintf(text, static_cast<std::size_t>(length), "%s", description.c_str());
   });
 }
@@ -79,5 +79,5 @@ ESPALIER_EXPORT int Espalier_Transport(MPI_Comm comm, char* text, int length) {
 
 ESPALIER_EXPORT int Espalier_Choose(const char* operation, const char* selection, MPI_Comm comm) {
   if (selection == nullptr) return MPI_ERR_ARG;
-  return attempt([&] { choose(parse_form(operation).operation, selection, comm); });
+  return attempt([&] { choose(parse_kind(operation).operation, selection, comm); });
 }

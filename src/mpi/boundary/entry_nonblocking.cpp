@@ -20,11 +20,19 @@ namespace {
 constexpr const char* completed_elsewhere = "a nonblocking call, and another library stands in front of MPI_Wait";
 
 /// Counts a call that native does since the communicator begins none of ours.
-void count_native(Communicator& communicator, const Form& form) {
+void count_native(Communicator& communicator, const plan::Call& kind) {
   if (communicator.engine() == nullptr)
-    communicator.count_native(form);
+    communicator.count_native(kind);
   else
-    leave(form.operation, completed_elsewhere);
+    leave(kind.operation, completed_elsewhere);
+}
+
+template <class Call>
+plan::Call started(const Call& call, std::uint64_t number) {
+  plan::Call told = call_of(call);
+  told.form = plan::CallForm::nonblocking;
+  told.number = number;
+  return told;
 }
 
 /// A call of one kind.
@@ -32,12 +40,12 @@ template <class Call>
 class CallOf final : public StartedCall {
  public:
   CallOf(MPI_Comm comm, Communicator* ready, std::uint64_t number, const Call& call, const NativeCall& natively)
-      : StartedCall(comm, ready, number), call_(call), natively_(natively) {}
+      : StartedCall(comm, ready, started(call, number)), call_(call), natively_(natively) {}
 
  private:
   std::optional<int> attempt(Communicator& communicator) override { return try_call(communicator, call_, this); }
   int pass_on(MPI_Request* request) override { return natively_(native(), request); }
-  void count(Communicator& communicator) override { count_native(communicator, form_of(call_)); }
+  void count(Communicator& communicator) override { count_native(communicator, call_of(call_)); }
 
   Call call_;
   NativeCall natively_;
@@ -113,7 +121,7 @@ int start(MPI_Comm comm, MPI_Request* request, std::unique_ptr<Preparation> chec
       started->precede(std::move(check));
       return begin(std::move(started), comm, request);
     }
-    count_native(*known, form_of(call));
+    count_native(*known, call_of(call));
   } catch (const std::bad_alloc&) {
     mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
     return MPI_ERR_NO_MEM;

@@ -29,7 +29,10 @@ int make_own(MPI_Comm comm, std::unique_ptr<PersistentCall> call, MPI_Request* r
 /// MPI's code, or nothing: native makes the request.
 template <class Call, class Kept>
 std::optional<int> make(MPI_Comm comm, MPI_Request* request, const Call& call, const Kept& kept) {
-  std::unique_ptr<PersistentCall> persistent = PersistentCall::make(comm);
+  plan::Call made = call_of(call);
+  made.form = plan::CallForm::persistent;
+  made.number = 1;  // each request counts its own starts
+  std::unique_ptr<PersistentCall> persistent = PersistentCall::make(comm, made);
   if (persistent == nullptr) return std::nullopt;
   persistent->keep(std::make_shared<Kept>(kept));
   const std::optional<int> code = try_call(persistent->communicator(), call, persistent.get());

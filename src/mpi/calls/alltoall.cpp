@@ -1,5 +1,6 @@
 // Alltoall: a block from every rank to every rank.
 
+#include "mpi/calls/call_of.hpp"
 #include "mpi/calls/counts.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/calls/uneven_blocks.hpp"
@@ -35,9 +36,6 @@ class SidesOfRows {
   std::optional<Side> send_, receive_;
   bool is_in_place_, are_missing_;
 };
-
-constexpr CallName name_of(const Alltoallv&) { return {Operation::alltoall, plan::BlockSizes::counts}; }
-constexpr CallName name_of(const Alltoallw&) { return {Operation::alltoall, plan::BlockSizes::types}; }
 
 template <class Call>
 bool are_allowed(const Call& call, int ranks) {
@@ -86,14 +84,14 @@ std::optional<int> try_uneven(Communicator& communicator, const Call& call, Star
   std::optional<UnevenAttempt> attempt;
   if (start == nullptr) attempt = try_ready(communicator, call);
   if (attempt && attempt->is_over) return attempt->code;
-  const Naming shown(name_of(call));
+  const plan::Call made = call_of(call);
+  const ToldAs shown(&made);
   if (!are_allowed(call, ranks) || is_forbidden_alias(call)) return refuse_arguments(Operation::alltoall);
   const SidesOfRows sides(call, ranks);
   if (refuses_missing && sides.are_missing()) return refuse_arguments(Operation::alltoall);
   if (start != nullptr)
     return share_sizes_first(communicator, Operation::alltoall, 0, sizes_of(sides.send(), ranks), *start,
                              [=, &communicator](std::vector<Bytes> matrix) {
-                               const Naming shown(name_of(call));
                                return serve(communicator, call.comm, SidesOfRows(call, ranks), std::move(matrix),
                                             start);
                              });

@@ -29,7 +29,7 @@ int exchange(Communicator& communicator, MPI_Comm comm, const Problem& problem, 
 }  // namespace
 
 std::optional<int> leave_uneven(Communicator& communicator, Operation operation) {
-  communicator.count_native({operation, true});
+  communicator.count_native({operation, plan::BlockSizes::counts});
   return std::nullopt;
 }
 

@@ -2,8 +2,8 @@
 // What a rank alone can see to be wrong with its arguments. Native refuses such a call where it is made, and waits for
 // nobody; so nothing may count the call, or have others take part in it, before that.
 
+#include "mpi/calls/call_of.hpp"
 #include "mpi/calls/serve.hpp"
-#include "mpi/decide/passed.hpp"
 
 namespace espalier::mpi {
 
@@ -37,7 +37,7 @@ template <class Call>
 [[gnu::noinline]] bool is_refused_early(MPI_Comm comm, const Call& call) {
   int ranks = 0, me = 0;
   if (!find_place(comm, &ranks, &me) || !is_forbidden(call, ranks, me)) return false;
-  refuse_arguments(form_of(call).operation);
+  refuse_arguments(call_of(call).operation);
   return true;
 }
 

@@ -104,15 +104,14 @@ std::optional<int> try_rooted(Operation operation, Communicator& communicator, M
   std::optional<UnevenAttempt> attempt;
   if (start == nullptr) attempt = try_ready(operation, communicator, comm, root, all, own);
   if (attempt && attempt->is_over) return attempt->code;
-  const CallName name{operation, plan::BlockSizes::counts};
-  const Naming shown(name);
+  const plan::Call made = {operation, plan::BlockSizes::counts, plan::CallForm::blocking, root};
+  const ToldAs shown(&made);
   if (!are_allowed(communicator, root, all, own)) return refuse_arguments(operation);
   const RootedSides sides(communicator, root, all, own);
   if (sides.are_forbidden()) return refuse_arguments(operation);
   if (start != nullptr)
     return share_sizes_first(communicator, operation, root, sizes_of(sides.all(), communicator.ranks()), *start,
                              [=, &communicator](std::vector<Bytes> sizes) {
-                               const Naming shown(name);
                                return serve_known(operation, communicator, comm, root,
                                                   RootedSides(communicator, root, all, own), std::move(sizes), start);
                              });

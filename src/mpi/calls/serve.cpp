@@ -19,8 +19,9 @@ using plan::Problem;
 
 /// "MPI_Bcast of 64 bytes, root 0".
 std::string describe(const Problem& problem) {
-  return plan::describe_call(problem.operation, plan::blocks_of(problem), plan::CallForm::blocking,
-                             problem.counts.empty() ? problem.bytes : 0, problem.root.value);
+  plan::Call call = plan::call_of(problem);
+  if (call.has_counts()) call.bytes.reset();  // a mean is nobody's size
+  return plan::describe(call);
 }
 
 }  // namespace

@@ -95,10 +95,7 @@ class Taken {
 std::optional<int> conclude(UnevenOutcome outcome, Communicator& communicator, MPI_Comm comm, plan::Operation operation,
                             const Sides& sides) {
   switch (outcome) {
-    case UnevenOutcome::truncated: {
-      const CallName name = Naming::name().value_or(CallName{operation, plan::BlockSizes::counts});
-      return fail_for_size(comm, plan::call_name(name.operation, name.blocks));
-    }
+    case UnevenOutcome::truncated: return fail_for_size(comm, plan::name_of(ToldAs::told_uneven(operation, 0)));
     case UnevenOutcome::broken: return fail(communicator, comm);
     case UnevenOutcome::unknown: return refuse_unknown(comm, operation, sides.are_missing);
     case UnevenOutcome::done:
@@ -144,7 +141,7 @@ UnevenAttempt run_ready_blocks(Communicator& communicator, MPI_Comm comm, plan::
                                const ReadyBlocks* input, const ReadyBlocks* output) {
   Engine& engine = *communicator.engine();
   const UnevenKind& usual = engine.decider().uneven_kind(operation);
-  if (!engine.supply_uneven(operation)) return {};
+  if (!engine.supply_uneven(operation, root)) return {};
   Told told(usual, communicator.ranks());
   const UnevenCall call{LocalRank(root), blocks_of(input), blocks_of(output), told.sizes()};
   const Turn turn = take_turn(communicator, comm, usual, call, {});
@@ -162,7 +159,7 @@ UnevenAttempt try_uneven_blocks(Communicator& communicator, MPI_Comm comm, plan:
   if (communicator.is_broken) return {true, fail(communicator, comm)};
   if (const int code = check_committed(sides, comm); code != MPI_SUCCESS) return {true, code};
   if (kind.longest == 0) return {};  // and ranks tell each other their sizes next
-  if (!engine.supply_uneven(operation)) return {};
+  if (!engine.supply_uneven(operation, root)) return {};
   PlainBlocks input(sides.input, kind.longest, sides.must_copy), output(sides.output, kind.longest);
   const Turn turn = take_turn(communicator, comm, kind, {LocalRank(root), input.sizes(), output.sizes(), {}}, sides);
   if (turn.kind == nullptr) return {true, turn.code};

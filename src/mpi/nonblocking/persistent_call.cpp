@@ -9,18 +9,18 @@
 
 namespace espalier::mpi {
 
-std::unique_ptr<PersistentCall> PersistentCall::make(MPI_Comm comm) {
+std::unique_ptr<PersistentCall> PersistentCall::make(MPI_Comm comm, const plan::Call& made) {
   const Communicator* const known = Communicator::find_set_up(comm);
   if (known == nullptr || !known->may_start()) return nullptr;
   std::unique_ptr<Communicator> own = set_up(comm);
   if (!own->may_start()) return nullptr;
   own->engine()->serve_persistent();
   wait_for([&] { return own->engine()->supply_runs(); });
-  return std::unique_ptr<PersistentCall>(new PersistentCall(comm, std::move(own)));
+  return std::unique_ptr<PersistentCall>(new PersistentCall(comm, std::move(own), made));
 }
 
-PersistentCall::PersistentCall(MPI_Comm comm, std::unique_ptr<Communicator> communicator)
-    : comm_(comm), communicator_(std::move(communicator)) {}
+PersistentCall::PersistentCall(MPI_Comm comm, std::unique_ptr<Communicator> communicator, const plan::Call& made)
+    : comm_(comm), made_(made), communicator_(std::move(communicator)) {}
 
 PersistentCall::~PersistentCall() = default;
 
@@ -33,7 +33,7 @@ std::optional<int> PersistentCall::exchange(Communicator& communicator, const pl
                                             std::function<std::optional<int>(Sizes)> next) {
   Entry& entry = communicator.engine()->prepare_run(problem);
   if (entry.kind == Entry::Kind::native || !communicator.engine()->may_run(entry)) return std::nullopt;
-  SizesExchange exchange(communicator, comm_, entry, memory_, std::move(own), 1);
+  SizesExchange exchange(communicator, comm_, entry, memory_, std::move(own), made_);
   const int code = wait_for([&] { return exchange.advance(true); });
   return code == MPI_SUCCESS ? next(exchange.take()) : code;
 }
@@ -49,7 +49,7 @@ int PersistentCall::start(OwnRequest& request) {
   if (run_)
     run_->start_again(*entry_);
   else
-    run_.emplace(*communicator_, comm_, *entry_, std::move(staging_), 1);
+    run_.emplace(*communicator_, comm_, *entry_, std::move(staging_), made_);
   request_ = &request;
   request.activate();
   ProgressQueue::get().add({comm_, this}, *this);

@@ -17,7 +17,8 @@ namespace espalier::mpi {
 class PersistentCall final : public Pending, public Start {
  public:
   /// A collective operation over `comm`, which blocks. Null, on all ranks alike, where calls on it are native's.
-  static std::unique_ptr<PersistentCall> make(MPI_Comm comm);
+  /// `made`: what others are told of its runs, their size aside.
+  static std::unique_ptr<PersistentCall> make(MPI_Comm comm, const plan::Call& made);
   ~PersistentCall() override;
 
   /// try_call() says what it is, once, with this as its Start and on this.
@@ -44,9 +45,10 @@ class PersistentCall final : public Pending, public Start {
   void leave() noexcept override { request_->leave(); }
 
  private:
-  PersistentCall(MPI_Comm comm, std::unique_ptr<Communicator> communicator);
+  PersistentCall(MPI_Comm comm, std::unique_ptr<Communicator> communicator, const plan::Call& made);
 
   MPI_Comm comm_;
+  const plan::Call made_;
   std::unique_ptr<Communicator> communicator_;
   std::shared_ptr<const void> referred_;
   Scratch memory_;

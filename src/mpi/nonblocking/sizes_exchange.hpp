@@ -11,10 +11,10 @@ namespace espalier::mpi {
 
 class SizesExchange final : public Preparation {
  public:
-  /// A broadcast or an allgather of `own`, as the entry has it, for the program's call of this number; all arguments
+  /// A broadcast or an allgather of `own`, as the entry has it, for the call that the program has made; all arguments
   /// outlive it.
   SizesExchange(Communicator& communicator, MPI_Comm comm, Entry& entry, Scratch& memory, Start::Sizes own,
-                std::uint64_t number)
+                const plan::Call& made)
       : own_(std::move(own)) {
     const bool is_broadcast = entry.problem.operation == plan::Operation::broadcast;
     all_.resize(is_broadcast ? 0 : own_.size() * static_cast<std::size_t>(communicator.ranks()));
@@ -22,7 +22,7 @@ class SizesExchange final : public Preparation {
     run_.emplace(communicator, comm, entry,
                  std::make_unique<Unstaged>(Stage{communicator, entry.problem, memory}, bytes_of(own_),
                                             bytes_of(is_broadcast ? own_ : all_)),
-                 number);
+                 made);
   }
   SizesExchange(const SizesExchange&) = delete;
   SizesExchange& operator=(const SizesExchange&) = delete;

@@ -8,7 +8,7 @@
 namespace espalier::mpi {
 
 void StartedCall::take(Communicator& communicator, Entry& entry, std::unique_ptr<Staging> staging) {
-  run_.emplace(communicator, comm_, entry, std::move(staging), number_);
+  run_.emplace(communicator, comm_, entry, std::move(staging), made_);
 }
 
 // Long calls wait for who is to help with them (ProgressQueue::add).
@@ -22,7 +22,7 @@ std::optional<int> StartedCall::exchange(Communicator& communicator, const plan:
                                          std::function<std::optional<int>(Sizes)> next) {
   Entry& entry = communicator.engine()->prepare_run(problem);
   if (entry.kind == Entry::Kind::native || !communicator.engine()->may_run(entry)) return std::nullopt;
-  auto sizes = std::make_unique<SizesExchange>(communicator, comm_, entry, memory_, std::move(own), number_);
+  auto sizes = std::make_unique<SizesExchange>(communicator, comm_, entry, memory_, std::move(own), made_);
   SizesExchange& told = *sizes;
   return prepare(std::move(sizes), [&told, next = std::move(next)] { return next(told.take()); });
 }
@@ -48,7 +48,7 @@ bool StartedCall::decide(bool is_next) noexcept {
 }
 
 bool StartedCall::find_out(bool is_next) {
-  const Naming own(std::nullopt);  // this thread may wait in another call, which has a name
+  const ToldAs own(nullptr);  // this thread may wait in another call
   if (check_ && !pass_check(is_next)) return code_.has_value();
   if (readiness_ && !find_communicator()) return false;
   if (!std::exchange(is_tried_, true)) settle(communicator_ != nullptr ? attempt(*communicator_) : std::nullopt);

@@ -18,10 +18,10 @@ namespace espalier::mpi {
 
 class StartedCall : public Pending, public Start {
  public:
-  /// `ready`: whose call it is, if that is known to be ready for it; null: that is to be found out. `number`: of the
-  /// program's calls.
-  StartedCall(MPI_Comm comm, Communicator* ready, std::uint64_t number)
-      : comm_(comm), communicator_(ready), number_(number) {
+  /// `ready`: whose call it is, if that is known to be ready for it; null: that is to be found out. `made`: what
+  /// others are told of it, its size aside.
+  StartedCall(MPI_Comm comm, Communicator* ready, const plan::Call& made)
+      : comm_(comm), communicator_(ready), made_(made) {
     if (ready == nullptr) readiness_.emplace(comm);
   }
 
@@ -79,7 +79,7 @@ class StartedCall : public Pending, public Start {
 
   MPI_Comm comm_;
   Communicator* communicator_;  ///< as long as it is to be decided what the call is; null: none of ours
-  const std::uint64_t number_;
+  const plan::Call made_;
   bool is_tried_ = false;
   OwnRequest* request_ = nullptr;
   std::unique_ptr<Preparation> check_;                ///< until it is over

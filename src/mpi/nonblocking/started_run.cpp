@@ -11,7 +11,7 @@ namespace espalier::mpi {
 using execute::Ending;
 
 StartedRun::StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging,
-                       std::uint64_t number)
+                       const plan::Call& made)
     : communicator_(communicator),
       comm_(comm),
       problem_(entry.problem),
@@ -20,8 +20,7 @@ StartedRun::StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, 
       staging_(std::move(staging)),
       is_in_memory_(communicator.engine()->is_in_memory() &&
                     (staging_->reducer() == nullptr || staging_->reducer()->is_own())),
-      name_(Naming::name()),
-      number_(number) {
+      made_(made) {
   fetch(entry);
 }
 
@@ -55,7 +54,6 @@ std::optional<int> StartedRun::go_on(bool is_next) {
 
 void StartedRun::begin() {
   Engine& engine = *communicator_.engine();
-  const Naming shown(name_);
   if (kind_ == Entry::Kind::tiny)
     run_.emplace(engine, problem_, staging_->buffers(), staging_->reducer());
   else
@@ -90,7 +88,7 @@ int StartedRun::end(Ending ending) {
 bool StartedRun::is_hopeless() noexcept {
   constexpr std::uint32_t looks_between = 64;
   if (++looks_ % looks_between != 0) return false;
-  run_->show(number_);
+  run_->show(made_);
   return outlives_failures() && find_failure(comm_) != MPI_SUCCESS;
 }
 

@@ -12,13 +12,13 @@ namespace espalier::mpi {
 class StartedRun {
  public:
   /// Of what the entry says, on what `staging` makes of the caller's data, which it fetches. Both outlive it.
-  /// `number`: of the program's call.
+  /// `made`: what others are told of it, its size aside.
   StartedRun(Communicator& communicator, MPI_Comm comm, Entry& entry, std::unique_ptr<Staging> staging,
-             std::uint64_t number);
+             const plan::Call& made);
 
   /// The same run again, once it is over, for the program's next call.
   void start_again(Entry& entry) {
-    ++number_;
+    ++made_.number;
     fetch(entry);
   }
 
@@ -50,8 +50,7 @@ class StartedRun {
   std::optional<EngineRun> run_;
   std::optional<execute::Ending> ended_;  ///< aside
   const bool is_in_memory_;               ///< it needs nothing of MPI until its end
-  const std::optional<CallName> name_;    ///< what the program calls it
-  std::uint64_t number_;
+  plan::Call made_;
   std::uint32_t looks_ = 0;
 };
 

@@ -20,11 +20,10 @@ struct ObservedCall {
   ObservedCommunicator* communicator = nullptr;
   Subject subject{};
   std::optional<plan::Problem> problem;  ///< as its engine has put it; nothing: by the subject
-  plan::CallForm form = plan::CallForm::blocking;
-  const void* site = nullptr;  ///< where the program goes on after it; null: not asked for
-  Tally* tally = nullptr;      ///< of a blocking call: its kind's
-  std::uint64_t number = 0;    ///< of the communicator's blocking calls that are timed
-  std::uint64_t weight = 1;    ///< it stands for so many
+  const void* site = nullptr;            ///< where the program goes on after it; null: not asked for
+  Tally* tally = nullptr;                ///< of a blocking call: its kind's
+  std::uint64_t number = 0;              ///< of the communicator's blocking calls that are timed
+  std::uint64_t weight = 1;              ///< it stands for so many
   Gap gap{};
   std::uint64_t begin = 0;
   bool is_sample = false;

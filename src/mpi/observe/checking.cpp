@@ -19,17 +19,14 @@ void copy(char (&into)[room], const std::string& text) {
 }
 
 /// Handles need not be the same in all processes, names are.
-CallRecord record_of(const Subject& subject, plan::CallForm form) {
+CallRecord record_of(const Subject& subject) {
   CallRecord record;
-  record.operation = static_cast<std::uint8_t>(subject.operation);
-  record.blocks = static_cast<std::uint8_t>(subject.blocks);
-  record.form = static_cast<std::uint8_t>(form);
-  record.root = subject.root;
+  record.call = subject.call;
   // With a count for each rank, sizes may differ, and so may those of neighbours who are no neighbours of each other.
-  if (subject.blocks == plan::BlockSizes::equal && !plan::has_edges(subject.operation)) record.bytes = subject.bytes;
-  if (subject.has_op) copy(record.op, name_operation(subject.op));
-  if (!subject.has_type || subject.bytes == 0) return record;
-  const std::string type = base_type(subject.type);
+  if (record.call.has_counts() || plan::has_edges(record.call.operation)) record.call.bytes.reset();
+  if (subject.op) copy(record.op, name_operation(*subject.op));
+  if (!subject.type || subject.call.bytes == Bytes{0}) return record;
+  const std::string type = base_type(*subject.type);
   if (type != "MPI_BYTE" && type != "MPI_PACKED") copy(record.type, type);
   return record;
 }
@@ -47,9 +44,8 @@ int class_of(Misfit::Kind kind) {
 
 }  // namespace
 
-Check::Check(MPI_Comm comm, const ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
-             Shares shares)
-    : comm_(comm), communicator_(communicator), mine_(record_of(subject, form)), shares_(std::move(shares)) {}
+Check::Check(MPI_Comm comm, const ObservedCommunicator& communicator, const Subject& subject, Shares shares)
+    : comm_(comm), communicator_(communicator), mine_(record_of(subject)), shares_(std::move(shares)) {}
 
 std::optional<int> Check::advance(bool) noexcept {
   try {

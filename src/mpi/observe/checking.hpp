@@ -17,8 +17,7 @@ namespace espalier::mpi {
 class Check final : public Preparation {
  public:
   /// `shares` are empty where the call's blocks are equal. `comm` and `communicator` outlive it.
-  Check(MPI_Comm comm, const ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
-        Shares shares);
+  Check(MPI_Comm comm, const ObservedCommunicator& communicator, const Subject& subject, Shares shares);
 
   /// MPI's code, once all have told; reported if it is no success: the call must not be made, and nothing has moved.
   std::optional<int> advance(bool is_next) noexcept override;

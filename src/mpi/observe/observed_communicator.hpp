@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mpi/boundary/native.hpp"
-#include "mpi/decide/passed.hpp"
+#include "mpi/calls/call_of.hpp"
 #include "mpi/observe/arrivals.hpp"
 #include "mpi/observe/profile.hpp"
 #include "mpi/observe/turns.hpp"
@@ -78,16 +78,6 @@ class ObservedCommunicator {
     if (sees_arrivals()) arrivals_.wait(call, now, place_);
   }
   LongWait end_wait(std::uint64_t call, const Span& span) const noexcept;
-  /// Kinds of calls that are summed up apart.
-  struct CallKind {
-    plan::Operation operation;
-    plan::BlockSizes blocks;
-    int size_class;
-    plan::CallForm form;
-    const void* site;
-
-    auto operator<=>(const CallKind&) const = default;
-  };
   /// Where a kind's calls are counted. It stays where it is.
   Tally& tally(const CallKind& kind);
   /// Whether not all of a kind's blocking calls need be timed: all ranks know its size, it is short, and there are

@@ -57,13 +57,6 @@ class Looker final : public Onlooker {
   std::shared_ptr<ObservedCommunicator* const> communicator_;
 };
 
-Subject subject_of(const plan::Problem& problem) {
-  Subject subject{problem.operation};
-  subject.root = problem.root.value;
-  subject.bytes = static_cast<MPI_Count>(problem.bytes);
-  return subject;
-}
-
 bool have_equal_settings(const Library& library, int size) {
   for (int r = 1; r < size; ++r)
     if (library.world().facts_of(r).settings != library.world().facts_of(0).settings) return false;
@@ -144,12 +137,12 @@ ObservedCommunicator* Observer::find(MPI_Comm comm) noexcept {
 // ---- calls are compared ----
 
 std::unique_ptr<Preparation> Observer::make_check(MPI_Comm comm, const ObservedCommunicator& communicator,
-                                                  const Subject& subject, plan::CallForm form, Shares shares) {
-  return std::make_unique<Check>(comm, communicator, subject, form, std::move(shares));
+                                                  const Subject& subject, Shares shares) {
+  return std::make_unique<Check>(comm, communicator, subject, std::move(shares));
 }
 
 // Calls that do not block and came before may not have got to native yet; what follows asks native at once.
-int Observer::await(MPI_Comm comm, const execute::LeftCall& call, Preparation& check) noexcept {
+int Observer::await(MPI_Comm comm, const plan::Call& call, Preparation& check) noexcept {
   if (ProgressQueue::is_busy()) ProgressQueue::get().finish(comm);
   Communicator* const communicator = Communicator::find_existing(comm);
   Communicator::Mark mark;
@@ -194,7 +187,7 @@ bool Observer::count(const ObservedCall& call) {
   Tally& tally = *call.tally;
   if (!tally.may_pass || !tally.turns.may_pass()) return false;
   tally.turns.pass();
-  tally.bytes += static_cast<std::uint64_t>(call.subject.bytes);
+  tally.bytes += call.subject.call.bytes.value_or(0);
   if (Recording::has_gap()) recording.note_gap(recording.take_gap(read_clock()), *tally.row);
   return true;
 }
@@ -211,7 +204,7 @@ Permit Observer::time(ObservedCall call, MPI_Comm comm) noexcept {
   if (call.tally->may_pass) call.weight = call.tally->turns.take();
   call.number = call.communicator->begin_call();
   call.is_sample =
-      recording.is_sampled(call.number + call.communicator->salt(), call.subject.operation) && is_set_up(comm);
+      recording.is_sampled(call.number + call.communicator->salt(), call.subject.call.operation) && is_set_up(comm);
   begin(call);
   const bool is_sample = call.is_sample;
   under_way->emplace(std::move(call));
@@ -263,7 +256,7 @@ std::uint64_t Observer::look(MPI_Comm comm, ObservedCommunicator& communicator, 
     if (under_way == nullptr) under_way = std::make_unique<std::optional<ObservedCall>>();
     ObservedCall& seen = under_way->emplace();
     seen.communicator = &communicator;
-    seen.subject = subject_of(problem);
+    seen.subject.call = plan::call_of(problem);
     seen.problem = problem;
     seen.number = call;
     seen.weight = weight;
@@ -283,7 +276,7 @@ void Observer::count(MPI_Comm comm, ObservedCommunicator& communicator, const pl
   try {
     ObservedCall passed;
     passed.communicator = &communicator;
-    passed.subject = subject_of(problem);
+    passed.subject.call = plan::call_of(problem);
     Recording::get().note_passed(*Recording::get().tally_of(passed, comm).row, {calls, calls * problem.bytes, 0});
   } catch (const std::exception&) {
     // no memory for another row: they are not counted
@@ -298,7 +291,7 @@ void Observer::note_wait(MPI_Comm comm, ObservedCommunicator& communicator, cons
   try {
     ObservedCall other;
     other.communicator = &communicator;
-    other.subject = subject_of(problem);
+    other.subject.call = plan::call_of(problem);
     const Tally& tally = timed != nullptr ? *timed->tally : Recording::get().tally_of(other, comm);
     if (!tally.may_pass) return;
     const LongWait wait = communicator.end_wait(call, span);
@@ -326,12 +319,11 @@ void Observer::note_gap_before(MPI_Comm comm, ObservedCommunicator& communicator
 
 // ---- others ----
 
-ObservedCall Observer::begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
+ObservedCall Observer::begin_start(ObservedCommunicator& communicator, const Subject& subject,
                                    const void* back) noexcept {
   ObservedCall call;
   call.communicator = &communicator;
   call.subject = subject;
-  call.form = form;
   call.site = site_of(back);
   call.begin = read_clock();
   call.gap = Recording::get().take_gap(call.begin);

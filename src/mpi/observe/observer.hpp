@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include "mpi/calls/call_of.hpp"
 #include "mpi/calls/start.hpp"
-#include "mpi/decide/told.hpp"
 #include "mpi/observe/call.hpp"
 #include "mpi/observe/recording.hpp"
 #include "mpi/observe/shares.hpp"
@@ -104,7 +104,7 @@ class Observer {
     const ObservedCommunicator* const communicator = checks(form) ? find(comm) : nullptr;
     if (communicator == nullptr) return nullptr;
     const int me = communicator->me(), ranks = communicator->ranks();
-    return make_check(comm, *communicator, subject_of(call, me, ranks), form, shares_of(call, me, ranks));
+    return make_check(comm, *communicator, subject_of(call, me, ranks, form), shares_of(call, me, ranks));
   }
   /// The same now, by a call that may wait. MPI's code: unless that is MPI_SUCCESS, the call must not be made, on no
   /// rank, and the error has been reported.
@@ -113,7 +113,7 @@ class Observer {
     if (!checks(form)) return MPI_SUCCESS;
     try {
       const std::unique_ptr<Preparation> check = make_check(comm, call, form);
-      return check == nullptr ? MPI_SUCCESS : await(comm, told_of(call, -1), *check);
+      return check == nullptr ? MPI_SUCCESS : await(comm, call_of(call, -1), *check);
     } catch (const std::bad_alloc&) {
       return fail_for_memory(comm);
     }
@@ -125,7 +125,7 @@ class Observer {
                                                  const void* back) noexcept {
     ObservedCommunicator* const communicator = is_recorded() ? find(comm) : nullptr;
     if (communicator == nullptr) return std::nullopt;
-    return begin_start(*communicator, subject_of(call, communicator->me(), communicator->ranks()), form, back);
+    return begin_start(*communicator, subject_of(call, communicator->me(), communicator->ranks(), form), back);
   }
   /// It has given that request.
   static void end_start(const std::optional<ObservedCall>& call, MPI_Comm comm, MPI_Request request) noexcept;
@@ -138,9 +138,9 @@ class Observer {
     ObservedCommunicator* const communicator = ObservedCommunicator::find_last(comm);
     if (communicator == nullptr || Recording::has_gap()) return nullptr;
     const auto call = make_call();
-    if (form_of(call).has_counts) return nullptr;
+    if (call_of(call).has_counts()) return nullptr;
     const std::optional<Gist> gist = gist_of(call, communicator->me());
-    return gist ? communicator->pass(form_of(call).operation, *gist) : nullptr;
+    return gist ? communicator->pass(call_of(call).operation, *gist) : nullptr;
   }
   template <class Call>
   [[gnu::noinline]] static Permit begin_slowly(MPI_Comm comm, const Call& call, const void* back) noexcept {
@@ -150,8 +150,8 @@ class Observer {
     if (code != MPI_SUCCESS) return {code};
     const int me = communicator->me();
     const Permit permit = begin(comm, *communicator, subject_of(call, me, communicator->ranks()), back);
-    if (permit.tally != nullptr && !form_of(call).has_counts)
-      remember(*communicator, form_of(call).operation, gist_of(call, me), *permit.tally);
+    if (permit.tally != nullptr && !call_of(call).has_counts())
+      remember(*communicator, call_of(call).operation, gist_of(call, me), *permit.tally);
     return permit;
   }
   static void remember(ObservedCommunicator& communicator, plan::Operation operation, const std::optional<Gist>& gist,
@@ -166,13 +166,13 @@ class Observer {
     return form == plan::CallForm::nonblocking ? checks_started_ : checks_;
   }
   static std::unique_ptr<Preparation> make_check(MPI_Comm comm, const ObservedCommunicator& communicator,
-                                                 const Subject& subject, plan::CallForm form, Shares shares);
+                                                 const Subject& subject, Shares shares);
   static bool count(const ObservedCall& call);
   static void begin(ObservedCall& call) noexcept;
   static Permit time(ObservedCall call, MPI_Comm comm) noexcept;
-  static int await(MPI_Comm comm, const execute::LeftCall& call, Preparation& check) noexcept;
+  static int await(MPI_Comm comm, const plan::Call& call, Preparation& check) noexcept;
   static int fail_for_memory(MPI_Comm comm) noexcept;
-  static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject, plan::CallForm form,
+  static ObservedCall begin_start(ObservedCommunicator& communicator, const Subject& subject,
                                   const void* back) noexcept;
 
   static inline std::atomic<Attention> attention_ = Attention::none;

@@ -37,11 +37,12 @@ std::string by_place(const std::vector<Value>& values, const Write& write) {
 }
 
 std::string key_to_json(const ProfileKey& key, const std::string& site) {
+  const CallKind& kind = key.kind;
   return "\"communicator\": " + json_string(printable(key.shape)) + ", \"members\": \"" + key.members +
-         "\", \"operation\": \"" + plan::mpi_name(key.operation) + "\", \"form\": \"" + plan::name(key.form) +
-         "\", \"counts\": " + (key.blocks != plan::BlockSizes::equal ? "true" : "false") +
-         (key.blocks == plan::BlockSizes::types ? ", \"types\": true" : "") +
-         ", \"size_class\": " + std::to_string(key.size_class) +
+         "\", \"operation\": \"" + plan::mpi_name(kind.operation) + "\", \"form\": \"" + plan::name(kind.form) +
+         "\", \"counts\": " + (kind.blocks != plan::BlockSizes::equal ? "true" : "false") +
+         (kind.blocks == plan::BlockSizes::types ? ", \"types\": true" : "") +
+         ", \"size_class\": " + std::to_string(kind.size_class) +
          (site.empty() ? "" : ", \"site\": " + json_string(printable(site)));
 }
 
@@ -88,13 +89,13 @@ void add_at(std::vector<Value>& values, int place, Value value) {
 
 }  // namespace
 
-int size_class_of(std::int64_t bytes) { return bytes < 0 ? -1 : std::bit_width(static_cast<std::uint64_t>(bytes)); }
+int size_class_of(std::optional<Bytes> bytes) { return bytes ? std::bit_width(*bytes) : -1; }
 
 void Profile::add(ProfileRow& row, const Observed& call) {
   const auto weight = static_cast<double>(call.weight);
   if (row.calls++ == 0) row.first_ns = call.begin_ns;
   row.last_ns = call.begin_ns;
-  row.bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(call.bytes, 0));
+  row.bytes += call.bytes.value_or(0);
   row.native += call.is_native;
   const double seconds = call.seconds_ns - call.known_ns, waiting = call.waiting_ns - call.known_waiting_ns;
   row.seconds_ns += weight * seconds;
@@ -140,7 +141,7 @@ std::string Profile::to_json(int rank, double run_seconds, int threads, const Na
   bool is_first = true;
   for (const auto& [key, row] : rows_)
     out += (std::exchange(is_first, false) ? "\n    {" : ",\n    {") +
-           key_to_json(key, key.site == nullptr ? "" : name_site(key.site)) + ", " + row_to_json(row) + "}";
+           key_to_json(key, key.kind.site == nullptr ? "" : name_site(key.kind.site)) + ", " + row_to_json(row) + "}";
   return out + "]}";
 }
 

@@ -31,19 +31,26 @@ struct Moments {
   }
 };
 
+/// 0: no bytes; k: from 2^(k-1) to below 2^k bytes; -1: not known.
+int size_class_of(std::optional<Bytes> bytes);
+/// What is summed up apart of a communicator's calls.
+struct CallKind {
+  plan::Operation operation = plan::Operation::barrier;
+  plan::BlockSizes blocks = plan::BlockSizes::equal;
+  int size_class = -1;
+  plan::CallForm form = plan::CallForm::blocking;
+  const void* site = nullptr;  ///< the instruction after the program's call; null: not asked for
+
+  auto operator<=>(const CallKind&) const = default;
+};
 /// Calls that are reported together.
 struct ProfileKey {
   std::string shape;    ///< of the communicator: "8 ranks on 2 nodes"
   std::string members;  ///< its ranks (describe_members())
-  plan::Operation operation = plan::Operation::barrier;
-  plan::BlockSizes blocks = plan::BlockSizes::equal;
-  int size_class = -1;  ///< 0: no bytes; k: from 2^(k-1) to below 2^k bytes; -1: not known
-  plan::CallForm form = plan::CallForm::blocking;
-  const void* site = nullptr;  ///< the instruction after the program's call; null: not asked for
+  CallKind kind;
 
   auto operator<=>(const ProfileKey&) const = default;
 };
-int size_class_of(std::int64_t bytes);
 
 /// A rank's place in the communicator's process topology, which its neighbourhood collectives follow: ranks of the
 /// communicator in MPI's order, those that are nobody left out.
@@ -93,8 +100,8 @@ struct LongWait {
 
 /// One call as it was seen when it ended, or, of what does not block, when it had been started.
 struct Observed {
-  std::uint64_t weight = 1;  ///< it stands for so many calls, of which the others were not timed
-  std::int64_t bytes = -1;
+  std::uint64_t weight = 1;         ///< it stands for so many calls, of which the others were not timed
+  std::optional<Bytes> bytes = {};  ///< none: not known
   double seconds_ns = 0;
   double waiting_ns = 0;
   bool is_split = false;

@@ -12,10 +12,10 @@ std::string text_of(const char* text, std::size_t room) { return {text, strnlen(
 bool fit(Misfit::Kind kind, const CallRecord& one, const CallRecord& other) {
   switch (kind) {
     case Misfit::operation:
-      return one.operation == other.operation && one.blocks == other.blocks && one.form == other.form;
-    case Misfit::root: return one.root == other.root;
-    case Misfit::bytes:
-      return one.bytes == other.bytes || one.bytes == CallRecord::unknown || other.bytes == CallRecord::unknown;
+      return one.call.operation == other.call.operation && one.call.blocks == other.call.blocks &&
+             one.call.form == other.call.form;
+    case Misfit::root: return one.call.root == other.call.root;
+    case Misfit::bytes: return one.call.bytes == other.call.bytes || !one.call.bytes || !other.call.bytes;
     case Misfit::op: return std::strncmp(one.op, other.op, sizeof one.op) == 0;
     case Misfit::type:
       return one.type[0] == 0 || other.type[0] == 0 || std::strncmp(one.type, other.type, sizeof one.type) == 0;
@@ -26,7 +26,7 @@ bool fit(Misfit::Kind kind, const CallRecord& one, const CallRecord& other) {
 /// Towards the first rank that knows it: ranks that do not know it fit to all.
 std::optional<Misfit> find_misfit(Misfit::Kind kind, std::span<const CallRecord> records) {
   const auto knows = [&](const CallRecord& it) {
-    return kind == Misfit::bytes ? it.bytes != CallRecord::unknown : kind == Misfit::type ? it.type[0] != 0 : true;
+    return kind == Misfit::bytes ? it.call.bytes.has_value() : kind == Misfit::type ? it.type[0] != 0 : true;
   };
   std::size_t first = 0;
   while (first < records.size() && !knows(records[first])) ++first;
@@ -35,20 +35,11 @@ std::optional<Misfit> find_misfit(Misfit::Kind kind, std::span<const CallRecord>
   return std::nullopt;
 }
 
-std::string name_of(const CallRecord& record) {
-  return plan::call_name(static_cast<plan::Operation>(record.operation), static_cast<plan::BlockSizes>(record.blocks),
-                         static_cast<plan::CallForm>(record.form));
-}
-
 std::string describe(const CallRecord& record) {
-  const auto operation = static_cast<plan::Operation>(record.operation);
-  std::string text = name_of(record);
-  if (operation != plan::Operation::barrier && record.bytes != CallRecord::unknown)
-    text += " of " + format_bytes(static_cast<Bytes>(record.bytes)) + " bytes";
-  if (record.type[0] != 0) text += " of type " + text_of(record.type, sizeof record.type);
-  if (record.op[0] != 0) text += " by " + text_of(record.op, sizeof record.op);
-  if (plan::has_root(operation)) text += ", root " + std::to_string(record.root);
-  return text;
+  std::string data;
+  if (record.type[0] != 0) data += " of type " + text_of(record.type, sizeof record.type);
+  if (record.op[0] != 0) data += " by " + text_of(record.op, sizeof record.op);
+  return plan::describe(record.call, data);
 }
 
 }  // namespace
@@ -62,7 +53,7 @@ std::optional<Misfit> find_misfit(std::span<const CallRecord> records) {
 ShareMisfit find_misfit(const Shares& mine, std::span<const std::int64_t> sent) {
   for (std::size_t r = 0; r < sent.size() && r < mine.expects.size(); ++r) {
     const std::int64_t expected = mine.expects[r];
-    if (expected != CallRecord::unknown && sent[r] != CallRecord::unknown && expected != sent[r])
+    if (expected != Shares::unknown && sent[r] != Shares::unknown && expected != sent[r])
       return {static_cast<int>(r), 0, sent[r], expected};
   }
   return {};
@@ -71,11 +62,11 @@ ShareMisfit find_misfit(const Shares& mine, std::span<const std::int64_t> sent) 
 std::string describe(const ShareMisfit& misfit, int receiver, const CallRecord& record) {
   const auto size = [](std::int64_t bytes) { return format_bytes(static_cast<Bytes>(bytes)); };
   const std::string from = "rank " + std::to_string(misfit.sender), to = "rank " + std::to_string(receiver);
-  const std::string graph = ", in " + name_of(record) + ": their graphs do not fit";
+  const std::string graph = ", in " + plan::name_of(record.call) + ": their graphs do not fit";
   if (misfit.expected == Shares::no_edge) return from + " has an edge to " + to + ", which has none from it" + graph;
   if (misfit.sent == Shares::no_edge) return to + " has an edge from " + from + ", which has none to it" + graph;
   return from + " sends " + size(misfit.sent) + " bytes to " + to + ", which expects " + size(misfit.expected) +
-         ", in " + name_of(record);
+         ", in " + plan::name_of(record.call);
 }
 
 std::string describe(const Misfit& misfit, std::span<const CallRecord> records) {

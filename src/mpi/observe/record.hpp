@@ -6,22 +6,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "plan/calls.hpp"
 
 namespace espalier::mpi {
 
-/// Sent as bytes.
+/// Sent as bytes: all ranks have this library.
 struct CallRecord {
-  static constexpr std::int64_t unknown = -1;
-
-  std::uint8_t operation = 0;  ///< plan::Operation
-  std::uint8_t blocks = 0;     ///< plan::BlockSizes
-  std::uint8_t form = 0;       ///< plan::CallForm: MPI lets calls of one form match only
-  std::uint8_t unused = 0;
-  std::int32_t root = 0;         ///< 0 where the operation has none
-  std::int64_t bytes = unknown;  ///< of a block, or of the message: what all ranks have to agree on
+  plan::Call call{};  ///< MPI lets calls of one form match only; bytes are those that all ranks have to agree on
   /// The one predefined type that all data are made of, whatever type of the program's own they are told by; empty
   /// where that says nothing: types that mix several, MPI_BYTE, MPI_PACKED. With equal bytes, other names are other
   /// signatures.
@@ -29,7 +23,7 @@ struct CallRecord {
   /// The operation of a reduction, "MPI_SUM" (signature.hpp); empty: there is none.
   char op[24] = {};
 };
-static_assert(sizeof(CallRecord) == 72);
+static_assert(std::is_trivially_copyable_v<CallRecord>);
 
 /// Two ranks whose calls do not fit together.
 struct Misfit {
@@ -45,7 +39,7 @@ std::optional<Misfit> find_misfit(std::span<const CallRecord> records);
 /// What a rank sends each other in a call whose blocks may differ, and expects of each: in bytes, by rank; unknown: it
 /// does not say. Of neighbourhoods also where nothing goes, not even an empty block.
 struct Shares {
-  static constexpr std::int64_t no_edge = -2;
+  static constexpr std::int64_t unknown = -1, no_edge = -2;
 
   std::vector<std::int64_t> sends, expects;
 };

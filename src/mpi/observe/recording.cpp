@@ -27,14 +27,13 @@ constexpr std::size_t most_events_of_a_rank = 50'000, most_events = 1'500'000;
 
 plan::Problem problem_of(const ObservedCall& call) {
   if (call.problem) return *call.problem;
-  const Subject& subject = call.subject;
+  const auto& [told, type, op] = call.subject;
   plan::Problem problem;
-  problem.operation = subject.operation;
-  problem.bytes = static_cast<Bytes>(std::max<MPI_Count>(subject.bytes, 0));
-  problem.root = Rank(subject.root);
-  if (!subject.has_op || !subject.has_type) return problem;
-  if (const std::optional<Arithmetic> arithmetic = find_arithmetic(subject.op, subject.type))
-    set_arithmetic(problem, *arithmetic);
+  problem.operation = told.operation;
+  problem.bytes = told.bytes.value_or(0);
+  problem.root = Rank(told.root);
+  if (!op || !type) return problem;
+  if (const std::optional<Arithmetic> arithmetic = find_arithmetic(*op, *type)) set_arithmetic(problem, *arithmetic);
   return problem;
 }
 
@@ -43,18 +42,16 @@ constexpr const char* before_set_up = "native: before set-up";
 std::string choice_of(const ObservedCall& call, MPI_Comm comm, bool is_own) {
   const Communicator* const communicator = Communicator::find_existing(comm);
   if (communicator == nullptr || communicator->awaits_set_up()) return before_set_up;
-  const Subject& subject = call.subject;
-  if (communicator->engine() != nullptr &&
-      (subject.blocks != plan::BlockSizes::equal || subject.bytes < 0 || plan::has_edges(subject.operation)))
+  const plan::Call& told = call.subject.call;
+  if (communicator->engine() != nullptr && (told.has_counts() || !told.bytes || plan::has_edges(told.operation)))
     return is_own ? "Espalier" : "native";
-  return describe_call(problem_of(call), false, call.form == plan::CallForm::blocking, comm);
+  return describe_call(problem_of(call), false, told.form == plan::CallForm::blocking, comm);
 }
 
 /// How native compares, by who has measured both; none where nobody has.
 std::optional<tune::Measured> measured_of(const ObservedCall& call, MPI_Comm comm) {
-  const Subject& subject = call.subject;
-  if (call.form != plan::CallForm::blocking || subject.blocks != plan::BlockSizes::equal || subject.bytes < 0)
-    return std::nullopt;
+  const plan::Call& told = call.subject.call;
+  if (told.form != plan::CallForm::blocking || told.has_counts() || !told.bytes) return std::nullopt;
   const std::optional<tune::Measured> found = find_measured(problem_of(call), comm);
   return found && found->native_us > 0 && found->chosen_us > 0 ? found : std::nullopt;
 }
@@ -75,8 +72,9 @@ Observed look_at(const ObservedCall& call, std::uint64_t now, bool is_own) {
 
 /// What does not depend on how it ended.
 Observed complete(Observed seen, const ObservedCall& call, std::uint64_t began) {
-  seen.bytes = call.subject.bytes;
-  seen.root = plan::has_root(call.subject.operation) ? call.subject.root : -1;
+  const plan::Call& told = call.subject.call;
+  seen.bytes = told.bytes;
+  seen.root = plan::has_root(told.operation) ? told.root : -1;
   seen.weight = call.weight;
   seen.known_ns = call.known_ns;
   seen.known_waiting_ns = call.known_waiting_ns;
@@ -179,10 +177,7 @@ int Recording::number_thread() noexcept {
 
 TraceEvent Recording::event_of(const ObservedCall& call, std::uint64_t begin, std::uint64_t end) noexcept {
   TraceEvent event;
-  event.operation = call.subject.operation;
-  event.form = call.form;
-  event.blocks = call.subject.blocks;
-  event.bytes = call.subject.bytes;
+  event.call = call.subject.call;
   event.thread = number_thread();
   event.begin_ns = begin - began_;
   event.took_ns = end - begin;
@@ -198,16 +193,14 @@ Gap Recording::take_gap(std::uint64_t now) const noexcept {
 // ---- calls ----
 
 Tally& Recording::tally_of(const ObservedCall& call, MPI_Comm comm) {
-  const Subject& subject = call.subject;
-  const int size_class = size_class_of(subject.bytes);
-  const ObservedCommunicator::CallKind kind{subject.operation, subject.blocks, size_class, call.form, call.site};
+  const plan::Call& told = call.subject.call;
+  const CallKind kind{told.operation, told.blocks, size_class_of(told.bytes), told.form, call.site};
   Tally& tally = call.communicator->tally(kind);
   tally.may_pass = may_pass() && call.communicator->may_pass(kind);  // once its ranks have met
   if (tally.row != nullptr) return tally;
   const std::lock_guard lock(mutex_);
-  tally.row = &profile_.row({call.communicator->shape(), call.communicator->members(), subject.operation,
-                             subject.blocks, size_class, call.form, call.site});
-  if (plan::has_edges(subject.operation)) Profile::add_neighborhood(*tally.row, neighborhood_of(comm));
+  tally.row = &profile_.row({call.communicator->shape(), call.communicator->members(), kind});
+  if (plan::has_edges(kind.operation)) Profile::add_neighborhood(*tally.row, neighborhood_of(comm));
   return tally;
 }
 

@@ -14,19 +14,19 @@ namespace espalier::mpi {
 namespace detail {
 
 inline std::int64_t bytes_of_block(MPI_Count count, MPI_Datatype type) {
-  if (count < 0 || type == native().datatype_null) return CallRecord::unknown;
+  if (count < 0 || type == native().datatype_null) return Shares::unknown;
   return count * describe(type).size;
 }
 
 inline std::vector<std::int64_t> blocks_of(const Parts& parts, int ranks) {
-  std::vector<std::int64_t> blocks(static_cast<std::size_t>(ranks), CallRecord::unknown);
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(ranks), Shares::unknown);
   for (int r = 0; !parts.counts.is_missing() && r < ranks; ++r)
     blocks[static_cast<std::size_t>(r)] = bytes_of_block(parts.counts[r], parts.type);
   return blocks;
 }
 
 inline std::vector<std::int64_t> blocks_of(const Pieces& pieces, int ranks) {
-  std::vector<std::int64_t> blocks(static_cast<std::size_t>(ranks), CallRecord::unknown);
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(ranks), Shares::unknown);
   for (int r = 0; !pieces.counts.is_missing() && pieces.types != nullptr && r < ranks; ++r)
     blocks[static_cast<std::size_t>(r)] = bytes_of_block(pieces.counts[r], pieces.types[r]);
   return blocks;
@@ -38,25 +38,25 @@ inline std::vector<std::int64_t> all(std::int64_t bytes, int ranks) {
 
 /// Of one rank alone.
 inline std::vector<std::int64_t> only(int rank, std::int64_t bytes, int ranks) {
-  std::vector<std::int64_t> blocks = all(CallRecord::unknown, ranks);
+  std::vector<std::int64_t> blocks = all(Shares::unknown, ranks);
   if (rank >= 0 && rank < ranks) blocks[static_cast<std::size_t>(rank)] = bytes;
   return blocks;
 }
 
 /// A block that stays where it is, or that the other side does not look at.
 inline std::int64_t bytes_of_run(const Run& run) {
-  return run.buffer == MPI_IN_PLACE ? CallRecord::unknown : bytes_of_block(run.count, run.type);
+  return run.buffer == MPI_IN_PLACE ? Shares::unknown : bytes_of_block(run.count, run.type);
 }
 
 }  // namespace detail
 
 inline Shares shares_of(const Gatherv& call, int me, int ranks) {
   return {detail::only(call.root, detail::bytes_of_run(call.send), ranks),
-          me == call.root ? detail::blocks_of(call.receive, ranks) : detail::all(CallRecord::unknown, ranks)};
+          me == call.root ? detail::blocks_of(call.receive, ranks) : detail::all(Shares::unknown, ranks)};
 }
 
 inline Shares shares_of(const Scatterv& call, int me, int ranks) {
-  return {me == call.root ? detail::blocks_of(call.send, ranks) : detail::all(CallRecord::unknown, ranks),
+  return {me == call.root ? detail::blocks_of(call.send, ranks) : detail::all(Shares::unknown, ranks),
           detail::only(call.root, detail::bytes_of_run(call.receive), ranks)};
 }
 
@@ -97,8 +97,8 @@ std::vector<std::int64_t> sum_edges(const Data& data, const std::vector<int>& ne
   for (std::size_t i = 0; i < neighbors.size(); ++i) {
     if (neighbors[i] < 0) continue;  // nobody
     std::int64_t& sum = sums[static_cast<std::size_t>(neighbors[i])];
-    const bool is_told = blocks[i] >= 0 && sum != CallRecord::unknown;
-    sum = is_told ? std::max<std::int64_t>(sum, 0) + blocks[i] : CallRecord::unknown;
+    const bool is_told = blocks[i] >= 0 && sum != Shares::unknown;
+    sum = is_told ? std::max<std::int64_t>(sum, 0) + blocks[i] : Shares::unknown;
   }
   return sums;
 }

@@ -13,7 +13,7 @@ StartedCalls& StartedCalls::get() {
 }
 
 void StartedCalls::keep(MPI_Request request, const ObservedCall& call, ProfileRow& row, bool is_own) {
-  const bool is_started = call.form == plan::CallForm::nonblocking;
+  const bool is_started = call.subject.call.form == plan::CallForm::nonblocking;
   if (is_started) Recording::get().note_start(call, row, is_own);
   const std::lock_guard lock(mutex_);
   all_[request] = {call, &row, is_own, is_started, read_clock()};
@@ -60,7 +60,7 @@ void StartedCalls::spend(MPI_Request request, const Looked& looked, bool is_done
   state.left = now;
   if (!is_done) return;
   Recording::get().note_completion(state.call, *state.row, looked.begin, state.in_mpi, state.between);
-  if (state.call.form == plan::CallForm::persistent) {
+  if (state.call.subject.call.form == plan::CallForm::persistent) {
     state.is_active = false;
     return;
   }

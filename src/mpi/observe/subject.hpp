@@ -5,21 +5,17 @@
 #include <vector>
 
 #include "mpi/buffers/datatype.hpp"
-#include "mpi/decide/passed.hpp"
+#include "mpi/calls/call_of.hpp"
 #include "mpi/setup/neighbors.hpp"
 
 namespace espalier::mpi {
 
-/// `bytes` is what the rank brings, or gets where it only gets: a block, a message, or the sum of its blocks.
+/// The call's bytes are what the rank brings, or gets where it only gets: a block, a message, or the sum of its blocks.
+/// The handles are this process's.
 struct Subject {
-  plan::Operation operation;
-  plan::BlockSizes blocks = plan::BlockSizes::equal;
-  int root = 0;
-  MPI_Count bytes = -1;  ///< -1: not known, or no valid arguments
-  MPI_Datatype type{};
-  bool has_type = false;
-  MPI_Op op{};  ///< of a reduction
-  bool has_op = false;
+  plan::Call call{};
+  std::optional<MPI_Datatype> type = {};  ///< of the data
+  std::optional<MPI_Op> op = {};          ///< of a reduction
 };
 
 namespace detail {
@@ -76,7 +72,6 @@ inline MPI_Count own_bytes(const Alltoallw& call, int, int ranks) {
 inline MPI_Count own_bytes(const ReduceScatter& call, int, int ranks) {
   return bytes_of(Parts{nullptr, call.counts, call.counts, call.type}, ranks);
 }
-inline MPI_Count own_bytes(const Barrier&, int, int) { return 0; }
 inline MPI_Count own_bytes(const NeighborAllgather& call, int, int) { return bytes_of(call.send); }
 inline MPI_Count own_bytes(const NeighborAllgatherv& call, int, int) { return bytes_of(call.send); }
 inline MPI_Count own_bytes(const NeighborAlltoall& call, int, int) { return bytes_of(call.send); }
@@ -90,7 +85,7 @@ inline MPI_Count own_bytes(const NeighborAlltoallw& call, int, int) {
 
 template <class Equal>
 MPI_Count own_bytes(const Equal&, int, int) {
-  return -1;  // not asked
+  return -1;  // call_of() tells them
 }
 
 /// Of calls with counts: what the rank's bytes are counted in. None: types may differ from rank to rank, or are not
@@ -113,26 +108,18 @@ std::optional<MPI_Datatype> own_type(const Other&, int) {
 
 /// `me` of `ranks`.
 template <class Call>
-Subject subject_of(const Call& call, int me, int ranks) {
-  const Form form = form_of(call);
-  Subject subject{form.operation, form.block_sizes()};
-  if constexpr (requires { call.root; }) subject.root = call.root;
-  if constexpr (requires { call.op; }) subject.op = call.op, subject.has_op = true;
-  if (form.has_counts) {
-    subject.bytes = detail::own_bytes(call, me, ranks);
+Subject subject_of(const Call& call, int me, int ranks, plan::CallForm form = plan::CallForm::blocking) {
+  Subject subject{call_of(call, me)};
+  subject.call.form = form;
+  if constexpr (requires { call.op; }) subject.op = call.op;
+  if (const MPI_Count bytes = detail::own_bytes(call, me, ranks); bytes >= 0)
+    subject.call.bytes = static_cast<Bytes>(bytes);
+  if (subject.call.has_counts()) {
     const std::optional<MPI_Datatype> type = detail::own_type(call, me);
-    subject.has_type = type && subject.bytes > 0 && detail::is_type(*type);
-    if (subject.has_type) subject.type = *type;
-    return subject;
+    if (type && subject.call.bytes.value_or(0) > 0 && detail::is_type(*type)) subject.type = *type;
+  } else if (const std::optional<Gist> gist = gist_of(call, me); gist && subject.call.bytes) {
+    subject.type = gist->type;
   }
-  const std::optional<Gist> gist = gist_of(call, me);
-  if (!gist) {
-    subject.bytes = detail::own_bytes(call, me, ranks);
-    return subject;
-  }
-  subject.bytes = detail::bytes_of(Run{nullptr, gist->count, gist->type});
-  subject.type = gist->type;
-  subject.has_type = subject.bytes >= 0;
   return subject;
 }
 

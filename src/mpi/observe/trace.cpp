@@ -15,10 +15,10 @@ std::string us(std::uint64_t ns) {
 }
 
 std::string to_json(const TraceEvent& event, const std::string& place) {
-  std::string name = plan::call_name(event.operation, event.blocks, event.form);
+  std::string name = plan::name_of(event.call);
   if (event.is_completion) name += ": completion";
   std::string arguments = event.is_native ? "\"by\": \"native\"" : "\"by\": \"Espalier\"";
-  if (event.bytes >= 0) arguments += ", \"bytes\": " + std::to_string(event.bytes);
+  if (event.call.bytes) arguments += ", \"bytes\": " + std::to_string(*event.call.bytes);
   if (event.waiting_ns > 0) arguments += ", \"waiting_us\": " + us(event.waiting_ns);
   return "{\"name\": \"" + name + "\", \"ph\": \"X\", \"ts\": " + us(event.begin_ns) +
          ", \"dur\": " + us(event.took_ns) + place + ", \"args\": {" + arguments + "}},\n";

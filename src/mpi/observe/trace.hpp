@@ -11,13 +11,10 @@ namespace espalier::mpi {
 
 /// Times in nanoseconds, since MPI_Init's end.
 struct TraceEvent {
-  plan::Operation operation = plan::Operation::barrier;
-  plan::CallForm form = plan::CallForm::blocking;
-  plan::BlockSizes blocks = plan::BlockSizes::equal;
+  plan::Call call{};
   bool is_completion = false;  ///< of a call that does not block, in place of its start
   bool is_native = false;
-  int thread = 0;           ///< of the rank's, which are numbered as they come
-  std::int64_t bytes = -1;  ///< -1: not known
+  int thread = 0;  ///< of the rank's, which are numbered as they come
   std::uint64_t begin_ns = 0;
   std::uint64_t took_ns = 0;
   std::uint64_t waiting_ns = 0;  ///< of that, until the last rank of the host had come

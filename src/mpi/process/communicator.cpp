@@ -200,7 +200,7 @@ std::unique_ptr<Communicator> Communicator::make_new(int native_calls) {
 }
 
 Communicator::Communicator(std::string refusal) : refusal_(std::move(refusal)) {
-  passed_.select([](const Form&) { return tune::Natives::all; });
+  passed_.select([](const plan::Call&) { return tune::Natives::all; });
   Library::get().enlist(this);
 }
 
@@ -245,9 +245,8 @@ void Communicator::Mark::end_with_error(int code) const noexcept {
   if (is_there && is_no_call) communicator_->take_back(code);
 }
 
-void Communicator::begin_unserved(Mark& mark, Doing doing, const execute::LeftCall& call,
-                                  std::uint64_t number) const noexcept {
-  mark.unserved_ = Library::get().unserved_calls().begin(*group_, doing, call, number);
+void Communicator::begin_unserved(Mark& mark, Doing doing, const plan::Call& call) const noexcept {
+  mark.unserved_ = Library::get().unserved_calls().begin(*group_, doing, call);
   if (mark.unserved_ == nullptr) return;
   mark.word_ = &mark.unserved_->left;
   mark.at_ = mark.word_->load(std::memory_order_relaxed);
@@ -259,13 +258,14 @@ void Communicator::select(plan::Operation operation, std::optional<Selection> se
 }
 
 void Communicator::learn_natives() {
-  passed_.select([&](const Form& form) { return engine_->decider().natives_of(form.operation, form.has_counts); });
+  passed_.select(
+      [&](const plan::Call& kind) { return engine_->decider().natives_of(kind.operation, kind.has_counts()); });
 }
 
 void Communicator::report() {
   const std::string reason = engine_ ? native_selected : refusal_;
-  passed_.for_each([&](const Form& form, Passed& passed) {
-    Library::get().statistics().add_native(form.operation, reason, passed.take_calls());
+  passed_.for_each([&](const plan::Call& kind, Passed& passed) {
+    Library::get().statistics().add_native(kind.operation, reason, passed.take_calls());
   });
   if (!engine_) return;
   engine_->report();

@@ -150,9 +150,9 @@ class Communicator {
     std::uint64_t at_ = 0, members_ = 0;
   };
   /// From now on they see that it is in such a call, which comes next.
-  Mark begin_left(const execute::LeftCall& call) { return begin(Doing::call, call, calls_); }
+  Mark begin_left(plan::Call call) { return begin(Doing::call, call, calls_); }
   /// The same of what comes before one, on all ranks (ESPALIER_CHECK).
-  Mark begin_comparison(const execute::LeftCall& call) { return begin(Doing::comparison, call, calls_ + 1); }
+  Mark begin_comparison(plan::Call call) { return begin(Doing::comparison, call, calls_ + 1); }
   /// MPI_Finalize is called. For good.
   static void show_finalization() noexcept;
 
@@ -187,7 +187,7 @@ class Communicator {
   /// From the next call on. As Engine::select().
   void select(plan::Operation operation, std::optional<Selection> selection);
 
-  void count_native(const Form& form) { passed_.count(form); }
+  void count_native(const plan::Call& kind) { passed_.count(kind); }
   /// Hands the counts so far to the statistics.
   void report();
 
@@ -208,20 +208,21 @@ class Communicator {
   void take_back(int code) {
     if (native_calls_ > 0 && is_refusal(code)) ++native_calls_;
   }
-  Mark begin(Doing doing, const execute::LeftCall& call, std::uint64_t number) {
+  Mark begin(Doing doing, plan::Call call, std::uint64_t number) {
+    call.number = number;
     Mark mark;
     mark.communicator_ = this;
     mark.doing_ = doing;
     mark.members_ = members_.load(std::memory_order_acquire);
     if (line_ != nullptr) {
       mark.word_ = &line_->left;
-      mark.at_ = line_->begin_left(doing, call, number);
+      mark.at_ = line_->begin_left(doing, call);
     } else if (group_ != nullptr) {
-      begin_unserved(mark, doing, call, number);
+      begin_unserved(mark, doing, call);
     }
     return mark;
   }
-  void begin_unserved(Mark& mark, Doing doing, const execute::LeftCall& call, std::uint64_t number) const noexcept;
+  void begin_unserved(Mark& mark, Doing doing, const plan::Call& call) const noexcept;
 
   struct LastUsed {
     MPI_Comm comm;
@@ -239,7 +240,7 @@ class Communicator {
   struct Question {
     const void* call = nullptr;
     bool (*ask)(const void* call) = nullptr;
-    execute::LeftCall (*tell)(const void* call) = nullptr;
+    plan::Call (*tell)(const void* call) = nullptr;
 
     bool is_refused() const { return ask != nullptr && ask(call); }
   };
@@ -268,7 +269,7 @@ class Communicator {
   std::atomic<bool> is_freed_ = false;  ///< native has freed it, and this is still in use
   int me_ = 0;
   bool is_selected_ = false;
-  PassedForms passed_;
+  PassedKinds passed_;
   BoardMemory memory_;
   Scratch packed_;
   std::shared_ptr<Neighbors> neighbors_;

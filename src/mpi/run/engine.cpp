@@ -17,10 +17,8 @@ constexpr const char* memory_is_short =
 /// What others see while ranks get together what a call needs.
 class Preparation {
  public:
-  Preparation(Watch* watch, const Situation& of) : watch_(watch) {
-    if (watch_ == nullptr) return;
-    watch_->begin_left(execute::LeftToMpi::Doing::preparation,
-                       {of.operation, of.blocks, static_cast<std::uint64_t>(of.bytes), of.root.value});
+  Preparation(Watch* watch, const plan::Call& call) : watch_(watch) {
+    if (watch_ != nullptr) watch_->begin_left(execute::LeftToMpi::Doing::preparation, call);
   }
   ~Preparation() {
     if (watch_ != nullptr) watch_->end_left();
@@ -57,10 +55,7 @@ Engine::~Engine() {
 
 bool Engine::supply_slowly(Entry& entry) {
   const plan::Problem& problem = entry.problem;
-  const Preparation shown(means_.watch.get(), named({.operation = problem.operation,
-                                                     .bytes = problem.bytes,
-                                                     .root = problem.root,
-                                                     .blocks = blocks_of(problem)}));
+  const Preparation shown(means_.watch.get(), ToldAs::told(problem));
   if (entry.fits_short_rings) {
     if ((denied_ & long_rings) != 0) entry.needs = no_needs;
     if (seat_.call() + 1 >= means_.calls_in_use) get(long_rings, false);
@@ -91,8 +86,8 @@ bool Engine::differs_from_senders(const plan::Problem& problem) {
   return true;
 }
 
-bool Engine::supply_uneven_slowly(plan::Operation operation) {
-  const Preparation shown(means_.watch.get(), named({.operation = operation, .blocks = plan::BlockSizes::counts}));
+bool Engine::supply_uneven_slowly(plan::Operation operation, int root) {
+  const Preparation shown(means_.watch.get(), ToldAs::told_uneven(operation, root));
   if (get(all_needs, true)) return true;
   decider_.give_up_uneven();
   return false;
@@ -112,16 +107,10 @@ bool Engine::get(Needs needs, bool is_needed) {
   return has_all;
 }
 
-Situation Engine::situation() const noexcept {
+plan::Call Engine::call_at_hand() const noexcept {
   const Entry* const entry = cache_.latest();
-  if (uneven_) return named({.call = seat_.call(), .operation = *uneven_, .blocks = plan::BlockSizes::counts});
-  if (entry == nullptr) return {.call = seat_.call()};
-  const plan::Problem& problem = entry->problem;
-  return named({.call = seat_.call(),
-                .operation = problem.operation,
-                .bytes = problem.bytes,
-                .root = problem.root,
-                .blocks = blocks_of(problem)});
+  if (uneven_kind_ != nullptr) return ToldAs::told_uneven(uneven_kind_->operation, uneven_call_->root.value);
+  return entry == nullptr ? plan::Call() : ToldAs::told(entry->problem);
 }
 
 std::string Engine::describe(const plan::Problem& problem, bool may_wait) {
@@ -145,7 +134,7 @@ std::optional<bool> Engine::supply_runs() {
   if ((denied_ & windows) != 0) return false;
   if (!asks_for_windows_) {
     using Doing = execute::LeftToMpi::Doing;
-    if (means_.watch != nullptr) means_.watch->begin_left(Doing::run_preparation, {});
+    if (means_.watch != nullptr) means_.watch->begin_left(Doing::run_preparation);
     means_.supplies->ask_for_windows();
   }
   const std::optional<bool> answer = means_.supplies->find_windows();

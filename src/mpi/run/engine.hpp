@@ -93,7 +93,9 @@ class Engine {
   bool supply(Entry& entry) { return (entry.needs & ~supplied_) == 0 || supply_slowly(entry); }
   /// The same before a call whose sizes no rank knows: there is a Decider::uneven_kind() for it, and without supplies
   /// none any more. Asked when all of a rank's arguments have been looked at: who is refused never asks.
-  bool supply_uneven(plan::Operation operation) { return supplied_ == all_needs || supply_uneven_slowly(operation); }
+  bool supply_uneven(plan::Operation operation, int root) {
+    return supplied_ == all_needs || supply_uneven_slowly(operation, root);
+  }
 
   /// As prepare(), of a call that must not wait: nothing, a program, or native.
   Entry& prepare_run(const plan::Problem& problem);
@@ -191,8 +193,9 @@ class Engine {
   void stay_in_view() noexcept {
     if (means_.watch != nullptr) means_.watch->stay();
   }
-  /// The blocking call that is being made.
-  Situation situation() const noexcept;
+  /// The blocking call that is being made, which is so many-th of the ranks', with exchanges and trials of ours.
+  plan::Call call_at_hand() const noexcept;
+  std::uint64_t calls() const noexcept { return seat_.call(); }
   /// A call was broken off: there can be no other.
   bool is_broken() const { return is_broken_; }
   /// What the network said of it, if that was it.
@@ -244,7 +247,7 @@ class Engine {
 
   bool supply_slowly(Entry& entry);
   bool differs_from_senders(const plan::Problem& problem);
-  bool supply_uneven_slowly(plan::Operation operation);
+  bool supply_uneven_slowly(plan::Operation operation, int root);
   bool get(Needs needs, bool is_needed);
   Entry& decide(const plan::Problem& problem) { return decide(problem, cache_, true); }
   Entry& decide(const plan::Problem& problem, ProgramCache& cache, bool may_wait);
@@ -274,8 +277,9 @@ class Engine {
   std::optional<Bytes> other_bytes_;  ///< of the call at hand, as it was found before it could be supplied
   Entry* other_ = nullptr;            ///< what it is by these, if that was found, too
   std::unique_ptr<Entry> carrier_;    ///< stands for a call that will be done as `other_`; null before the first
-  /// What is being made without an entry.
-  std::optional<plan::Operation> uneven_;
+  /// What is being made without an entry; null: nothing.
+  const execute::UnevenKind* uneven_kind_ = nullptr;
+  const execute::UnevenCall* uneven_call_ = nullptr;
   bool is_broken_ = false;  ///< a run came to no end: neighbours may never leave it
   execute::Seat seat_;
   std::shared_ptr<Onlooker> onlooker_;  ///< null: nobody looks. Outlives entries

@@ -68,9 +68,10 @@ bool Engine::perform_own(Entry& entry, std::byte* input, std::byte* output) {
 }
 
 execute::UnevenOutcome Engine::run_uneven_blocks(const execute::UnevenKind& kind, const execute::UnevenCall& call) {
-  uneven_ = kind.operation;
+  uneven_kind_ = &kind;
+  uneven_call_ = &call;
   const auto outcome = execute::run_uneven_blocks(seat_, kind, call, means_.single_copy.get(), *means_.waiter);
-  uneven_.reset();
+  uneven_kind_ = nullptr;
   if (outcome == execute::UnevenOutcome::broken) leave();
   if (outcome != execute::UnevenOutcome::too_long) ++uneven_calls_[Decider::place_of(kind.operation)];
   return outcome;

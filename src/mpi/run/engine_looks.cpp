@@ -49,7 +49,7 @@ void Engine::overlook_slowly(const plan::Problem& problem) {
 
 // That of the call at hand, if somebody looks at some of its calls.
 Entry* Engine::entry_looked_at() noexcept {
-  Entry* const entry = onlooker_ == nullptr || uneven_ ? nullptr : cache_.latest();
+  Entry* const entry = onlooker_ == nullptr || uneven_kind_ != nullptr ? nullptr : cache_.latest();
   return entry != nullptr && entry->looks != nullptr ? entry : nullptr;
 }
 

@@ -8,7 +8,6 @@ EngineRun::EngineRun(Engine& engine, const plan::Problem& problem, const plan::P
                      const execute::Buffers& buffers, const execute::Reducer* reducer, bool may_follow)
     : engine_(engine),
       problem_(problem),
-      name_(Naming::name()),
       dissent_(engine.seat_, engine.means_.network.get(), engine.means_.topology, engine.means_.me, problem,
                may_follow),
       run_(std::in_place_type<execute::Run>, program,
@@ -19,7 +18,6 @@ EngineRun::EngineRun(Engine& engine, const plan::Problem& tiny, const execute::B
                      const execute::Reducer* reducer)
     : engine_(engine),
       problem_(tiny),
-      name_(Naming::name()),
       dissent_(engine.seat_, nullptr, engine.means_.topology, engine.means_.me, tiny, false),
       run_(std::in_place_type<execute::TinyRun>, engine.seat_, tiny, buffers, reducer) {}
 
@@ -55,15 +53,9 @@ execute::Ending EngineRun::finish() noexcept {
   return end(std::get_if<execute::Run>(&run_)->finish(*engine_.means_.waiter));
 }
 
-void EngineRun::show(std::uint64_t number) noexcept {
-  const Situation at{.call = engine_.seat_.call(),
-                     .number = number,
-                     .operation = problem_.operation,
-                     .bytes = problem_.bytes,
-                     .root = problem_.root,
-                     .form = engine_.runs_form_,
-                     .blocks = blocks_of(problem_)};
-  if (engine_.means_.watch != nullptr) engine_.means_.watch->look(named(at, name_));
+void EngineRun::show(const plan::Call& made) noexcept {
+  Watch* const watch = engine_.means_.watch.get();
+  if (watch != nullptr) watch->look(engine_.seat_.call(), with_size(made, problem_));
 }
 
 // What others call finished is what its flags say; a program that shares no memory with neighbours raises none.

@@ -28,8 +28,8 @@ class EngineRun {
   std::optional<execute::Ending> advance() noexcept;
   /// By a program, to its end.
   execute::Ending finish() noexcept;
-  /// It has not come far for a while: others may see that. `number`: of the program's call.
-  void show(std::uint64_t number) noexcept;
+  /// It has not come far for a while: others may see that it is of the call that the program `made`.
+  void show(const plan::Call& made) noexcept;
   /// Ends it before its end, because there is no hope that it comes to one.
   execute::Ending break_off() noexcept { return end({execute::Ending::broken}); }
   /// The same because ranks do not do the same: nobody waits for this one.
@@ -41,7 +41,6 @@ class EngineRun {
 
   Engine& engine_;
   const plan::Problem& problem_;
-  const std::optional<CallName> name_;  ///< for others to see
   Dissent dissent_;
   std::variant<execute::Run, execute::TinyRun> run_;
 };

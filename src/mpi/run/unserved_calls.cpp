@@ -51,27 +51,22 @@ Group UnservedCalls::make_group(std::span<const int> members, std::int32_t rank)
   return {community, rank, static_cast<std::int32_t>(members.size()), execute::to_spans(members)};
 }
 
-UnservedCall* UnservedCalls::begin(const Group& group, LeftToMpi::Doing doing, const execute::LeftCall& call,
-                                   std::uint64_t number) noexcept {
+UnservedCall* UnservedCalls::begin(const Group& group, LeftToMpi::Doing doing, const plan::Call& call) noexcept {
   try {
-    return show(group, doing, call, number);
+    return show(group, doing, call);
   } catch (const std::exception&) {  // out of memory
     return nullptr;
   }
 }
 
-UnservedCall* UnservedCalls::show(const Group& group, LeftToMpi::Doing doing, const execute::LeftCall& call,
-                                  std::uint64_t number) {
+UnservedCall* UnservedCalls::show(const Group& group, LeftToMpi::Doing doing, const plan::Call& call) {
   const std::lock_guard lock(mutex_);
   const std::uint32_t before = calls_[group.community]++;  // as on the other ranks, whether there is a place or not
   UnservedPage* const page = find_page();
   UnservedCall* const place = page != nullptr ? find_place(*page, group) : nullptr;
   if (place == nullptr) return nullptr;
   if (!is_of(*place, group.community)) write(*place, group);
-  place->number.store(static_cast<std::uint32_t>(number), std::memory_order_release);
-  place->bytes.store(call.bytes, std::memory_order_release);
-  place->root.store(call.root, std::memory_order_release);
-  place->left.store(LeftToMpi::begin(before, doing, call), std::memory_order_release);
+  place->tell(call, LeftToMpi::begin(before, doing, call));
   return place;
 }
 

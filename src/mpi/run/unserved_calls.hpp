@@ -36,17 +36,14 @@ class UnservedCalls {
   /// The group that these ranks of the world are, in the order of the communicator; `rank` is this process's there.
   Group make_group(std::span<const int> members, std::int32_t rank) const;
 
-  /// This rank is in that call, the `number`-th of the program's on its communicator, until it ends. Null: nobody can
-  /// be shown.
-  execute::UnservedCall* begin(const Group& group, execute::LeftToMpi::Doing doing, const execute::LeftCall& call,
-                               std::uint64_t number) noexcept;
+  /// This rank is in that call until it ends. Null: nobody can be shown.
+  execute::UnservedCall* begin(const Group& group, execute::LeftToMpi::Doing doing, const plan::Call& call) noexcept;
   void end(execute::UnservedCall& call) noexcept;
   /// The same of one that was refused on this rank alone: then it was none.
   void take_back(execute::UnservedCall& call) noexcept;
 
  private:
-  execute::UnservedCall* show(const Group& group, execute::LeftToMpi::Doing doing, const execute::LeftCall& call,
-                              std::uint64_t number);
+  execute::UnservedCall* show(const Group& group, execute::LeftToMpi::Doing doing, const plan::Call& call);
   execute::UnservedPage* find_page();
   execute::UnservedCall* find_place(execute::UnservedPage& page, const Group& group);
 

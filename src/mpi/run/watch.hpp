@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "execute/board.hpp"
@@ -11,44 +10,35 @@
 
 namespace espalier::mpi {
 
-/// A call as its engine knows it.
-struct Situation {
-  std::uint64_t call = 0;    ///< as all ranks count, with exchanges and trials of ours
-  std::uint64_t number = 0;  ///< as the program counts its calls
-  plan::Operation operation = plan::Operation::barrier;
-  Bytes bytes = 0;  ///< 0 also where no rank knows all sizes
-  Rank root{};
-  plan::CallForm form = plan::CallForm::blocking;
-  plan::BlockSizes blocks = plan::BlockSizes::equal;  ///< also where counts are all equal
-};
+/// What the program made, with the size of the problem that its engine is at. That is of another operation while sizes
+/// are exchanged, and then tells none.
+inline plan::Call with_size(plan::Call made, const plan::Problem& problem) {
+  if (made.operation == problem.operation) made.bytes = plan::call_of(problem).bytes;
+  return made;
+}
 
-/// A call as the program made it, where its engine does something else for it: sizes are exchanged first.
-struct CallName {
-  plan::Operation operation;
-  plan::BlockSizes blocks;
-};
-/// While this is, this thread's calls have that name for whoever looks at them. None: what the problem says.
-class Naming {
+/// While this is, a blocking call of this thread's is told as that one, which outlives it: its engine does something
+/// else for it, or sees less of it. Null: as its problem says.
+class ToldAs {
  public:
-  explicit Naming(std::optional<CallName> name) : before_(std::exchange(name_, name)) {}
-  ~Naming() { name_ = before_; }
-  Naming(const Naming&) = delete;
-  Naming& operator=(const Naming&) = delete;
+  explicit ToldAs(const plan::Call* made) : before_(std::exchange(made_, made)) {}
+  ~ToldAs() { made_ = before_; }
+  ToldAs(const ToldAs&) = delete;
+  ToldAs& operator=(const ToldAs&) = delete;
 
-  static const std::optional<CallName>& name() { return name_; }
+  static const plan::Call* made() { return made_; }
+  static plan::Call told(const plan::Problem& problem) {
+    return made_ == nullptr ? plan::call_of(problem) : with_size(*made_, problem);
+  }
+  /// Of calls with counts that no rank knows all of, which have no problem.
+  static plan::Call told_uneven(plan::Operation operation, int root) {
+    return made_ == nullptr ? plan::Call{operation, plan::BlockSizes::counts, plan::CallForm::blocking, root} : *made_;
+  }
 
  private:
-  const std::optional<CallName> before_;
-  static thread_local constinit std::optional<CallName> name_;
+  const plan::Call* const before_;
+  static thread_local constinit const plan::Call* made_;
 };
-/// The same call under its own name, if it has one.
-inline Situation named(Situation at, const std::optional<CallName>& name = Naming::name()) {
-  if (!name) return at;
-  if (at.operation != name->operation) at.bytes = 0;
-  at.operation = name->operation;
-  at.blocks = name->blocks;
-  return at;
-}
 
 /// Who a rank is, for others to read.
 struct Identity {
@@ -82,12 +72,12 @@ class Watch {
   /// Such a call has waited for dozens of looks, and is through.
   void begin_long_wait() noexcept;
   void end_long_wait() noexcept;
-  /// The same as look() of a call that does not block.
-  void look(const Situation& at) noexcept;
+  /// The same as look() of a call that does not block, the ranks' `call`-th.
+  void look(std::uint64_t call, const plan::Call& what) noexcept;
   /// What others read of it.
   execute::WatchLine& line() const noexcept { return line_; }
   /// From now on, and no more: the communicator's ranks do that together, by the MPI.
-  void begin_left(execute::LeftToMpi::Doing doing, const execute::LeftCall& call) noexcept;
+  void begin_left(execute::LeftToMpi::Doing doing, plan::Call call = {}) noexcept;
   void end_left() noexcept;
   /// Whether it is MPI_COMM_WORLD's.
   bool is_of_all() const noexcept { return (line_.community & 1) != 0; }
@@ -99,7 +89,7 @@ class Watch {
   }
 
  private:
-  void show(const Situation& at) noexcept;
+  std::uint64_t count() const noexcept { return calls_ != nullptr ? *calls_ : 0; }
 
   Engine* engine_ = nullptr;
   const std::uint64_t* calls_ = nullptr;

@@ -18,7 +18,7 @@ namespace espalier::mpi {
 namespace {
 
 TEST(Profile, SizesThatAreReportedTogetherLieBetweenPowersOfTwo) {
-  EXPECT_EQ(size_class_of(-1), -1);
+  EXPECT_EQ(size_class_of(std::nullopt), -1);
   EXPECT_EQ(size_class_of(0), 0);
   EXPECT_EQ(size_class_of(1), 1);
   EXPECT_EQ(size_class_of(4), size_class_of(7));
@@ -199,8 +199,7 @@ TEST(Trace, KeepsTheFirstCallsAndCountsTheOthers) {
   Trace trace(2);
   for (const std::uint64_t begin : {1000u, 2500u, 4000u}) {
     TraceEvent event;
-    event.operation = plan::Operation::broadcast;
-    event.bytes = 64;
+    event.call = {.operation = plan::Operation::broadcast, .bytes = 64};
     event.begin_ns = begin;
     event.took_ns = 1234;
     event.waiting_ns = 200;

@@ -7,19 +7,16 @@
 namespace espalier::mpi {
 namespace {
 
-CallRecord a_broadcast(std::int64_t bytes = 64, const char* type = "MPI_INT", int root = 0) {
+CallRecord a_broadcast(std::optional<Bytes> bytes = 64, const char* type = "MPI_INT", int root = 0) {
   CallRecord record;
-  record.operation = static_cast<std::uint8_t>(plan::Operation::broadcast);
-  record.root = root;
-  record.bytes = bytes;
+  record.call = {.operation = plan::Operation::broadcast, .root = root, .bytes = bytes};
   std::memcpy(record.type, type, std::strlen(type));
   return record;
 }
 
 CallRecord a_barrier() {
   CallRecord record;
-  record.operation = static_cast<std::uint8_t>(plan::Operation::barrier);
-  record.bytes = 0;
+  record.call.bytes = 0;
   return record;
 }
 
@@ -43,8 +40,8 @@ TEST(CallRecord, AnotherRootIsNamed) {
 
 TEST(CallRecord, AnotherSizeIsNamedUnlessARankDoesNotKnowIt) {
   EXPECT_NE(found({a_broadcast(64), a_broadcast(32)}), "");
-  EXPECT_EQ(found({a_broadcast(64), a_broadcast(CallRecord::unknown), a_broadcast(64)}), "");
-  EXPECT_NE(found({a_broadcast(CallRecord::unknown), a_broadcast(64), a_broadcast(32)}), "");
+  EXPECT_EQ(found({a_broadcast(64), a_broadcast(std::nullopt), a_broadcast(64)}), "");
+  EXPECT_NE(found({a_broadcast(std::nullopt), a_broadcast(64), a_broadcast(32)}), "");
 }
 
 TEST(CallRecord, AnotherTypeIsNamedUnlessItSaysNothing) {
@@ -54,7 +51,7 @@ TEST(CallRecord, AnotherTypeIsNamedUnlessItSaysNothing) {
 
 TEST(CallRecord, AnotherOperationOfAReductionIsNamed) {
   CallRecord sum = a_broadcast(), largest = a_broadcast();
-  sum.operation = largest.operation = static_cast<std::uint8_t>(plan::Operation::allreduce);
+  sum.call.operation = largest.call.operation = plan::Operation::allreduce;
   std::memcpy(sum.op, "MPI_SUM", 7);
   std::memcpy(largest.op, "MPI_MAX", 7);
   EXPECT_EQ(
@@ -64,25 +61,25 @@ TEST(CallRecord, AnotherOperationOfAReductionIsNamed) {
 }
 
 TEST(Shares, TheFirstRankThatSendsSomethingElseIsNamed) {
-  const Shares mine{{}, {4, 8, CallRecord::unknown, 16}};
+  const Shares mine{{}, {4, 8, Shares::unknown, 16}};
   EXPECT_EQ(find_misfit(mine, std::vector<std::int64_t>{4, 8, 99, 16}).sender, ShareMisfit::none);
-  EXPECT_EQ(find_misfit(mine, std::vector<std::int64_t>{4, CallRecord::unknown, 0, 16}).sender, ShareMisfit::none);
+  EXPECT_EQ(find_misfit(mine, std::vector<std::int64_t>{4, Shares::unknown, 0, 16}).sender, ShareMisfit::none);
   const ShareMisfit misfit = find_misfit(mine, std::vector<std::int64_t>{4, 8, 99, 12});
   CallRecord record = a_broadcast();
-  record.operation = static_cast<std::uint8_t>(plan::Operation::gather);
-  record.blocks = 1;
+  record.call.operation = plan::Operation::gather;
+  record.call.blocks = plan::BlockSizes::counts;
   EXPECT_EQ(describe(misfit, 0, record), "rank 3 sends 12 bytes to rank 0, which expects 16, in MPI_Gatherv");
 }
 
 TEST(Shares, AnEdgeThatOnlyOneEndHasIsNamed) {
   CallRecord record = a_broadcast();
-  record.operation = static_cast<std::uint8_t>(plan::Operation::neighbor_alltoall);
+  record.call.operation = plan::Operation::neighbor_alltoall;
   const auto said = [&](std::int64_t expected, std::int64_t sent) {
     const ShareMisfit misfit = find_misfit(Shares{{}, {0, expected}}, std::vector<std::int64_t>{0, sent});
     return misfit.sender == ShareMisfit::none ? "" : describe(misfit, 0, record);
   };
   EXPECT_EQ(said(Shares::no_edge, Shares::no_edge), "");
-  EXPECT_EQ(said(Shares::no_edge, CallRecord::unknown), "");
+  EXPECT_EQ(said(Shares::no_edge, Shares::unknown), "");
   EXPECT_EQ(said(Shares::no_edge, 0),
             "rank 1 has an edge to rank 0, which has none from it, in MPI_Neighbor_alltoall: their graphs do not fit");
   EXPECT_EQ(said(8, Shares::no_edge),
@@ -91,7 +88,7 @@ TEST(Shares, AnEdgeThatOnlyOneEndHasIsNamed) {
 
 TEST(CallRecord, ACallThatDoesNotBlockFitsToNoneThatDoes) {
   CallRecord started = a_broadcast();
-  started.form = static_cast<std::uint8_t>(plan::CallForm::nonblocking);
+  started.call.form = plan::CallForm::nonblocking;
   EXPECT_EQ(found({started, started}), "");
   EXPECT_EQ(found({started, a_broadcast()}),
             "rank 0 calls MPI_Ibcast of 64 bytes of type MPI_INT, root 0, and rank 1 MPI_Bcast of 64 bytes "
@@ -100,7 +97,7 @@ TEST(CallRecord, ACallThatDoesNotBlockFitsToNoneThatDoes) {
 
 TEST(CallRecord, AFormWithCountsIsAnotherOperation) {
   CallRecord with_counts = a_broadcast();
-  with_counts.blocks = 1;
+  with_counts.call.blocks = plan::BlockSizes::counts;
   EXPECT_NE(found({a_broadcast(), with_counts}), "");
 }
 

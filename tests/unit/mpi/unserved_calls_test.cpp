@@ -15,13 +15,16 @@ namespace {
 using Doing = execute::LeftToMpi::Doing;
 
 constexpr std::uint32_t job = 11;
-constexpr execute::LeftCall scan{plan::Operation::scan, plan::BlockSizes::equal, 64};
+/// The program's `number`-th.
+plan::Call scan(std::uint64_t number = 1) {
+  return {.operation = plan::Operation::scan, .bytes = 64, .number = number};
+}
 
 struct UnservedCallsTest : ::testing::Test {
   UnservedCallsTest() { calls.open({arena, job, getpid(), 2}); }
 
   execute::UnservedCall& begin(const Group& group, std::uint64_t number = 1) {
-    return *calls.begin(group, Doing::call, scan, number);
+    return *calls.begin(group, Doing::call, scan(number));
   }
   std::vector<watch::Sighting> seen() const { return watch::find_ranks(*arena); }
   Group group_of(std::vector<int> members) const { return calls.make_group(members, 1); }
@@ -32,7 +35,7 @@ struct UnservedCallsTest : ::testing::Test {
 
 TEST(UnservedCalls, AreShownToNobodyBeforeThereIsAWorld) {
   UnservedCalls calls;
-  EXPECT_EQ(calls.begin(calls.make_group(std::vector{0, 2}, 1), Doing::call, scan, 1), nullptr);
+  EXPECT_EQ(calls.begin(calls.make_group(std::vector{0, 2}, 1), Doing::call, scan()), nullptr);
 }
 
 TEST_F(UnservedCallsTest, TakeNoMemoryBeforeTheFirst) {
@@ -52,8 +55,7 @@ TEST_F(UnservedCallsTest, SayWhoIsInWhat) {
   EXPECT_EQ(now.world_rank, 2);
   EXPECT_EQ(now.rank, 1);
   EXPECT_EQ(now.ranks, 3);
-  EXPECT_EQ(now.number, 7u);
-  EXPECT_EQ(now.bytes, 64u);
+  EXPECT_EQ(now.left_call(), scan(7));
   EXPECT_EQ(now.members, (std::vector<execute::RankSpan>{{0, 2, 3}}));
   calls.end(call);
   EXPECT_FALSE(seen().front().is_in_mpi());
@@ -109,7 +111,7 @@ TEST_F(UnservedCallsTest, ThreadsAreEachInTheirOwn) {
   const Group group = group_of({0, 2});
   std::vector<execute::UnservedCall*> open;
   for (int i = 0; i < execute::UnservedPage::most_calls; ++i) open.push_back(&begin(group));
-  EXPECT_EQ(calls.begin(group, Doing::call, scan, 1), nullptr) << "more than that are not shown";
+  EXPECT_EQ(calls.begin(group, Doing::call, scan()), nullptr) << "more than that are not shown";
   for (execute::UnservedCall* call : open) calls.end(*call);
   EXPECT_EQ(execute::LeftToMpi::from_word(begin(group).left.load()).calls, 17u) << "and count all the same";
   std::vector<std::thread> threads;

@@ -19,9 +19,9 @@ Sighting at(int rank, std::uint64_t finished, std::uint64_t call = 0, std::uint3
   seen.ranks = 4;
   seen.finished = finished;
   seen.call = call;
-  seen.number = static_cast<std::uint32_t>(call);
-  seen.operation = plan::Operation::broadcast;
-  seen.bytes = 64;
+  seen.what.number = static_cast<std::uint32_t>(call);
+  seen.what.operation = plan::Operation::broadcast;
+  seen.what.bytes = 64;
   seen.seconds = call == 0 ? 0 : 3;
   return seen;
 }
@@ -30,8 +30,8 @@ Sighting at(int rank, std::uint64_t finished, std::uint64_t call = 0, std::uint3
 Sighting left(int rank, Doing doing, std::uint32_t calls, plan::Operation operation = plan::Operation::allreduce) {
   Sighting seen = at(rank, 7);
   seen.left = {doing, operation, plan::BlockSizes::equal, calls};
-  seen.number = calls + 7;
-  seen.bytes = 0;
+  seen.what.number = calls + 7;
+  seen.what.bytes.reset();
   seen.left_seconds = doing == Doing::nothing ? 0 : 3;
   return seen;
 }
@@ -43,7 +43,7 @@ Sighting unserved(int rank, Doing doing, std::uint32_t calls, plan::Operation op
   seen.world_rank = 2 * rank;
   seen.pid = 100 + seen.world_rank;
   seen.finished = 0;
-  seen.number = calls;
+  seen.what.number = calls;
   seen.job = world;
   seen.members = {{0, 2, 4}};
   return seen;
@@ -95,7 +95,7 @@ TEST(Diagnosis, TellsRanksThatHaveComeThroughFromThoseThatHaveNotCome) {
 
 TEST(Diagnosis, NamesTheRankThatCameWithAnotherOperation) {
   std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
-  seen[2].operation = plan::Operation::barrier;
+  seen[2].what.operation = plan::Operation::barrier;
   EXPECT_EQ(culprit_of(seen),
             "Rank 2 (process 102) came with MPI_Barrier, call 8, where ranks 0, 1, 3 came with MPI_Bcast of 64 bytes, "
             "root 0, call 8.");
@@ -103,7 +103,7 @@ TEST(Diagnosis, NamesTheRankThatCameWithAnotherOperation) {
 
 TEST(Diagnosis, NamesTheRankThatCameWithAnotherRoot) {
   std::vector<Sighting> seen{at(0, 8), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
-  seen[3].root = 2;
+  seen[3].what.root = 2;
   EXPECT_EQ(culprit_of(seen),
             "Rank 3 (process 103) came with MPI_Bcast of 64 bytes, root 2, call 8, where ranks 1, 2 came with "
             "MPI_Bcast of 64 bytes, "
@@ -114,7 +114,7 @@ TEST(Diagnosis, NamesTheRankThatCameWithAnotherRoot) {
 TEST(Diagnosis, NamesTheSizesOfRanksThatHaveAllCome) {
   std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
   EXPECT_EQ(culprit_of(seen), "All ranks have come, and wait for each other's data: please report this.");
-  seen[2].bytes = 32;
+  seen[2].what.bytes = 32;
   EXPECT_EQ(
       culprit_of(seen),
       "All have come, with sizes that may not fit: ranks 0, 1, 3 with MPI_Bcast of 64 bytes, root 0, call 8, rank 2 "
@@ -130,7 +130,7 @@ TEST(Diagnosis, NamesTheCallOfAnotherCommunicatorThatARankWaitsIn) {
 
 TEST(Diagnosis, SaysThatARankThatOthersHaveLeftBehindMadeAnotherCall) {
   std::vector<Sighting> seen{at(0, 8, 9), at(1, 8, 9), at(2, 7, 8), at(3, 8, 9)};
-  seen[2].operation = plan::Operation::barrier;
+  seen[2].what.operation = plan::Operation::barrier;
   EXPECT_EQ(culprit_of(seen),
             "Rank 2 (process 102) waits in MPI_Barrier, call 8, which all others have left, so theirs was another one; "
             "ESPALIER_CHECK=1 says which.");
@@ -208,15 +208,15 @@ TEST(Diagnosis, WhoHasMemoryForACallThatDoesNotBlockHasNotLeftOthersBehind) {
 TEST(Diagnosis, WhoHasBegunACallThatDoesNotBlockIsNotSaidToBeMissing) {
   std::vector<Sighting> seen{at(0, 7, 8), at(1, 7, 8), at(2, 7), at(3, 7)};
   for (Sighting& it : seen) {
-    it.form = plan::CallForm::nonblocking;
-    it.number = 5;
+    it.what.form = plan::CallForm::nonblocking;
+    it.what.number = 5;
   }
   const Lives lives{{{"", 102}, Life::running}, {{"", 103}, Life::asleep}};
   EXPECT_EQ(
       culprit_of(seen, lives),
       "Rank 3 (process 103) has begun it, and it goes on while it is in MPI; it is asleep in the system: in code of "
       "the program's own, or in another call of MPI.");
-  seen[2].number = 4;
+  seen[2].what.number = 4;
   EXPECT_EQ(
       culprit_of(seen, lives),
       "Rank 2 (process 102) has not come; it is running: in code of the program's own, or in another call of MPI.");
@@ -241,8 +241,8 @@ TEST(Diagnosis, NamesWhoCameToTheMpiWithAnotherRoot) {
   std::vector<Sighting> seen;
   for (int rank = 0; rank < 4; ++rank) {
     seen.push_back(left(rank, Doing::call, 5, plan::Operation::broadcast));
-    seen.back().bytes = 64;
-    seen.back().root = rank == 1 ? 3 : 0;
+    seen.back().what.bytes = 64;
+    seen.back().what.root = rank == 1 ? 3 : 0;
   }
   EXPECT_EQ(culprit_of(seen),
             "Rank 1 (process 101) came with MPI_Bcast of 64 bytes, root 3, call 12, which is left to the MPI, where "
@@ -398,7 +398,7 @@ TEST(Diagnosis, ARankThatIsOnItsWayToANewCommunicatorHasCome) {
 // Exchanges of ours count among what ranks do together, and the program knows nothing of them.
 TEST(Diagnosis, NumbersCallsAsTheProgramDoes) {
   std::vector<Sighting> seen{at(0, 7), at(1, 7, 8), at(2, 7, 8), at(3, 7, 8)};
-  for (int rank = 1; rank < 4; ++rank) seen[static_cast<std::size_t>(rank)].number = 5;
+  for (int rank = 1; rank < 4; ++rank) seen[static_cast<std::size_t>(rank)].what.number = 5;
   const auto found = find_standstills(seen, {}, 1);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].number, 5u);

@@ -67,9 +67,9 @@ TEST(Sighting, FindsTheRanksOfAllBoardsOfAnArena) {
   EXPECT_EQ(seen[0].finished, 12u);
   EXPECT_FALSE(seen[0].waits());
   EXPECT_TRUE(seen[1].waits());
-  EXPECT_EQ(seen[1].operation, plan::Operation::allreduce);
+  EXPECT_EQ(seen[1].what.operation, plan::Operation::allreduce);
   EXPECT_NEAR(seen[1].seconds, 2, 0.1);
-  EXPECT_EQ(seen[1].number, 9u);
+  EXPECT_EQ(seen[1].what.number, 9u);
   EXPECT_EQ(seen[2].rank, 2);
 }
 
@@ -78,14 +78,14 @@ TEST(WatchLine, TellsWhatIsLeftToTheMpiUnlessAnotherCallWaits) {
   using Doing = execute::LeftToMpi::Doing;
   WatchLine line{};
   const auto told = [&] { return std::tuple(line.bytes.load(), line.root.load(), line.number.load()); };
-  line.begin_left(Doing::call, {plan::Operation::broadcast, plan::BlockSizes::equal, 64, 3}, 9);
+  line.begin_left(Doing::call, {.operation = plan::Operation::broadcast, .root = 3, .bytes = 64, .number = 9});
   EXPECT_EQ(told(), std::tuple(64, 3, 9));
   line.call.store(5);
   line.form.store(static_cast<std::uint8_t>(plan::CallForm::nonblocking));
-  line.begin_left(Doing::call, {plan::Operation::broadcast, plan::BlockSizes::equal, 32, 2}, 10);
+  line.begin_left(Doing::call, {.operation = plan::Operation::broadcast, .root = 2, .bytes = 32, .number = 10});
   EXPECT_EQ(told(), std::tuple(64, 3, 9));
   line.form.store(static_cast<std::uint8_t>(plan::CallForm::blocking));
-  line.begin_left(Doing::call, {plan::Operation::broadcast, plan::BlockSizes::equal, 32, 2}, 10);
+  line.begin_left(Doing::call, {.operation = plan::Operation::broadcast, .root = 2, .bytes = 32, .number = 10});
   EXPECT_EQ(told(), std::tuple(32, 2, 10)) << "one that blocked is over, whatever it has left there";
   EXPECT_EQ(execute::LeftToMpi::from_word(line.left.load()).calls, 3u);
 }
@@ -124,8 +124,7 @@ TEST(Sighting, FindsCallsOfCommunicatorsWithoutDesks) {
   const Sighting& call = seen[1];
   EXPECT_TRUE(call.is_unserved() && call.is_in_mpi());
   EXPECT_EQ(call.left.calls, 17u);
-  EXPECT_EQ((std::pair{call.bytes, call.root}), (std::pair<std::uint64_t, int>{64, 3}));
-  EXPECT_EQ(call.number, 9u);
+  EXPECT_EQ(call.left_call(), (plan::Call{.operation = plan::Operation::reduce, .root = 3, .bytes = 64, .number = 9}));
   EXPECT_EQ((std::pair{call.world_rank, call.rank}), (std::pair{4, 2}));
   EXPECT_EQ(execute::world_rank_of(call.members, 2), 4);
   EXPECT_EQ(execute::world_rank_of(call.members, 3), 8);
