@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "bindings/bindings.hpp"
-#include "verify/exhaustive.hpp"
-#include "verify/random.hpp"
+#include "verify/plans/exhaustive.hpp"
+#include "verify/plans/random.hpp"
 
 namespace espalier::bindings {
 

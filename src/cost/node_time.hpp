@@ -30,33 +30,33 @@ class NodeTime {
 
   int ranks() const { return ranks_; }
 
-  /// One writer's bytes to all its neighbours (smp/spread.hpp).
+  /// One writer's bytes to all its neighbours (smp/move/spread.hpp).
   double spread(double bytes) const;
   /// What spread() keeps the writer from doing anything else.
   double spread_writer(double bytes) const;
   /// What it keeps one of the others busy: the pace of a node that is spread one segment after the other.
   double spread_reader(double bytes) const;
-  /// Everyone's block to one leader (smp/collect.hpp).
+  /// Everyone's block to one leader (smp/move/collect.hpp).
   double collect(double block) const;
-  /// One writer's blocks, to each its own (smp/deal.hpp); in_place: the network has written them into the cells.
+  /// One writer's blocks, to each its own (smp/move/deal.hpp); in_place: the network has written them into the cells.
   double deal(double block) const;
   double deal_in_place(double block) const;
-  /// Everyone's block to everyone (smp/exchange.hpp), and a different one to each (smp/swap.hpp).
+  /// Everyone's block to everyone (smp/move/exchange.hpp), and a different one to each (smp/move/swap.hpp).
   double exchange(double block) const;
   double swap(double block) const;
-  /// Everyone's vector combined (smp/reduce_node.hpp), for the leader, so many vectors one behind the other, or for
+  /// Everyone's vector combined (smp/reduce/node.hpp), for the leader, so many vectors one behind the other, or for
   /// all.
   double reduce_to_leader(double bytes, double vectors = 1) const { return reduce(bytes, vectors, false); }
   double reduce_to_all(double bytes) const { return reduce(bytes, 1, true); }
   /// What the leader has to everyone (the same file).
   double hand_out(double bytes) const;
-  /// Everyone combines everybody's vector for itself, or those of the ranks below (smp/reduce_apart.hpp).
+  /// Everyone combines everybody's vector for itself, or those of the ranks below (smp/reduce/apart.hpp).
   double fold_all(double bytes) const;
   double fold_prefix(double bytes, bool is_exclusive) const;
   /// Everyone combines its own block of all vectors (reduce_blocks in the same file).
   double reduce_blocks(double block) const;
 
-  /// A block along each of so many edges to neighbours and from them (smp/edges.hpp), in so many parts of a cell.
+  /// A block along each of so many edges to neighbours and from them (smp/move/edges.hpp), in so many parts of a cell.
   double along_edges(double block, double edges, double parts) const;
 
   double phase(const Phase& phase) const;

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "base/error.hpp"
-#include "verify/machine.hpp"
-#include "verify/messages.hpp"
+#include "verify/machine/machine.hpp"
+#include "verify/machine/messages.hpp"
 #include "verify/rules.hpp"
 
 namespace espalier::verify {

@@ -12,7 +12,7 @@
 #include "algorithms/parts/in_flight.hpp"
 #include "algorithms/parts/masters.hpp"
 #include "algorithms/row.hpp"
-#include "smp/exchange.hpp"
+#include "smp/move/exchange.hpp"
 #include "smp/phases.hpp"
 
 namespace espalier::algorithms::allgather_gather_based {

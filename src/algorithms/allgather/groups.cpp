@@ -13,7 +13,7 @@
 
 #include "algorithms/allgather/group_exchange.hpp"
 #include "algorithms/words.hpp"
-#include "smp/exchange.hpp"
+#include "smp/move/exchange.hpp"
 
 namespace espalier::algorithms {
 

@@ -19,9 +19,9 @@
 #include "groups/far_first.hpp"
 #include "groups/rounds.hpp"
 #include "leaders/speakers.hpp"
-#include "smp/collect.hpp"
-#include "smp/exchange.hpp"
-#include "smp/spread.hpp"
+#include "smp/move/collect.hpp"
+#include "smp/move/exchange.hpp"
+#include "smp/move/spread.hpp"
 
 namespace espalier::algorithms {
 

@@ -1,10 +1,10 @@
-// Allreduce in which every rank, or every leader, folds all vectors (parts/gather_reduce.hpp, smp/reduce_apart.hpp).
+// Allreduce in which every rank, or every leader, folds all vectors (parts/gather_reduce.hpp, smp/reduce/apart.hpp).
 
 #include "algorithms/parts/gather_reduce.hpp"
 #include "algorithms/allreduce/leaders.hpp"
 #include "algorithms/prices/gather_reduce.hpp"
 #include "algorithms/row.hpp"
-#include "smp/reduce_apart.hpp"
+#include "smp/reduce/apart.hpp"
 
 namespace espalier::algorithms::allreduce_gather_reduce {
 namespace {

@@ -3,7 +3,7 @@
 //   node 0   r r r ─► leader ◄──┐   segment by segment: while one is between the nodes, the next one is
 //   node 1   r r r ─► leader ◄──┘   combined on them
 //
-// On one node there are no leaders: every rank folds a slice for all (smp/reduce_node).
+// On one node there are no leaders: every rank folds a slice for all (smp/reduce/node).
 
 #include "algorithms/allreduce/leaders.hpp"
 
@@ -14,9 +14,9 @@
 #include "algorithms/parts/leader_sum.hpp"
 #include "algorithms/words.hpp"
 #include "leaders/speakers.hpp"
-#include "smp/reduce_domains.hpp"
-#include "smp/reduce_grain.hpp"
-#include "smp/reduce_node.hpp"
+#include "smp/reduce/domains.hpp"
+#include "smp/reduce/grain.hpp"
+#include "smp/reduce/node.hpp"
 
 namespace espalier::algorithms {
 

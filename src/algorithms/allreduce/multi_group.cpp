@@ -22,7 +22,7 @@
 #include "algorithms/parts/leader_sum.hpp"
 #include "algorithms/parts/masters_fold.hpp"
 #include "algorithms/row.hpp"
-#include "smp/share.hpp"
+#include "smp/move/share.hpp"
 
 namespace espalier::algorithms::allreduce_multi_group {
 

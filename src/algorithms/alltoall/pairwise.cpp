@@ -8,7 +8,7 @@
 #include "algorithms/parts/in_flight.hpp"
 #include "algorithms/row.hpp"
 #include "groups/distances.hpp"
-#include "smp/swap.hpp"
+#include "smp/move/swap.hpp"
 
 namespace espalier::algorithms::alltoall_pairwise {
 

@@ -8,7 +8,7 @@
 #include "algorithms/parts/in_flight.hpp"
 #include "algorithms/row.hpp"
 #include "leaders/speakers.hpp"
-#include "smp/spread.hpp"
+#include "smp/move/spread.hpp"
 
 namespace espalier::algorithms::broadcast_circulant {
 namespace {

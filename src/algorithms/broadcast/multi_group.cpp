@@ -17,7 +17,7 @@
 #include "algorithms/parts/node_tree.hpp"
 #include "algorithms/prices/node_masters.hpp"
 #include "algorithms/row.hpp"
-#include "smp/share.hpp"
+#include "smp/move/share.hpp"
 
 namespace espalier::algorithms::broadcast_multi_group {
 

@@ -18,7 +18,7 @@
 #include "algorithms/parts/node_tree.hpp"
 #include "algorithms/row.hpp"
 #include "groups/rounds.hpp"
-#include "smp/spread.hpp"
+#include "smp/move/spread.hpp"
 
 namespace espalier::algorithms::broadcast_scatter_allgather {
 

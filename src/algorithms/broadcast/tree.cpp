@@ -12,7 +12,7 @@
 #include "algorithms/parts/in_flight.hpp"
 #include "algorithms/parts/node_tree.hpp"
 #include "algorithms/words.hpp"
-#include "smp/spread.hpp"
+#include "smp/move/spread.hpp"
 
 namespace espalier::algorithms {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "algorithms/scan/prefixes.hpp"
-#include "smp/reduce_grain.hpp"
+#include "smp/reduce/grain.hpp"
 
 namespace espalier::algorithms {
 
@@ -41,7 +41,7 @@ constexpr int many_per_core = 4;
 
 Bytes round_up_to(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Parts of a line and more begin on one (smp/edges.hpp).
+/// Parts of a line and more begin on one (smp/move/edges.hpp).
 Bytes round_up_to_lines(Bytes bytes) { return bytes < 64 ? bytes : round_up_to(bytes, 64); }
 
 /// What the busiest writer of a node passes to its neighbours.

@@ -1,4 +1,4 @@
-// Exscan in which every rank folds all lower ranks' vectors for itself (smp/reduce_apart.hpp).
+// Exscan in which every rank folds all lower ranks' vectors for itself (smp/reduce/apart.hpp).
 
 #include "algorithms/row.hpp"
 #include "algorithms/scan/prefixes.hpp"

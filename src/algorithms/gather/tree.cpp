@@ -17,7 +17,7 @@
 #include "algorithms/parts/in_flight.hpp"
 #include "algorithms/parts/node_tree.hpp"
 #include "algorithms/words.hpp"
-#include "smp/collect.hpp"
+#include "smp/move/collect.hpp"
 
 namespace espalier::algorithms {
 

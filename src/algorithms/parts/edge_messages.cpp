@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/parts/in_flight.hpp"
-#include "smp/edges.hpp"
+#include "smp/move/edges.hpp"
 
 namespace espalier::algorithms {
 

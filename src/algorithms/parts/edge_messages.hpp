@@ -6,7 +6,7 @@
 namespace espalier::algorithms {
 
 /// Each rank sends each edge to another node itself, all at once, and meanwhile serves its neighbours on the node
-/// (smp/edges.hpp). A rank needs to know nothing but its own edges.
+/// (smp/move/edges.hpp). A rank needs to know nothing but its own edges.
 void build_edge_messages(Builder& builder, const Problem& problem, const Choice& choice);
 
 /// What choices of all algorithms over edges have to heed.

@@ -7,7 +7,7 @@
 #include "algorithms/parts/edge_messages.hpp"
 #include "algorithms/parts/in_flight.hpp"
 #include "leaders/speakers.hpp"
-#include "smp/edges.hpp"
+#include "smp/move/edges.hpp"
 
 namespace espalier::algorithms {
 

@@ -13,7 +13,7 @@ namespace espalier::algorithms {
 ///                         of an allgather each block once, however many ranks on m want it
 ///     m's leader for n    receives the parcel into its window; who wants a block takes it there
 ///
-/// Meanwhile neighbours serve each other (smp/edges.hpp), in cells in front of all that. Three copies more for
+/// Meanwhile neighbours serve each other (smp/move/edges.hpp), in cells in front of all that. Three copies more for
 /// each block than a message of its own has, and as many messages as there are pairs of nodes.
 ///
 /// Leaders are ranks that have edges between the two nodes: who has none need not know how long blocks are.

@@ -7,8 +7,8 @@
 #include "groups/distances.hpp"
 #include "leaders/speakers.hpp"
 #include "plan/blocks.hpp"
-#include "smp/reduce_grain.hpp"
-#include "smp/reduce_node.hpp"
+#include "smp/reduce/grain.hpp"
+#include "smp/reduce/node.hpp"
 
 namespace espalier::algorithms {
 

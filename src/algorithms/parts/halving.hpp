@@ -8,7 +8,7 @@
 
 #include "algorithms/parts/in_flight.hpp"
 #include "algorithms/parts/leader_sum.hpp"
-#include "smp/reduce_grain.hpp"
+#include "smp/reduce/grain.hpp"
 
 namespace espalier::algorithms {
 

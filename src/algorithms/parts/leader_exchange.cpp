@@ -9,7 +9,7 @@
 #include "algorithms/parts/node_order.hpp"
 #include "algorithms/words.hpp"
 #include "groups/doubling.hpp"
-#include "smp/reduce_grain.hpp"
+#include "smp/reduce/grain.hpp"
 
 namespace espalier::algorithms {
 

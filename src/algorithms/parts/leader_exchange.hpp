@@ -6,7 +6,7 @@
 
 #include "algorithms/parts/leader_sum.hpp"
 #include "plan/builder.hpp"
-#include "smp/reduce_grain.hpp"
+#include "smp/reduce/grain.hpp"
 
 namespace espalier::algorithms {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "smp/reduce_grain.hpp"
+#include "smp/reduce/grain.hpp"
 
 namespace espalier::algorithms {
 

@@ -7,8 +7,8 @@
 #include "algorithms/parts/masters.hpp"
 #include "plan/builder.hpp"
 #include "smp/phases.hpp"
-#include "smp/reduce_fold.hpp"
-#include "smp/reduce_grain.hpp"
+#include "smp/reduce/fold.hpp"
+#include "smp/reduce/grain.hpp"
 
 namespace espalier::algorithms {
 

@@ -9,7 +9,7 @@
 #include "plan/blocks.hpp"
 #include "plan/builder.hpp"
 #include "plan/choice.hpp"
-#include "smp/reduce_node.hpp"
+#include "smp/reduce/node.hpp"
 
 namespace espalier::algorithms {
 

@@ -7,8 +7,8 @@
 #include "algorithms/reduce/tree.hpp"
 #include "algorithms/row.hpp"
 #include "leaders/speakers.hpp"
-#include "smp/reduce_grain.hpp"
-#include "smp/reduce_node.hpp"
+#include "smp/reduce/grain.hpp"
+#include "smp/reduce/node.hpp"
 
 namespace espalier::algorithms::reduce_circulant {
 namespace {

@@ -13,7 +13,7 @@
 #include "algorithms/row.hpp"
 #include "groups/doubling.hpp"
 #include "leaders/speakers.hpp"
-#include "smp/reduce_node.hpp"
+#include "smp/reduce/node.hpp"
 
 namespace espalier::algorithms::reduce_rabenseifner {
 

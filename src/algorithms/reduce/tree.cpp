@@ -16,9 +16,9 @@
 #include "algorithms/parts/node_order.hpp"
 #include "algorithms/words.hpp"
 #include "leaders/speakers.hpp"
-#include "smp/reduce_domains.hpp"
-#include "smp/reduce_grain.hpp"
-#include "smp/reduce_node.hpp"
+#include "smp/reduce/domains.hpp"
+#include "smp/reduce/grain.hpp"
+#include "smp/reduce/node.hpp"
 #include "trees/layout.hpp"
 
 namespace espalier::algorithms {

@@ -3,7 +3,7 @@
 #include "algorithms/parts/leader_sum.hpp"
 #include "algorithms/words.hpp"
 #include "plan/blocks.hpp"
-#include "smp/reduce_apart.hpp"
+#include "smp/reduce/apart.hpp"
 
 namespace espalier::algorithms {
 

@@ -19,8 +19,8 @@
 #include "algorithms/words.hpp"
 #include "cost/network_time.hpp"
 #include "smp/operations.hpp"
-#include "smp/reduce_fold.hpp"
-#include "smp/reduce_grain.hpp"
+#include "smp/reduce/fold.hpp"
+#include "smp/reduce/grain.hpp"
 
 namespace espalier::algorithms {
 

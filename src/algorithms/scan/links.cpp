@@ -12,8 +12,8 @@
 #include "algorithms/scan/prefixes.hpp"
 #include "algorithms/words.hpp"
 #include "smp/operations.hpp"
-#include "smp/reduce_apart.hpp"
-#include "smp/reduce_grain.hpp"
+#include "smp/reduce/apart.hpp"
+#include "smp/reduce/grain.hpp"
 
 namespace espalier::algorithms {
 

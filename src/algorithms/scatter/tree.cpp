@@ -15,7 +15,7 @@
 #include "algorithms/parts/in_flight.hpp"
 #include "algorithms/parts/node_tree.hpp"
 #include "algorithms/words.hpp"
-#include "smp/deal.hpp"
+#include "smp/move/deal.hpp"
 
 namespace espalier::algorithms {
 

@@ -4,9 +4,9 @@
 #include <exception>
 #include <optional>
 
-#include "mpi/boundary/tools.hpp"
 #include "mpi/calls/call_of.hpp"
 #include "mpi/calls/forbidden.hpp"
+#include "mpi/native/tools.hpp"
 #include "mpi/observe/observer.hpp"
 #include "mpi/process/communicator.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "mpi/boundary/entry.hpp"
 #include "mpi/boundary/kept_arrays.hpp"
-#include "mpi/boundary/native_call.hpp"
 #include "mpi/calls/serve.hpp"
+#include "mpi/native/native_call.hpp"
 #include "mpi/nonblocking/quick_start.hpp"
 #include "mpi/nonblocking/started_call.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "mpi/boundary/entry.hpp"
 #include "mpi/boundary/kept_arrays.hpp"
-#include "mpi/boundary/native_call.hpp"
 #include "mpi/calls/serve.hpp"
+#include "mpi/native/native_call.hpp"
 #include "mpi/nonblocking/persistent_call.hpp"
 #include "mpi/observe/clock.hpp"
 #include "mpi/observe/started.hpp"

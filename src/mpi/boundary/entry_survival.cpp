@@ -2,7 +2,7 @@
 // concerns us: shrinking makes a new communicator, agreement is no collective of ours.
 
 #include "mpi/boundary/entry.hpp"
-#include "mpi/run/health.hpp"
+#include "mpi/run/progress/health.hpp"
 
 #if defined(OPEN_MPI)
 

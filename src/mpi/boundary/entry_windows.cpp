@@ -1,7 +1,7 @@
 // Where windows of one-sided communication begin. Nothing of these calls is changed; they tell us that there are some.
 
 #include "mpi/boundary/entry.hpp"
-#include "mpi/run/one_sided.hpp"
+#include "mpi/run/progress/one_sided.hpp"
 
 namespace espalier::mpi {
 namespace {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 #include "mpi/setup/neighbors.hpp"
 
 namespace espalier::mpi {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 #include "mpi/nonblocking/patience.hpp"
 
 namespace espalier::mpi {

@@ -5,7 +5,7 @@
 
 #include "execute/arithmetic/kernels.hpp"
 #include "execute/seams.hpp"
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 #include "plan/problem.hpp"
 
 namespace espalier::mpi {

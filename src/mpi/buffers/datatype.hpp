@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 
 namespace espalier::mpi {
 

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "base/ids.hpp"
-#include "mpi/boundary/native.hpp"
 #include "mpi/buffers/datatype.hpp"
+#include "mpi/native/native.hpp"
 
 namespace espalier::mpi {
 

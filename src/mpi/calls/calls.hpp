@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "mpi/boundary/native.hpp"
 #include "mpi/buffers/side.hpp"
+#include "mpi/native/native.hpp"
 #include "plan/problem.hpp"
 #include "tune/table.hpp"
 

@@ -8,8 +8,8 @@
 #include "mpi/decide/selection.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/process/library.hpp"
-#include "mpi/run/health.hpp"
-#include "mpi/run/network.hpp"
+#include "mpi/run/messages/network.hpp"
+#include "mpi/run/progress/health.hpp"
 
 namespace espalier::mpi {
 namespace {

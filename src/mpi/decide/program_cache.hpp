@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "mpi/process/statistics.hpp"
-#include "mpi/run/onlooker.hpp"
-#include "mpi/run/supplies.hpp"
+#include "mpi/run/memory/supplies.hpp"
+#include "mpi/run/shown/onlooker.hpp"
 #include "plan/program.hpp"
 
 namespace espalier::mpi {

@@ -1,7 +1,7 @@
 #pragma once
 // A request of native's that is complete when we say so.
 
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 
 namespace espalier::mpi {
 

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 #include "mpi/nonblocking/reentrant_mutex.hpp"
 
 namespace espalier::mpi {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "mpi/calls/serve.hpp"
-#include "mpi/run/health.hpp"
+#include "mpi/run/progress/health.hpp"
 
 namespace espalier::mpi {
 
@@ -84,7 +84,7 @@ int StartedRun::end(Ending ending) {
   return code == MPI_SUCCESS ? *conclude(communicator_, comm_, nullptr, ending) : code;
 }
 
-/// Asked now and then, as by waiters of blocking calls (mpi/run/waiter.hpp).
+/// Asked now and then, as by waiters of blocking calls (mpi/run/progress/waiter.hpp).
 bool StartedRun::is_hopeless() noexcept {
   constexpr std::uint32_t looks_between = 64;
   if (++looks_ % looks_between != 0) return false;

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "mpi/boundary/attributes.hpp"
-#include "mpi/boundary/quiet.hpp"
+#include "mpi/native/attributes.hpp"
+#include "mpi/native/quiet.hpp"
 #include "mpi/observe/clock.hpp"
 #include "mpi/observe/members.hpp"
-#include "mpi/observe/recording.hpp"
+#include "mpi/observe/profile/recording.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/setup/agreement.hpp"
 

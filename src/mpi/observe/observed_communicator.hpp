@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "mpi/boundary/native.hpp"
 #include "mpi/calls/call_of.hpp"
+#include "mpi/native/native.hpp"
 #include "mpi/observe/arrivals.hpp"
-#include "mpi/observe/profile.hpp"
-#include "mpi/observe/turns.hpp"
+#include "mpi/observe/profile/profile.hpp"
+#include "mpi/observe/profile/turns.hpp"
 #include "transports/arena.hpp"
 
 namespace espalier::mpi {

@@ -4,20 +4,20 @@
 #include <memory>
 #include <utility>
 
-#include "mpi/boundary/quiet.hpp"
 #include "mpi/calls/serve.hpp"
+#include "mpi/native/quiet.hpp"
 #include "mpi/nonblocking/own_request.hpp"
 #include "mpi/nonblocking/patience.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
-#include "mpi/observe/checking.hpp"
+#include "mpi/observe/check/checking.hpp"
 #include "mpi/observe/clock.hpp"
-#include "mpi/observe/recording.hpp"
-#include "mpi/observe/sites.hpp"
+#include "mpi/observe/profile/recording.hpp"
+#include "mpi/observe/profile/sites.hpp"
 #include "mpi/observe/started.hpp"
 #include "mpi/process/communicator.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/run/engine.hpp"
-#include "mpi/run/onlooker.hpp"
+#include "mpi/run/shown/onlooker.hpp"
 
 namespace espalier::mpi {
 namespace {

@@ -11,8 +11,8 @@
 #include "mpi/calls/call_of.hpp"
 #include "mpi/calls/start.hpp"
 #include "mpi/observe/call.hpp"
-#include "mpi/observe/recording.hpp"
-#include "mpi/observe/shares.hpp"
+#include "mpi/observe/check/shares.hpp"
+#include "mpi/observe/profile/recording.hpp"
 #include "mpi/observe/subject.hpp"
 
 namespace espalier::mpi {

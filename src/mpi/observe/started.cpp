@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "mpi/observe/clock.hpp"
-#include "mpi/observe/recording.hpp"
+#include "mpi/observe/profile/recording.hpp"
 
 namespace espalier::mpi {
 

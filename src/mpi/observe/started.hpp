@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mpi/observe/call.hpp"
-#include "mpi/observe/profile.hpp"
+#include "mpi/observe/profile/profile.hpp"
 
 namespace espalier::mpi {
 

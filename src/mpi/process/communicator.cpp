@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "mpi/boundary/attributes.hpp"
-#include "mpi/boundary/quiet.hpp"
 #include "mpi/calls/forbidden.hpp"
+#include "mpi/native/attributes.hpp"
+#include "mpi/native/quiet.hpp"
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/observe/observer.hpp"
 #include "mpi/process/library.hpp"

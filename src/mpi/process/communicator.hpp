@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "mpi/boundary/native.hpp"
 #include "mpi/decide/passed.hpp"
-#include "mpi/run/board_memory.hpp"
+#include "mpi/native/native.hpp"
 #include "mpi/run/engine.hpp"
-#include "mpi/run/unserved_calls.hpp"
+#include "mpi/run/memory/board_memory.hpp"
+#include "mpi/run/shown/unserved_calls.hpp"
 
 namespace espalier::mpi {
 

@@ -5,7 +5,7 @@
 
 #include "mpi/observe/clock.hpp"
 #include "mpi/run/engine.hpp"
-#include "mpi/run/onlooker.hpp"
+#include "mpi/run/shown/onlooker.hpp"
 
 namespace espalier::mpi {
 

@@ -1,7 +1,7 @@
 #include "mpi/setup/acquaintance.hpp"
 
 #include "base/error.hpp"
-#include "mpi/boundary/quiet.hpp"
+#include "mpi/native/quiet.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/setup/surroundings.hpp"
 #include "transports/cross_memory.hpp"

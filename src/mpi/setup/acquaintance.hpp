@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 #include "mpi/setup/agreement.hpp"
 #include "mpi/setup/facts.hpp"
 

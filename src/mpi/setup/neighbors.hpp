@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "mpi/boundary/native.hpp"
 #include "mpi/calls/start.hpp"
+#include "mpi/native/native.hpp"
 #include "plan/problem.hpp"
 
 namespace espalier::mpi {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "mpi/boundary/quiet.hpp"
+#include "mpi/native/quiet.hpp"
 #include "tune/day.hpp"
 #include "tune/places.hpp"
 

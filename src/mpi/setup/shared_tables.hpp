@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 #include "tune/store.hpp"
 
 namespace espalier::mpi {

@@ -8,8 +8,8 @@
 #include "mpi/nonblocking/progress_queue.hpp"
 #include "mpi/nonblocking/progress_thread.hpp"
 #include "mpi/process/library.hpp"
-#include "mpi/run/network.hpp"
-#include "mpi/run/waiter.hpp"
+#include "mpi/run/messages/network.hpp"
+#include "mpi/run/progress/waiter.hpp"
 
 namespace espalier::mpi {
 

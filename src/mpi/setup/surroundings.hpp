@@ -7,7 +7,7 @@
 
 #include "base/waiting.hpp"
 #include "execute/seams.hpp"
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 #include "mpi/setup/network_map.hpp"
 #include "topology/topology.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "mpi/boundary/quiet.hpp"
+#include "mpi/native/quiet.hpp"
 #include "mpi/process/library.hpp"
 #include "mpi/setup/surroundings.hpp"
 

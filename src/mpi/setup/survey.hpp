@@ -1,7 +1,7 @@
 #pragma once
 // How the ranks of a communicator come to know, all the same, how far its nodes are apart.
 
-#include "mpi/boundary/abi.hpp"
+#include "mpi/native/abi.hpp"
 #include "topology/topology.hpp"
 
 namespace espalier::mpi {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/ids.hpp"
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 #include "transports/ucx/ucx.hpp"
 
 namespace espalier::mpi {

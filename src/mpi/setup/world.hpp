@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "mpi/boundary/native.hpp"
+#include "mpi/native/native.hpp"
 #include "mpi/setup/agreement.hpp"
 #include "mpi/setup/facts.hpp"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cost/parameters.hpp"
-#include "mpi/boundary/abi.hpp"
+#include "mpi/native/abi.hpp"
 // Wants mpi.h in front of it.
 #include "espalier/espalier.h"
 #include "mpi/simulated/neighbourhood.hpp"

@@ -13,7 +13,7 @@
 #include "execute/seat.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/process/library.hpp"
-#include "mpi/run/network.hpp"
+#include "mpi/run/messages/network.hpp"
 #include "mpi/setup/facts.hpp"
 #include "mpi/simulated/neighbourhood.hpp"
 #include "mpi/simulated/network.hpp"

@@ -7,7 +7,7 @@
 #include "choice/parse.hpp"
 #include "placements.hpp"
 #include "plan/traffic.hpp"
-#include "verify/specimen.hpp"
+#include "verify/plans/specimen.hpp"
 
 namespace espalier::algorithms {
 namespace {

@@ -12,7 +12,7 @@
 #include "choice/parse.hpp"
 #include "cost/estimate.hpp"
 #include "placements.hpp"
-#include "verify/specimen.hpp"
+#include "verify/plans/specimen.hpp"
 
 namespace espalier::algorithms {
 namespace {

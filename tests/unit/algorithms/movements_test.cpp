@@ -10,7 +10,7 @@
 #include "choice/choose.hpp"
 #include "choice/parse.hpp"
 #include "placements.hpp"
-#include "verify/specimen.hpp"
+#include "verify/plans/specimen.hpp"
 
 namespace espalier::algorithms {
 namespace {

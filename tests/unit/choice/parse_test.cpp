@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "verify/random.hpp"
+#include "verify/plans/random.hpp"
 
 namespace espalier::choice {
 namespace {

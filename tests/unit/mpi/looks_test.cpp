@@ -14,7 +14,7 @@
 
 #include "execute/seams.hpp"
 #include "mpi/run/engine.hpp"
-#include "mpi/run/onlooker.hpp"
+#include "mpi/run/shown/onlooker.hpp"
 #include "transports/threads.hpp"
 
 namespace espalier::mpi {

@@ -1,4 +1,4 @@
-#include "mpi/observe/profile.hpp"
+#include "mpi/observe/profile/profile.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 #include "mpi/observe/arrivals.hpp"
 #include "mpi/observe/members.hpp"
-#include "mpi/observe/trace.hpp"
-#include "mpi/observe/turns.hpp"
+#include "mpi/observe/profile/trace.hpp"
+#include "mpi/observe/profile/turns.hpp"
 
 namespace espalier::mpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "mpi/observe/record.hpp"
+#include "mpi/observe/check/record.hpp"
 
 #include <gtest/gtest.h>
 

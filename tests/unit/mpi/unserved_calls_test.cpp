@@ -1,4 +1,4 @@
-#include "mpi/run/unserved_calls.hpp"
+#include "mpi/run/shown/unserved_calls.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

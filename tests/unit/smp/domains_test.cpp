@@ -7,9 +7,9 @@
 #include <map>
 #include <type_traits>
 
-#include "smp/reduce_domains.hpp"
-#include "smp/reduce_node.hpp"
-#include "smp/spread.hpp"
+#include "smp/move/spread.hpp"
+#include "smp/reduce/domains.hpp"
+#include "smp/reduce/node.hpp"
 
 namespace espalier::smp {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "smp/collect.hpp"
-#include "smp/deal.hpp"
-#include "smp/reduce_node.hpp"
-#include "smp/swap.hpp"
+#include "smp/move/collect.hpp"
+#include "smp/move/deal.hpp"
+#include "smp/move/swap.hpp"
+#include "smp/reduce/node.hpp"
 
 namespace espalier::smp {
 namespace {

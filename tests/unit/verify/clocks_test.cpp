@@ -1,4 +1,4 @@
-#include "verify/clocks.hpp"
+#include "verify/machine/clocks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "faults.hpp"
 #include "placements.hpp"
-#include "verify/exhaustive.hpp"
+#include "verify/plans/exhaustive.hpp"
 
 namespace espalier::verify {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/memory.hpp"
+#include "verify/machine/memory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "verify/random.hpp"
+#include "verify/plans/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "algorithms/catalogue.hpp"
 #include "algorithms/limits.hpp"
 #include "leaders/speakers.hpp"
-#include "verify/places.hpp"
+#include "verify/plans/places.hpp"
 
 namespace espalier::verify {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "faults.hpp"
-#include "verify/random.hpp"
+#include "verify/plans/random.hpp"
 
 namespace espalier::verify {
 namespace {

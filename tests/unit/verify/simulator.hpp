@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plan/program.hpp"
-#include "verify/random.hpp"
+#include "verify/plans/random.hpp"
 
 namespace espalier::verify {
 
