@@ -1,14 +1,12 @@
 #include "mpi/setup/ucx_setup.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <utility>
 #include <vector>
 
-#include "base/error.hpp"
+#include "mpi/native/quiet.hpp"
 
 namespace espalier::mpi {
 namespace {
@@ -20,23 +18,12 @@ using Bytestring = std::vector<std::byte>;
 constexpr int reason_bytes = 240;
 constexpr int nobody = std::numeric_limits<int>::max();
 
-void demand(int code) {
-  if (code != MPI_SUCCESS) throw Error("the native library failed");
-}
-
-void wait(MPI_Request request) {
-  for (int is_complete = 0; !is_complete;) {
-    demand(native().Test(&request, &is_complete, MPI_STATUS_IGNORE));
-    if (!is_complete) sched_yield();
-  }
-}
-
 /// One attempt. Every rank takes part in every exchange, whatever became of its own part.
 class Attempt {
  public:
   Attempt(MPI_Comm comm, Rank far, bool shared_memory) : comm_(comm), far_(far), shared_memory_(shared_memory) {
-    demand(native().Comm_rank(comm, &rank_));
-    demand(native().Comm_size(comm, &ranks_));
+    check(native().Comm_rank(comm, &rank_));
+    check(native().Comm_size(comm, &ranks_));
   }
 
   UcxOpening run() {
@@ -83,8 +70,8 @@ class Attempt {
   int least(int mine) const {
     int result = 0;
     MPI_Request request;
-    demand(native().Iallreduce(&mine, &result, 1, native().integer, native().min, comm_, &request));
-    wait(request);
+    check(start_minimum(&mine, &result, 1, comm_, &request));
+    wait_quietly(request);
     return result;
   }
 
@@ -94,9 +81,8 @@ class Attempt {
     mine.resize(bytes);
     Bytestring all(bytes * static_cast<std::size_t>(ranks_));
     MPI_Request request;
-    const MPI_Datatype type = native().byte;
-    demand(native().Iallgather(mine.data(), share, type, all.data(), share, type, comm_, &request));
-    wait(request);
+    check(start_gather(mine.data(), all.data(), share, comm_, &request));
+    wait_quietly(request);
     std::vector<Bytestring> texts;
     for (auto begin = all.begin(); begin != all.end(); begin += share) texts.emplace_back(begin, begin + share);
     return texts;

@@ -20,7 +20,7 @@ struct UcxOpening {
 /// Collective over `comm`. `far` is a rank of another node, not necessarily the same for everybody: whether UCX has a
 /// way to it stands for all. `is_one_host` is equal on all ranks: nodes are virtual ones, so where nothing else goes
 /// UCX may use shared memory between them. Cost: three allreduces and an allgather of some hundred bytes per rank.
-/// Throws Error when the native library fails.
+/// Throws NativeFailure.
 UcxOpening open_ucx(MPI_Comm comm, Rank far, bool is_one_host);
 
 }  // namespace espalier::mpi
