@@ -90,18 +90,18 @@ class Topology {
   bool is_blocked() const { return placement_->is_blocked; }
 
  private:
-  /// Which rank sits where.
+  /// Which rank sits where: two arrays, and what follows from the first.
   struct Placement {
     std::vector<int> node_of;
+    std::vector<machine::RankFacts> facts;  ///< in the order of by_node; empty, or one for each rank
     std::vector<int> local_rank;
     std::vector<Rank> by_node;
-    std::vector<machine::RankFacts> facts;  ///< in the order of by_node; empty, or one for each rank
     std::vector<int> node_begin;
     int largest_node = 0;
     int smallest_node = 0;
     bool is_blocked = true;
 
-    bool operator==(const Placement&) const = default;
+    bool operator==(const Placement& other) const { return node_of == other.node_of && facts == other.facts; }
   };
   struct Network {
     Distances distances;
