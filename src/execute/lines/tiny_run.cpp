@@ -93,13 +93,12 @@ std::optional<Ending> TinyRun::advance() noexcept try {
 
 // Whether somebody does something else is looked for now and then only: to look takes the writer's lines away.
 bool TinyRun::may_read() noexcept {
-  constexpr std::uint32_t looks_between = 64;
   const int ranks = seat_.ranks();
-  for (; there_ < ranks; ++there_, looks_ = 0) {
+  for (; there_ < ranks; ++there_, now_and_then_.begin_again()) {
     const int owner = (seat_.me().value + there_) % ranks;  // not all at the same line at once
     if (!reads_from(problem_, seat_.me().value, owner, ranks) || is_there(seat_, problem_, owner, 0)) continue;
-    const bool may_differ = ++looks_ % looks_between == 0;
-    if (!may_differ || !call_->does_other(LocalRank(owner), blocks_of(problem_, ranks, owner))) return false;
+    if (!now_and_then_.is_due() || !call_->does_other(LocalRank(owner), blocks_of(problem_, ranks, owner)))
+      return false;
   }
   return true;
 }

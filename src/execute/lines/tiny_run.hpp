@@ -5,6 +5,7 @@
 
 #include "execute/interpreter.hpp"
 #include "execute/lines/tiny_call.hpp"
+#include "execute/waiting/now_and_then.hpp"
 
 namespace espalier::execute {
 
@@ -42,8 +43,8 @@ class TinyRun {
   std::optional<TinyCall> call_;  ///< until it is over
   Message own_{};
   bool has_written_ = false;
-  int there_ = 1;            ///< those before it, counted from this rank on, have written
-  std::uint32_t looks_ = 0;  ///< in vain, for the one behind
+  int there_ = 1;  ///< those before it, counted from this rank on, have written
+  NowAndThen now_and_then_;
 };
 
 }  // namespace espalier::execute

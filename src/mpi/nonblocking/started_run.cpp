@@ -86,8 +86,7 @@ int StartedRun::end(Ending ending) {
 
 /// Asked now and then, as by waiters of blocking calls (mpi/run/progress/waiter.hpp).
 bool StartedRun::is_hopeless() noexcept {
-  constexpr std::uint32_t looks_between = 64;
-  if (++looks_ % looks_between != 0) return false;
+  if (!now_and_then_.is_due()) return false;
   run_->show(made_);
   return outlives_failures() && find_failure(comm_) != MPI_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "execute/waiting/now_and_then.hpp"
 #include "mpi/calls/staging.hpp"
 #include "mpi/run/engine_run.hpp"
 
@@ -51,7 +52,7 @@ class StartedRun {
   std::optional<execute::Ending> ended_;  ///< aside
   const bool is_in_memory_;               ///< it needs nothing of MPI until its end
   plan::Call made_;
-  std::uint32_t looks_ = 0;
+  execute::NowAndThen now_and_then_;
 };
 
 }  // namespace espalier::mpi
