@@ -56,8 +56,7 @@ void bind_cost(nb::module_& module) {
       .def_rw("link_rate", &Parameters::link_rate)
       .def_rw("flow_rate", &Parameters::flow_rate, "Inf: what one connection carries has no bound of its own.")
       .def_rw("eager", &Parameters::eager)
-      .def_rw("cores", &Parameters::cores)
-      .def_rw("yield_cost", &Parameters::yield);
+      .def_rw("cores", &Parameters::cores);
   module.def(
       "estimate_choice",
       [](const topology::Topology& topology, std::string_view operation, Bytes bytes, int root,

@@ -88,12 +88,6 @@ void bind_tune(nb::module_& module) {
              "This machine's, with the MPI whose MPI_Get_library_version says this.");
   module.def("why_foreign", &tune::why_foreign, nb::arg("made_for"), nb::arg("here"),
              "Why a table must not be used here; empty when it may.");
-  module.def(
-      "fits_exactly",
-      [](const Signature& made_for, const Signature& here) {
-        return tune::derive_fit(made_for, here) == tune::Fit::exact;
-      },
-      nb::arg("made_for"), nb::arg("here"), "Whether it was made for just this machine and this release of the MPI.");
   module.def("table_places", &tune::table_places, nb::arg("xdg_config_home"), nb::arg("home"),
              "Where tables are looked for, best first: the user's place, then the system's.");
   module.def("store_folders", &tune::store_folders, nb::arg("xdg_config_home"), nb::arg("home"),

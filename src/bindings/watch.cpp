@@ -1,8 +1,6 @@
 #include "watch/diagnosis.hpp"
 #include "watch/lookout.hpp"
 
-#include <algorithm>
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -55,10 +53,6 @@ std::optional<watch::Life> parse_life(const std::string& name) {
   for (const watch::Life life : {running, asleep, in_kernel, stopped, dead})
     if (name == name_of(life)) return life;
   return std::nullopt;
-}
-
-std::vector<Sighting> find_all_ranks(int pid, double apart = 0) {
-  return watch::find_ranks(watch::find_arenas(pid), apart);
 }
 
 /// Ranks of MPI_COMM_WORLD, as triples.
@@ -128,7 +122,7 @@ Sighting from_dict(const Told& told) {
 }
 
 std::vector<Told> list_ranks(int pid, double apart) {
-  const std::vector<Sighting> seen = find_all_ranks(pid, apart);
+  const std::vector<Sighting> seen = watch::find_ranks(watch::find_arenas(pid), apart);
   const watch::Lives lives = watch::probe_lives(seen);
   std::vector<Told> told;
   for (const Sighting& it : seen) told.push_back(to_dict(it, lives.at(watch::process_of(it))));
@@ -183,28 +177,13 @@ void bind_watch(nb::module_& module) {
       .def_ro("culprit", &Standstill::culprit, "Who is waited for, and what it does: a few sentences.")
       .def_prop_ro("text", &watch::to_text, "All of it, for a person, in lines.");
   module.def(
-      "count_watched",
-      [](int pid) {
-        const std::vector<Sighting> seen = find_all_ranks(pid);
-        return std::count_if(seen.begin(), seen.end(), [](const Sighting& it) { return !it.is_unserved(); });
-      },
-      nb::arg("pid") = 0,
-      "How many ranks, each once for every communicator, are to be seen in jobs that this process takes part in; 0: in "
-      "all jobs of this host.");
-  module.def("list_ranks", &list_ranks, nb::arg("pid") = 0, nb::arg("apart") = 1.0,
-             "What this host shows of them, as plain data for diagnose(): by two looks so many seconds apart where any "
-             "is in what is left to the MPI.");
+      "list_ranks", &list_ranks, nb::arg("pid") = 0, nb::arg("apart") = 1.0,
+      "What this host shows of ranks, each once for every communicator, in jobs that this process takes part "
+      "in, or, where it is 0, in all: plain data for diagnose(), by two looks so many seconds apart where any is "
+      "in what is left to the MPI.");
   module.def("diagnose", &diagnose, nb::arg("told"), nb::arg("least") = 1.0,
-             "find_standstills() of what list_ranks() has told on several hosts, each rank with its `host` added.");
-  module.def(
-      "find_standstills",
-      [](int pid, double least) {
-        const std::vector<Sighting> seen = find_all_ranks(pid, least);
-        return watch::find_standstills(seen, watch::probe_lives(seen), least);
-      },
-      nb::arg("pid") = 0, nb::arg("least") = 1.0,
-      "The communicators, of the job that this process takes part in, or of all jobs of this host, in which a rank has "
-      "waited for `least` seconds; the longest first.");
+             "The communicators in which a rank has waited for `least` seconds or longer, the longest first: out of "
+             "what list_ranks() has told on several hosts, each rank with its `host` added.");
 }
 
 }  // namespace espalier::bindings

@@ -14,10 +14,6 @@ def spell_bytes(x: float) -> str:
     return format_bytes(int(x))
 
 
-def spell_number(x: float) -> str:
-    return f"{x:g}"
-
-
 @dataclass(frozen=True)
 class Ratio:
     """One curve over another at one place: above 1, `of` is the larger."""
