@@ -15,16 +15,16 @@ constexpr const char* memory_is_short =
     "shared memory is short: raise ESPALIER_SHM_LIMIT, or the memory limit of the node's jobs";
 
 /// What others see while ranks get together what a call needs.
-class Preparation {
+class Getting {
  public:
-  Preparation(Watch* watch, const plan::Call& call) : watch_(watch) {
+  Getting(Watch* watch, const plan::Call& call) : watch_(watch) {
     if (watch_ != nullptr) watch_->begin_left(execute::LeftToMpi::Doing::preparation, call);
   }
-  ~Preparation() {
+  ~Getting() {
     if (watch_ != nullptr) watch_->end_left();
   }
-  Preparation(const Preparation&) = delete;
-  Preparation& operator=(const Preparation&) = delete;
+  Getting(const Getting&) = delete;
+  Getting& operator=(const Getting&) = delete;
 
  private:
   Watch* watch_;
@@ -55,7 +55,7 @@ Engine::~Engine() {
 
 bool Engine::supply_slowly(Entry& entry) {
   const plan::Problem& problem = entry.problem;
-  const Preparation shown(means_.watch.get(), ToldAs::told(problem));
+  const Getting shown(means_.watch.get(), ToldAs::told(problem));
   if (entry.fits_short_rings) {
     if ((denied_ & long_rings) != 0) entry.needs = no_needs;
     if (seat_.call() + 1 >= means_.calls_in_use) get(long_rings, false);
@@ -87,7 +87,7 @@ bool Engine::differs_from_senders(const plan::Problem& problem) {
 }
 
 bool Engine::supply_uneven_slowly(plan::Operation operation, int root) {
-  const Preparation shown(means_.watch.get(), ToldAs::told_uneven(operation, root));
+  const Getting shown(means_.watch.get(), ToldAs::told_uneven(operation, root));
   if (get(all_needs, true)) return true;
   decider_.give_up_uneven();
   return false;
