@@ -13,8 +13,9 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from core_latencies import find_caches, hand_over, read_latencies
+
 from espalier.base.writing import write_text
-from espalier.simulation.latencies import find_caches, hand_over, read_latencies
 
 NODES = Path(__file__).parents[1] / "python/espalier/simulation/nodes"
 SOURCE = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sys
@@ -13,22 +12,10 @@ from types import ModuleType
 
 import pytest
 
+from benches import load
 from espalier.base.errors import UserError
 from espalier.jobs.mpis import Abi, Family, Mpi
 from espalier.measure.paired import Plan, Row, Sample
-
-BENCH = Path(__file__).resolve().parents[2] / "bench"
-
-
-def load(name: str) -> ModuleType:
-    """A module of bench, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
