@@ -194,19 +194,20 @@ def test_where_errors_are_returned_all_ranks_get_one_and_the_communicator_goes_o
 
 
 def fitting() -> Iterator[object]:
-    """Every MPI with every form; half of them on one node and half on two, and the others for the night."""
+    """Every MPI with every form; half of them on one node and half on two, and each form and each MPI with every third
+    of what themes go through. The others, and all of it, for the night."""
     programs = ("conformance", "conformance_nonblocking", "conformance_persistent")
     for number, (name, program) in enumerate(product(MPIS, programs)):
+        yield pytest.param(name, program, NODES[number % 2], f"{(number + number // 3) % 3}/3")
         for nodes in NODES:
-            marks = () if nodes == NODES[number % 2] else (pytest.mark.long,)
-            yield pytest.param(name, program, nodes, marks=marks)
+            yield pytest.param(name, program, nodes, "0/1", marks=pytest.mark.long)
 
 
-@pytest.mark.parametrize(("name", "program", "nodes"), list(fitting()))
-def test_calls_that_fit_are_left_alone(get_mpi: GetMpi, name: str, program: str, nodes: str | None) -> None:
+@pytest.mark.parametrize(("name", "program", "nodes", "part"), list(fitting()))
+def test_calls_that_fit_are_left_alone(get_mpi: GetMpi, name: str, program: str, nodes: str | None, part: str) -> None:
     mpi = get_mpi(name)
     themes = ["sizes", "mixing", "pieces", "communicators", "neighbors"]
-    outcome = mpi.run([mpi.program(program), *themes], RANKS, settings=settings(nodes), timeout=180)
+    outcome = mpi.run([mpi.program(program), "--part", part, *themes], RANKS, settings=settings(nodes), timeout=180)
     assert (outcome.code, "ESPALIER_CHECK" in outcome.err) == (0, False), str(outcome)
 
 
