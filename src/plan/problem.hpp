@@ -67,6 +67,11 @@ struct Crossing {
   bool operator==(const Crossing&) const = default;
 };
 
+/// Whether a rank's data go along edges of a graph.
+constexpr bool has_edges(Operation operation) {
+  return operation == Operation::neighbor_allgather || operation == Operation::neighbor_alltoall;
+}
+
 /// One collective call, free of MPI: data are bytes, already packed. Equal on all ranks.
 struct Problem {
   Operation operation = Operation::barrier;
@@ -103,10 +108,22 @@ struct Problem {
   /// Null where nobody has told all edges, or none crosses. Equal problems share it.
   std::shared_ptr<const Crossing> crossing = nullptr;
 
-  bool operator==(const Problem&) const = default;
+  bool operator==(const Problem& other) const {
+    // Asked in every call: what differs most often comes first, and only who goes along edges has a graph.
+    return operation == other.operation && bytes == other.bytes && root == other.root && element == other.element &&
+           is_commutative == other.is_commutative && is_symmetric == other.is_symmetric &&
+           depends_on_order == other.depends_on_order && counts == other.counts &&
+           (!has_edges(operation) || has_graph_of(other));
+  }
 
   /// Whether one rank may find a o b where another finds b o a.
   bool may_swap() const { return is_commutative && is_symmetric; }
+
+ private:
+  bool has_graph_of(const Problem& other) const {
+    return edges == other.edges && degree == other.degree && far_degree == other.far_degree &&
+           reaches_all == other.reaches_all && has_single_edges == other.has_single_edges && crossing == other.crossing;
+  }
 };
 
 constexpr bool has_root(Operation operation) {
@@ -115,11 +132,6 @@ constexpr bool has_root(Operation operation) {
 }
 constexpr bool is_reduction(Operation operation) {
   return operation >= Operation::reduce && operation <= Operation::exscan;
-}
-
-/// Whether a rank's data go along edges of a graph.
-constexpr bool has_edges(Operation operation) {
-  return operation == Operation::neighbor_allgather || operation == Operation::neighbor_alltoall;
 }
 
 /// Whether each of a rank's blocks is for one other rank: what it writes is a message for each.
