@@ -18,8 +18,9 @@ void copy(char (&into)[room], const std::string& text) {
   std::memcpy(into, text.data(), std::min(text.size(), room - 1));
 }
 
-/// Handles need not be the same in all processes, names are.
-CallRecord record_of(const Subject& subject) {
+/// Handles need not be the same in all processes, names are. By itself, since GCC 12 ends in an internal error where it
+/// makes the record in its place (-O1, files compiled in one go).
+[[gnu::noinline]] CallRecord record_of(const Subject& subject) {
   CallRecord record;
   record.call = subject.call;
   // With a count for each rank, sizes may differ, and so may those of neighbours who are no neighbours of each other.
