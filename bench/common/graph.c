@@ -99,10 +99,3 @@ int make_graph(const char* name, MPI_Comm comm, struct graph* graph) {
   if (*end != '\0' || edges < 1 || edges > 1 << 20) return 0;
   return make_random(comm, ranks, rank, (int)edges, graph), 1;
 }
-
-void release_graph(struct graph* graph) {
-  if (graph->comm == MPI_COMM_NULL) return;
-  PMPI_Comm_free(&graph->comm);
-  free(graph->source);
-  free(graph->destination);
-}

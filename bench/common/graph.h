@@ -12,7 +12,7 @@ struct graph {
   int *source, *destination; /* MPI_PROC_NULL: nobody */
 };
 
-/* Makes it of all ranks of `comm`, together:
+/* Makes it of all ranks of `comm`, together, for as long as the job lasts:
  *
  *   grid       a Cartesian topology of two dimensions: a stencil of 5 points
  *   stencil    three dimensions and their diagonals: 27 points
@@ -20,6 +20,5 @@ struct graph {
  *
  * Grids are periodic where more than two ranks lie in a row. Returns 0 where the name is none of these. */
 int make_graph(const char* name, MPI_Comm comm, struct graph* graph);
-void release_graph(struct graph* graph);
 
 #endif
